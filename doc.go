@@ -1,0 +1,2 @@
+// Package jobfate decides the fate of a Kubernetes Job.
+package jobfate
