@@ -1,0 +1,119 @@
+package jobfate
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// Claim is a pod to adopt, to release, or to free of its finalizer.
+type Claim struct {
+	Pod *corev1.Pod
+	// Relation says which: Adoptable, Releasable or Orphaned.
+	Relation tracking.Relation
+
+	owner metav1.OwnerReference
+}
+
+// Patch returns the strategic merge patch that does it.
+func (c Claim) Patch() []byte {
+	switch c.Relation {
+	case tracking.Adoptable:
+		return tracking.AdoptPatch(c.Pod, c.owner)
+	case tracking.Releasable:
+		return tracking.ReleasePatch(c.Pod, c.owner.UID)
+	}
+	return tracking.StripPatch(c.Pod)
+}
+
+// Cause says why a pod is deleted.
+type Cause string
+
+const (
+	// CauseJobEnds: the Job has been decided, and its remaining pods go. They
+	// keep their finalizer until they are counted.
+	CauseJobEnds Cause = "JobEnds"
+	// CauseSuspended: the Job has been suspended.
+	CauseSuspended Cause = "Suspended"
+	// CauseTooMany: more pods are active than the Job needs.
+	CauseTooMany Cause = "TooMany"
+	// CauseDuplicate: another pod of the index is worth more.
+	CauseDuplicate Cause = "DuplicateIndex"
+	// CauseBeyond: the index is not below completions.
+	CauseBeyond Cause = "IndexBeyondCompletions"
+	// CauseNoIndex: the pod of an Indexed Job has no index that can be read.
+	CauseNoIndex Cause = "NoIndex"
+)
+
+// Deletion is a pod to delete.
+type Deletion struct {
+	Pod *corev1.Pod
+	// StripFirst says to remove the finalizer first, with Patch, so that the
+	// deletion does not count as a failure (KEP-2307 § Deleted Pods).
+	StripFirst bool
+	Cause      Cause
+
+	ready bool
+}
+
+// Patch returns the patch that removes the finalizer before the deletion; nil
+// when the pod keeps it. It names the resource version: a pod that has changed
+// meanwhile may have finished, and then it is to be counted.
+func (d Deletion) Patch() []byte {
+	if !d.StripFirst {
+		return nil
+	}
+	return tracking.StripPatchAt(d.Pod)
+}
+
+// Options returns the options for the deletion, which name the pod's UID.
+func (d Deletion) Options() metav1.DeleteOptions {
+	return metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(d.Pod.UID))}
+}
+
+// Event returns the event that tells of the deletion, or of the error that it
+// met.
+func (d Deletion) Event(err error) Event {
+	if err != nil {
+		return Event{Warning, "FailedDelete", "Error deleting: " + err.Error()}
+	}
+	return Event{Normal, "SuccessfulDelete", "Deleted pod: " + d.Pod.Name}
+}
+
+// Creation is a pod to create.
+type Creation struct {
+	// Pod is the complete object to create; its name is generated.
+	Pod *corev1.Pod
+	// Index is the completion index, or tracking.NoIndex.
+	Index int32
+	// Replaces is the failed pod whose failure counts the new one takes over;
+	// nil when there is none. Its finalizer goes once the new pod is seen.
+	Replaces *corev1.Pod
+}
+
+// Event returns the event that tells of the creation of the pod with the given
+// name, or of the error that it met.
+func (c Creation) Event(name string, err error) Event {
+	if err != nil {
+		return Event{Warning, "FailedCreate", "Error creating: " + err.Error()}
+	}
+	return Event{Normal, "SuccessfulCreate", "Created pod: " + name}
+}
+
+// EventType is the type of an Event, as Kubernetes spells it.
+type EventType string
+
+const (
+	// Normal events tell of what is as intended.
+	Normal EventType = "Normal"
+	// Warning events tell that something went wrong.
+	Warning EventType = "Warning"
+)
+
+// Event is something to tell the user, on the Job.
+type Event struct {
+	Type    EventType
+	Reason  string
+	Message string
+}

@@ -1,0 +1,235 @@
+package jobfate
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// Done says what became of a decision's creations and deletions.
+type Done struct {
+	// NotCreated is the number of Create that were not created, because they
+	// failed or were not tried.
+	NotCreated int
+	// NotDeleted are the pods of Delete that are still there: their deletion,
+	// or the removal of their finalizer before it, failed. A pod that was gone
+	// already has been deleted.
+	NotDeleted []types.UID
+}
+
+// Revise returns the decision as it is when some creations or deletions have
+// failed. The pods to create and delete stay listed as they were; what follows
+// from them is worked out anew.
+func (d Decision) Revise(done Done) Decision {
+	if d.next == nil {
+		return d
+	}
+	return d.next.decision(done)
+}
+
+// counts are the numbers of pods once the actions are carried out.
+type counts struct{ active, ready, terminating int32 }
+
+func (s *step) countAfter(done Done) counts {
+	c := counts{s.census.Active, s.census.Ready, s.census.Terminating}
+	created := len(s.work.create) - min(max(done.NotCreated, 0), len(s.work.create))
+	c.active += int32(created)
+	kept := make(map[types.UID]struct{}, len(done.NotDeleted))
+	for _, uid := range done.NotDeleted {
+		kept[uid] = struct{}{}
+	}
+	for i := range s.work.delete {
+		d := &s.work.delete[i]
+		if _, ok := kept[d.Pod.UID]; ok {
+			continue
+		}
+		c.active--
+		c.terminating++
+		if d.ready {
+			c.ready--
+		}
+	}
+	return c
+}
+
+// decision works out what holds once the actions are carried out as told.
+func (p *step) decision(done Done) Decision {
+	s := *p // what is filled in below belongs to this decision alone
+	after := s.countAfter(done)
+	s.holding = after.terminating
+	s.final = s.endAfter(after, len(done.NotDeleted) > 0)
+	s.account = s.census.Account(s.terms())
+	status, change := s.status(after)
+	d := Decision{
+		Claim:   s.claims,
+		Delete:  s.work.delete,
+		Create:  s.work.create,
+		Strip:   s.account.Strip,
+		Backoff: s.record,
+		Requeue: least(s.work.wait, s.deadline),
+		uid:     s.job.UID,
+	}
+	s.base = status
+	var m metrics
+	if s.work.action == actionCreated && len(s.work.create) > 0 {
+		failed := min(max(done.NotCreated, 0), len(s.work.create))
+		m.created(&s, len(s.work.create)-failed, failed)
+	}
+	if wait := s.putOff(change); wait > 0 {
+		s.throttled = true
+		d.Strip, d.Backoff, d.Requeue = nil, s.memory, least(d.Requeue, wait)
+		d.Metrics, d.next = m, &s
+		d.Why = s.explain()
+		return d
+	}
+	if !jobstatus.Equal(status, &s.job.Status) {
+		d.Status = status.DeepCopy()
+		m.podsFinished(&s, &s.job.Status, status, s.oldSets(), s.newSets())
+	}
+	m.handled(s.account.Handled)
+	d.Metrics, d.Events = m, suspensionEvents(change)
+	d.next = &s
+	d.Why = s.explain()
+	return d
+}
+
+// endAfter is how the Job ends once the actions are carried out. As long as a
+// pod is left that should be gone, or a write is still to be seen, it does not:
+// there may be pods that nobody has counted.
+func (s *step) endAfter(after counts, undeleted bool) jobstatus.End {
+	if s.end.Ended() {
+		if undeleted || !s.satisfied {
+			return jobstatus.End{}
+		}
+		return s.end
+	}
+	facts := s.facts
+	facts.Settled, facts.Active = s.satisfied, after.active
+	return jobstatus.Decide(&facts)
+}
+
+func (s *step) terms() tracking.Terms {
+	t := tracking.Terms{
+		Deleting: s.job.DeletionTimestamp != nil,
+		Waiting:  s.before,
+		Counted:  s.fates.Counted,
+		Cap:      s.uncountedCap,
+	}
+	switch {
+	case s.final.Succeeds():
+		t.Ending = tracking.Succeeding
+	case s.final.Ended():
+		t.Ending = tracking.Failing
+	}
+	return t
+}
+
+// status is the status to store before any finalizer goes.
+func (s *step) status(after counts) (*batchv1.JobStatus, jobstatus.Change) {
+	old := &s.job.Status
+	st := *old
+	st.StartTime = s.start
+	st.Active = after.active
+	st.Ready = &after.ready
+	st.Terminating = &after.terminating
+	if s.noReplace {
+		st.Terminating = nil
+	}
+	st.UncountedTerminatedPods = s.account.Lists
+	st.Succeeded = sum(old.Succeeded, s.account.Succeeded)
+	st.Failed = sum(old.Failed, s.account.Failed)
+	if s.indexed {
+		s.putIndexes(&st)
+	}
+	change := jobstatus.Unchanged
+	if s.work.managed && !s.final.Ended() {
+		change = jobstatus.Suspend(&st, s.suspended, s.now)
+	}
+	jobstatus.EnterInterim(&st, s.final, s.now)
+	return &st, change
+}
+
+// putIndexes puts the indexes of an Indexed Job into a status.
+func (s *step) putIndexes(st *batchv1.JobStatus) {
+	completed := int32(s.fates.Completed.Len())
+	// The API server lets the counter fall only while completions equal
+	// parallelism. A status that says more than its indexes keeps its word
+	// until then.
+	if completed >= st.Succeeded || s.parallelism == *s.completions {
+		st.Succeeded = completed
+	}
+	st.CompletedIndexes = s.fates.Completed.String()
+	st.FailedIndexes = nil
+	if s.perIndex {
+		failed := s.fates.Failed.String()
+		st.FailedIndexes = &failed
+	}
+}
+
+// putOff returns how long the throttle puts the status off. What a user waits
+// for is not put off: suspension, the end, the first status.
+func (s *step) putOff(change jobstatus.Change) time.Duration {
+	if change != jobstatus.Unchanged || s.final.Ended() || s.job.Status.StartTime == nil {
+		return 0
+	}
+	return s.throttle.Wait(s.last, s.now, s.account.Recorded, s.parallelism)
+}
+
+func (s *step) oldSets() indexSets { return indexSets{s.fates.Counted, s.failedIndexes} }
+func (s *step) newSets() indexSets { return indexSets{s.fates.Completed, s.fates.Failed} }
+
+// sum adds without leaving the range of an int32.
+func sum(a, b int32) int32 {
+	if a > 1<<31-1-b {
+		return 1<<31 - 1
+	}
+	return a + b
+}
+
+// least returns the lesser of two waits, where 0 is no wait.
+func least(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+func suspensionEvents(change jobstatus.Change) []Event {
+	switch change {
+	case jobstatus.Suspended:
+		return []Event{{Normal, "Suspended", "Job suspended"}}
+	case jobstatus.Resumed:
+		return []Event{{Normal, "Resumed", "Job resumed"}}
+	}
+	return nil
+}
+
+// afterTheEnd is the decision for a Job that has ended: its status is never
+// touched again, and whatever finalizer is left goes.
+func (v *view) afterTheEnd() Decision {
+	s := &step{view: v}
+	s.take()
+	d := Decision{Backoff: v.memory, uid: v.job.UID, Why: s.explain()}
+	for _, c := range s.claims {
+		if c.Relation != tracking.Adoptable {
+			d.Claim = append(d.Claim, c)
+		}
+	}
+	for i := range s.census.Records {
+		if r := &s.census.Records[i]; r.Is(tracking.Tracked) {
+			d.Strip = append(d.Strip, r.Pod)
+		}
+	}
+	return d
+}
+
+// waitForJob is the decision while the Job in the snapshot is older than a
+// status that has been stored: to wait.
+func (v *view) waitForJob() Decision {
+	s := &step{view: v}
+	return Decision{Backoff: v.memory, Requeue: v.batchPeriod, uid: v.job.UID, Why: s.explain()}
+}

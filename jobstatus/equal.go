@@ -1,0 +1,43 @@
+package jobstatus
+
+import (
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Equal reports whether two statuses say the same. All fields are compared, so
+// that none is ever left unwritten because it alone changed. No uncounted pods
+// and no list of uncounted pods are the same; so are no failed indexes and an
+// unset field only when both are unset.
+func Equal(a, b *batchv1.JobStatus) bool {
+	return a.Active == b.Active && a.Succeeded == b.Succeeded && a.Failed == b.Failed &&
+		equalValue(a.Ready, b.Ready) && equalValue(a.Terminating, b.Terminating) &&
+		a.CompletedIndexes == b.CompletedIndexes && equalValue(a.FailedIndexes, b.FailedIndexes) &&
+		equalTime(a.StartTime, b.StartTime) && equalTime(a.CompletionTime, b.CompletionTime) &&
+		slices.EqualFunc(a.Conditions, b.Conditions, equalCondition) &&
+		equalUncounted(a.UncountedTerminatedPods, b.UncountedTerminatedPods)
+}
+
+func equalValue[T comparable](a, b *T) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+func equalTime(a, b *metav1.Time) bool { return a.Equal(b) }
+
+func equalCondition(a, b batchv1.JobCondition) bool {
+	return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message &&
+		a.LastProbeTime.Equal(&b.LastProbeTime) && a.LastTransitionTime.Equal(&b.LastTransitionTime)
+}
+
+func equalUncounted(a, b *batchv1.UncountedTerminatedPods) bool {
+	var none batchv1.UncountedTerminatedPods
+	if a == nil {
+		a = &none
+	}
+	if b == nil {
+		b = &none
+	}
+	return slices.Equal(a.Succeeded, b.Succeeded) && slices.Equal(a.Failed, b.Failed)
+}

@@ -1,0 +1,69 @@
+package jobstatus
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+)
+
+// Phase is what has become of a Job, in one word.
+type Phase string
+
+const (
+	// Running Jobs are neither suspended nor ending.
+	Running Phase = "Running"
+	// SuspendedPhase Jobs have been suspended.
+	SuspendedPhase Phase = "Suspended"
+	// Succeeding Jobs will be complete once their pods are gone.
+	Succeeding Phase = "Succeeding"
+	// Failing Jobs will have failed once their pods are gone.
+	Failing Phase = "Failing"
+	// Complete Jobs have ended with success.
+	Complete Phase = "Complete"
+	// Failed Jobs have ended without.
+	Failed Phase = "Failed"
+)
+
+// Outcome is what has become of a Job.
+type Outcome struct {
+	Phase Phase
+	// Reason and Message are those of the condition that tells so; empty while
+	// the Job runs.
+	Reason  string
+	Message string
+	// Since is when the condition became true; zero while the Job runs.
+	Since time.Time
+}
+
+// Decided reports whether it is known how the Job ends.
+func (o Outcome) Decided() bool {
+	return o.Phase != Running && o.Phase != SuspendedPhase
+}
+
+// Terminal reports whether the Job has ended. A Job that is decided but not
+// terminal still has pods that run, terminate, or are to be counted.
+func (o Outcome) Terminal() bool { return o.Phase == Complete || o.Phase == Failed }
+
+// outcomes are the conditions in the order in which they tell the outcome.
+var outcomes = [...]struct {
+	condition batchv1.JobConditionType
+	phase     Phase
+}{
+	{batchv1.JobFailed, Failed},
+	{batchv1.JobComplete, Complete},
+	{batchv1.JobSuccessCriteriaMet, Succeeding},
+	{batchv1.JobFailureTarget, Failing},
+	{batchv1.JobSuspended, SuspendedPhase},
+}
+
+// OutcomeOf tells what has become of a Job. A reader needs no other look at the
+// conditions: their order means nothing, and one that is not True says nothing.
+// Should a Job claim both to have failed and to be complete, it has failed.
+func OutcomeOf(job *batchv1.Job) Outcome {
+	for _, o := range outcomes {
+		if c := True(job.Status.Conditions, o.condition); c != nil {
+			return Outcome{Phase: o.phase, Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.Time}
+		}
+	}
+	return Outcome{Phase: Running}
+}

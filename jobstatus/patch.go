@@ -1,0 +1,82 @@
+package jobstatus
+
+import (
+	"encoding/json"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Patch returns the status as a JSON merge patch for the Job's status
+// subresource. It names the UID and the resource version, so that the API
+// server refuses it when the Job is another one or has changed. A field that is
+// unset in the status is null in the patch, which unsets it.
+//
+// The resource version is that of the Job that the status was decided on; for
+// the second write of a decision, the one that the first write returned.
+func Patch(uid types.UID, resourceVersion string, status *batchv1.JobStatus) []byte {
+	type meta struct {
+		UID             types.UID `json:"uid"`
+		ResourceVersion string    `json:"resourceVersion"`
+	}
+	b, err := json.Marshal(struct {
+		Metadata meta         `json:"metadata"`
+		Status   statusFields `json:"status"`
+	}{
+		meta{uid, resourceVersion},
+		statusFields{
+			Conditions:              status.Conditions,
+			StartTime:               status.StartTime,
+			CompletionTime:          status.CompletionTime,
+			Active:                  orNull(status.Active),
+			Succeeded:               orNull(status.Succeeded),
+			Failed:                  orNull(status.Failed),
+			Terminating:             status.Terminating,
+			CompletedIndexes:        orNull(status.CompletedIndexes),
+			FailedIndexes:           status.FailedIndexes,
+			UncountedTerminatedPods: uncountedFieldsOf(status.UncountedTerminatedPods),
+			Ready:                   status.Ready,
+		},
+	})
+	if err != nil {
+		return nil // a status always encodes
+	}
+	return b
+}
+
+// statusFields are the fields of a JobStatus, none of which is left out when it
+// is empty: a merge patch leaves alone what it does not name.
+type statusFields struct {
+	Conditions              []batchv1.JobCondition `json:"conditions"`
+	StartTime               *metav1.Time           `json:"startTime"`
+	CompletionTime          *metav1.Time           `json:"completionTime"`
+	Active                  *int32                 `json:"active"`
+	Succeeded               *int32                 `json:"succeeded"`
+	Failed                  *int32                 `json:"failed"`
+	Terminating             *int32                 `json:"terminating"`
+	CompletedIndexes        *string                `json:"completedIndexes"`
+	FailedIndexes           *string                `json:"failedIndexes"`
+	UncountedTerminatedPods *uncountedFields       `json:"uncountedTerminatedPods"`
+	Ready                   *int32                 `json:"ready"`
+}
+
+type uncountedFields struct {
+	Succeeded []types.UID `json:"succeeded"`
+	Failed    []types.UID `json:"failed"`
+}
+
+func uncountedFieldsOf(u *batchv1.UncountedTerminatedPods) *uncountedFields {
+	if u == nil {
+		return nil
+	}
+	return &uncountedFields{Succeeded: u.Succeeded, Failed: u.Failed}
+}
+
+func orNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,75 @@
+package jobfate
+
+import (
+	"fmt"
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// Note is something in the snapshot that was not as it should be, and what was
+// made of it.
+type Note struct {
+	Code NoteCode
+	Text string
+}
+
+// NoteCode names a kind of Note.
+type NoteCode string
+
+const (
+	// NoteForeignPods: pods of other owners were ignored.
+	NoteForeignPods NoteCode = "ForeignPodsIgnored"
+	// NoteStatusRepaired: a damaged part of the status was read as well as it
+	// could be.
+	NoteStatusRepaired NoteCode = "StatusRepaired"
+	// NoteMemoryDropped: what the caller remembers was of another Job.
+	NoteMemoryDropped NoteCode = "MemoryDropped"
+	// NoteIndexConflict: the index in a pod's label is not that in its
+	// annotation; the annotation was taken.
+	NoteIndexConflict NoteCode = "IndexConflict"
+	// NoteBadAnnotation: an annotation that holds a number cannot be read as
+	// one.
+	NoteBadAnnotation NoteCode = "BadAnnotation"
+)
+
+// Notes returns what was tolerated in the snapshot.
+func (e Explanation) Notes() []Note {
+	s := e.step
+	if s == nil {
+		return nil
+	}
+	notes := append([]Note(nil), s.notes...)
+	if s.foreign > 0 {
+		notes = append(notes, Note{NoteForeignPods, pods(s.foreign) + " in the snapshot are not the Job's"})
+	}
+	if !s.indexed || s.census == nil {
+		return notes
+	}
+	for i := range s.census.Records {
+		notes = s.notesOf(notes, s.census.Records[i].Pod)
+	}
+	return notes
+}
+
+func (s *step) notesOf(notes []Note, pod *corev1.Pod) []Note {
+	if tracking.IndexConflict(pod) {
+		notes = append(notes, Note{NoteIndexConflict, fmt.Sprintf("pod %s: the annotation %s is %q, the label %q",
+			pod.Name, batchv1.JobCompletionIndexAnnotation,
+			pod.Annotations[batchv1.JobCompletionIndexAnnotation], pod.Labels[batchv1.JobCompletionIndexAnnotation])})
+	}
+	for _, key := range [...]string{
+		batchv1.JobCompletionIndexAnnotation,
+		batchv1.JobIndexFailureCountAnnotation,
+		batchv1.JobIndexIgnoredFailureCountAnnotation,
+	} {
+		text, ok := pod.Annotations[key]
+		if n, err := strconv.Atoi(text); ok && (err != nil || n < 0 || n > 1<<31-1) {
+			notes = append(notes, Note{NoteBadAnnotation, fmt.Sprintf("pod %s: the annotation %s is %q", pod.Name, key, text)})
+		}
+	}
+	return notes
+}

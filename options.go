@@ -1,0 +1,125 @@
+package jobfate
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// Option changes how Decide decides. Without options it decides as the Job
+// controller of Kubernetes does with its default settings.
+type Option func(*config)
+
+type config struct {
+	controller   tracking.Controller
+	delays       backoff.Policy
+	uncountedCap int
+	changesCap   int
+	batchPeriod  time.Duration
+	throttle     tracking.Throttle
+	failureSpec  *failurepolicy.Spec
+	ruleNames    []string
+	granular     bool
+	noPerIndex   bool
+	noReplace    bool
+	fillSlots    bool
+}
+
+func configure(opts []Option) config {
+	c := config{
+		uncountedCap: tracking.DefaultCap,
+		changesCap:   500,
+		batchPeriod:  time.Second,
+	}
+	for _, opt := range opts {
+		opt(&c)
+	}
+	return c
+}
+
+// ManagedBy sets the spec.managedBy name that the caller answers to. Without
+// it, and with an empty name, the caller stands for the built-in controller.
+func ManagedBy(name string) Option {
+	return func(c *config) { c.controller.Name = name }
+}
+
+// OwnerKind sets the kind of the objects that own the pods, for a caller whose
+// Jobs are objects of a kind of its own. The default is batch/v1 Job.
+func OwnerKind(kind schema.GroupVersionKind) Option {
+	return func(c *config) { c.controller.Kind = kind }
+}
+
+// WithBackoff sets the base, cap and factor of the delay with which failed pods
+// are replaced. The default is 10 s, 10 min and 2.
+func WithBackoff(p backoff.Policy) Option {
+	return func(c *config) { c.delays = p }
+}
+
+// WithCaps sets how many UIDs the uncounted lists may hold, and how many pods
+// one decision may create, or delete because they are too many. The default is
+// 500 of each; values below 1 leave it.
+func WithCaps(uncounted, changes int) Option {
+	return func(c *config) {
+		if uncounted > 0 {
+			c.uncountedCap = uncounted
+		}
+		if changes > 0 {
+			c.changesCap = changes
+		}
+	}
+}
+
+// WithBatchPeriod sets the least time to wait before looking again at a Job
+// that backs off. The default is 1 s.
+func WithBatchPeriod(d time.Duration) Option {
+	return func(c *config) { c.batchPeriod = max(d, 0) }
+}
+
+// WithThrottle puts off status writes that come too soon after
+// Snapshot.LastStatus and record too little. By default none is put off.
+func WithThrottle(t tracking.Throttle) Option {
+	return func(c *config) { c.throttle = t }
+}
+
+// WithFailurePolicy replaces the pod failure policy of the Job's spec. It is
+// for rules that the API cannot express: named ones, and ones with a matcher.
+func WithFailurePolicy(s *failurepolicy.Spec) Option {
+	return func(c *config) { c.failureSpec = s }
+}
+
+// RuleNames gives names to the rules of the Job's own pod failure policy, by
+// their order; an empty name is none. It switches on granular reasons.
+func RuleNames(names ...string) Option {
+	return func(c *config) { c.ruleNames, c.granular = names, true }
+}
+
+// GranularReasons makes a Job that a FailJob rule fails say which rule it was:
+// PodFailurePolicy_{name}, or PodFailurePolicy_{index} for a rule without a
+// name (KEP-4443).
+func GranularReasons() Option {
+	return func(c *config) { c.granular = true }
+}
+
+// WithoutPerIndexBackoff decides as if spec.backoffLimitPerIndex were not set
+// and no rule said FailIndex (KEP-3850 § Feature Enablement and Rollback).
+func WithoutPerIndexBackoff() Option {
+	return func(c *config) { c.noPerIndex = true }
+}
+
+// WithoutReplacementPolicy decides as if spec.podReplacementPolicy were not
+// set, and does not report terminating pods. A Job with a pod failure policy
+// still replaces only failed pods.
+func WithoutReplacementPolicy() Option {
+	return func(c *config) { c.noReplace = true }
+}
+
+// FillFreeSlots lets indexes that are ready to run take the place of lower ones
+// that are backing off. The Job controller picks the lowest pending indexes
+// before it looks at their delays, so that indexes in backoff hold back others.
+func FillFreeSlots() Option {
+	return func(c *config) { c.fillSlots = true }
+}

@@ -1,0 +1,278 @@
+package jobfate
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// ErrNotManaged is the error for a Job that another controller manages.
+var ErrNotManaged = errors.New("the Job is managed by another controller")
+
+// view is a snapshot that has been checked, with every default read.
+type view struct {
+	config
+	job      *batchv1.Job
+	pods     []*corev1.Pod
+	now      time.Time
+	inFlight InFlight
+	memory   backoff.Record // as the caller remembers it
+	last     time.Time
+	owner    tracking.Owner
+
+	parallelism       int32
+	completions       *int32
+	indexed           bool
+	suspended         bool
+	perIndex          bool
+	replaceFailedOnly bool
+	limit             backoff.Limit
+	maxFailedIndexes  *int32
+	failurePolicy     *failurepolicy.Spec
+	policy            *failurepolicy.Policy
+	successPolicy     *jobstatus.SuccessPolicy
+	uncounted         tracking.Uncounted
+	completedIndexes  indexset.Set
+	failedIndexes     indexset.Set
+	notes             []Note
+}
+
+// read checks a snapshot and reads it.
+func read(s Snapshot, opts []Option) (*view, error) {
+	if s.Job == nil {
+		return nil, field.Required(field.NewPath("job"), "there is nothing to decide on")
+	}
+	v := &view{config: configure(opts), job: s.Job, pods: s.Pods, now: s.Now, last: s.LastStatus}
+	if !v.controller.Manages(s.Job) {
+		return nil, fmt.Errorf("spec.managedBy: %w: %s", ErrNotManaged, managerOf(s.Job))
+	}
+	var errs field.ErrorList
+	errs = append(errs, checkIdentity(s.Job)...)
+	errs = append(errs, checkSpec(&s.Job.Spec)...)
+	if jobstatus.Finished(s.Job) == nil {
+		errs = append(errs, checkStatus(&s.Job.Status)...)
+	}
+	errs = append(errs, checkPods(s.Pods)...)
+	if len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	owner, err := tracking.OwnerOf(s.Job)
+	if err != nil {
+		return nil, err
+	}
+	v.owner = owner
+	v.readSpec(&s.Job.Spec)
+	v.readStatus(&s.Job.Status)
+	v.readMemory(s)
+	return v, nil
+}
+
+func managerOf(job *batchv1.Job) string {
+	if job.Spec.ManagedBy == nil {
+		return batchv1.JobControllerName
+	}
+	return *job.Spec.ManagedBy
+}
+
+// readSpec reads the spec, with the defaults that the API server would have set.
+func (v *view) readSpec(spec *batchv1.JobSpec) {
+	v.completions = spec.Completions
+	v.parallelism = 1
+	switch {
+	case spec.Parallelism != nil:
+		v.parallelism = *spec.Parallelism
+	case spec.Completions == nil:
+		one := int32(1)
+		v.completions = &one
+	}
+	v.indexed = isIndexed(spec)
+	v.suspended = spec.Suspend != nil && *spec.Suspend
+	v.limit = backoff.LimitOf(spec)
+	if v.noPerIndex {
+		v.limit = v.limit.WithoutPerIndex()
+	}
+	v.perIndex = v.indexed && v.limit.Target == backoff.TargetIndex
+	v.maxFailedIndexes = spec.MaxFailedIndexes
+	v.failurePolicy = v.failureSpec
+	if v.failurePolicy == nil {
+		v.failurePolicy = failurepolicy.FromAPI(spec.PodFailurePolicy, v.ruleNames...)
+	}
+	var off []failurepolicy.Option
+	if v.noPerIndex {
+		off = append(off, failurepolicy.WithoutFailIndex())
+	}
+	v.policy = failurepolicy.Compile(v.failurePolicy, off...)
+	// KEP-3939: with a pod failure policy only failed pods are replaced, since
+	// a rule can be matched only against a pod that has come to its end.
+	replacement := spec.PodReplacementPolicy
+	v.replaceFailedOnly = v.failurePolicy != nil ||
+		!v.noReplace && replacement != nil && *replacement == batchv1.Failed
+	if v.indexed {
+		v.successPolicy = jobstatus.NewSuccessPolicy(spec.SuccessPolicy, *v.completions)
+	}
+}
+
+func isIndexed(spec *batchv1.JobSpec) bool {
+	return spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
+}
+
+// readStatus reads the parts of the status that can be damaged.
+func (v *view) readStatus(status *batchv1.JobStatus) {
+	v.uncounted = tracking.ReadUncounted(status.UncountedTerminatedPods)
+	if v.uncounted.Damaged {
+		v.note(NoteStatusRepaired, "status.uncountedTerminatedPods named a pod twice or not at all")
+	}
+	if !v.indexed {
+		return
+	}
+	v.completedIndexes = v.readIndexes("status.completedIndexes", status.CompletedIndexes)
+	if v.perIndex && status.FailedIndexes != nil {
+		v.failedIndexes = v.readIndexes("status.failedIndexes", *status.FailedIndexes)
+		if v.failedIndexes.Overlaps(v.completedIndexes) {
+			v.note(NoteStatusRepaired, "status.failedIndexes held completed indexes")
+		}
+	}
+}
+
+func (v *view) readIndexes(path, text string) indexset.Set {
+	set, damage := indexset.ParseDamaged(text, *v.completions)
+	if !damage.OK() {
+		v.note(NoteStatusRepaired, path+": "+damage.String())
+	}
+	return set
+}
+
+// readMemory takes what the caller remembers, unless it is of another Job.
+func (v *view) readMemory(s Snapshot) {
+	if s.InFlight.Job == "" || s.InFlight.Job == s.Job.UID {
+		v.inFlight = s.InFlight
+	} else {
+		v.note(NoteMemoryDropped, "what is in flight belongs to an earlier Job of this name")
+	}
+	v.memory = backoff.Record{Job: s.Job.UID}
+	if s.Backoff.Job == "" || s.Backoff.Job == s.Job.UID {
+		v.memory = s.Backoff
+		v.memory.Job = s.Job.UID
+	} else {
+		v.note(NoteMemoryDropped, "the backoff record belongs to an earlier Job of this name")
+	}
+}
+
+func (v *view) note(code NoteCode, text string) {
+	v.notes = append(v.notes, Note{Code: code, Text: text})
+}
+
+func checkIdentity(job *batchv1.Job) (errs field.ErrorList) {
+	meta := field.NewPath("metadata")
+	if job.Name == "" {
+		errs = append(errs, field.Required(meta.Child("name"), "pods are named after the Job"))
+	}
+	if job.UID == "" {
+		errs = append(errs, field.Required(meta.Child("uid"), "pods are recognised by the UID of their Job"))
+	}
+	return errs
+}
+
+func checkSpec(spec *batchv1.JobSpec) (errs field.ErrorList) {
+	path := field.NewPath("spec")
+	for _, f := range []struct {
+		name  string
+		value *int32
+	}{
+		{"parallelism", spec.Parallelism},
+		{"completions", spec.Completions},
+		{"backoffLimit", spec.BackoffLimit},
+		{"backoffLimitPerIndex", spec.BackoffLimitPerIndex},
+		{"maxFailedIndexes", spec.MaxFailedIndexes},
+	} {
+		if f.value != nil && *f.value < 0 {
+			errs = append(errs, negative(path.Child(f.name), *f.value))
+		}
+	}
+	if s := spec.ActiveDeadlineSeconds; s != nil && *s < 0 {
+		errs = append(errs, negative(path.Child("activeDeadlineSeconds"), *s))
+	}
+	if mode := spec.CompletionMode; mode != nil && *mode != batchv1.IndexedCompletion && *mode != batchv1.NonIndexedCompletion {
+		errs = append(errs, field.NotSupported(path.Child("completionMode"), string(*mode),
+			[]string{string(batchv1.IndexedCompletion), string(batchv1.NonIndexedCompletion)}))
+	}
+	if isIndexed(spec) && spec.Completions == nil && spec.Parallelism != nil {
+		errs = append(errs, field.Required(path.Child("completions"), "when completion mode is Indexed"))
+	}
+	if spec.Selector != nil {
+		errs = append(errs, checkTemplateLabels(spec, path)...)
+	}
+	return errs
+}
+
+// checkTemplateLabels sees to it that the Job selects the pods that it creates.
+// If it did not, each would be released and another created, without end.
+func checkTemplateLabels(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+	owner, err := tracking.OwnerOf(&batchv1.Job{Spec: *spec})
+	if err != nil {
+		return field.ErrorList{field.Invalid(path.Child("selector"), spec.Selector, err.Error())}
+	}
+	if !owner.Selects(labels.Set(spec.Template.Labels)) {
+		return field.ErrorList{field.Invalid(path.Child("template", "metadata", "labels"), spec.Template.Labels,
+			"the selector does not match them")}
+	}
+	return nil
+}
+
+func checkStatus(status *batchv1.JobStatus) (errs field.ErrorList) {
+	path := field.NewPath("status")
+	for _, f := range []struct {
+		name  string
+		value *int32
+	}{
+		{"active", &status.Active},
+		{"succeeded", &status.Succeeded},
+		{"failed", &status.Failed},
+		{"ready", status.Ready},
+		{"terminating", status.Terminating},
+	} {
+		if f.value != nil && *f.value < 0 {
+			errs = append(errs, negative(path.Child(f.name), *f.value))
+		}
+	}
+	met, target := batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget
+	if jobstatus.True(status.Conditions, met) != nil && jobstatus.True(status.Conditions, target) != nil {
+		errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{},
+			fmt.Sprintf("%s and %s are both True; the API server lets neither be taken back", met, target)))
+	}
+	return errs
+}
+
+func negative[T int32 | int64](path *field.Path, value T) *field.Error {
+	return field.Invalid(path, value, "must be greater than or equal to 0")
+}
+
+func checkPods(pods []*corev1.Pod) (errs field.ErrorList) {
+	path := field.NewPath("pods")
+	for i, pod := range pods {
+		switch {
+		case pod == nil:
+			errs = append(errs, field.Required(path.Index(i), "the pod is nil"))
+		case pod.UID == "":
+			errs = append(errs, field.Required(path.Index(i).Child("metadata", "uid"), "pods are counted by their UID"))
+		}
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	if i := tracking.FirstRepeated(pods); i >= 0 {
+		errs = append(errs, field.Duplicate(path.Index(i).Child("metadata", "uid"), pods[i].UID))
+	}
+	return errs
+}

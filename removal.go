@@ -1,0 +1,205 @@
+package jobfate
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// deletions returns the active pods to delete when there are at least so many
+// too many. For an Indexed Job that includes, however many are too many, pods
+// without a valid index and all but one of the pods of an index.
+func (s *step) deletions(tooMany int, cause Cause) []Deletion {
+	if tooMany == 0 && !s.misplaced() {
+		return nil
+	}
+	r := removal{left: s.activePods()}
+	if s.indexed {
+		r.removeMisplaced(*s.completions)
+	}
+	if more := tooMany - len(r.remove); more > 0 {
+		slices.SortStableFunc(r.left, byWorth)
+		r.take(r.left[:more], cause)
+	}
+	return r.remove
+}
+
+// misplaced reports whether an active pod of an Indexed Job has no valid index,
+// or the index of another.
+func (s *step) misplaced() bool {
+	return s.indexed && int(s.census.Active) != s.active.Clip(*s.completions).Len()
+}
+
+// candidate is an active pod, with what makes it more or less worth keeping.
+type candidate struct {
+	*tracking.Record
+	assigned bool
+	phase    int
+	readyAt  time.Time
+	restarts containerRestarts
+	created  time.Time
+}
+
+type containerRestarts struct{ regular, sidecar int32 }
+
+// activePods returns the candidates in the order of their indexes and UIDs.
+func (s *step) activePods() []candidate {
+	out := make([]candidate, 0, s.census.Active)
+	for i := range s.census.Records {
+		if r := &s.census.Records[i]; r.Is(tracking.Active) {
+			out = append(out, newCandidate(r))
+		}
+	}
+	slices.SortFunc(out, func(a, b candidate) int {
+		if a.Before(b.Record) {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+func newCandidate(r *tracking.Record) candidate {
+	c := candidate{
+		Record:   r,
+		assigned: r.Pod.Spec.NodeName != "",
+		restarts: restartsOf(r.Pod),
+		created:  r.Pod.CreationTimestamp.Time,
+	}
+	switch r.Pod.Status.Phase {
+	case corev1.PodUnknown:
+		c.phase = 1
+	case corev1.PodRunning:
+		c.phase = 2
+	}
+	for i := range r.Pod.Status.Conditions {
+		if cond := &r.Pod.Status.Conditions[i]; cond.Type == corev1.PodReady && cond.Status == corev1.ConditionTrue {
+			c.readyAt = cond.LastTransitionTime.Time
+			break
+		}
+	}
+	return c
+}
+
+func restartsOf(pod *corev1.Pod) (most containerRestarts) {
+	for i := range pod.Status.ContainerStatuses {
+		most.regular = max(most.regular, pod.Status.ContainerStatuses[i].RestartCount)
+	}
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		if c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways {
+			continue
+		}
+		for j := range pod.Status.InitContainerStatuses {
+			if st := &pod.Status.InitContainerStatuses[j]; st.Name == c.Name {
+				most.sidecar = max(most.sidecar, st.RestartCount)
+			}
+		}
+	}
+	return most
+}
+
+// byWorth puts the pods first that have the least to lose: those without a
+// node, then those in an earlier phase, not ready, ready for a shorter time,
+// restarted more often, and created later. A time that is not known counts as
+// the latest.
+func byWorth(a, b candidate) int {
+	if c := cmp.Or(
+		compareBool(a.assigned, b.assigned),
+		cmp.Compare(a.phase, b.phase),
+		compareBool(a.Is(tracking.Ready), b.Is(tracking.Ready)),
+	); c != 0 {
+		return c
+	}
+	if a.Is(tracking.Ready) {
+		if c := latestFirst(a.readyAt, b.readyAt); c != 0 {
+			return c
+		}
+	}
+	return cmp.Or(
+		cmp.Compare(b.restarts.regular, a.restarts.regular),
+		cmp.Compare(b.restarts.sidecar, a.restarts.sidecar),
+		latestFirst(a.created, b.created),
+	)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func latestFirst(a, b time.Time) int {
+	switch {
+	case a.Equal(b):
+		return 0
+	case a.IsZero():
+		return -1
+	case b.IsZero():
+		return 1
+	}
+	return b.Compare(a)
+}
+
+// removal sorts active pods into those to delete and those that may stay.
+type removal struct {
+	remove []Deletion
+	left   []candidate
+}
+
+func (r *removal) take(pods []candidate, cause Cause) {
+	for _, c := range pods {
+		r.remove = append(r.remove, Deletion{
+			Pod:        c.Pod,
+			StripFirst: c.Is(tracking.Finalized),
+			Cause:      cause,
+			ready:      c.Is(tracking.Ready),
+		})
+	}
+}
+
+// removeMisplaced takes the pods without a valid index, and all but the most
+// valuable pod of each index. The order is the Job controller's, which matters
+// when not all can be deleted at once: the highest valid index comes last.
+func (r *removal) removeMisplaced(completions int32) {
+	pods := r.left
+	r.left = make([]candidate, 0, len(pods))
+	valid := pods
+	var beyond []candidate
+	if i := slices.IndexFunc(pods, func(c candidate) bool { return c.Index >= completions }); i >= 0 {
+		valid, beyond = pods[:i], pods[i:]
+	}
+	for len(valid) > 0 {
+		n := 1
+		for n < len(valid) && valid[n].Index == valid[0].Index {
+			n++
+		}
+		if n == len(valid) {
+			r.take(beyond, CauseBeyond)
+			beyond = nil
+		}
+		r.keepBest(valid[:n])
+		valid = valid[n:]
+	}
+	r.take(beyond, CauseBeyond)
+}
+
+// keepBest keeps the most valuable of the pods of one index.
+func (r *removal) keepBest(same []candidate) {
+	if same[0].Index == tracking.NoIndex {
+		r.take(same, CauseNoIndex)
+		return
+	}
+	slices.SortStableFunc(same, byWorth)
+	best := len(same) - 1
+	r.take(same[:best], CauseDuplicate)
+	r.left = append(r.left, same[best])
+}

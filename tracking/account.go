@@ -1,0 +1,193 @@
+package tracking
+
+import (
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/indexset"
+)
+
+// DefaultCap is the number of UIDs that the uncounted lists may hold, which
+// keeps them under 20 kB (KEP-2307 § Algorithm).
+const DefaultCap = 500
+
+// Ending says whether the Job is about to end.
+type Ending uint8
+
+const (
+	// Running Jobs are not about to end.
+	Running Ending = iota
+	// Succeeding Jobs release all their pods; those still running are not
+	// counted.
+	Succeeding
+	// Failing Jobs release all their pods and count those still running as
+	// failed.
+	Failing
+)
+
+// Terms are what accounting depends on beside the pods.
+type Terms struct {
+	Ending Ending
+	// Deleting says that the Job itself is being deleted: every finalizer goes.
+	Deleting bool
+	// Waiting are the pods that must stay until they are replaced.
+	Waiting Predecessors
+	// Counted are the indexes that the status already holds as completed.
+	Counted indexset.Set
+	// Cap is the number of UIDs that the lists may hold. It also bounds how
+	// many finalizers go at a time, so that a large Job does not starve small
+	// ones.
+	Cap int
+}
+
+// Account says what to record in the status, and which finalizers may go once
+// that status is stored.
+type Account struct {
+	// Lists are the uncounted UIDs to store.
+	Lists *batchv1.UncountedTerminatedPods
+	// Succeeded and Failed are what the counters gain in the same write: UIDs
+	// that left the lists because their finalizer is gone.
+	Succeeded, Failed int32
+	// Strip are the pods whose finalizer may go.
+	Strip []*corev1.Pod
+	// Handled counts the failed pods by the action of the rule that they match.
+	Handled map[batchv1.PodFailurePolicyAction]int
+	// Recorded is the number of pods that this write newly records.
+	Recorded int
+	// Full says that the cap was reached: there is more to record when this is
+	// done.
+	Full bool
+}
+
+// Account works out the next step of counting.
+func (c *Census) Account(t Terms) Account {
+	a := Account{Lists: c.lens.Uncounted.status()}
+	a.release(c)
+	candidates := c.releasable(t)
+	if len(candidates) == 0 {
+		return a
+	}
+	slices.SortFunc(candidates, (*Record).compare)
+	// Lists that are full already take nobody in; those in them still leave.
+	overfull := len(a.Lists.Succeeded)+len(a.Lists.Failed) >= t.Cap
+	var indexes int
+	for _, r := range candidates {
+		if overfull && !r.Is(Parked) {
+			a.Full = true
+			continue
+		}
+		a.Strip = append(a.Strip, r.Pod)
+		indexes += a.record(r, c, t)
+		if !overfull && indexes+len(a.Lists.Succeeded)+len(a.Lists.Failed) >= t.Cap {
+			a.Full = true
+			break
+		}
+	}
+	return a
+}
+
+// release moves out of the lists the UIDs whose finalizer is gone.
+func (a *Account) release(c *Census) {
+	if c.held == c.lens.Uncounted.Len() {
+		return
+	}
+	held := make(map[types.UID]struct{}, c.held)
+	for i := range c.Records {
+		if r := &c.Records[i]; r.Is(Tracked | Parked) {
+			held[r.Pod.UID] = struct{}{}
+		}
+	}
+	gone := func(uid types.UID) bool { _, held := held[uid]; return !held }
+	left := settle(a.Lists, gone)
+	a.Lists, a.Succeeded, a.Failed = left.Lists, left.Succeeded, left.Failed
+}
+
+// releasable returns the tracked pods that nothing holds back.
+func (c *Census) releasable(t Terms) []*Record {
+	all := t.Deleting || t.Ending != Running
+	var out []*Record
+	for i := range c.Records {
+		r := &c.Records[i]
+		if r.Is(Tracked) && (all || r.Is(Succeeded) || r.Is(Failed) && !t.Waiting.holds(r)) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// record enters a pod into the lists, unless it is there or does not count. It
+// returns the number of indexes that the pod completes.
+func (a *Account) record(r *Record, c *Census, t Terms) int {
+	switch {
+	case r.Is(Parked):
+	case r.Is(Succeeded) && c.lens.Indexed:
+		if r.Is(Valid) && !t.Counted.Contains(r.Index) {
+			a.Recorded++
+			return 1
+		}
+	case r.Is(Succeeded):
+		a.Recorded++
+		a.Lists.Succeeded = append(a.Lists.Succeeded, r.Pod.UID)
+	case r.Is(Valid) && (r.Is(Failed) || t.Ending == Failing):
+		if a.handle(c.lens.Policy, r.Pod) {
+			a.Recorded++
+			a.Lists.Failed = append(a.Lists.Failed, r.Pod.UID)
+		}
+	}
+	return 0
+}
+
+// handle notes the action of the rule that the pod matches, and reports whether
+// the pod counts.
+func (a *Account) handle(p *failurepolicy.Policy, pod *corev1.Pod) bool {
+	match := p.Match(pod)
+	if !match.Matched() {
+		return true
+	}
+	if a.Handled == nil {
+		a.Handled = make(map[batchv1.PodFailurePolicyAction]int)
+	}
+	a.Handled[match.Action]++
+	return match.Counts()
+}
+
+// Settled is what a status holds once some finalizers are gone.
+type Settled struct {
+	// Lists are the UIDs that remain uncounted.
+	Lists *batchv1.UncountedTerminatedPods
+	// Succeeded and Failed are what the counters gain.
+	Succeeded, Failed int32
+}
+
+// Settle returns what is left of the account's lists after the finalizers of
+// the given pods are gone.
+func (a Account) Settle(gone []types.UID) Settled {
+	set := make(map[types.UID]struct{}, len(gone))
+	for _, uid := range gone {
+		set[uid] = struct{}{}
+	}
+	return settle(a.Lists, func(uid types.UID) bool { _, ok := set[uid]; return ok })
+}
+
+func settle(lists *batchv1.UncountedTerminatedPods, gone func(types.UID) bool) Settled {
+	succeeded, failed := without(lists.Succeeded, gone), without(lists.Failed, gone)
+	return Settled{
+		Lists:     &batchv1.UncountedTerminatedPods{Succeeded: succeeded, Failed: failed},
+		Succeeded: int32(len(lists.Succeeded) - len(succeeded)),
+		Failed:    int32(len(lists.Failed) - len(failed)),
+	}
+}
+
+func without(list []types.UID, gone func(types.UID) bool) []types.UID {
+	var left []types.UID
+	for _, uid := range list {
+		if !gone(uid) {
+			left = append(left, uid)
+		}
+	}
+	return left
+}

@@ -1,0 +1,212 @@
+package tracking
+
+import (
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/indexset"
+)
+
+// Census is what one pass over a Job's pods finds. A record goes in, and comes
+// out again, on its own and in any order, except for what Seal works out.
+type Census struct {
+	lens    Lens
+	Records []Record
+
+	// Active, Ready and Terminating are the numbers of such pods.
+	Active, Ready, Terminating int32
+	// Succeeded and Failed are the pods newly found so: tracked, valid, and not
+	// parked in the list of their kind. Those that an Ignore rule matches are
+	// not in Failed, but they are in Failures.
+	Succeeded, Failed int32
+	// Failures are the newly failed pods, ignored ones included: the backoff
+	// waits after those as well.
+	Failures int32
+	// Restarts is the sum of the container restarts of pods that run or wait.
+	Restarts int64
+	// Judged is the number of pods that match a FailJob rule.
+	Judged int
+	// held are the parked UIDs whose pods still carry the finalizer.
+	held int
+}
+
+// NewCensus returns an empty census with room for n pods.
+func NewCensus(lens Lens, n int) *Census {
+	return &Census{lens: lens, Records: make([]Record, 0, n)}
+}
+
+// Lens returns what the census was taken through.
+func (c *Census) Lens() *Lens { return &c.lens }
+
+// Add reads a pod into the census. adopted says that the pod gets the finalizer
+// in the patch that adopts it.
+func (c *Census) Add(pod *corev1.Pod, adopted bool) {
+	c.Records = append(c.Records, c.lens.read(pod, adopted || HasFinalizer(pod)))
+	c.tally(&c.Records[len(c.Records)-1], 1)
+}
+
+// Remove takes the pod out again, as it was when it was added. It reports
+// whether the pod was there.
+func (c *Census) Remove(pod *corev1.Pod) bool {
+	for i := range c.Records {
+		if c.Records[i].Pod == pod {
+			c.tally(&c.Records[i], -1)
+			last := len(c.Records) - 1
+			c.Records[i] = c.Records[last]
+			c.Records = c.Records[:last]
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Census) tally(r *Record, by int32) {
+	if r.Is(Active) {
+		c.Active += by
+		if r.Is(Ready) {
+			c.Ready += by
+		}
+	}
+	if r.Is(Terminating) {
+		c.Terminating += by
+	}
+	if r.Is(FailsJob) {
+		c.Judged += int(by)
+	}
+	if r.Is(Tracked | Parked) {
+		c.held += int(by)
+	}
+	if c.lens.Restarts {
+		c.Restarts += int64(by) * backoff.Restarts(r.Pod)
+	}
+	if !r.Is(Tracked|Valid) || r.Is(Parked) {
+		return
+	}
+	switch {
+	case r.Is(Succeeded):
+		c.Succeeded += by
+	case r.Is(Failed):
+		c.Failures += by
+		if !r.Is(Ignored) {
+			c.Failed += by
+		}
+	}
+}
+
+// SucceededTotal and FailedTotal are the numbers of succeeded and failed pods,
+// counted, parked and newly found (KEP-2307 § Algorithm, step 1), given the
+// counters of the status.
+func (c *Census) SucceededTotal(counted int32) int32 {
+	return add(counted, c.Succeeded, int32(len(c.lens.Uncounted.Succeeded)))
+}
+
+// FailedTotal: see SucceededTotal.
+func (c *Census) FailedTotal(counted int32) int32 {
+	return add(counted, c.Failed, int32(len(c.lens.Uncounted.Failed)))
+}
+
+// add returns the sum, or the largest int32 where that is less.
+func add(terms ...int32) int32 {
+	var sum int64
+	for _, t := range terms {
+		sum += int64(t)
+	}
+	return int32(min(sum, math.MaxInt32))
+}
+
+// News returns what the newly finished pods mean for the backoff of the whole
+// Job: failures after the last success, and when the last of them was.
+func (c *Census) News() backoff.News {
+	var lastSuccess *Record
+	for i := range c.Records {
+		if r := &c.Records[i]; c.isNews(r, Succeeded) && (lastSuccess == nil || lastSuccess.finishedBefore(r)) {
+			lastSuccess = r
+		}
+	}
+	news := backoff.News{Succeeded: lastSuccess != nil}
+	var last *Record
+	for i := range c.Records {
+		r := &c.Records[i]
+		if !c.isNews(r, Failed) || lastSuccess != nil && !lastSuccess.finishedBefore(r) {
+			continue
+		}
+		news.Failures = add(news.Failures, 1)
+		if last == nil || last.finishedBefore(r) {
+			last = r
+		}
+	}
+	if last != nil {
+		news.LastFailure = last.Finish()
+	}
+	return news
+}
+
+func (c *Census) isNews(r *Record, as Is) bool {
+	return r.Is(Tracked|Valid|as) && !r.Is(Parked)
+}
+
+// FailsJob returns the first pod, in the order of Before, that a FailJob rule
+// matches; nil when there is none.
+func (c *Census) FailsJob() *corev1.Pod {
+	if c.Judged == 0 {
+		return nil
+	}
+	var first *Record
+	for i := range c.Records {
+		if r := &c.Records[i]; r.Is(FailsJob) && (first == nil || r.Before(first)) {
+			first = r
+		}
+	}
+	return first.Pod
+}
+
+// Indexes returns the indexes of the pods that are all of what. Pods without an
+// index are left out.
+func (c *Census) Indexes(what Is) indexset.Set {
+	var b indexset.Builder
+	for i := range c.Records {
+		if r := &c.Records[i]; r.Is(what) && r.Index != NoIndex && r.Index <= indexset.Max {
+			b.Add(r.Index)
+		}
+	}
+	return b.Set()
+}
+
+// Fates are the completion indexes of an Indexed Job that are settled.
+type Fates struct {
+	// Counted are the completed indexes of the status, within completions.
+	Counted indexset.Set
+	// Completed adds those whose pod has succeeded since.
+	Completed indexset.Set
+	// Failed are the failed indexes. No index is both completed and failed: a
+	// success wins.
+	Failed indexset.Set
+}
+
+// Finished returns the indexes that need no pod any more.
+func (f Fates) Finished() indexset.Set { return f.Completed.Union(f.Failed) }
+
+// Fates returns the settled indexes, given those of the status and the limit.
+// An index fails when a failed pod of it has used up the limit, or matches a
+// FailIndex rule (KEP-3850 § Tracking the number of failures per index).
+func (c *Census) Fates(completed, failed indexset.Set, limit backoff.Limit) Fates {
+	f := Fates{Counted: completed.Clip(c.lens.Completions)}
+	f.Completed = f.Counted.Union(c.Indexes(Finalized | Valid | Succeeded))
+	if !c.lens.PerIndex {
+		return f
+	}
+	var b indexset.Builder
+	for i := range c.Records {
+		r := &c.Records[i]
+		if !r.Is(Finalized|Valid|Failed) || r.Is(Ignored) {
+			continue
+		}
+		if r.Is(FailsIndex) || limit.IndexExhausted(r.Counts.Failures) {
+			b.Add(r.Index)
+		}
+	}
+	f.Failed = failed.Clip(c.lens.Completions).Union(b.Set()).Difference(f.Completed)
+	return f
+}

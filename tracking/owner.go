@@ -1,0 +1,196 @@
+package tracking
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Relation is what a pod is to a Job.
+type Relation uint8
+
+const (
+	// Foreign pods have another owner, or nothing to do with the Job. They are
+	// never touched.
+	Foreign Relation = iota
+	// Owned pods are controlled by the Job and match its selector.
+	Owned
+	// Adoptable pods have no controller and match the selector: the Job takes
+	// them over, and adds the finalizer in the same patch.
+	Adoptable
+	// Releasable pods are controlled by the Job but match its selector no more.
+	Releasable
+	// Orphaned pods match the selector, have no controller, may not be adopted,
+	// and still carry the finalizer. Nobody else will remove it.
+	Orphaned
+)
+
+// String names the relation.
+func (r Relation) String() string {
+	return [...]string{"foreign", "owned", "adoptable", "releasable", "orphaned"}[r]
+}
+
+// Owner tells which pods are a Job's.
+type Owner struct {
+	uid       types.UID
+	namespace string
+	deleting  bool
+	selector  labels.Selector // nil: the controller reference alone decides
+}
+
+// OwnerOf returns the Owner for a Job. It fails when the Job's selector cannot
+// be read.
+//
+// The API server never stores a Job without a selector. For a Job that was
+// built by hand and has none, the controller reference alone decides, nothing
+// is adopted and nothing is released.
+func OwnerOf(job *batchv1.Job) (Owner, error) {
+	o := Owner{uid: job.UID, namespace: job.Namespace, deleting: job.DeletionTimestamp != nil}
+	if job.Spec.Selector == nil {
+		return o, nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
+	if err != nil {
+		return Owner{}, fmt.Errorf("spec.selector: %w", err)
+	}
+	o.selector = selector
+	return o, nil
+}
+
+// Relation returns what the pod is to the Job.
+func (o Owner) Relation(pod *corev1.Pod) Relation {
+	if pod.Namespace != o.namespace {
+		return Foreign
+	}
+	ref := controllerOf(pod)
+	switch {
+	case ref != nil && ref.UID != o.uid:
+		return Foreign
+	case ref != nil:
+		if o.Selects(pod.Labels) {
+			return Owned
+		}
+		if o.deleting {
+			return Foreign
+		}
+		return Releasable
+	case o.selector == nil || !o.selector.Matches(labels.Set(pod.Labels)):
+		return Foreign
+	case !o.deleting && pod.DeletionTimestamp == nil:
+		return Adoptable
+	case HasFinalizer(pod):
+		return Orphaned
+	}
+	return Foreign
+}
+
+// Selects reports whether the Job's selector matches the labels; it does when
+// there is no selector.
+func (o Owner) Selects(set labels.Set) bool {
+	return o.selector == nil || o.selector.Matches(set)
+}
+
+// controllerOf returns the pod's controller reference, without copying it.
+func controllerOf(pod *corev1.Pod) *metav1.OwnerReference {
+	for i := range pod.OwnerReferences {
+		if ref := &pod.OwnerReferences[i]; ref.Controller != nil && *ref.Controller {
+			return ref
+		}
+	}
+	return nil
+}
+
+// HasFinalizer reports whether the pod carries the tracking finalizer.
+func HasFinalizer(pod *corev1.Pod) bool {
+	for _, f := range pod.Finalizers {
+		if f == batchv1.JobTrackingFinalizer {
+			return true
+		}
+	}
+	return false
+}
+
+// Controller is who carries the decisions out: the name that Jobs call it by in
+// spec.managedBy (KEP-4368), and the kind of the objects that it treats as Jobs.
+// The zero value is the built-in Job controller.
+type Controller struct {
+	Name string
+	Kind schema.GroupVersionKind
+}
+
+// Manages reports whether the Job is the controller's to manage. A Job that
+// names no controller belongs to the built-in one.
+func (c Controller) Manages(job *batchv1.Job) bool {
+	name := c.Name
+	if name == "" {
+		name = batchv1.JobControllerName
+	}
+	if job.Spec.ManagedBy == nil {
+		return name == batchv1.JobControllerName
+	}
+	return name == *job.Spec.ManagedBy
+}
+
+func (c Controller) kind() schema.GroupVersionKind {
+	if c.Kind.Empty() {
+		return batchv1.SchemeGroupVersion.WithKind("Job")
+	}
+	return c.Kind
+}
+
+// Reference returns the owner reference that the Job's pods carry.
+func (c Controller) Reference(job *batchv1.Job) metav1.OwnerReference {
+	return *metav1.NewControllerRef(job, c.kind())
+}
+
+// Frees reports whether the controller may take the tracking finalizer off a
+// pod without counting it, because nobody is left who would count it: the pod
+// has no controller, or its Job is gone or finished. owner is the Job that the
+// pod's controller reference names, nil when there is no such Job any more.
+//
+// A pod that something else controls, and a pod of a Job that another
+// controller manages, are left alone.
+func (c Controller) Frees(pod *corev1.Pod, owner *batchv1.Job) bool {
+	if !HasFinalizer(pod) {
+		return false
+	}
+	ref := controllerOf(pod)
+	if ref == nil {
+		return true
+	}
+	version, kind := c.kind().ToAPIVersionAndKind()
+	if ref.Kind != kind || ref.APIVersion != version {
+		return false
+	}
+	if owner == nil || owner.UID != ref.UID {
+		return true
+	}
+	return c.Manages(owner) && finished(owner)
+}
+
+func finished(job *batchv1.Job) bool {
+	for _, c := range job.Status.Conditions {
+		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	return false
+}
+
+// Gauge reports whether the pod is one that the gauge
+// job_terminated_pod_tracking_finalizer counts: it has terminated and still
+// carries the finalizer (KEP-2307 § Monitoring Pods with finalizers). Nil
+// counts as no pod, so that a caller can compare a pod before and after an
+// event.
+func Gauge(pod *corev1.Pod) bool {
+	return pod != nil && terminal(pod.Status.Phase) && HasFinalizer(pod)
+}
+
+func terminal(phase corev1.PodPhase) bool {
+	return phase == corev1.PodSucceeded || phase == corev1.PodFailed
+}
