@@ -140,10 +140,11 @@ func (s *step) status(after counts) (*batchv1.JobStatus, jobstatus.Change) {
 		st.Terminating = nil
 	}
 	st.UncountedTerminatedPods = s.account.Lists
-	st.Succeeded = sum(old.Succeeded, s.account.Succeeded)
 	st.Failed = sum(old.Failed, s.account.Failed)
 	if s.indexed {
 		s.putIndexes(&st)
+	} else {
+		st.Succeeded = sum(old.Succeeded, s.account.Succeeded)
 	}
 	change := jobstatus.Unchanged
 	if s.work.managed && !s.final.Ended() {
@@ -219,10 +220,8 @@ func (v *view) afterTheEnd() Decision {
 			d.Claim = append(d.Claim, c)
 		}
 	}
-	for i := range s.census.Records {
-		if r := &s.census.Records[i]; r.Is(tracking.Tracked) {
-			d.Strip = append(d.Strip, r.Pod)
-		}
+	for _, r := range s.census.InOrder(tracking.Tracked) {
+		d.Strip = append(d.Strip, r.Pod)
 	}
 	return d
 }

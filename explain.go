@@ -90,7 +90,9 @@ var jobReasons = [...]struct {
 		return pods(len(s.work.create)) + " to create" + s.alsoWaits()
 	}},
 	{JobBackingOff, func(s *step) bool { return s.work.wait > 0 }, (*step).textBackingOff},
-	{JobAwaitingTermination, func(s *step) bool { return s.replaceFailedOnly && s.census.Active < s.work.want && s.census.Terminating > 0 }, func(s *step) string {
+	{JobAwaitingTermination, func(s *step) bool {
+		return s.replaceFailedOnly && s.census.Active < s.work.want && s.census.Terminating > 0
+	}, func(s *step) string {
 		return fmt.Sprintf("%s terminating, to be replaced only when terminated", pods(int(s.census.Terminating)))
 	}},
 	{JobNoParallelism, func(s *step) bool { return s.parallelism == 0 }, func(*step) string {

@@ -98,15 +98,13 @@ func (s *step) witnesses() map[int32]*witness {
 			continue
 		}
 		w := of(r.Index)
-		switch {
-		case r.Is(tracking.Active):
+		if r.Is(tracking.Active) && (w.active == nil || r.Before(w.active)) {
 			w.active = r
-		case r.Is(tracking.Failed):
-			if w.failed == nil || later(r, w.failed) {
-				w.failed = r
-			}
 		}
-		if r.Is(tracking.Terminating) {
+		if r.Is(tracking.Failed) && (w.failed == nil || later(r, w.failed)) {
+			w.failed = r
+		}
+		if r.Is(tracking.Terminating) && (w.terminating == nil || r.Before(w.terminating)) {
 			w.terminating = r
 		}
 	}

@@ -29,10 +29,8 @@ type work struct {
 // that they are counted.
 func (s *step) deleteAll() work {
 	w := work{action: actionReconciling}
-	for i := range s.census.Records {
-		if r := &s.census.Records[i]; r.Is(tracking.Active) {
-			w.delete = append(w.delete, Deletion{Pod: r.Pod, ready: r.Is(tracking.Ready), Cause: CauseJobEnds})
-		}
+	for _, r := range s.census.InOrder(tracking.Active) {
+		w.delete = append(w.delete, Deletion{Pod: r.Pod, ready: r.Is(tracking.Ready), Cause: CauseJobEnds})
 	}
 	return w
 }

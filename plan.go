@@ -1,6 +1,8 @@
 package jobfate
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -90,6 +92,7 @@ func (s *step) take() {
 			}
 		}
 	}
+	slices.SortFunc(s.claims, func(a, b Claim) int { return cmp.Compare(a.Pod.UID, b.Pod.UID) })
 }
 
 func (s *step) limitOfIndexes() int32 {

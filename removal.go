@@ -48,18 +48,11 @@ type containerRestarts struct{ regular, sidecar int32 }
 
 // activePods returns the candidates in the order of their indexes and UIDs.
 func (s *step) activePods() []candidate {
-	out := make([]candidate, 0, s.census.Active)
-	for i := range s.census.Records {
-		if r := &s.census.Records[i]; r.Is(tracking.Active) {
-			out = append(out, newCandidate(r))
-		}
+	records := s.census.InOrder(tracking.Active)
+	out := make([]candidate, len(records))
+	for i, r := range records {
+		out[i] = newCandidate(r)
 	}
-	slices.SortFunc(out, func(a, b candidate) int {
-		if a.Before(b.Record) {
-			return -1
-		}
-		return 1
-	})
 	return out
 }
 

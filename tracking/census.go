@@ -2,6 +2,7 @@ package tracking
 
 import (
 	"math"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -160,6 +161,18 @@ func (c *Census) FailsJob() *corev1.Pod {
 		}
 	}
 	return first.Pod
+}
+
+// InOrder returns the records that are all of what, in the order of Before.
+func (c *Census) InOrder(what Is) []*Record {
+	var out []*Record
+	for i := range c.Records {
+		if r := &c.Records[i]; r.Is(what) {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, (*Record).compare)
+	return out
 }
 
 // Indexes returns the indexes of the pods that are all of what. Pods without an

@@ -1,0 +1,167 @@
+package jobtest
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/indexset"
+)
+
+// Snapshots generates snapshots, each as if one of many syncs of its Job.
+func Snapshots(m Mix) *rapid.Generator[jobfate.Snapshot] {
+	return rapid.Custom(func(t *rapid.T) jobfate.Snapshot {
+		s := jobfate.Snapshot{Job: drawJob(t, m), Now: noon}
+		for n := range rapid.IntRange(0, 8).Draw(t, "pods") {
+			s.Pods = append(s.Pods, drawPod(t, m, s.Job, n))
+		}
+		drawStatus(t, m, s.Job, s.Pods)
+		drawMemory(t, m, &s)
+		return s
+	})
+}
+
+// drawStatus draws what earlier syncs have left behind.
+func drawStatus(t *rapid.T, m Mix, job *batchv1.Job, pods []*corev1.Pod) {
+	st := &job.Status
+	if chance(t, 12, "no status") {
+		return
+	}
+	if !isSuspended(job) || chance(t, 30, "started") {
+		st.StartTime = ptr(instant(t, 120, 0, "start"))
+	}
+	st.Active = small(t, 4, "active")
+	st.Failed = small(t, 4, "failed")
+	if chance(t, 85, "ready known") {
+		st.Ready = ptr(min(small(t, 4, "ready"), st.Active))
+	}
+	if chance(t, 85, "terminating known") {
+		st.Terminating = ptr(small(t, 2, "terminating"))
+	}
+	drawFinished(t, m, job)
+	drawUncounted(t, m, st, pods)
+	drawInterim(t, st)
+	if chance(t, 20, "suspension known") {
+		c := condition(batchv1.JobSuspended, corev1.ConditionTrue, "JobSuspended", "Job suspended")
+		if rapid.Bool().Draw(t, "resumed") {
+			c = condition(batchv1.JobSuspended, corev1.ConditionFalse, "JobResumed", "Job resumed")
+		}
+		st.Conditions = append(st.Conditions, c)
+	}
+}
+
+func isSuspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
+
+// drawFinished draws the indexes that earlier syncs settled, or the count.
+func drawFinished(t *rapid.T, m Mix, job *batchv1.Job) {
+	st := &job.Status
+	if *job.Spec.CompletionMode != batchv1.IndexedCompletion {
+		st.Succeeded = small(t, 3, "succeeded")
+		return
+	}
+	// An Indexed Job may have been scaled down below what it has completed.
+	n := min(*job.Spec.Completions, 6)
+	if chance(t, 10, "scaled down") {
+		n += 3
+	}
+	var completed, failed indexset.Builder
+	for i := range n {
+		switch weighted(t, "index is", w(6, 0), w(3, 1), w(2, 2)) {
+		case 1:
+			completed.Add(i)
+		case 2:
+			failed.Add(i)
+		}
+	}
+	st.CompletedIndexes = completed.Set().String()
+	st.Succeeded = int32(completed.Set().Len())
+	if job.Spec.BackoffLimitPerIndex != nil && chance(t, 90, "failedIndexes known") {
+		st.FailedIndexes = ptr(failed.Set().String())
+	}
+	if chance(t, m.Damaged, "completedIndexes damaged") {
+		st.CompletedIndexes = drawDamaged(t, "damaged completedIndexes")
+	}
+	if st.FailedIndexes != nil && chance(t, m.Damaged, "failedIndexes damaged") {
+		st.FailedIndexes = ptr(drawDamaged(t, "damaged failedIndexes"))
+	}
+	if chance(t, m.Damaged/2, "succeeded damaged") {
+		st.Succeeded = small(t, 6, "succeeded")
+	}
+}
+
+func drawDamaged(t *rapid.T, label string) string {
+	return pick(t, label, "1,0", "2,2", "0-2,1", "3-1", "1-2-3", "x,1", "0,x-2", "1-", "-1", ",", "0,1,2,3", "01", "+1", "5,1", "99999999999,1", "0-99999999999", " 1", "0--2")
+}
+
+func drawUncounted(t *rapid.T, m Mix, st *batchv1.JobStatus, pods []*corev1.Pod) {
+	if chance(t, 15, "lists unset") {
+		return
+	}
+	u := &batchv1.UncountedTerminatedPods{}
+	st.UncountedTerminatedPods = u
+	for _, pod := range pods {
+		if !chance(t, 20, "recorded") {
+			continue
+		}
+		succeeded := pod.Status.Phase == corev1.PodSucceeded
+		if chance(t, m.Edited/2, "phase flipped") {
+			succeeded = !succeeded
+		}
+		if _, indexed := pod.Annotations[batchv1.JobCompletionIndexAnnotation]; indexed && succeeded {
+			continue // an index takes the place of the UID
+		}
+		if succeeded {
+			u.Succeeded = append(u.Succeeded, pod.UID)
+		} else if pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil || chance(t, m.Edited, "phase reverted") {
+			u.Failed = append(u.Failed, pod.UID)
+		}
+	}
+	for n := range among(t, 3, "gone pods") {
+		uid := types.UID("gone-" + string(rune('a'+n)))
+		if rapid.Bool().Draw(t, "gone failed") {
+			u.Failed = append(u.Failed, uid)
+		} else {
+			u.Succeeded = append(u.Succeeded, uid)
+		}
+	}
+}
+
+func drawInterim(t *rapid.T, st *batchv1.JobStatus) {
+	switch weighted(t, "interim", w(88, 0), w(6, 1), w(6, 2)) {
+	case 1:
+		st.Conditions = append(st.Conditions, condition(batchv1.JobFailureTarget, corev1.ConditionTrue, "BackoffLimitExceeded", "Job has reached the specified backoff limit"))
+	case 2:
+		st.Conditions = append(st.Conditions, condition(batchv1.JobSuccessCriteriaMet, corev1.ConditionTrue, "SuccessPolicy", "Matched rules at index 0"))
+	}
+}
+
+func condition(t batchv1.JobConditionType, status corev1.ConditionStatus, reason, message string) batchv1.JobCondition {
+	at := metav1.NewTime(noon.Add(-50 * time.Second))
+	return batchv1.JobCondition{Type: t, Status: status, Reason: reason, Message: message, LastProbeTime: at, LastTransitionTime: at}
+}
+
+// drawMemory draws what the controller remembers from its earlier syncs.
+func drawMemory(t *rapid.T, m Mix, s *jobfate.Snapshot) {
+	if n := small(t, 5, "remembered failures"); n > 0 {
+		s.Backoff = backoff.Record{Failures: n, LastFailure: instant(t, 200, 10, "last failure").Time}
+	}
+	if chance(t, m.InFlight, "unseen creations") {
+		s.InFlight.Creations = rapid.IntRange(1, 2).Draw(t, "creations")
+	}
+	if chance(t, m.InFlight/2, "unseen deletions") {
+		s.InFlight.Deletions = rapid.IntRange(1, 2).Draw(t, "deletions")
+	}
+	if chance(t, m.InFlight, "unseen removals") {
+		for _, pod := range s.Pods {
+			if chance(t, 30, "removal unseen") {
+				s.InFlight.Stripped = append(s.InFlight.Stripped, pod.UID)
+			}
+		}
+	}
+}

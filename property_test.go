@@ -1,0 +1,434 @@
+package jobfate_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/validation"
+)
+
+// run is one decision on a wild snapshot, carried out with some failures.
+type run struct {
+	s       jobfate.Snapshot
+	opts    []jobfate.Option
+	d       jobfate.Decision // as revised
+	done    jobfate.Done
+	gone    []*corev1.Pod
+	settled jobfate.Settlement
+}
+
+// after returns the status that the Job has in the end.
+func (r run) after() *batchv1.JobStatus {
+	switch {
+	case r.settled.Status != nil:
+		return r.settled.Status
+	case r.d.Status != nil:
+		return r.d.Status
+	}
+	return &r.s.Job.Status
+}
+
+func (r run) indexed() bool { return *r.s.Job.Spec.CompletionMode == batchv1.IndexedCompletion }
+
+// drawRun draws a snapshot, decides, lets some writes fail and settles.
+func drawRun(t *rapid.T, mix jobtest.Mix) run {
+	r := run{s: jobtest.Snapshots(mix).Draw(t, "snapshot")}
+	if rapid.Bool().Draw(t, "small caps") {
+		r.opts = append(r.opts, jobfate.WithCaps(rapid.IntRange(1, 3).Draw(t, "uncounted cap"), rapid.IntRange(1, 3).Draw(t, "changes cap")))
+	}
+	if rapid.Bool().Draw(t, "fill slots") {
+		r.opts = append(r.opts, jobfate.FillFreeSlots())
+	}
+	d, err := jobfate.Decide(r.s, r.opts...)
+	if err != nil {
+		t.Fatalf("Decide: %v", err)
+	}
+	if len(d.Create) > 0 && rapid.Bool().Draw(t, "creations fail") {
+		r.done.NotCreated = rapid.IntRange(0, len(d.Create)).Draw(t, "not created")
+	}
+	for _, del := range d.Delete {
+		if rapid.IntRange(0, 3).Draw(t, "deletion fails") == 0 {
+			r.done.NotDeleted = append(r.done.NotDeleted, del.Pod.UID)
+		}
+	}
+	r.d = d.Revise(r.done)
+	for _, pod := range r.d.Strip {
+		if rapid.IntRange(0, 3).Draw(t, "removal fails") > 0 {
+			r.gone = append(r.gone, pod)
+		}
+	}
+	r.settled = r.d.Settle(r.gone...)
+	return r
+}
+
+// holds checks a property over many runs.
+func holds(t *testing.T, property func(t *rapid.T, r run)) {
+	t.Helper()
+	for _, m := range []struct {
+		name string
+		mix  jobtest.Mix
+	}{{"usual", jobtest.Usual()}, {"wild", jobtest.Wild()}} {
+		t.Run(m.name, func(t *testing.T) {
+			t.Helper()
+			rapid.Check(t, func(t *rapid.T) { property(t, drawRun(t, m.mix)) })
+		})
+	}
+}
+
+func TestS1_eachPodIsChargedOnce(t *testing.T) {
+	holds(t, func(t *rapid.T, r run) {
+		seen := map[types.UID]int{}
+		u := r.after().UncountedTerminatedPods
+		if u == nil {
+			return
+		}
+		for _, uid := range slices.Concat(u.Succeeded, u.Failed) {
+			if seen[uid]++; seen[uid] > 1 {
+				t.Fatalf("%s stands in the lists twice: %+v", uid, u)
+			}
+		}
+		for _, pod := range r.gone {
+			if seen[pod.UID] > 0 {
+				t.Fatalf("%s is uncounted although its finalizer is gone: %+v", pod.UID, u)
+			}
+		}
+		if r.indexed() {
+			// After a Job has been scaled down the API server lets the counter
+			// fall only while completions equal parallelism.
+			st, spec := r.after(), r.s.Job.Spec
+			set, _ := indexset.ParseDamaged(st.CompletedIndexes, *spec.Completions)
+			n := int32(set.Len())
+			stuck := n < r.s.Job.Status.Succeeded && *spec.Completions != *spec.Parallelism
+			if r.d.Status != nil && st.Succeeded != n && !(stuck && st.Succeeded == r.s.Job.Status.Succeeded) {
+				t.Fatalf("succeeded is %d, completedIndexes %q, after %s", st.Succeeded, st.CompletedIndexes, toJSON(r.s.Job))
+			}
+		}
+	})
+}
+
+func TestS2_aFinalizerGoesOnlyAfterARecordOrForAReason(t *testing.T) {
+	holds(t, func(t *rapid.T, r run) {
+		st := &r.s.Job.Status
+		if r.d.Status != nil {
+			st = r.d.Status
+		}
+		completed, _ := indexset.ParseDamaged(st.CompletedIndexes, 1<<31-1)
+		for _, pod := range r.d.Strip {
+			switch u := st.UncountedTerminatedPods; {
+			case r.s.Job.DeletionTimestamp != nil:
+			case u != nil && slices.Contains(slices.Concat(u.Succeeded, u.Failed), pod.UID):
+			case r.indexed() && (tracking.IndexOf(pod) < 0 || tracking.IndexOf(pod) >= *r.s.Job.Spec.Completions):
+			case r.indexed() && pod.Status.Phase == corev1.PodSucceeded && completed.Contains(tracking.IndexOf(pod)):
+			case r.s.Job.Spec.PodFailurePolicy != nil && ignored(r.s.Job, pod):
+			case jobstatus.True(st.Conditions, batchv1.JobSuccessCriteriaMet) != nil && pod.Status.Phase != corev1.PodFailed:
+			default:
+				t.Fatalf("the finalizer of %s goes, and no record says why: %+v", pod.Name, st)
+			}
+		}
+	})
+}
+
+func TestS3_countersDoNotFall(t *testing.T) {
+	holds(t, func(t *rapid.T, r run) {
+		old, now := &r.s.Job.Status, r.after()
+		if now.Failed < old.Failed {
+			t.Fatalf("failed fell from %d to %d", old.Failed, now.Failed)
+		}
+		if !r.indexed() {
+			if now.Succeeded < old.Succeeded {
+				t.Fatalf("succeeded fell from %d to %d", old.Succeeded, now.Succeeded)
+			}
+			return
+		}
+		was, _ := indexset.ParseDamaged(old.CompletedIndexes, *r.s.Job.Spec.Completions)
+		is, _ := indexset.ParseDamaged(now.CompletedIndexes, *r.s.Job.Spec.Completions)
+		if lost := was.Difference(is); !lost.IsEmpty() {
+			t.Fatalf("completedIndexes lost %s", lost)
+		}
+	})
+}
+
+func TestS4_indexesAreDisjointAndCanonical(t *testing.T) {
+	holds(t, func(t *rapid.T, r run) {
+		if r.d.Status == nil || !r.indexed() {
+			return
+		}
+		completed, err := indexset.Parse(r.after().CompletedIndexes)
+		if err != nil {
+			t.Fatalf("completedIndexes: %v", err)
+		}
+		if r.after().FailedIndexes == nil {
+			return
+		}
+		failed, err := indexset.Parse(*r.after().FailedIndexes)
+		if err != nil {
+			t.Fatalf("failedIndexes: %v", err)
+		}
+		if completed.Overlaps(failed) {
+			t.Fatalf("completed %s and failed %s overlap", completed, failed)
+		}
+	})
+}
+
+func TestS5_noMorePodsThanAsked(t *testing.T) {
+	holds(t, func(t *rapid.T, r run) {
+		d, spec := r.d, r.s.Job.Spec
+		if len(d.Create) > 0 && len(d.Delete) > 0 {
+			t.Fatalf("%d to create and %d to delete", len(d.Create), len(d.Delete))
+		}
+		if len(d.Create) == 0 {
+			return
+		}
+		active, failedOnly := 0, spec.PodFailurePolicy != nil || spec.PodReplacementPolicy != nil && *spec.PodReplacementPolicy == batchv1.Failed
+		taken := map[int32]string{}
+		for _, pod := range ownPods(r.s) {
+			terminal := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+			switch {
+			case !terminal && pod.DeletionTimestamp == nil:
+				active++
+				taken[tracking.IndexOf(pod)] = "active"
+			case !terminal && failedOnly:
+				taken[tracking.IndexOf(pod)] = "terminating"
+			}
+		}
+		if len(d.Create) > max(0, int(*spec.Parallelism)-active) {
+			t.Fatalf("%d to create beside %d active, parallelism %d", len(d.Create), active, *spec.Parallelism)
+		}
+		sets := jobstatus.Indexes(&batchv1.Job{Spec: spec, Status: *r.after()})
+		for _, c := range d.Create {
+			if !r.indexed() {
+				break
+			}
+			if why := taken[c.Index]; why != "" {
+				t.Fatalf("index %d gets a pod and is %s", c.Index, why)
+			}
+			if sets.Finished.Contains(c.Index) || c.Index >= *spec.Completions {
+				t.Fatalf("index %d gets a pod and is finished or none", c.Index)
+			}
+			taken[c.Index] = "created"
+		}
+	})
+}
+
+func TestS7_noPodOnceTheEndIsKnown(t *testing.T) {
+	holds(t, func(t *rapid.T, r run) {
+		if len(r.d.Create) == 0 {
+			return
+		}
+		for _, c := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget, batchv1.JobComplete, batchv1.JobFailed} {
+			if jobstatus.True(r.s.Job.Status.Conditions, c) != nil {
+				t.Fatalf("a pod is created though %s", c)
+			}
+		}
+		if r.s.Job.DeletionTimestamp != nil || r.s.Job.Spec.Suspend != nil && *r.s.Job.Spec.Suspend {
+			t.Fatal("a pod is created for a suspended or deleted Job")
+		}
+	})
+}
+
+func TestS8S9_theEndIsSound(t *testing.T) {
+	holds(t, func(t *rapid.T, r run) {
+		st := r.after()
+		is := func(c batchv1.JobConditionType) bool { return jobstatus.True(st.Conditions, c) != nil }
+		complete, failed := is(batchv1.JobComplete), is(batchv1.JobFailed)
+		if r.settled.Finished != (complete || failed) {
+			t.Fatalf("Finished is %t, conditions %+v", r.settled.Finished, st.Conditions)
+		}
+		for _, c := range r.s.Job.Status.Conditions {
+			if c.Status == corev1.ConditionTrue && c.Type != batchv1.JobSuspended && !is(c.Type) {
+				t.Fatalf("%s was taken back", c.Type)
+			}
+		}
+		if !complete && !failed {
+			if st.CompletionTime != nil {
+				t.Fatalf("completionTime is set: %v", st)
+			}
+			return
+		}
+		switch {
+		case complete && failed, is(batchv1.JobSuccessCriteriaMet) && is(batchv1.JobFailureTarget):
+			t.Fatalf("both ends: %+v", st.Conditions)
+		case complete && !is(batchv1.JobSuccessCriteriaMet), failed && !is(batchv1.JobFailureTarget):
+			t.Fatalf("no interim condition: %+v", st.Conditions)
+		case st.Active != 0, *st.Terminating != 0, *st.Ready != 0:
+			t.Fatalf("active %d, terminating %d, ready %d in the end", st.Active, *st.Terminating, *st.Ready)
+		case len(st.UncountedTerminatedPods.Failed)+len(st.UncountedTerminatedPods.Succeeded) != 0:
+			t.Fatalf("uncounted in the end: %v", st.UncountedTerminatedPods)
+		case st.StartTime == nil, complete != (st.CompletionTime != nil), complete && st.CompletionTime.Before(st.StartTime):
+			t.Fatalf("started %v, completed %v", st.StartTime, st.CompletionTime)
+		case r.s.InFlight.Creations > 0, r.s.InFlight.Deletions > 0:
+			t.Fatal("the Job ended while pods were still to be seen")
+		case len(r.gone) != len(r.d.Strip):
+			t.Fatal("the Job ended while a finalizer was left")
+		}
+	})
+}
+
+func TestS10_readyAndActive(t *testing.T) {
+	holds(t, func(t *rapid.T, r run) {
+		st := r.after()
+		if st.Ready != nil && (*st.Ready < 0 || *st.Ready > st.Active) || st.Active < 0 || st.Terminating != nil && *st.Terminating < 0 {
+			t.Fatalf("active %d, ready %d, terminating %d", st.Active, *st.Ready, *st.Terminating)
+		}
+	})
+}
+
+func TestS11_everyStatusIsAccepted(t *testing.T) {
+	holds(t, func(t *rapid.T, r run) {
+		job := r.s.Job.DeepCopy()
+		defaulted := validation.Default(job)
+		for _, st := range []*batchv1.JobStatus{r.d.Status, r.settled.Status} {
+			if st == nil {
+				continue
+			}
+			next := defaulted.DeepCopy()
+			next.Status = *st.DeepCopy()
+			if errs := validation.StatusUpdate(next, defaulted); len(errs) > 0 {
+				t.Fatalf("the API server refuses %s\nafter %s\n%v", toJSON(next.Status), toJSON(defaulted.Status), errs.ToAggregate())
+			}
+			defaulted = next
+		}
+	})
+}
+
+func TestS12_noReplacementBeforeItsDelay(t *testing.T) {
+	holds(t, func(t *rapid.T, r run) {
+		for _, c := range r.d.Create {
+			if c.Replaces == nil {
+				continue
+			}
+			wait := backoff.Policy{}.Remaining(backoff.CountsOf(c.Replaces.Annotations).Next(true).Total(), backoff.FinishTime(c.Replaces), r.s.Now)
+			if wait > 0 {
+				t.Fatalf("index %d gets a pod %s too early", c.Index, wait)
+			}
+		}
+		if len(r.d.Create) > 0 && r.s.Job.Spec.BackoffLimitPerIndex == nil && r.d.Backoff.Remaining(backoff.Policy{}, r.s.Now) > 0 {
+			t.Fatalf("pods are created within the delay of %+v", r.d.Backoff)
+		}
+		if len(r.d.Create) == 0 && r.d.Why.Job.Code == jobfate.JobBackingOff && r.d.Requeue < time.Second {
+			t.Fatalf("backing off, and to look again in %s", r.d.Requeue)
+		}
+	})
+}
+
+func TestS13_failureCountsCarryOver(t *testing.T) {
+	holds(t, func(t *rapid.T, r run) {
+		if r.s.Job.Spec.BackoffLimitPerIndex == nil {
+			return
+		}
+		for _, c := range r.d.Create {
+			got := backoff.CountsOf(c.Pod.Annotations)
+			var want backoff.Counts
+			if c.Replaces != nil {
+				want = backoff.CountsOf(c.Replaces.Annotations).Next(!ignored(r.s.Job, c.Replaces))
+			}
+			if got != want {
+				t.Fatalf("index %d: counts %+v, want %+v", c.Index, got, want)
+			}
+		}
+	})
+}
+
+func TestS14_ignoredFailuresChargeNothing(t *testing.T) {
+	holds(t, func(t *rapid.T, r run) {
+		if r.d.Status == nil || r.s.Job.Spec.PodFailurePolicy == nil {
+			return
+		}
+		before := r.s.Job.Status.UncountedTerminatedPods
+		for _, pod := range r.s.Pods {
+			if !ignored(r.s.Job, pod) || before != nil && slices.Contains(before.Failed, pod.UID) {
+				continue
+			}
+			if slices.Contains(r.d.Status.UncountedTerminatedPods.Failed, pod.UID) {
+				t.Fatalf("%s is ignored, and charged", pod.Name)
+			}
+		}
+	})
+}
+
+func TestS16_aDecisionIsAFunction(t *testing.T) {
+	for name, mix := range map[string]jobtest.Mix{"usual": jobtest.Usual(), "wild": jobtest.Wild()} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				s := jobtest.Snapshots(mix).Draw(t, "snapshot")
+				before := toJSON(s)
+				first := decideAll(t, s)
+				if after := toJSON(s); after != before {
+					t.Fatalf("the snapshot was changed:\n%s", cmp.Diff(before, after))
+				}
+				if diff := cmp.Diff(first, decideAll(t, s)); diff != "" {
+					t.Fatalf("the second decision differs:\n%s", diff)
+				}
+				shuffled := s
+				shuffled.Pods = rapid.Permutation(s.Pods).Draw(t, "order")
+				if diff := cmp.Diff(first, decideAll(t, shuffled)); diff != "" {
+					t.Fatalf("with the pods in another order:\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// everything is a decision with all that it can tell.
+type everything struct {
+	Decision, Settled, Explanation string
+	Requeue                        time.Duration
+}
+
+func decideAll(t *rapid.T, s jobfate.Snapshot) everything {
+	d, err := jobfate.Decide(s)
+	if err != nil {
+		t.Fatalf("Decide: %v", err)
+	}
+	for _, del := range d.Delete {
+		del.Patch()
+	}
+	explanation := d.Why.Job.Text
+	for r := range d.Why.Indexes() {
+		explanation += "\n" + r.String()
+	}
+	settled := d.Settle(d.Strip...)
+	return everything{
+		Decision:    toJSON([]any{d.Claim, d.Delete, d.Create, d.Status, d.Strip, d.Backoff, d.Events, d.Metrics}),
+		Settled:     toJSON(settled),
+		Explanation: explanation,
+		Requeue:     d.Requeue,
+	}
+}
+
+func toJSON(v any) string {
+	b, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// ownPods are the pods that belong to the Job, and those that it adopts.
+func ownPods(s jobfate.Snapshot) []*corev1.Pod {
+	owner, err := tracking.OwnerOf(s.Job)
+	if err != nil {
+		panic(err)
+	}
+	var own []*corev1.Pod
+	for _, pod := range s.Pods {
+		if r := owner.Relation(pod); r == tracking.Owned || r == tracking.Adoptable {
+			own = append(own, pod)
+		}
+	}
+	return own
+}
