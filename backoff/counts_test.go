@@ -1,0 +1,139 @@
+package backoff_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/backoff"
+)
+
+func annotations(failures, ignored string) map[string]string {
+	return map[string]string{
+		batchv1.JobIndexFailureCountAnnotation:        failures,
+		batchv1.JobIndexIgnoredFailureCountAnnotation: ignored,
+	}
+}
+
+func TestCountsOf(t *testing.T) {
+	for _, tc := range []struct {
+		value string
+		want  int32
+	}{
+		{"0", 0},
+		{"1", 1},
+		{"007", 7},
+		{"+3", 3},
+		{"2147483647", math.MaxInt32},
+		{"2147483648", 0},
+		{"9223372036854775808", 0},
+		{"99999999999999999999999999", 0},
+		{"-0", 0},
+		{"-1", 0},
+		{"-2147483649", 0},
+		{"", 0},
+		{" 1", 0},
+		{"1_000", 0},
+		{"0x10", 0},
+		{"1.5", 0},
+		{"one", 0},
+	} {
+		if got, want := backoff.CountsOf(annotations(tc.value, "5")), (backoff.Counts{Failures: tc.want, Ignored: 5}); got != want {
+			t.Errorf("CountsOf(failures %q) = %+v, want %+v", tc.value, got, want)
+		}
+		if got, want := backoff.CountsOf(annotations("5", tc.value)), (backoff.Counts{Failures: 5, Ignored: tc.want}); got != want {
+			t.Errorf("CountsOf(ignored %q) = %+v, want %+v", tc.value, got, want)
+		}
+	}
+	for _, none := range []map[string]string{nil, {}, {"other": "3"}} {
+		if got := backoff.CountsOf(none); got != (backoff.Counts{}) {
+			t.Errorf("CountsOf(%v) = %+v, want none", none, got)
+		}
+	}
+}
+
+func TestCountsTotalAndNext(t *testing.T) {
+	const most = math.MaxInt32
+	for _, tc := range []struct {
+		counts         backoff.Counts
+		total          int32
+		counted, spare backoff.Counts // the next ones
+	}{
+		{backoff.Counts{}, 0, backoff.Counts{Failures: 1}, backoff.Counts{Ignored: 1}},
+		{backoff.Counts{Failures: 3, Ignored: 2}, 5, backoff.Counts{Failures: 4, Ignored: 2}, backoff.Counts{Failures: 3, Ignored: 3}},
+		{backoff.Counts{Failures: most}, most, backoff.Counts{Failures: most}, backoff.Counts{Failures: most, Ignored: 1}},
+		{backoff.Counts{Failures: most, Ignored: most}, most, backoff.Counts{Failures: most, Ignored: most}, backoff.Counts{Failures: most, Ignored: most}},
+		{backoff.Counts{Failures: most - 1, Ignored: 1}, most, backoff.Counts{Failures: most, Ignored: 1}, backoff.Counts{Failures: most - 1, Ignored: 2}},
+		{backoff.Counts{Failures: math.MinInt32, Ignored: math.MinInt32}, 0, backoff.Counts{Ignored: math.MinInt32}, backoff.Counts{Failures: math.MinInt32}},
+	} {
+		if got := tc.counts.Total(); got != tc.total {
+			t.Errorf("%+v.Total() = %d, want %d", tc.counts, got, tc.total)
+		}
+		if got := tc.counts.Next(true); got != tc.counted {
+			t.Errorf("%+v.Next(true) = %+v, want %+v", tc.counts, got, tc.counted)
+		}
+		if got := tc.counts.Next(false); got != tc.spare {
+			t.Errorf("%+v.Next(false) = %+v, want %+v", tc.counts, got, tc.spare)
+		}
+	}
+}
+
+func TestAnnotate(t *testing.T) {
+	for name, tc := range map[string]struct {
+		counts  backoff.Counts
+		in, out map[string]string
+	}{
+		// KEP-3850: "It is set to 0 for the first pod created for a given index."
+		"first pod": {backoff.Counts{}, map[string]string{},
+			map[string]string{batchv1.JobIndexFailureCountAnnotation: "0"}},
+		"others are kept": {backoff.Counts{Failures: 2}, map[string]string{"a": "b"},
+			map[string]string{"a": "b", batchv1.JobIndexFailureCountAnnotation: "2"}},
+		"ignored above zero":                    {backoff.Counts{Failures: 2, Ignored: 1}, annotations("x", "y"), annotations("2", "1")},
+		"ignored of the template stays at zero": {backoff.Counts{Failures: 2}, annotations("x", "y"), annotations("2", "y")},
+		"nil map":                               {backoff.Counts{Failures: 2}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.counts.Annotate(tc.in)
+			if diff := cmp.Diff(tc.out, tc.in); diff != "" {
+				t.Errorf("%+v.Annotate (-want +got):\n%s", tc.counts, diff)
+			}
+		})
+	}
+}
+
+func TestCountsRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := backoff.Counts{
+			Failures: rapid.Int32Min(0).Draw(t, "failures"),
+			Ignored:  rapid.Int32Min(0).Draw(t, "ignored"),
+		}
+		written := map[string]string{}
+		want.Annotate(written)
+		if got := backoff.CountsOf(written); got != want {
+			t.Fatalf("read back %+v, want %+v", got, want)
+		}
+	})
+}
+
+// KEP-3850: "if x is the highest batch.kubernetes.io/job-index-failure-count for
+// the index, the newly created pod will have the annotation set to x+1. An
+// exception is when the newly failed pod matches the Ignore action".
+func TestFailuresOfAnIndexInARow(t *testing.T) {
+	pod := map[string]string{}
+	backoff.Counts{}.Annotate(pod)
+	for i, tc := range []struct {
+		counted         bool
+		failures, total int32
+	}{{true, 1, 1}, {false, 1, 2}, {true, 2, 3}, {false, 2, 4}} {
+		next := map[string]string{}
+		backoff.CountsOf(pod).Next(tc.counted).Annotate(next)
+		pod = next
+		got := backoff.CountsOf(pod)
+		if got.Failures != tc.failures || got.Total() != tc.total {
+			t.Fatalf("after failure %d: %+v, want %d failures and %d in all", i+1, got, tc.failures, tc.total)
+		}
+	}
+}

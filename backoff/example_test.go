@@ -1,0 +1,39 @@
+package backoff_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/jobfate/jobfate/backoff"
+)
+
+func Example() {
+	noon := time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
+	var policy backoff.Policy // 10s, 20s, 40s and so on, up to 10 minutes
+
+	// Two pods of the Job failed, three seconds apart.
+	record := backoff.Record{Job: "8ad4"}
+	record = record.With(backoff.NewsOf(nil, []time.Time{noon}))
+	record = record.With(backoff.NewsOf(nil, []time.Time{noon.Add(3 * time.Second)}))
+	fmt.Println("wait", record.Remaining(policy, noon.Add(5*time.Second)))
+
+	// Then one succeeded.
+	record = record.With(backoff.NewsOf([]time.Time{noon.Add(9 * time.Second)}, nil))
+	fmt.Println("wait", record.Remaining(policy, noon.Add(9*time.Second)))
+	// Output:
+	// wait 18s
+	// wait 0s
+}
+
+func ExampleCounts() {
+	// A pod of an index failed. Its annotations tell what went before.
+	pod := backoff.CountsOf(map[string]string{"batch.kubernetes.io/job-index-failure-count": "2"})
+	fmt.Println("delay", backoff.Policy{}.Delay(pod.Total()+1))
+
+	replacement := map[string]string{}
+	pod.Next(true).Annotate(replacement)
+	fmt.Println(replacement)
+	// Output:
+	// delay 40s
+	// map[batch.kubernetes.io/job-index-failure-count:3]
+}

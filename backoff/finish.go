@@ -1,0 +1,121 @@
+package backoff
+
+import (
+	"math"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// FinishTime returns when a pod finished, as far as the pod tells. It is the
+// first of these that the pod has:
+//
+//  1. the time at which the last of its containers finished, restartable init
+//     containers (sidecars) included;
+//  2. the last transition of the Ready condition, when that is False;
+//  3. the deletion timestamp minus the grace period: the moment of the request;
+//  4. the creation timestamp.
+//
+// It never falls back to the present, so it does not move while a pod lingers
+// (KEP-3850, Exponential backoff delay issue). It runs once per failed pod and
+// does not allocate. A nil pod has the zero time.
+func FinishTime(pod *corev1.Pod) time.Time {
+	if pod == nil {
+		return time.Time{}
+	}
+	if t := containersFinish(pod); !t.IsZero() {
+		return t
+	}
+	if t := unreadySince(pod.Status.Conditions); !t.IsZero() {
+		return t
+	}
+	if pod.DeletionTimestamp != nil {
+		return pod.DeletionTimestamp.Add(-gracePeriod(pod))
+	}
+	return pod.CreationTimestamp.Time
+}
+
+// containersFinish returns the zero time when the containers do not tell.
+//
+// A quirk of the Job controller is kept: it takes the sidecars after the regular
+// containers, and a regular container that has not finished only empties the
+// result so far. A pod whose sidecars have all finished thus has the time of
+// the last sidecar, whatever its regular containers do.
+func containersFinish(pod *corev1.Pod) time.Time {
+	var last time.Time
+	for i := range pod.Status.ContainerStatuses {
+		t := finishedAt(&pod.Status.ContainerStatuses[i])
+		if t.IsZero() {
+			last = t
+			break
+		}
+		last = later(last, t)
+	}
+	for i := range pod.Status.InitContainerStatuses {
+		status := &pod.Status.InitContainerStatuses[i]
+		if !isSidecar(pod.Spec.InitContainers, status.Name) {
+			continue
+		}
+		t := finishedAt(status)
+		if t.IsZero() {
+			return t
+		}
+		last = later(last, t)
+	}
+	return last
+}
+
+// finishedAt returns the zero time for a container that has not finished or does
+// not tell when.
+func finishedAt(status *corev1.ContainerStatus) time.Time {
+	if status.State.Terminated == nil {
+		return time.Time{}
+	}
+	return status.State.Terminated.FinishedAt.Time
+}
+
+// later returns the later of last and t; t when last is not known yet.
+func later(last, t time.Time) time.Time {
+	if last.IsZero() || last.Before(t) {
+		return t
+	}
+	return last
+}
+
+// isSidecar reports whether a restartable init container has this name. Pods
+// have few init containers, so to look through them is cheaper than a set.
+func isSidecar(inits []corev1.Container, name string) bool {
+	for i := range inits {
+		c := &inits[i]
+		if c.Name == name && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			return true
+		}
+	}
+	return false
+}
+
+// unreadySince looks at the first Ready condition only.
+func unreadySince(conditions []corev1.PodCondition) time.Time {
+	for i := range conditions {
+		c := &conditions[i]
+		if c.Type != corev1.PodReady {
+			continue
+		}
+		if c.Status == corev1.ConditionFalse {
+			return c.LastTransitionTime.Time
+		}
+		break
+	}
+	return time.Time{}
+}
+
+// gracePeriod saturates: a period that no Duration can hold would wrap around
+// and move the finish time to the other side of the deletion.
+func gracePeriod(pod *corev1.Pod) time.Duration {
+	const most = int64(math.MaxInt64 / time.Second)
+	if pod.DeletionGracePeriodSeconds == nil {
+		return 0
+	}
+	seconds := min(max(*pod.DeletionGracePeriodSeconds, -most), most)
+	return time.Duration(seconds) * time.Second
+}

@@ -1,0 +1,257 @@
+package backoff_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/backoff"
+)
+
+// at is so many seconds after t0.
+func at(seconds int) metav1.Time { return metav1.NewTime(t0.Add(time.Duration(seconds) * time.Second)) }
+
+func ptrTo[T any](v T) *T { return &v }
+
+func finished(name string, t metav1.Time) corev1.ContainerStatus {
+	return corev1.ContainerStatus{
+		Name:  name,
+		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: t}},
+	}
+}
+
+func running(name string) corev1.ContainerStatus {
+	return corev1.ContainerStatus{
+		Name:  name,
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(0)}},
+	}
+}
+
+func ready(status corev1.ConditionStatus, since metav1.Time) corev1.PodCondition {
+	return corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: since}
+}
+
+// fallenBack returns a pod that has everything but finished containers: Ready
+// false since 7, deleted at 5 with 30 seconds of grace, created at 1.
+func fallenBack(change func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			CreationTimestamp:          at(1),
+			DeletionTimestamp:          ptrTo(at(5)),
+			DeletionGracePeriodSeconds: ptrTo(int64(30)),
+		},
+		Spec: corev1.PodSpec{InitContainers: []corev1.Container{
+			{Name: "init"},
+			{Name: "sidecar", RestartPolicy: ptrTo(corev1.ContainerRestartPolicyAlways)},
+		}},
+		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, LastTransitionTime: at(8)},
+			ready(corev1.ConditionFalse, at(7)),
+		}},
+	}
+	change(pod)
+	return pod
+}
+
+func TestFinishTime(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*corev1.Pod)
+		want   metav1.Time
+	}{
+		// KEP-3850: "max finishAt of all containers, if specified for all containers".
+		"latest of all containers": {func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2)), finished("b", at(4)), finished("c", at(3))}
+		}, at(4)},
+		"a container still runs": {func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2)), running("b"), finished("c", at(9))}
+		}, at(7)},
+		"a container does not tell when": {func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2)), finished("b", metav1.Time{})}
+		}, at(7)},
+		"no containers known": {func(*corev1.Pod) {}, at(7)},
+		"a time before year one": {func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", yearZero)}
+		}, yearZero},
+
+		// Sidecars outlive the regular containers.
+		"sidecar finished last": {func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))}
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("sidecar", at(6))}
+		}, at(6)},
+		"sidecar finished first": {func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(6))}
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("sidecar", at(2))}
+		}, at(6)},
+		"sidecar still runs": {func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))}
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{running("sidecar")}
+		}, at(7)},
+		"sidecar without a status": {func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))}
+		}, at(2)},
+		"only the sidecar finished": {func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(9)), running("b")}
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("sidecar", at(3))}
+		}, at(3)},
+		"ordinary init containers do not matter": {func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))}
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("init", at(9)), running("unheard-of")}
+		}, at(2)},
+		"an init container of another restart policy is ordinary": {func(p *corev1.Pod) {
+			p.Spec.InitContainers[1].RestartPolicy = ptrTo(corev1.ContainerRestartPolicy("Never"))
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))}
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("sidecar", at(9))}
+		}, at(2)},
+
+		// KEP-3850: "LastTransitionTime for the Ready=False condition".
+		"ready": {func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{ready(corev1.ConditionTrue, at(7))}
+		}, at(-25)},
+		"readiness unknown": {func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{ready(corev1.ConditionUnknown, at(7))}
+		}, at(-25)},
+		"not ready, no time": {func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{ready(corev1.ConditionFalse, metav1.Time{})}
+		}, at(-25)},
+		"only the first Ready condition": {func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{ready(corev1.ConditionTrue, at(7)), ready(corev1.ConditionFalse, at(8))}
+		}, at(-25)},
+
+		// KEP-3850: "deletionTimestamp-deletionGracePeriodSeconds if deletionTimestamp is set".
+		"deleted, no grace period": {func(p *corev1.Pod) {
+			p.Status.Conditions, p.DeletionGracePeriodSeconds = nil, nil
+		}, at(5)},
+		"deleted, absurd grace period": {func(p *corev1.Pod) {
+			p.Status.Conditions, p.DeletionGracePeriodSeconds = nil, ptrTo(int64(math.MaxInt64))
+		}, metav1.NewTime(at(5).Add(-9223372036 * time.Second))},
+		"deleted, absurd negative grace period": {func(p *corev1.Pod) {
+			p.Status.Conditions, p.DeletionGracePeriodSeconds = nil, ptrTo(int64(math.MinInt64))
+		}, metav1.NewTime(at(5).Add(9223372036 * time.Second))},
+
+		// KEP-3850: "When none of the above conditions is satisfied to compute
+		// the finish time we fallback to the pod's creation time."
+		"created": {func(p *corev1.Pod) {
+			p.Status.Conditions, p.DeletionTimestamp = nil, nil
+		}, at(1)},
+		"grace period without deletion": {func(p *corev1.Pod) {
+			p.Status.Conditions, p.DeletionTimestamp = nil, nil
+			p.DeletionGracePeriodSeconds = ptrTo(int64(600))
+		}, at(1)},
+		"nothing": {func(p *corev1.Pod) { *p = corev1.Pod{} }, metav1.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := backoff.FinishTime(fallenBack(tc.change))
+			if !got.Equal(tc.want.Time) {
+				t.Errorf("FinishTime = %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+var yearZero = metav1.Date(0, time.May, 1, 0, 0, 0, 0, time.UTC)
+
+func TestFinishTimeOfNoPod(t *testing.T) {
+	if got := backoff.FinishTime(nil); !got.IsZero() {
+		t.Errorf("FinishTime(nil) = %v, want the zero time", got)
+	}
+}
+
+// It runs once per failed pod, and there may be 10^5 of them.
+func TestFinishTimeDoesNotAllocate(t *testing.T) {
+	pods := []*corev1.Pod{
+		fallenBack(func(*corev1.Pod) {}),
+		fallenBack(func(p *corev1.Pod) { p.Status.Conditions = nil }),
+		fallenBack(func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2)), finished("b", at(3))}
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("init", at(1)), finished("sidecar", at(4))}
+		}),
+	}
+	for i, pod := range pods {
+		if got := testing.AllocsPerRun(100, func() { backoff.FinishTime(pod) }); got != 0 {
+			t.Errorf("pod %d: FinishTime allocates %v times, want none", i, got)
+		}
+	}
+}
+
+// finishTimes leaves out the time now and then.
+func finishTimes() *rapid.Generator[metav1.Time] {
+	return rapid.Map(rapid.IntRange(-1, 6), func(s int) metav1.Time {
+		if s < 0 {
+			return metav1.Time{}
+		}
+		return at(s)
+	})
+}
+
+func statuses(names ...string) *rapid.Generator[[]corev1.ContainerStatus] {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) corev1.ContainerStatus {
+		name := rapid.SampledFrom(names).Draw(t, "name")
+		switch rapid.IntRange(0, 5).Draw(t, "state") {
+		case 0:
+			return running(name)
+		case 1:
+			return corev1.ContainerStatus{Name: name}
+		}
+		return finished(name, finishTimes().Draw(t, "finished"))
+	}), 0, 4)
+}
+
+func finishedPods() *rapid.Generator[*corev1.Pod] {
+	return rapid.Custom(func(t *rapid.T) *corev1.Pod {
+		pod := &corev1.Pod{}
+		pod.CreationTimestamp = finishTimes().Draw(t, "created")
+		if rapid.Bool().Draw(t, "deleted") {
+			pod.DeletionTimestamp = ptrTo(finishTimes().Draw(t, "deletion"))
+			pod.DeletionGracePeriodSeconds = rapid.Ptr(rapid.Int64Range(-30, 30), true).Draw(t, "grace")
+		}
+		for i := range rapid.IntRange(0, 3).Draw(t, "inits") {
+			pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{
+				Name: fmt.Sprintf("init%d", rapid.IntRange(0, i).Draw(t, "name")), // names may repeat
+				RestartPolicy: rapid.SampledFrom([]*corev1.ContainerRestartPolicy{
+					nil, ptrTo(corev1.ContainerRestartPolicyAlways), ptrTo(corev1.ContainerRestartPolicy("Never")),
+				}).Draw(t, "restart"),
+			})
+		}
+		pod.Status.ContainerStatuses = statuses("a", "b").Draw(t, "containers")
+		pod.Status.InitContainerStatuses = statuses("init0", "init1", "init2", "a").Draw(t, "init containers")
+		pod.Status.Conditions = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) corev1.PodCondition {
+			return corev1.PodCondition{
+				Type:               rapid.SampledFrom([]corev1.PodConditionType{corev1.PodReady, corev1.PodScheduled}).Draw(t, "type"),
+				Status:             rapid.SampledFrom([]corev1.ConditionStatus{"True", "False", "Unknown", ""}).Draw(t, "status"),
+				LastTransitionTime: finishTimes().Draw(t, "since"),
+			}
+		}), 0, 3).Draw(t, "conditions")
+		return pod
+	})
+}
+
+func TestFinishTimeAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pod := finishedPods().Draw(t, "pod")
+		before := pod.DeepCopy()
+		got := backoff.FinishTime(pod)
+		if want := slowFinishTime(pod); !got.Equal(want) {
+			t.Fatalf("FinishTime = %v, want %v", got, want)
+		}
+		if diff := cmp.Diff(before, pod); diff != "" {
+			t.Fatalf("FinishTime changed the pod (-before +after):\n%s", diff)
+		}
+	})
+}
+
+func BenchmarkFinishTime(b *testing.B) {
+	pod := fallenBack(func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))}
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("init", at(1)), finished("sidecar", at(4))}
+	})
+	b.ReportAllocs()
+	for range b.N {
+		backoff.FinishTime(pod)
+	}
+}

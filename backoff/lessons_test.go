@@ -1,0 +1,175 @@
+package backoff_test
+
+// What went wrong in the Job controller over the years, one test each. k#N is a
+// thread of kubernetes/kubernetes.
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/backoff"
+)
+
+// A record was kept under the name of the Job, and the next Job of that name
+// inherited it.
+func TestRecordBelongsToOneJob_k131917_k142142(t *testing.T) {
+	first := backoff.Record{Job: "first", Failures: 5, LastFailure: t0}
+	if got := first.For("first"); !got.Equal(first) {
+		t.Errorf("record of the same Job = %+v, want %+v", got, first)
+	}
+	for _, r := range []backoff.Record{first, {Failures: 5, LastFailure: t0}, {}} {
+		if got, want := r.For("second"), (backoff.Record{Job: "second"}); !got.Equal(want) {
+			t.Errorf("%+v for another Job = %+v, want %+v", r, got, want)
+		}
+	}
+}
+
+// An annotation can hold anything. The replacement's count never falls, and the
+// total of both counts does not wrap around to a negative one, which would end
+// the delay.
+func TestAnnotationsThatSomebodyEdited(t *testing.T) {
+	for _, value := range []string{"2147483647", "2147483648", "-1", "-2147483648", "x", ""} {
+		before := backoff.CountsOf(annotations(value, value))
+		for _, counted := range []bool{true, false} {
+			after := before.Next(counted)
+			if after.Failures < before.Failures || after.Ignored < before.Ignored {
+				t.Errorf("annotations %q: %+v is followed by %+v, want no count to fall", value, before, after)
+			}
+			if delay := (backoff.Policy{}).Delay(after.Total()); delay < 10*time.Second {
+				t.Errorf("annotations %q: the delay is %v after a failure", value, delay)
+			}
+		}
+	}
+}
+
+// Requeues of the Job were taken for failures. The limit depends on the number
+// of failed pods alone.
+func TestLimitDependsOnFailuresAlone_k70251_k92245_k60735(t *testing.T) {
+	limit := backoff.LimitOf(&batchv1.JobSpec{BackoffLimit: ptrTo[int32](2)})
+	for failed, want := range map[int32]bool{0: false, 1: false, 2: false, 3: true, math.MaxInt32: true} {
+		for sync := range 3 {
+			if got := limit.JobExceeded(failed); got != want {
+				t.Errorf("sync %d: JobExceeded(%d) = %v with limit 2, want %v", sync, failed, got, want)
+			}
+		}
+	}
+}
+
+// A pod event reset the delay. What is left of it depends on the finish times
+// and the present only, however often somebody looks.
+func TestEventsDoNotResetTheDelay_k114391_k114516(t *testing.T) {
+	record := backoff.Rebuild("uid", nil, seconds(0, 1))
+	for elapsed := time.Duration(0); elapsed <= 20*time.Second; elapsed += time.Second {
+		record = record.With(backoff.NewsOf(nil, nil)) // an event without news
+		now := at(1).Add(elapsed)
+		if got, want := record.Remaining(backoff.Policy{}, now), 20*time.Second-elapsed; got != want {
+			t.Errorf("%v after the failure: %v remain, want %v", elapsed, got, want)
+		}
+	}
+}
+
+// With parallelism above one several pods fail between two syncs. All count.
+func TestSeveralFailuresInOneSyncAllCount_k114391_k114768(t *testing.T) {
+	record := backoff.Record{}.With(backoff.NewsOf(nil, seconds(2, 0, 1, 2)))
+	if got, want := record.Remaining(backoff.Policy{}, at(2).Time), 80*time.Second; got != want {
+		t.Errorf("after 4 failures in one sync %v remain, want %v", got, want)
+	}
+}
+
+// A restart forgot the delay. The record can be stored, and made again from the
+// pods.
+func TestRestartDoesNotForgetTheDelay_k114650(t *testing.T) {
+	record := backoff.Record{Job: "uid"}.
+		With(backoff.NewsOf(nil, seconds(0))).
+		With(backoff.NewsOf(seconds(1), seconds(2))).
+		With(backoff.NewsOf(nil, seconds(3)))
+	stored, err := json.Marshal(record)
+	if err != nil {
+		t.Fatalf("Marshal: %v", err)
+	}
+	var loaded backoff.Record
+	if err := json.Unmarshal(stored, &loaded); err != nil {
+		t.Fatalf("Unmarshal: %v", err)
+	}
+	rebuilt := backoff.Rebuild("uid", seconds(1), seconds(3, 0, 2))
+	for name, got := range map[string]backoff.Record{"loaded": loaded, "rebuilt": rebuilt} {
+		if !got.Equal(record) {
+			t.Errorf("%s record = %+v, want %+v", name, got, record)
+		}
+		if left := got.Remaining(backoff.Policy{}, at(3).Time); left != 20*time.Second {
+			t.Errorf("%s record: %v remain, want 20s", name, left)
+		}
+	}
+}
+
+// The finish time of a pod fell back to the present and so moved on for ever.
+func TestFinishTimeNeverFallsBackToNow_k118413(t *testing.T) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			CreationTimestamp:          at(1),
+			DeletionTimestamp:          ptrTo(at(40)),
+			DeletionGracePeriodSeconds: ptrTo(int64(30)),
+		},
+		Status: corev1.PodStatus{
+			ContainerStatuses: []corev1.ContainerStatus{finished("main", at(3))},
+			Conditions:        []corev1.PodCondition{ready(corev1.ConditionFalse, at(5))},
+		},
+	}
+	for _, step := range []struct {
+		lost string
+		lose func()
+		want metav1.Time
+	}{
+		{"nothing", func() {}, at(3)},
+		{"the container's end", func() { pod.Status.ContainerStatuses[0] = running("main") }, at(5)},
+		{"the condition", func() { pod.Status.Conditions = nil }, at(10)},
+		{"the deletion", func() { pod.DeletionTimestamp = nil }, at(1)},
+		{"the creation", func() { pod.CreationTimestamp = metav1.Time{} }, metav1.Time{}},
+	} {
+		step.lose()
+		if got := backoff.FinishTime(pod); !got.Equal(step.want.Time) {
+			t.Errorf("having lost %s: FinishTime = %v, want %v", step.lost, got, step.want)
+		}
+	}
+}
+
+// The restart policy OnFailure compares a sum of restarts with the limit. It is
+// off by one at 0: both 0 and 1 allow no restart at all.
+func TestOnFailureSumsRestarts_k54870_k67859_k95438(t *testing.T) {
+	for _, tc := range []struct {
+		limit int32
+		sum   int64
+		want  bool
+	}{
+		{0, 0, false}, {0, 1, true}, {0, 2, true},
+		{1, 0, false}, {1, 1, true}, {1, 2, true},
+		{6, 5, false}, {6, 6, true}, {6, 7, true},
+		{math.MaxInt32, math.MaxInt32 - 1, false}, {math.MaxInt32, math.MaxInt32, true},
+		{6, 2 * (math.MaxInt32 + 1), true}, // an int32 sum would be 0 again
+		{6, math.MaxInt64, true},
+	} {
+		if got := (backoff.Limit{PerJob: tc.limit}).RestartsExceeded(tc.sum); got != tc.want {
+			t.Errorf("limit %d: RestartsExceeded(%d) = %v, want %v", tc.limit, tc.sum, got, tc.want)
+		}
+	}
+}
+
+// KEP-3850: "using the annotation value means that failed pods matching the
+// Ignore rule are skipped in the calculation" of the delay. The Job controller
+// has since gained the second annotation, so that the delay of an index grows
+// with them too. They still do not count towards the limit.
+func TestIgnoredFailuresDelayButDoNotExhaust(t *testing.T) {
+	pod := backoff.Counts{Failures: 1, Ignored: 1}
+	if got, want := (backoff.Policy{}).Delay(pod.Total()+1), 40*time.Second; got != want {
+		t.Errorf("delay = %v, want %v", got, want)
+	}
+	if (backoff.Limit{Target: backoff.TargetIndex, PerIndex: 2}).IndexExhausted(pod.Failures) {
+		t.Error("an ignored failure counted towards the limit")
+	}
+}

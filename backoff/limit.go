@@ -1,0 +1,98 @@
+package backoff
+
+import (
+	"math"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// defaultLimit is the backoffLimit that the API server fills in.
+const defaultLimit int32 = 6
+
+// Target says whose failures a backoff limit counts.
+type Target string
+
+const (
+	// TargetJob counts the failures of all pods of a Job together. The empty
+	// Target means the same.
+	TargetJob Target = "Job"
+	// TargetIndex counts the failures of each index on its own, next to those
+	// of the Job.
+	TargetIndex Target = "Index"
+)
+
+// Limit says how many failures end a Job or an index.
+type Limit struct {
+	// Target is TargetIndex when backoffLimitPerIndex is in force.
+	Target Target
+	// PerJob is the backoffLimit.
+	PerJob int32
+	// PerIndex is the backoffLimitPerIndex. It means nothing without
+	// TargetIndex.
+	PerIndex int32
+}
+
+// LimitOf returns the limit in force for a Job. A missing backoffLimit reads as
+// the API server fills it in: 6, or MaxInt32 with backoffLimitPerIndex. A nil
+// spec has the limit of an empty one.
+func LimitOf(spec *batchv1.JobSpec) Limit {
+	l := Limit{Target: TargetJob, PerJob: defaultLimit}
+	if spec == nil {
+		return l
+	}
+	if spec.BackoffLimitPerIndex != nil {
+		l = Limit{Target: TargetIndex, PerJob: math.MaxInt32, PerIndex: *spec.BackoffLimitPerIndex}
+	}
+	if spec.BackoffLimit != nil {
+		l.PerJob = *spec.BackoffLimit
+	}
+	return l
+}
+
+// JobExceeded reports whether so many failed pods end the Job.
+func (l Limit) JobExceeded(failed int32) bool { return failed > l.PerJob }
+
+// IndexExhausted reports whether an index has failed for good, given the
+// Failures in the [Counts] of a pod of that index that failed and counts.
+func (l Limit) IndexExhausted(failures int32) bool {
+	return l.Target == TargetIndex && failures >= l.PerIndex
+}
+
+// WithoutPerIndex returns the limit with the feature switched off: only the
+// backoffLimit counts (KEP-3850, Downgrade and Rollback). One that was left out
+// stays at MaxInt32, so failed pods may be retried for ever.
+func (l Limit) WithoutPerIndex() Limit {
+	return Limit{Target: TargetJob, PerJob: l.PerJob}
+}
+
+// RestartsExceeded reports whether the restarts of containers end the Job, given
+// the sum of [Restarts] over all its pods. It is only for a Job whose pods have
+// the restart policy OnFailure.
+//
+// The answer is approximate: restarts of pods that are gone or finished do not
+// count, the kubelet may restart a container any number of times between two
+// looks, and the limits 0 and 1 mean the same (k#54870, k#67859).
+func (l Limit) RestartsExceeded(sum int64) bool {
+	if l.PerJob == 0 {
+		return sum > 0
+	}
+	return sum >= int64(l.PerJob)
+}
+
+// Restarts returns how often the containers of a pod, init containers included,
+// were restarted. Only a Running or Pending pod has restarts that count. The sum
+// cannot wrap around, as that of Kubernetes 1.36.3 can.
+func Restarts(pod *corev1.Pod) int64 {
+	if pod == nil || pod.Status.Phase != corev1.PodRunning && pod.Status.Phase != corev1.PodPending {
+		return 0
+	}
+	var sum int64
+	for i := range pod.Status.InitContainerStatuses {
+		sum += int64(pod.Status.InitContainerStatuses[i].RestartCount)
+	}
+	for i := range pod.Status.ContainerStatuses {
+		sum += int64(pod.Status.ContainerStatuses[i].RestartCount)
+	}
+	return sum
+}

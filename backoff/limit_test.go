@@ -1,0 +1,210 @@
+package backoff_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/backoff"
+)
+
+func TestLimitOf(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spec *batchv1.JobSpec
+		want backoff.Limit
+	}{
+		"nil":           {nil, backoff.Limit{Target: backoff.TargetJob, PerJob: 6}},
+		"not defaulted": {&batchv1.JobSpec{}, backoff.Limit{Target: backoff.TargetJob, PerJob: 6}},
+		"zero":          {&batchv1.JobSpec{BackoffLimit: ptrTo[int32](0)}, backoff.Limit{Target: backoff.TargetJob}},
+		// KEP-3850: "when .spec.backoffLimitPerIndex is specified, then we default
+		// .spec.backoffLimit to max int32 value".
+		"per index": {&batchv1.JobSpec{BackoffLimitPerIndex: ptrTo[int32](1)},
+			backoff.Limit{Target: backoff.TargetIndex, PerJob: math.MaxInt32, PerIndex: 1}},
+		// KEP-3850: "We allow to specify custom .spec.backoffLimit and
+		// .spec.backoffLimitPerIndex."
+		"both": {&batchv1.JobSpec{BackoffLimit: ptrTo[int32](9), BackoffLimitPerIndex: ptrTo[int32](0)},
+			backoff.Limit{Target: backoff.TargetIndex, PerJob: 9}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := backoff.LimitOf(tc.spec); got != tc.want {
+				t.Errorf("LimitOf = %+v, want %+v", got, tc.want)
+			}
+		})
+	}
+}
+
+// KEP-3850: "the value of the annotation batch.kubernetes.io/job-index-failure-count
+// is greater or equal to the configured backoff limit per index then the index
+// is marked as failed".
+func TestIndexExhausted(t *testing.T) {
+	index := backoff.Limit{Target: backoff.TargetIndex, PerIndex: 2}
+	for failures, want := range map[int32]bool{0: false, 1: false, 2: true, 3: true, math.MaxInt32: true} {
+		if got := index.IndexExhausted(failures); got != want {
+			t.Errorf("limit 2: IndexExhausted(%d) = %v, want %v", failures, got, want)
+		}
+	}
+	if (backoff.Limit{Target: backoff.TargetJob}).IndexExhausted(math.MaxInt32) {
+		t.Error("a limit per Job exhausts an index")
+	}
+	if (backoff.Limit{}).IndexExhausted(0) {
+		t.Error("the zero Limit exhausts an index")
+	}
+}
+
+// Blog, Kubernetes 1.28: "indexes 1 and 2 were both retried once. After the
+// second failure, in each of them, the specified .spec.backoffLimitPerIndex was
+// exceeded, so the retries were stopped."
+func TestBackoffLimitPerIndexOfOneRetriesOnce(t *testing.T) {
+	limit := backoff.LimitOf(&batchv1.JobSpec{BackoffLimitPerIndex: ptrTo[int32](1)})
+	pod := backoff.Counts{}
+	pods := 1
+	for !limit.IndexExhausted(pod.Failures) {
+		pod = pod.Next(true)
+		pods++
+	}
+	if pods != 2 {
+		t.Errorf("%d pods, want 2", pods)
+	}
+}
+
+// KEP-3850, Downgrade: Jobs "will be handled in a default way, ie. using the
+// .spec.backoffLimit". Rollback: "they will be counted only against
+// .spec.backoffLimit, which is defaulted to max int32 value".
+func TestWithoutPerIndex(t *testing.T) {
+	off := backoff.LimitOf(&batchv1.JobSpec{BackoffLimitPerIndex: ptrTo[int32](1)}).WithoutPerIndex()
+	if want := (backoff.Limit{Target: backoff.TargetJob, PerJob: math.MaxInt32}); off != want {
+		t.Errorf("WithoutPerIndex = %+v, want %+v", off, want)
+	}
+	if off.IndexExhausted(math.MaxInt32) || off.JobExceeded(math.MaxInt32) {
+		t.Error("something ends, want failed pods to be retried indefinitely")
+	}
+	// "it might be required to manually set spec.backoffLimit".
+	set := backoff.LimitOf(&batchv1.JobSpec{BackoffLimit: ptrTo[int32](3), BackoffLimitPerIndex: ptrTo[int32](1)}).WithoutPerIndex()
+	if !set.JobExceeded(4) || set.JobExceeded(3) {
+		t.Errorf("%+v: want 4 failures to be too many, and 3 not", set)
+	}
+}
+
+func TestRestarts(t *testing.T) {
+	pod := func(phase corev1.PodPhase) *corev1.Pod {
+		return &corev1.Pod{Status: corev1.PodStatus{
+			Phase:                 phase,
+			InitContainerStatuses: []corev1.ContainerStatus{{RestartCount: 1}, {RestartCount: math.MaxInt32}},
+			ContainerStatuses:     []corev1.ContainerStatus{{RestartCount: 20}, {RestartCount: 300}},
+		}}
+	}
+	for phase, want := range map[corev1.PodPhase]int64{
+		corev1.PodRunning:   321 + math.MaxInt32,
+		corev1.PodPending:   321 + math.MaxInt32,
+		corev1.PodFailed:    0,
+		corev1.PodSucceeded: 0,
+		corev1.PodUnknown:   0,
+		"":                  0,
+	} {
+		if got := backoff.Restarts(pod(phase)); got != want {
+			t.Errorf("Restarts of a pod %q = %d, want %d", phase, got, want)
+		}
+	}
+	if got := backoff.Restarts(nil); got != 0 {
+		t.Errorf("Restarts(nil) = %d, want 0", got)
+	}
+	running := pod(corev1.PodRunning)
+	if got := testing.AllocsPerRun(100, func() { backoff.Restarts(running) }); got != 0 {
+		t.Errorf("Restarts allocates %v times, want none", got)
+	}
+}
+
+// KEP-3850, early draft: "a new enum field in PodFailurePolicy called
+// backoffLimitTarget, that accepts the values Job and Index. Job (the default
+// value) would have the same behavior as the current implementation".
+func TestConvert(t *testing.T) {
+	for name, tc := range map[string]struct {
+		draft backoff.Draft
+		want  backoff.Fields
+		back  backoff.Draft
+	}{
+		"nothing":        {backoff.Draft{}, backoff.Fields{}, backoff.Draft{BackoffLimitTarget: "Job"}},
+		"job":            {backoff.Draft{ptrTo[int32](3), "Job"}, backoff.Fields{BackoffLimit: ptrTo[int32](3)}, backoff.Draft{ptrTo[int32](3), "Job"}},
+		"job by default": {backoff.Draft{BackoffLimit: ptrTo[int32](3)}, backoff.Fields{BackoffLimit: ptrTo[int32](3)}, backoff.Draft{ptrTo[int32](3), "Job"}},
+		"index":          {backoff.Draft{ptrTo[int32](3), "Index"}, backoff.Fields{BackoffLimitPerIndex: ptrTo[int32](3)}, backoff.Draft{ptrTo[int32](3), "Index"}},
+		"index, default limit": {backoff.Draft{BackoffLimitTarget: "Index"}, backoff.Fields{BackoffLimitPerIndex: ptrTo[int32](6)},
+			backoff.Draft{ptrTo[int32](6), "Index"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := backoff.Convert(tc.draft)
+			if err != nil {
+				t.Fatalf("Convert: %v", err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("Convert (-want +got):\n%s", diff)
+			}
+			back, err := got.Draft()
+			if err != nil {
+				t.Fatalf("Draft: %v", err)
+			}
+			if diff := cmp.Diff(tc.back, back); diff != "" {
+				t.Errorf("Draft (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The API server fills in MaxInt32 next to backoffLimitPerIndex; that says no
+// more than nil does.
+func TestDraftOfDefaultedFields(t *testing.T) {
+	got, err := backoff.Fields{BackoffLimit: ptrTo[int32](math.MaxInt32), BackoffLimitPerIndex: ptrTo[int32](2)}.Draft()
+	if err != nil {
+		t.Fatalf("Draft: %v", err)
+	}
+	if diff := cmp.Diff(backoff.Draft{ptrTo[int32](2), "Index"}, got); diff != "" {
+		t.Errorf("Draft (-want +got):\n%s", diff)
+	}
+}
+
+func TestConvertErrorsNameTheField(t *testing.T) {
+	_, err := backoff.Convert(backoff.Draft{BackoffLimitTarget: "Pod"})
+	if err == nil || !strings.HasPrefix(err.Error(), `backoffLimitTarget: unknown target "Pod"`) {
+		t.Errorf(`Convert(target "Pod"): error %v, want one that names backoffLimitTarget`, err)
+	}
+	// KEP-3850, Use enum field: "it does not allow to set both .spec.backoffLimit
+	// and .spec.backoffLimitPerIndex to control the downgrade".
+	_, err = backoff.Fields{BackoffLimit: ptrTo[int32](4), BackoffLimitPerIndex: ptrTo[int32](2)}.Draft()
+	if err == nil || !strings.HasPrefix(err.Error(), "backoffLimit: ") {
+		t.Errorf("Draft of both limits: error %v, want one that names backoffLimit", err)
+	}
+}
+
+func TestConvertSharesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draft := backoff.Draft{
+			BackoffLimit:       ptrTo(rapid.Int32().Draw(t, "limit")),
+			BackoffLimitTarget: rapid.SampledFrom([]backoff.Target{"", "Job", "Index"}).Draw(t, "target"),
+		}
+		limit := *draft.BackoffLimit
+		fields, err := backoff.Convert(draft)
+		if err != nil {
+			t.Fatalf("Convert: %v", err)
+		}
+		back, err := fields.Draft()
+		if err != nil {
+			t.Fatalf("Draft: %v", err)
+		}
+		*back.BackoffLimit++
+		for _, p := range []*int32{fields.BackoffLimit, fields.BackoffLimitPerIndex} {
+			if p != nil {
+				if *p != limit {
+					t.Fatalf("changing the draft changed the fields: %d, want %d", *p, limit)
+				}
+				*p++
+			}
+		}
+		if *draft.BackoffLimit != limit {
+			t.Fatalf("changing the fields changed the draft: %d, want %d", *draft.BackoffLimit, limit)
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package backoff_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/backoff"
+)
+
+var (
+	t0      = time.Date(2026, time.March, 4, 5, 6, 7, 800, time.UTC)
+	longest = time.Duration(math.MaxInt64)
+)
+
+// KEP-3850, Exponential backoff delay issue: "a pod is recreated by the Job
+// controller with exponential backoff delay (10s, 20s, 40s …)".
+func TestDelayOfTheJobController(t *testing.T) {
+	for failures, want := range map[int32]time.Duration{
+		math.MinInt32: 0,
+		-1:            0,
+		0:             0,
+		1:             10 * time.Second,
+		2:             20 * time.Second,
+		3:             40 * time.Second,
+		6:             320 * time.Second,
+		7:             10 * time.Minute, // 640s is above the cap
+		8:             10 * time.Minute,
+		63:            10 * time.Minute,
+		64:            10 * time.Minute,
+		65:            10 * time.Minute,
+		math.MaxInt32: 10 * time.Minute,
+	} {
+		if got := (backoff.Policy{}).Delay(failures); got != want {
+			t.Errorf("Delay(%d) = %v, want %v", failures, got, want)
+		}
+	}
+}
+
+func TestDelayOfOtherPolicies(t *testing.T) {
+	for name, tc := range map[string]struct {
+		policy   backoff.Policy
+		failures int32
+		want     time.Duration
+	}{
+		"negative base and cap mean the default": {backoff.Policy{Base: -1, Cap: -1}, 1, 10 * time.Second},
+		"negative cap means the default":         {backoff.Policy{Cap: -1}, 100, 10 * time.Minute},
+		"base":                                   {backoff.Policy{Base: time.Second}, 4, 8 * time.Second},
+		"cap":                                    {backoff.Policy{Cap: time.Hour}, 8, 1280 * time.Second},
+		"cap is met exactly":                     {backoff.Policy{Cap: 40 * time.Second}, 3, 40 * time.Second},
+		"cap holds for the first delay":          {backoff.Policy{Base: time.Hour}, 1, 10 * time.Minute},
+		"factor 3":                               {backoff.Policy{Factor: 3}, 3, 90 * time.Second},
+		"factor 3 up to the cap":                 {backoff.Policy{Factor: 3}, 5, 10 * time.Minute},
+		"factor 3 with any count":                {backoff.Policy{Factor: 3}, math.MaxInt32, 10 * time.Minute},
+		"factor 1.5":                             {backoff.Policy{Factor: 1.5}, 3, 22500 * time.Millisecond},
+		"factor 1 is constant":                   {backoff.Policy{Factor: 1}, 50, 10 * time.Second},
+		"factor below 1 counts as 1":             {backoff.Policy{Factor: 0.5}, 3, 10 * time.Second},
+		"negative factor counts as 1":            {backoff.Policy{Factor: -2}, 3, 10 * time.Second},
+		"minus infinity counts as 1":             {backoff.Policy{Factor: math.Inf(-1)}, 3, 10 * time.Second},
+		"NaN counts as 1":                        {backoff.Policy{Factor: math.NaN()}, 3, 10 * time.Second},
+		"infinite factor, first":                 {backoff.Policy{Factor: math.Inf(1)}, 1, 10 * time.Second},
+		"infinite factor, second":                {backoff.Policy{Factor: math.Inf(1)}, 2, 10 * time.Minute},
+		"longest cap, not reached":               {backoff.Policy{Base: 1, Cap: longest}, 63, 1 << 62},
+		"longest cap, reached":                   {backoff.Policy{Base: 1, Cap: longest}, 64, longest},
+		"longest base and cap":                   {backoff.Policy{Base: longest, Cap: longest}, 2, longest},
+		"nothing is lost to floating point":      {backoff.Policy{Base: longest - 1, Cap: longest, Factor: 1}, 9, longest - 1},
+		"large base, tiny growth":                {backoff.Policy{Base: 1<<62 + 1, Cap: longest, Factor: math.Nextafter(1, 2)}, 2, 1<<62 + 1024},
+		"a cap that floating point rounds down": {backoff.Policy{Base: 1<<53 + 3, Cap: 1<<53 + 5, Factor: math.Nextafter(1, 2)},
+			2, 1<<53 + 5},
+		"a cap that floating point rounds up": {backoff.Policy{Base: 1 << 53, Cap: 1<<53 + 3, Factor: math.Nextafter(1, 2)},
+			2, 1<<53 + 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.policy.Delay(tc.failures); got != tc.want {
+				t.Errorf("%+v.Delay(%d) = %v (%d), want %v (%d)", tc.policy, tc.failures, got, got, tc.want, tc.want)
+			}
+		})
+	}
+}
+
+// durations are mostly sane, sometimes at the border.
+func durations() *rapid.Generator[time.Duration] {
+	return rapid.OneOf(
+		rapid.Map(rapid.Int64Range(1, 3600), func(s int64) time.Duration { return time.Duration(s) * time.Second }),
+		rapid.Map(rapid.Int64Range(1, math.MaxInt64), func(n int64) time.Duration { return time.Duration(n) }),
+	)
+}
+
+func failureCounts() *rapid.Generator[int32] {
+	return rapid.OneOf(rapid.Int32Range(-1, 70), rapid.Int32())
+}
+
+func TestDelayDoubles(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		base, limit := durations().Draw(t, "base"), durations().Draw(t, "cap")
+		n := failureCounts().Draw(t, "failures")
+		got := backoff.Policy{Base: base, Cap: limit}.Delay(n)
+		if want := slowDelay(base, limit, n); want.Int64() != int64(got) {
+			t.Fatalf("Delay(%d) = %d, want %v", n, got, want)
+		}
+	})
+}
+
+func TestDelayNeverShrinksAndStaysWithinBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := backoff.Policy{
+			Base:   durations().Draw(t, "base"),
+			Cap:    durations().Draw(t, "cap"),
+			Factor: rapid.OneOf(rapid.Float64Range(1.001, 10), rapid.Float64Range(-10, 1), rapid.Just(math.NaN())).Draw(t, "factor"),
+		}
+		n := max(1, failureCounts().Draw(t, "failures"))
+		got := p.Delay(n)
+		if low := min(p.Base, p.Cap); got < low || got > p.Cap {
+			t.Fatalf("Delay(%d) = %v, want within [%v, %v]", n, got, low, p.Cap)
+		}
+		if n < math.MaxInt32 && p.Delay(n+1) < got {
+			t.Fatalf("Delay(%d) = %v, less than Delay(%d) = %v", n+1, p.Delay(n+1), n, got)
+		}
+	})
+}
+
+func TestRemaining(t *testing.T) {
+	for name, tc := range map[string]struct {
+		failures  int32
+		last, now time.Time
+		want      time.Duration
+	}{
+		"no failures":             {0, t0, t0, 0},
+		"a count below zero":      {-3, t0, t0, 0},
+		"just failed":             {1, t0, t0, 10 * time.Second},
+		"a second later":          {1, t0, t0.Add(time.Second), 9 * time.Second},
+		"a nanosecond before":     {1, t0, t0.Add(10*time.Second - 1), 1},
+		"over":                    {1, t0, t0.Add(10 * time.Second), 0},
+		"long over":               {1, t0, t0.Add(time.Hour), 0},
+		"third failure":           {3, t0, t0.Add(15 * time.Second), 25 * time.Second},
+		"clock an hour back":      {1, t0, t0.Add(-time.Hour), time.Hour + 10*time.Second},
+		"last failure not known":  {1, time.Time{}, t0, 0},
+		"ages in the future":      {1, t0.AddDate(1000, 0, 0), t0, longest},
+		"at the edge of overflow": {1, t0, t0.Add(10*time.Second - longest), longest},
+		"beyond the edge":         {1, t0, t0.Add(10*time.Second - longest - 1), longest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := (backoff.Policy{}).Remaining(tc.failures, tc.last, tc.now); got != tc.want {
+				t.Errorf("Remaining(%d, %v, %v) = %v, want %v", tc.failures, tc.last, tc.now, got, tc.want)
+			}
+		})
+	}
+}
+
+// Reliability S12: "no replacement before last failure + min(base·2ⁿ⁻¹, cap),
+// with no overflow".
+func TestRemainingAgainstWholeNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		base, limit := durations().Draw(t, "base"), durations().Draw(t, "cap")
+		n := failureCounts().Draw(t, "failures")
+		elapsed := rapid.OneOf(
+			rapid.Int64Range(-int64(time.Hour), int64(time.Hour)),
+			rapid.Int64(),
+		).Draw(t, "elapsed")
+		now := t0.Add(time.Duration(elapsed))
+		got := backoff.Policy{Base: base, Cap: limit}.Remaining(n, t0, now)
+		if want := slowRemaining(slowDelay(base, limit, n), t0, now); got != want {
+			t.Fatalf("Remaining(%d, %v, %v) = %d, want %d", n, t0, now, got, want)
+		}
+	})
+}

@@ -1,0 +1,58 @@
+package failurepolicy_test
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/jobfate/jobfate/failurepolicy"
+)
+
+func Example() {
+	var spec failurepolicy.Spec
+	err := yaml.Unmarshal([]byte(`
+rules:
+- action: Ignore
+  onPodConditions:
+  - type: DisruptionTarget
+- name: BadConfig
+  action: FailJob
+  onExitCodes:
+    operator: In
+    values: [42]
+`), &spec)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	policy := failurepolicy.Compile(&spec)
+
+	pod := &corev1.Pod{}
+	pod.Namespace, pod.Name = "default", "train-0-x7k2p"
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name:  "main",
+		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 42}},
+	}}
+	match := policy.Match(pod)
+	fmt.Println(match.Explain())
+	fmt.Println(match.Reason(true))
+	fmt.Println(match.Message())
+	fmt.Println(spec.Find("PodFailurePolicy_BadConfig"))
+	// Output:
+	// rule 1 (BadConfig) on container main, exit code 42
+	// PodFailurePolicy_BadConfig
+	// Container main for pod default/train-0-x7k2p failed with exit code 42 matching FailJob rule at index 1
+	// 1 true
+}
+
+func ExampleMatcher() {
+	policy := failurepolicy.Compile(&failurepolicy.Spec{Rules: []failurepolicy.Rule{{
+		Name:    "NodeGone",
+		Action:  "Ignore",
+		Matcher: failurepolicy.OnPodReason("NodeLost", "NodeShutdown"),
+	}}})
+	pod := &corev1.Pod{Status: corev1.PodStatus{Reason: "NodeLost"}}
+	fmt.Println(policy.Match(pod).Explain())
+	// Output: rule 0 (NodeGone) on reason NodeLost
+}

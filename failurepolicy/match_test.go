@@ -1,0 +1,361 @@
+package failurepolicy_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/failurepolicy"
+)
+
+const (
+	failJob   = batchv1.PodFailurePolicyActionFailJob
+	failIndex = batchv1.PodFailurePolicyActionFailIndex
+	ignore    = batchv1.PodFailurePolicyActionIgnore
+	count     = batchv1.PodFailurePolicyActionCount
+)
+
+func in(container string, values ...int32) *batchv1.PodFailurePolicyOnExitCodesRequirement {
+	return exitCodes(container, batchv1.PodFailurePolicyOnExitCodesOpIn, values)
+}
+
+func notIn(container string, values ...int32) *batchv1.PodFailurePolicyOnExitCodesRequirement {
+	return exitCodes(container, batchv1.PodFailurePolicyOnExitCodesOpNotIn, values)
+}
+
+// exitCodes takes no container as any.
+func exitCodes(container string, op batchv1.PodFailurePolicyOnExitCodesOperator, values []int32) *batchv1.PodFailurePolicyOnExitCodesRequirement {
+	r := &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: op, Values: values}
+	if container != "" {
+		r.ContainerName = &container
+	}
+	return r
+}
+
+func pattern(typ corev1.PodConditionType, status corev1.ConditionStatus) batchv1.PodFailurePolicyOnPodConditionsPattern {
+	return batchv1.PodFailurePolicyOnPodConditionsPattern{Type: typ, Status: status}
+}
+
+func disrupted() []batchv1.PodFailurePolicyOnPodConditionsPattern {
+	return []batchv1.PodFailurePolicyOnPodConditionsPattern{pattern(corev1.DisruptionTarget, corev1.ConditionTrue)}
+}
+
+func exited(name string, code int32) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{ExitCode: code},
+	}}
+}
+
+func podWith(status corev1.PodStatus) *corev1.Pod {
+	pod := &corev1.Pod{Status: status}
+	pod.Namespace, pod.Name = "ns", "name"
+	return pod
+}
+
+func podThatExited(statuses ...corev1.ContainerStatus) *corev1.Pod {
+	return podWith(corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: statuses})
+}
+
+func podOn(conditions ...corev1.PodCondition) *corev1.Pod {
+	return podWith(corev1.PodStatus{Phase: corev1.PodFailed, Conditions: conditions})
+}
+
+func condition(typ corev1.PodConditionType, status corev1.ConditionStatus) corev1.PodCondition {
+	return corev1.PodCondition{Type: typ, Status: status}
+}
+
+// decide compiles the rules and matches the pod.
+func decide(pod *corev1.Pod, rules ...failurepolicy.Rule) failurepolicy.Match {
+	return failurepolicy.Compile(&failurepolicy.Spec{Rules: rules}).Match(pod)
+}
+
+// Each case gives the whole decision; Explain tells what it was made on.
+func TestMatch(t *testing.T) {
+	running := corev1.ContainerStatus{Name: "main", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+	for name, tc := range map[string]struct {
+		rules   []failurepolicy.Rule
+		pod     *corev1.Pod
+		action  batchv1.PodFailurePolicyAction
+		explain string
+	}{
+		"no rules": {nil, podThatExited(exited("main", 1)), "", "no rule matched"},
+
+		// "Once a rule matches a Pod failure, the remaining of the rules are ignored."
+		"first of two that match": {
+			[]failurepolicy.Rule{{Action: ignore, OnExitCodes: in("", 1, 2)}, {Action: failJob, OnExitCodes: in("", 2)}},
+			podThatExited(exited("main", 2)), ignore, "rule 0 on container main, exit code 2"},
+		"second matches": {
+			[]failurepolicy.Rule{{Action: ignore, OnExitCodes: in("", 1)}, {Action: count, OnExitCodes: in("", 2)}},
+			podThatExited(exited("main", 2)), count, "rule 1 on container main, exit code 2"},
+		"none matches": {
+			[]failurepolicy.Rule{{Action: failJob, OnExitCodes: in("", 1)}, {Action: failJob, OnPodConditions: disrupted()}},
+			podThatExited(exited("main", 2)), "", "no rule matched"},
+
+		// "In: the requirement is satisfied if at least one container exit code
+		// [...] is in the set of specified values."
+		"in":                {[]failurepolicy.Rule{{Action: failJob, OnExitCodes: in("", 1, 42)}}, podThatExited(exited("main", 42)), failJob, "rule 0 on container main, exit code 42"},
+		"in, not sorted":    {[]failurepolicy.Rule{{Action: failJob, OnExitCodes: in("", 42, 1, 42, 7)}}, podThatExited(exited("main", 1)), failJob, "rule 0 on container main, exit code 1"},
+		"in nothing":        {[]failurepolicy.Rule{{Action: failJob, OnExitCodes: in("")}}, podThatExited(exited("main", 42)), "", "no rule matched"},
+		"in, negative code": {[]failurepolicy.Rule{{Action: ignore, OnExitCodes: in("", -1073741510)}}, podThatExited(exited("main", -1073741510)), ignore, "rule 0 on container main, exit code -1073741510"},
+		"in, one of many containers": {[]failurepolicy.Rule{{Action: failJob, OnExitCodes: in("", 42)}},
+			podThatExited(exited("a", 0), exited("b", 1), exited("c", 42)), failJob, "rule 0 on container c, exit code 42"},
+
+		// "NotIn: the requirement is satisfied if at least one container exit code
+		// [...] is not in the set of specified values."
+		"not in":         {[]failurepolicy.Rule{{Action: failJob, OnExitCodes: notIn("", 1, 2)}}, podThatExited(exited("main", 3)), failJob, "rule 0 on container main, exit code 3"},
+		"not in, but is": {[]failurepolicy.Rule{{Action: failJob, OnExitCodes: notIn("", 1, 2)}}, podThatExited(exited("main", 2)), "", "no rule matched"},
+		"not in nothing": {[]failurepolicy.Rule{{Action: failJob, OnExitCodes: notIn("")}}, podThatExited(exited("main", 2)), failJob, "rule 0 on container main, exit code 2"},
+
+		// "Containers completed with success (exit code 0) are excluded from the
+		// requirement check."
+		"in 0":                  {[]failurepolicy.Rule{{Action: failJob, OnExitCodes: in("", 0)}}, podThatExited(exited("main", 0)), "", "no rule matched"},
+		"not in, exit code 0":   {[]failurepolicy.Rule{{Action: failJob, OnExitCodes: notIn("", 1)}}, podThatExited(exited("main", 0)), "", "no rule matched"},
+		"not in 0, exit code 5": {[]failurepolicy.Rule{{Action: failJob, OnExitCodes: notIn("", 0)}}, podThatExited(exited("main", 5)), failJob, "rule 0 on container main, exit code 5"},
+
+		// "Restricts the check for exit codes to the container with the specified name."
+		"other container": {[]failurepolicy.Rule{{Action: failJob, OnExitCodes: in("main", 1)}}, podThatExited(exited("sidecar", 1)), "", "no rule matched"},
+		"named container": {[]failurepolicy.Rule{{Action: failJob, OnExitCodes: notIn("main", 1)}}, podThatExited(exited("sidecar", 5), exited("main", 6)), failJob, "rule 0 on container main, exit code 6"},
+		"named init container": {[]failurepolicy.Rule{{Action: failJob, OnExitCodes: in("init", 5)}},
+			podWith(corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{exited("init", 5)}}), failJob, "rule 0 on container init, exit code 5"},
+		"regular containers before init containers": {[]failurepolicy.Rule{{Action: failJob, OnExitCodes: notIn("", 1)}},
+			podWith(corev1.PodStatus{
+				InitContainerStatuses: []corev1.ContainerStatus{exited("init", 5)},
+				ContainerStatuses:     []corev1.ContainerStatus{exited("a", 1), exited("b", 7)},
+			}), failJob, "rule 0 on container b, exit code 7"},
+		"still running": {[]failurepolicy.Rule{{Action: failJob, OnExitCodes: notIn("", 1)}}, podThatExited(running), "", "no rule matched"},
+
+		// "To match a pod condition it is required that specified type equals the
+		// pod condition type", and likewise the status.
+		"condition": {[]failurepolicy.Rule{{Action: ignore, OnPodConditions: disrupted()}},
+			podOn(condition(corev1.DisruptionTarget, "True")), ignore, "rule 0 on pod condition DisruptionTarget"},
+		"condition of another status": {[]failurepolicy.Rule{{Action: ignore, OnPodConditions: disrupted()}},
+			podOn(condition(corev1.DisruptionTarget, "False")), "", "no rule matched"},
+		"condition of another type": {[]failurepolicy.Rule{{Action: ignore, OnPodConditions: disrupted()}},
+			podOn(condition("ConfigIssue", "True")), "", "no rule matched"},
+		"condition of unknown status": {
+			[]failurepolicy.Rule{{Action: ignore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{pattern("ConfigIssue", "Unknown")}}},
+			podOn(condition("ConfigIssue", "Unknown")), ignore, "rule 0 on pod condition ConfigIssue"},
+		// "Defaults to True."
+		"no status is True": {
+			[]failurepolicy.Rule{{Action: ignore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{pattern("ConfigIssue", "")}}},
+			podOn(condition("ConfigIssue", "True")), ignore, "rule 0 on pod condition ConfigIssue"},
+		"no status is not False": {
+			[]failurepolicy.Rule{{Action: ignore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{pattern("ConfigIssue", "")}}},
+			podOn(condition("ConfigIssue", "False"), condition("ConfigIssue", "")), "", "no rule matched"},
+		"the order of the pod decides": {
+			[]failurepolicy.Rule{{Action: failJob, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{pattern("B", "True"), pattern("A", "True")}}},
+			podOn(condition("A", "True"), condition("B", "True")), failJob, "rule 0 on pod condition A"},
+
+		// "Clients should react to an unknown action by skipping the rule."
+		"unknown action": {
+			[]failurepolicy.Rule{{Action: "FailCluster", OnExitCodes: in("", 1)}, {Action: failJob, OnExitCodes: in("", 1)}},
+			podThatExited(exited("main", 1)), failJob, "rule 1 on container main, exit code 1"},
+		"no action": {
+			[]failurepolicy.Rule{{OnPodConditions: disrupted()}, {Action: ignore, OnPodConditions: disrupted()}},
+			podOn(condition(corev1.DisruptionTarget, "True")), ignore, "rule 1 on pod condition DisruptionTarget"},
+		// "Clients should react to an unknown operator by assuming the requirement
+		// is not satisfied."
+		"unknown operator": {
+			[]failurepolicy.Rule{{Action: failJob, OnExitCodes: exitCodes("", "Above", []int32{0})}, {Action: count, OnExitCodes: in("", 1)}},
+			podThatExited(exited("main", 1)), count, "rule 1 on container main, exit code 1"},
+
+		"no requirement": {[]failurepolicy.Rule{{Action: failJob}, {Action: failJob, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{}}},
+			podThatExited(exited("main", 1)), "", "no rule matched"},
+		"exit codes hide conditions": {
+			[]failurepolicy.Rule{{Action: failJob, OnExitCodes: in("", 2), OnPodConditions: disrupted()}},
+			podWith(corev1.PodStatus{
+				ContainerStatuses: []corev1.ContainerStatus{exited("main", 1)},
+				Conditions:        []corev1.PodCondition{condition(corev1.DisruptionTarget, "True")},
+			}), "", "no rule matched"},
+
+		"name": {[]failurepolicy.Rule{{Action: count, OnExitCodes: in("", 2)}, {Name: "ExitCode42", Action: failJob, OnExitCodes: in("", 42)}},
+			podThatExited(exited("main", 42)), failJob, "rule 1 (ExitCode42) on container main, exit code 42"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := decide(tc.pod, tc.rules...)
+			if got.Action != tc.action || got.Explain() != tc.explain {
+				t.Errorf("action %q, %q, want %q, %q", got.Action, got.Explain(), tc.action, tc.explain)
+			}
+			if got.Matched() != (tc.action != "") {
+				t.Errorf("Matched = %v with action %q", got.Matched(), tc.action)
+			}
+		})
+	}
+}
+
+func TestWhatAnActionMeans(t *testing.T) {
+	type means struct{ Matched, Counts, FailsJob, FailsIndex bool }
+	for action, want := range map[batchv1.PodFailurePolicyAction]means{
+		// "the counter towards .backoffLimit [...] is not incremented"
+		ignore: {Matched: true},
+		// "the pod failure is handled in the default way - the counter [...] is
+		// incremented"
+		count: {Matched: true, Counts: true},
+		// "mark the pod's job as Failed and terminate all running pods"
+		failJob: {Matched: true, Counts: true, FailsJob: true},
+		// "mark the Job's index as failed to avoid restarts within this index"
+		failIndex: {Matched: true, Counts: true, FailsIndex: true},
+		// "When no rule matches the Pod failure, the default handling applies"
+		"": {Counts: true},
+	} {
+		m := decide(podThatExited(exited("main", 1)), failurepolicy.Rule{Action: action, OnExitCodes: in("", 1)})
+		got := means{m.Matched(), m.Counts(), m.FailsJob(), m.FailsIndex()}
+		if got != want {
+			t.Errorf("action %q means %+v, want %+v", action, got, want)
+		}
+	}
+}
+
+func TestMessage(t *testing.T) {
+	says := func(detail string) failurepolicy.Matcher {
+		return func(*corev1.Pod) (string, bool) { return detail, true }
+	}
+	exit, disruption := podThatExited(exited("main", 42)), podOn(condition(corev1.DisruptionTarget, "True"))
+	pass := failurepolicy.Rule{Action: failJob, OnExitCodes: in("", 1)}
+	for name, tc := range map[string]struct {
+		pod  *corev1.Pod
+		rule failurepolicy.Rule
+		want string
+	}{
+		"exit code": {exit, failurepolicy.Rule{Name: "a", Action: failJob, OnExitCodes: in("", 42)},
+			"Container main for pod ns/name failed with exit code 42 matching FailJob rule at index 1"},
+		"condition": {disruption, failurepolicy.Rule{Name: "a", Action: failJob, OnPodConditions: disrupted()},
+			"Pod ns/name has condition DisruptionTarget matching FailJob rule at index 1"},
+		"matcher": {exit, failurepolicy.Rule{Name: "a", Action: failJob, Matcher: says("reason Evicted")},
+			"Pod ns/name failed with reason Evicted matching FailJob rule at index 1"},
+		"matcher that says nothing": {exit, failurepolicy.Rule{Action: failJob, Matcher: says("")},
+			"Pod ns/name failed matching FailJob rule at index 1"},
+		"no match":   {disruption, failurepolicy.Rule{Action: failJob, OnExitCodes: in("", 42)}, ""},
+		"ignore":     {exit, failurepolicy.Rule{Action: ignore, OnExitCodes: in("", 42)}, ""},
+		"count":      {exit, failurepolicy.Rule{Action: count, OnExitCodes: in("", 42)}, ""},
+		"fail index": {exit, failurepolicy.Rule{Action: failIndex, OnExitCodes: in("", 42)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := decide(tc.pod, pass, tc.rule).Message(); got != tc.want {
+				t.Errorf("Message\n got %q\nwant %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestMatchHoldsWhatMatched(t *testing.T) {
+	pod := types.NamespacedName{Namespace: "ns", Name: "name"}
+	for name, tc := range map[string]struct {
+		got, want failurepolicy.Match
+	}{
+		"exit code": {
+			decide(podThatExited(exited("main", 7)), failurepolicy.Rule{Name: "Seven", Action: failJob, OnExitCodes: in("", 7)}),
+			failurepolicy.Match{Kind: failurepolicy.ByExitCode, Name: "Seven", Action: failJob, Container: "main", ExitCode: 7, Pod: pod},
+		},
+		"condition": {
+			decide(podOn(condition(corev1.DisruptionTarget, "True")), failurepolicy.Rule{Action: ignore, OnPodConditions: disrupted()}),
+			failurepolicy.Match{Kind: failurepolicy.ByPodCondition, Action: ignore, Condition: corev1.DisruptionTarget, Pod: pod},
+		},
+		"matcher": {
+			decide(podWith(corev1.PodStatus{Reason: "Evicted"}), failurepolicy.Rule{Action: count, Matcher: failurepolicy.OnPodReason("Evicted")}),
+			failurepolicy.Match{Kind: failurepolicy.ByMatcher, Action: count, Detail: "reason Evicted", Pod: pod},
+		},
+		"nothing": {decide(podThatExited()), failurepolicy.Match{Rule: -1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.got); diff != "" {
+				t.Errorf("Match (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestZeroMatch(t *testing.T) {
+	var m failurepolicy.Match
+	if m.Matched() || !m.Counts() || m.FailsJob() || m.FailsIndex() {
+		t.Errorf("zero Match: matched %v, counts %v, fails job %v, fails index %v; want it to count and no more",
+			m.Matched(), m.Counts(), m.FailsJob(), m.FailsIndex())
+	}
+	if m.Message() != "" || m.Reason(true) != "" || m.Reason(false) != "" || m.Explain() != "no rule matched" {
+		t.Errorf("zero Match: message %q, reasons %q and %q, explained %q", m.Message(), m.Reason(true), m.Reason(false), m.Explain())
+	}
+}
+
+// k#121147: a nil policy made the controller panic.
+func TestNilPolicyMatchesNothing_k121147(t *testing.T) {
+	p := failurepolicy.Compile(nil)
+	if p != nil {
+		t.Fatalf("Compile(nil) = %v, want nil", p)
+	}
+	if m := p.Match(podThatExited(exited("main", 1))); m.Matched() || !m.Counts() {
+		t.Errorf("nil policy: %+v, want no match, and the failure to count", m)
+	}
+	if got := p.Len(); got != 0 {
+		t.Errorf("nil policy: Len = %d, want 0", got)
+	}
+	if m := failurepolicy.Compile(&failurepolicy.Spec{}).Match(nil); m.Matched() {
+		t.Errorf("nil pod: %+v, want no match", m)
+	}
+}
+
+// k#115688: a Failed pod whose containers all exited with 0 matches no rule on
+// exit codes, whatever the operator.
+func TestFailedPodWhoseContainersExited0_k115688(t *testing.T) {
+	m := decide(podThatExited(exited("main", 0), exited("sidecar", 0)),
+		failurepolicy.Rule{Action: failJob, OnExitCodes: in("", 0, 1)},
+		failurepolicy.Rule{Action: failJob, OnExitCodes: notIn("", 1)},
+		failurepolicy.Rule{Action: failJob, OnExitCodes: notIn("")})
+	if m.Matched() || !m.Counts() {
+		t.Errorf("%+v, want no match, and the failure to count", m)
+	}
+	if got, want := m.Explain(), "no rule matched"; got != want {
+		t.Errorf("Explain = %q, want %q", got, want)
+	}
+}
+
+// KEP-3850: the feature is switched off, and "the Job controller manager handles
+// pod failures in the default way, even if .spec.backoffLimitPerIndex is set".
+func TestWithoutFailIndex(t *testing.T) {
+	spec := &failurepolicy.Spec{Rules: []failurepolicy.Rule{
+		{Action: failIndex, OnExitCodes: in("", 1)},
+		{Action: failIndex, OnPodConditions: disrupted()},
+		{Action: ignore, OnExitCodes: in("", 1)},
+	}}
+	exit, disruption := podThatExited(exited("main", 1)), podOn(condition(corev1.DisruptionTarget, "True"))
+	for name, tc := range map[string]struct {
+		policy *failurepolicy.Policy
+		pod    *corev1.Pod
+		want   string
+	}{
+		"on, exit code":  {failurepolicy.Compile(spec, nil), exit, "rule 0 on container main, exit code 1"},
+		"on, condition":  {failurepolicy.Compile(spec), disruption, "rule 1 on pod condition DisruptionTarget"},
+		"off, exit code": {failurepolicy.Compile(spec, failurepolicy.WithoutFailIndex()), exit, "rule 2 on container main, exit code 1"},
+		"off, condition": {failurepolicy.Compile(spec, failurepolicy.WithoutFailIndex()), disruption, "no rule matched"},
+	} {
+		if got := tc.policy.Match(tc.pod).Explain(); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+		if got := tc.policy.Len(); got != 3 {
+			t.Errorf("%s: Len = %d, want 3", name, got)
+		}
+	}
+}
+
+func TestPolicySharesNothingWithItsSpec(t *testing.T) {
+	spec := &failurepolicy.Spec{Rules: []failurepolicy.Rule{
+		{Action: failJob, OnExitCodes: in("main", 9, 5)},
+		{Action: failJob, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{pattern(corev1.DisruptionTarget, "")}},
+	}}
+	before := failurepolicy.FromAPI(spec.ToAPI())
+	policy := failurepolicy.Compile(spec)
+	if diff := cmp.Diff(before, spec); diff != "" {
+		t.Errorf("Compile changed the spec (-before +after):\n%s", diff)
+	}
+	*spec.Rules[0].OnExitCodes.ContainerName = "other"
+	spec.Rules[0].OnExitCodes.Values[1] = 6
+	spec.Rules[0].Action = ignore
+	spec.Rules[1].OnPodConditions[0].Type = "Other"
+	for _, pod := range []*corev1.Pod{podThatExited(exited("main", 5)), podOn(condition(corev1.DisruptionTarget, "True"))} {
+		if m := policy.Match(pod); !m.FailsJob() {
+			t.Errorf("after a change of the spec: %s, want the policy to be as before", m.Explain())
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package failurepolicy
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Matcher is a requirement of a framework's own. It reports whether a failed pod
+// meets it, and may say with what: detail is for people, and completes the
+// sentence "the pod failed with ...". It must depend on the pod alone and not
+// change it.
+type Matcher func(pod *corev1.Pod) (detail string, ok bool)
+
+// OnPodReason matches a pod whose status has one of these reasons, such as
+// "Evicted" or "NodeLost". A pod without a reason does not match.
+func OnPodReason(reasons ...string) Matcher {
+	reasons = slices.Clone(reasons)
+	details := make([]string, len(reasons)) // made once, not per pod
+	for i, reason := range reasons {
+		details[i] = "reason " + reason
+	}
+	return func(pod *corev1.Pod) (string, bool) {
+		if pod == nil || pod.Status.Reason == "" {
+			return "", false
+		}
+		i := slices.Index(reasons, pod.Status.Reason)
+		if i < 0 {
+			return "", false
+		}
+		return details[i], true
+	}
+}
+
+// OnTerminationMessage matches a pod with a failed container whose termination
+// message contains a text. An empty container name means any container, init
+// containers last. A container without a message, or that exited with 0, does
+// not match.
+func OnTerminationMessage(container, text string) Matcher {
+	return OnTerminationMessageFunc(container, func(message string) bool {
+		return strings.Contains(message, text)
+	})
+}
+
+// OnTerminationMessageFunc is [OnTerminationMessage] with a test of the message.
+// A nil test matches nothing.
+func OnTerminationMessageFunc(container string, test func(message string) bool) Matcher {
+	meets := func(s *corev1.ContainerStatus) bool {
+		return failed(s) && (container == "" || container == s.Name) &&
+			s.State.Terminated.Message != "" && test(s.State.Terminated.Message)
+	}
+	return func(pod *corev1.Pod) (string, bool) {
+		if pod == nil || test == nil {
+			return "", false
+		}
+		for _, statuses := range [...][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
+			for i := range statuses {
+				if s := &statuses[i]; meets(s) {
+					return "the termination message of container " + s.Name, true
+				}
+			}
+		}
+		return "", false
+	}
+}

@@ -1,0 +1,87 @@
+package failurepolicy_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/failurepolicy"
+)
+
+func said(name string, code int32, message string) corev1.ContainerStatus {
+	s := exited(name, code)
+	s.State.Terminated.Message = message
+	return s
+}
+
+// kubernetes-sigs/jobset#1091, armadaproject/armada#4713: match more than exit
+// codes and conditions.
+func TestMatchers(t *testing.T) {
+	evicted := podWith(corev1.PodStatus{Reason: "Evicted"})
+	gpu := podWith(corev1.PodStatus{
+		ContainerStatuses:     []corev1.ContainerStatus{said("done", 0, "CUDA done"), said("main", 1, "CUDA error 700"), {Name: "sidecar"}},
+		InitContainerStatuses: []corev1.ContainerStatus{said("init", 1, "no disk")},
+	})
+	isError := func(message string) bool { return strings.Contains(message, "error") }
+	for name, tc := range map[string]struct {
+		matcher failurepolicy.Matcher
+		pod     *corev1.Pod
+		detail  string
+		ok      bool
+	}{
+		"reason":                        {failurepolicy.OnPodReason("NodeLost", "Evicted"), evicted, "reason Evicted", true},
+		"another reason":                {failurepolicy.OnPodReason("NodeLost"), evicted, "", false},
+		"no reasons":                    {failurepolicy.OnPodReason(), evicted, "", false},
+		"pod without a reason":          {failurepolicy.OnPodReason(""), gpu, "", false},
+		"reason of no pod":              {failurepolicy.OnPodReason(""), nil, "", false},
+		"message":                       {failurepolicy.OnTerminationMessage("main", "CUDA"), gpu, "the termination message of container main", true},
+		"message of any container":      {failurepolicy.OnTerminationMessage("", "CUDA"), gpu, "the termination message of container main", true},
+		"message of an init container":  {failurepolicy.OnTerminationMessage("", "disk"), gpu, "the termination message of container init", true},
+		"message of another container":  {failurepolicy.OnTerminationMessage("init", "CUDA"), gpu, "", false},
+		"message of a successful one":   {failurepolicy.OnTerminationMessage("done", "CUDA"), gpu, "", false},
+		"another message":               {failurepolicy.OnTerminationMessage("", "NCCL"), gpu, "", false},
+		"no message":                    {failurepolicy.OnTerminationMessage("", ""), podThatExited(exited("main", 1)), "", false},
+		"message of no pod":             {failurepolicy.OnTerminationMessage("", ""), nil, "", false},
+		"message by a test":             {failurepolicy.OnTerminationMessageFunc("main", isError), gpu, "the termination message of container main", true},
+		"message that fails a test":     {failurepolicy.OnTerminationMessageFunc("init", isError), gpu, "", false},
+		"message by a nil test":         {failurepolicy.OnTerminationMessageFunc("", nil), gpu, "", false},
+		"a function of one's own":       {func(p *corev1.Pod) (string, bool) { return "no node", p.Spec.NodeName == "" }, gpu, "no node", true},
+		"a function that does not like": {func(*corev1.Pod) (string, bool) { return "nothing", false }, gpu, "nothing", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			detail, ok := tc.matcher(tc.pod)
+			if detail != tc.detail || ok != tc.ok {
+				t.Errorf("Matcher = %q, %v, want %q, %v", detail, ok, tc.detail, tc.ok)
+			}
+			m := decide(tc.pod, failurepolicy.Rule{Action: ignore, Matcher: tc.matcher})
+			if m.Matched() != tc.ok {
+				t.Errorf("a rule with it: matched %v, want %v", m.Matched(), tc.ok)
+			}
+			if !tc.ok && m.Detail != "" {
+				t.Errorf("a rule with it does not match, but leaves the detail %q", m.Detail)
+			}
+		})
+	}
+}
+
+// A rule has one requirement: what the API can express hides a Matcher.
+func TestMatcherIsLookedAtLast(t *testing.T) {
+	always := func(*corev1.Pod) (string, bool) { return "always", true }
+	pod := podThatExited(exited("main", 1))
+	for name, rule := range map[string]failurepolicy.Rule{
+		"exit codes": {Action: failJob, OnExitCodes: in("", 2), Matcher: always},
+		"conditions": {Action: failJob, OnPodConditions: disrupted(), Matcher: always},
+	} {
+		if m := decide(pod, rule); m.Matched() {
+			t.Errorf("%s that do not match, and a Matcher that does: %s, want no match", name, m.Explain())
+		}
+	}
+	if got, want := decide(pod, failurepolicy.Rule{Name: "Any", Action: failJob, Matcher: always}).Explain(), "rule 0 (Any) on always"; got != want {
+		t.Errorf("only a Matcher: %q, want %q", got, want)
+	}
+	silent := func(*corev1.Pod) (string, bool) { return "", true }
+	if got, want := decide(pod, failurepolicy.Rule{Action: failJob, Matcher: silent}).Explain(), "rule 0"; got != want {
+		t.Errorf("a Matcher that says nothing: %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,142 @@
+package failurepolicy_test
+
+import (
+	"math/rand"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/failurepolicy"
+)
+
+// checkMatch compares one decision with the slow one.
+func checkMatch(fatalf func(string, ...any), choose chooser) failurepolicy.Match {
+	without := choose(2) == 1
+	spec, pod := anySpec(choose), anyPod(choose)
+	var opts []failurepolicy.Option
+	if without {
+		opts = append(opts, failurepolicy.WithoutFailIndex())
+	}
+	before := pod.DeepCopy()
+	got := failurepolicy.Compile(spec, opts...).Match(pod)
+	if want := slowMatch(spec, without, pod); got != want {
+		fatalf("Match (-want +got):\n%s\nwithout FailIndex: %v\nspec: %+v\npod: %+v",
+			cmp.Diff(want, got), without, spec.ToAPI(), pod.Status)
+	}
+	if !reflect.DeepEqual(before, pod) {
+		fatalf("Match changed the pod (-before +after):\n%s", cmp.Diff(before, pod))
+	}
+	if got.FailsJob() == (got.Message() == "") || got.Explain() == "" {
+		fatalf("%+v: message %q, explained %q", got, got.Message(), got.Explain())
+	}
+	return got
+}
+
+func TestMatchAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		checkMatch(t.Fatalf, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") })
+	})
+}
+
+// A blind generator proves nothing: it must reach each action by each kind of
+// requirement, and no match.
+func TestOracleIsNotBlind(t *testing.T) {
+	random := rand.New(rand.NewSource(1))
+	type outcome struct {
+		action batchv1.PodFailurePolicyAction
+		kind   failurepolicy.Kind
+	}
+	reached := map[outcome]int{}
+	for range 5000 {
+		m := checkMatch(t.Fatalf, random.Intn)
+		reached[outcome{m.Action, m.Kind}]++
+	}
+	want := []outcome{{}}
+	for _, action := range []batchv1.PodFailurePolicyAction{failJob, failIndex, ignore, count} {
+		for _, kind := range []failurepolicy.Kind{failurepolicy.ByExitCode, failurepolicy.ByPodCondition, failurepolicy.ByMatcher} {
+			want = append(want, outcome{action, kind})
+		}
+	}
+	for _, o := range want {
+		if reached[o] < 20 {
+			t.Errorf("action %q by kind %d was reached %d times in 5000, want at least 20", o.action, o.kind, reached[o])
+		}
+	}
+	if len(reached) != len(want) {
+		t.Errorf("%d outcomes reached, want %d: %v", len(reached), len(want), reached)
+	}
+}
+
+func FuzzMatch(f *testing.F) {
+	random := rand.New(rand.NewSource(2))
+	for range 20 {
+		seed := make([]byte, 100)
+		random.Read(seed)
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		checkMatch(t.Fatalf, func(n int) int {
+			if len(data) == 0 {
+				return 0
+			}
+			b := data[0]
+			data = data[1:]
+			return int(b) % n
+		})
+	})
+}
+
+// largePolicy is as large as the API server lets it be: 20 rules, 255 values.
+func largePolicy() *failurepolicy.Policy {
+	spec := &failurepolicy.Spec{}
+	for i := range int32(20) {
+		r := failurepolicy.Rule{Action: count}
+		if i%2 == 0 {
+			r.OnExitCodes = in("")
+			for v := range int32(255) {
+				r.OnExitCodes.Values = append(r.OnExitCodes.Values, 1000+v)
+			}
+		} else {
+			r.OnPodConditions = []batchv1.PodFailurePolicyOnPodConditionsPattern{pattern("ConfigIssue", "True")}
+		}
+		spec.Rules = append(spec.Rules, r)
+	}
+	spec.Rules = append(spec.Rules,
+		failurepolicy.Rule{Action: count, Matcher: failurepolicy.OnPodReason("Evicted")},
+		failurepolicy.Rule{Name: "Last", Action: failJob, OnExitCodes: in("main", 7)})
+	return failurepolicy.Compile(spec)
+}
+
+func podsOfEachKind() []*corev1.Pod {
+	evicted := podOn(condition(corev1.PodReady, "False"))
+	evicted.Status.Reason = "Evicted"
+	return []*corev1.Pod{
+		podThatExited(exited("main", 7)),
+		podThatExited(exited("main", 0)),
+		podOn(condition("ConfigIssue", "True")),
+		evicted,
+	}
+}
+
+// Match runs once per failed pod, and there may be 10^5 of them.
+func TestMatchDoesNotAllocate(t *testing.T) {
+	policy := largePolicy()
+	for _, pod := range podsOfEachKind() {
+		var m failurepolicy.Match
+		if got := testing.AllocsPerRun(100, func() { m = policy.Match(pod) }); got != 0 {
+			t.Errorf("%s: Match allocates %v times, want none", m.Explain(), got)
+		}
+	}
+}
+
+func BenchmarkMatch(b *testing.B) {
+	policy, pods := largePolicy(), podsOfEachKind()
+	b.ReportAllocs()
+	for i := range b.N {
+		policy.Match(pods[i%len(pods)])
+	}
+}

@@ -1,0 +1,64 @@
+package failurepolicy
+
+import (
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// codes is a requirement on exit codes.
+type codes struct {
+	container *string // nil is any
+	values    []int32 // sorted, for the search
+	in        bool    // In, otherwise NotIn
+}
+
+// compileCodes reports whether the operator is known. API: "Clients should react
+// to an unknown operator by assuming the requirement is not satisfied."
+func compileCodes(r *batchv1.PodFailurePolicyOnExitCodesRequirement) (codes, bool) {
+	r = r.DeepCopy()
+	slices.Sort(r.Values)
+	c := codes{
+		container: r.ContainerName,
+		values:    r.Values,
+		in:        r.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn,
+	}
+	return c, c.in || r.Operator == batchv1.PodFailurePolicyOnExitCodesOpNotIn
+}
+
+// first returns the first container that meets the requirement, or nil. One that
+// has not terminated, or did so with exit code 0, never does.
+func (c *codes) first(statuses []corev1.ContainerStatus) *corev1.ContainerStatus {
+	for i := range statuses {
+		s := &statuses[i]
+		if !failed(s) || c.container != nil && *c.container != s.Name {
+			continue
+		}
+		if _, found := slices.BinarySearch(c.values, s.State.Terminated.ExitCode); found == c.in {
+			return s
+		}
+	}
+	return nil
+}
+
+// failed reports whether a container terminated with an exit code other than 0.
+func failed(s *corev1.ContainerStatus) bool {
+	return s.State.Terminated != nil && s.State.Terminated.ExitCode != 0
+}
+
+// firstCondition returns the first condition that fits a pattern, or nil. The
+// order of the pod decides, not that of the patterns.
+func firstCondition(
+	conditions []corev1.PodCondition, patterns []batchv1.PodFailurePolicyOnPodConditionsPattern,
+) *corev1.PodCondition {
+	for i := range conditions {
+		c := &conditions[i]
+		for j := range patterns {
+			if c.Type == patterns[j].Type && c.Status == patterns[j].Status {
+				return c
+			}
+		}
+	}
+	return nil
+}

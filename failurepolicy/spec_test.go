@@ -1,0 +1,236 @@
+package failurepolicy_test
+
+import (
+	"encoding/json"
+	"math/rand"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/jobfate/jobfate/failurepolicy"
+)
+
+// decode reads the podFailurePolicy of a Job spec, and refuses fields that it
+// does not know.
+func decode(t *testing.T, text string) *failurepolicy.Spec {
+	t.Helper()
+	var job struct {
+		PodFailurePolicy *failurepolicy.Spec `json:"podFailurePolicy"`
+	}
+	if err := yaml.UnmarshalStrict([]byte(text), &job); err != nil {
+		t.Fatalf("decoding: %v\n%s", err, text)
+	}
+	return job.PodFailurePolicy
+}
+
+const story1 = `
+podFailurePolicy:
+  rules:
+  - name: "ExitCode2"  # Will be added as a suffix to the reason "PodFailurePolicy" condition reason.
+    action: FailJob
+    onExitCodes:
+      containerName: main
+      operator: In
+      values: [2]
+`
+
+const story2 = `
+podFailurePolicy:
+  rules:
+  - name: ExitCode2
+    action: FailJob
+    onExitCodes:
+      containerName: main
+      operator: In
+      values: [2]
+  - name: ExitCode3
+    action: FailJob
+    onExitCodes:
+      containerName: main
+      operator: In
+      values: [3]
+`
+
+// KEP-4443, User Stories: the policies as they stand there.
+func TestStoriesDecode(t *testing.T) {
+	rule2 := failurepolicy.Rule{Name: "ExitCode2", Action: failJob, OnExitCodes: in("main", 2)}
+	rule3 := failurepolicy.Rule{Name: "ExitCode3", Action: failJob, OnExitCodes: in("main", 3)}
+	for text, want := range map[string]*failurepolicy.Spec{
+		story1: {Rules: []failurepolicy.Rule{rule2}},
+		story2: {Rules: []failurepolicy.Rule{rule2, rule3}},
+	} {
+		got := decode(t, text)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("decoded (-want +got):\n%s\nof\n%s", diff, text)
+		}
+		data, err := json.Marshal(map[string]*failurepolicy.Spec{"podFailurePolicy": got})
+		if err != nil {
+			t.Fatalf("Marshal: %v", err)
+		}
+		if diff := cmp.Diff(want, decode(t, string(data))); diff != "" {
+			t.Errorf("round trip (-want +got):\n%s\nby %s", diff, data)
+		}
+	}
+}
+
+// KEP-4443, Story 1: "If Job fails due to a pod failing with exit code 2, fail
+// the JobSet immediately".
+func TestStory1(t *testing.T) {
+	policy := failurepolicy.Compile(decode(t, story1))
+	if got, want := policy.Match(podThatExited(exited("main", 2))).Reason(true), "PodFailurePolicy_ExitCode2"; got != want {
+		t.Errorf("exit code 2: reason %q, want %q", got, want)
+	}
+	for name, pod := range map[string]*corev1.Pod{
+		"another exit code": podThatExited(exited("main", 3)),
+		"another container": podThatExited(exited("other", 2)),
+	} {
+		if m := policy.Match(pod); m.Matched() || m.Reason(true) != "" {
+			t.Errorf("%s: %s, reason %q, want no match", name, m.Explain(), m.Reason(true))
+		}
+	}
+}
+
+// KEP-4443, Story 2: "one of two exit codes: Exit code 2 [...] should not be
+// retried. Exit code 3 [...] should be restarted."
+func TestStory2(t *testing.T) {
+	spec := decode(t, story2)
+	policy := failurepolicy.Compile(spec)
+	for code, want := range map[int32]string{2: "PodFailurePolicy_ExitCode2", 3: "PodFailurePolicy_ExitCode3", 4: ""} {
+		m := policy.Match(podThatExited(exited("main", code)))
+		if got := m.Reason(true); got != want {
+			t.Errorf("exit code %d: reason %q, want %q", code, got, want)
+		}
+		if want == "" {
+			continue
+		}
+		if got, ok := spec.Find(want); !ok || got != m.Rule {
+			t.Errorf("Find(%q) = %d, %v, want %d", want, got, ok, m.Rule)
+		}
+	}
+}
+
+// KEP-4443, Notes: "the Job's pod failure policy rules are evaluated in order,
+// and only the first matching rule is executed, even if multiple rules match".
+func TestOnlyTheFirstMatchingRuleIsExecuted(t *testing.T) {
+	pod := podThatExited(exited("main", 3), exited("main", 2))
+	if got, want := failurepolicy.Compile(decode(t, story2)).Match(pod).Reason(true), "PodFailurePolicy_ExitCode2"; got != want {
+		t.Errorf("a pod with both exit codes: reason %q, want %q", got, want)
+	}
+}
+
+// Names apart, the fields are those of the API.
+func TestSpecDecodesWhatTheAPIDoes(t *testing.T) {
+	random := rand.New(rand.NewSource(3))
+	for range 200 {
+		want := anySpec(random.Intn).ToAPI()
+		data, err := json.Marshal(want)
+		if err != nil {
+			t.Fatalf("Marshal: %v", err)
+		}
+		var got failurepolicy.Spec
+		if err := yaml.UnmarshalStrict(data, &got); err != nil {
+			t.Fatalf("UnmarshalStrict(%s): %v", data, err)
+		}
+		if diff := cmp.Diff(want, got.ToAPI()); diff != "" {
+			t.Fatalf("decoded (-want +got):\n%s\nof %s", diff, data)
+		}
+	}
+}
+
+func TestFromAPI(t *testing.T) {
+	api := &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
+		{Action: failJob, OnExitCodes: in("main", 2)},
+		{Action: ignore, OnPodConditions: disrupted()},
+	}}
+	for name, tc := range map[string]struct {
+		names []string
+		want  [2]string
+	}{
+		"none":    {nil, [2]string{}},
+		"some":    {[]string{"A"}, [2]string{"A", ""}},
+		"a later": {[]string{"", "B"}, [2]string{"", "B"}},
+		"surplus": {[]string{"A", "B", "C"}, [2]string{"A", "B"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := &failurepolicy.Spec{Rules: []failurepolicy.Rule{
+				{Name: tc.want[0], Action: failJob, OnExitCodes: in("main", 2)},
+				{Name: tc.want[1], Action: ignore, OnPodConditions: disrupted()},
+			}}
+			got := failurepolicy.FromAPI(api, tc.names...)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("FromAPI (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(api, got.ToAPI()); diff != "" {
+				t.Errorf("ToAPI (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNilSpec(t *testing.T) {
+	if got := failurepolicy.FromAPI(nil, "name"); got != nil {
+		t.Errorf("FromAPI(nil) = %v, want nil", got)
+	}
+	var s *failurepolicy.Spec
+	if got := s.ToAPI(); got != nil {
+		t.Errorf("nil Spec: ToAPI = %v, want nil", got)
+	}
+	if got, ok := s.Find("PodFailurePolicy_0"); ok || got != -1 {
+		t.Errorf("nil Spec: Find = %d, %v, want -1, false", got, ok)
+	}
+	for _, api := range []*batchv1.PodFailurePolicy{{}, {Rules: []batchv1.PodFailurePolicyRule{}}} {
+		if diff := cmp.Diff(api, failurepolicy.FromAPI(api).ToAPI()); diff != "" {
+			t.Errorf("no rules, there and back (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestFromAPIAndToAPIShareNothing(t *testing.T) {
+	fresh := func() *batchv1.PodFailurePolicy {
+		return &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
+			{Action: failJob, OnExitCodes: in("main", 2, 3)},
+			{Action: ignore, OnPodConditions: disrupted()},
+		}}
+	}
+	spoil := func(p *batchv1.PodFailurePolicy) {
+		*p.Rules[0].OnExitCodes.ContainerName = "spoilt"
+		p.Rules[0].OnExitCodes.Values[0] = 99
+		p.Rules[1].OnPodConditions[0].Type = "Spoilt"
+		p.Rules[0].Action = count
+	}
+	in := fresh()
+	spec := failurepolicy.FromAPI(in)
+	spoil(in)
+	if diff := cmp.Diff(fresh(), spec.ToAPI()); diff != "" {
+		t.Errorf("FromAPI shares with its input (-want +got):\n%s", diff)
+	}
+	spoil(spec.ToAPI())
+	if diff := cmp.Diff(fresh(), spec.ToAPI()); diff != "" {
+		t.Errorf("ToAPI shares with its result (-want +got):\n%s", diff)
+	}
+}
+
+// The positions of the other rules, and with them messages and reasons, must not
+// move; and a rule that lost its test must not match all pods.
+func TestToAPIKeepsThePlaceOfARuleItCannotExpress(t *testing.T) {
+	spec := &failurepolicy.Spec{Rules: []failurepolicy.Rule{
+		{Name: "Evicted", Action: ignore, Matcher: failurepolicy.OnPodReason("Evicted")},
+		{Name: "Two", Action: failJob, OnExitCodes: in("", 2)},
+	}}
+	api := spec.ToAPI()
+	want := &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
+		{Action: ignore},
+		{Action: failJob, OnExitCodes: in("", 2)},
+	}}
+	if diff := cmp.Diff(want, api); diff != "" {
+		t.Errorf("ToAPI (-want +got):\n%s", diff)
+	}
+	pod := podThatExited(exited("main", 2))
+	pod.Status.Reason = "Evicted"
+	if got, want := failurepolicy.Compile(failurepolicy.FromAPI(api)).Match(pod).Explain(), "rule 1 on container main, exit code 2"; got != want {
+		t.Errorf("after ToAPI: %q, want %q", got, want)
+	}
+}
