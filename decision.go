@@ -163,12 +163,21 @@ func (s *step) putIndexes(st *batchv1.JobStatus) {
 	if completed >= st.Succeeded || s.parallelism == *s.completions {
 		st.Succeeded = completed
 	}
-	st.CompletedIndexes = s.fates.Completed.String()
+	st.CompletedIndexes = s.completedText()
 	st.FailedIndexes = nil
 	if s.perIndex {
 		failed := s.fates.Failed.String()
 		st.FailedIndexes = &failed
 	}
+}
+
+// completedText writes the completed indexes. A large set costs a thousand times
+// more to write than to compare, and in most decisions it has not changed.
+func (s *step) completedText() string {
+	if s.completedIntact && s.fates.Completed.Equal(s.completedIndexes) {
+		return s.job.Status.CompletedIndexes
+	}
+	return s.fates.Completed.String()
 }
 
 // putOff returns how long the throttle puts the status off. What a user waits

@@ -49,8 +49,8 @@ func (e Explanation) Notes() []Note {
 	if !s.indexed || s.census == nil {
 		return notes
 	}
-	for i := range s.census.Records {
-		notes = s.notesOf(notes, s.census.Records[i].Pod)
+	for _, r := range s.census.InOrder(0) {
+		notes = s.notesOf(notes, r.Pod)
 	}
 	return notes
 }

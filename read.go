@@ -44,6 +44,7 @@ type view struct {
 	successPolicy     *jobstatus.SuccessPolicy
 	uncounted         tracking.Uncounted
 	completedIndexes  indexset.Set
+	completedIntact   bool // as the status writes them
 	failedIndexes     indexset.Set
 	notes             []Note
 }
@@ -136,21 +137,23 @@ func (v *view) readStatus(status *batchv1.JobStatus) {
 	if !v.indexed {
 		return
 	}
-	v.completedIndexes = v.readIndexes("status.completedIndexes", status.CompletedIndexes)
+	v.completedIndexes, v.completedIntact = v.readIndexes("status.completedIndexes", status.CompletedIndexes)
 	if v.perIndex && status.FailedIndexes != nil {
-		v.failedIndexes = v.readIndexes("status.failedIndexes", *status.FailedIndexes)
+		v.failedIndexes, _ = v.readIndexes("status.failedIndexes", *status.FailedIndexes)
 		if v.failedIndexes.Overlaps(v.completedIndexes) {
 			v.note(NoteStatusRepaired, "status.failedIndexes held completed indexes")
 		}
 	}
 }
 
-func (v *view) readIndexes(path, text string) indexset.Set {
+// readIndexes reads an interval list. Intact says that it is what a controller
+// writes for the set.
+func (v *view) readIndexes(path, text string) (set indexset.Set, intact bool) {
 	set, damage := indexset.ParseDamaged(text, *v.completions)
-	if !damage.OK() {
+	if damage.Kind == indexset.NotCanonical { // clipped is fine: the Job was scaled down
 		v.note(NoteStatusRepaired, path+": "+damage.String())
 	}
-	return set
+	return set, damage.OK()
 }
 
 // readMemory takes what the caller remembers, unless it is of another Job.
@@ -160,11 +163,8 @@ func (v *view) readMemory(s Snapshot) {
 	} else {
 		v.note(NoteMemoryDropped, "what is in flight belongs to an earlier Job of this name")
 	}
-	v.memory = backoff.Record{Job: s.Job.UID}
-	if s.Backoff.Job == "" || s.Backoff.Job == s.Job.UID {
-		v.memory = s.Backoff
-		v.memory.Job = s.Job.UID
-	} else {
+	v.memory = s.Backoff.For(s.Job.UID)
+	if s.Backoff.Job != "" && s.Backoff.Job != s.Job.UID {
 		v.note(NoteMemoryDropped, "the backoff record belongs to an earlier Job of this name")
 	}
 }

@@ -25,13 +25,14 @@ func (r Record) Equal(o Record) bool {
 	return r.Job == o.Job && r.Failures == o.Failures && r.LastFailure.Equal(o.LastFailure)
 }
 
-// For returns r when it is the record of the given Job, and otherwise a record
-// of that Job that remembers nothing.
+// For returns r as the record of the given Job. When it is the record of another
+// Job, nothing of it remains. A record that names no Job is taken at its word.
 func (r Record) For(job types.UID) Record {
-	if r.Job == job {
-		return r
+	if r.Job != "" && r.Job != job {
+		return Record{Job: job}
 	}
-	return Record{Job: job}
+	r.Job = job
+	return r
 }
 
 // With returns the record after the news. A success forgets the failures before

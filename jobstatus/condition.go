@@ -21,6 +21,9 @@ func True(conditions []batchv1.JobCondition, t batchv1.JobConditionType) *batchv
 // Finished returns the terminal condition of the Job, Complete or Failed, or
 // nil while it has none.
 func Finished(job *batchv1.Job) *batchv1.JobCondition {
+	if job == nil {
+		return nil
+	}
 	for i := range job.Status.Conditions {
 		c := &job.Status.Conditions[i]
 		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
@@ -30,6 +33,7 @@ func Finished(job *batchv1.Job) *batchv1.JobCondition {
 	return nil
 }
 
+// newCondition returns a condition that has just become what it is.
 func newCondition(t batchv1.JobConditionType, status corev1.ConditionStatus, reason, message string, now time.Time) batchv1.JobCondition {
 	return batchv1.JobCondition{
 		Type:               t,

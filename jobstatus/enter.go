@@ -1,6 +1,7 @@
 package jobstatus
 
 import (
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -10,27 +11,31 @@ import (
 
 // EnterInterim puts the interim condition of an End into a status, unless it
 // has it already. It is stored before any finalizer goes, so that the reason
-// survives the pods that gave it.
+// survives the pods that gave it. A condition of that type that is not True
+// stays beside it, as in the Job controller.
 func EnterInterim(status *batchv1.JobStatus, end End, now time.Time) {
-	if !end.Ended() || end.Decided {
+	if status == nil || !end.Ended() || end.Decided {
 		return
 	}
 	c := newCondition(end.Interim, corev1.ConditionTrue, end.Reason, end.Message, now)
-	status.Conditions = append(status.Conditions[:len(status.Conditions):len(status.Conditions)], c)
+	status.Conditions = append(slices.Clip(status.Conditions), c)
 }
 
 // EnterTerminal puts the terminal condition of an End into a status, if the
-// status is ready for it, and reports whether it did: no pod may be active,
-// terminating or uncounted.
+// status is ready for it, and reports whether it did: the interim condition must
+// be there, and no pod may be active, terminating or uncounted.
 //
 // What the API server demands of a finished Job is seen to here. A Job that
 // never started gets a start time, and a Job that the clock says was completed
 // before it started is completed when it started.
 func EnterTerminal(status *batchv1.JobStatus, end End, terminating int32, now time.Time) bool {
-	if !end.Ended() || status.Active > 0 || terminating > 0 || uncounted(status) > 0 {
+	if status == nil || !end.Ended() || True(status.Conditions, end.Interim) == nil {
 		return false
 	}
-	if status.StartTime == nil {
+	if status.Active > 0 || terminating > 0 || uncounted(status) > 0 {
+		return false
+	}
+	if status.StartTime.IsZero() {
 		start := metav1.NewTime(now)
 		status.StartTime = &start
 	}

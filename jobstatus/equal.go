@@ -8,10 +8,13 @@ import (
 )
 
 // Equal reports whether two statuses say the same. All fields are compared, so
-// that none is ever left unwritten because it alone changed. No uncounted pods
-// and no list of uncounted pods are the same; so are no failed indexes and an
-// unset field only when both are unset.
+// that none is ever left unwritten because it alone changed. Empty lists say the
+// same as absent ones. A pointer to zero, or to the empty text, does not say the
+// same as nil: failedIndexes, for one, is unset for a Job that can have none.
 func Equal(a, b *batchv1.JobStatus) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
 	return a.Active == b.Active && a.Succeeded == b.Succeeded && a.Failed == b.Failed &&
 		equalValue(a.Ready, b.Ready) && equalValue(a.Terminating, b.Terminating) &&
 		a.CompletedIndexes == b.CompletedIndexes && equalValue(a.FailedIndexes, b.FailedIndexes) &&

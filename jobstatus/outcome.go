@@ -60,6 +60,9 @@ var outcomes = [...]struct {
 // conditions: their order means nothing, and one that is not True says nothing.
 // Should a Job claim both to have failed and to be complete, it has failed.
 func OutcomeOf(job *batchv1.Job) Outcome {
+	if job == nil {
+		return Outcome{Phase: Running}
+	}
 	for _, o := range outcomes {
 		if c := True(job.Status.Conditions, o.condition); c != nil {
 			return Outcome{Phase: o.phase, Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.Time}

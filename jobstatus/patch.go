@@ -14,8 +14,12 @@ import (
 // unset in the status is null in the patch, which unsets it.
 //
 // The resource version is that of the Job that the status was decided on; for
-// the second write of a decision, the one that the first write returned.
+// the second write of a decision, the one that the first write returned. For a
+// nil status there is no patch.
 func Patch(uid types.UID, resourceVersion string, status *batchv1.JobStatus) []byte {
+	if status == nil {
+		return nil
+	}
 	type meta struct {
 		UID             types.UID `json:"uid"`
 		ResourceVersion string    `json:"resourceVersion"`
@@ -73,6 +77,7 @@ func uncountedFieldsOf(u *batchv1.UncountedTerminatedPods) *uncountedFields {
 	return &uncountedFields{Succeeded: u.Succeeded, Failed: u.Failed}
 }
 
+// orNull returns nil for the zero value, which the API leaves out of a status.
 func orNull[T comparable](v T) *T {
 	var zero T
 	if v == zero {

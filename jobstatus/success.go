@@ -8,10 +8,16 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 )
 
-// SuccessPolicy is a Job's success policy (KEP-3998). Nil is no policy.
+// SuccessPolicy is a Job's success policy (KEP-3998), read once. Nil is no
+// policy.
 type SuccessPolicy struct {
-	rules       []batchv1.SuccessPolicyRule
-	completions int32
+	rules []successRule // those that can be satisfied
+}
+
+type successRule struct {
+	position int
+	named    indexset.Set // the indexes that count
+	need     int          // how many of them must be completed
 }
 
 // NewSuccessPolicy returns the policy of an Indexed Job with the given number
@@ -20,37 +26,47 @@ func NewSuccessPolicy(p *batchv1.SuccessPolicy, completions int32) *SuccessPolic
 	if p == nil {
 		return nil
 	}
-	return &SuccessPolicy{rules: p.Rules, completions: completions}
+	s := &SuccessPolicy{}
+	for i := range p.Rules {
+		rule := &p.Rules[i]
+		if rule.SucceededIndexes == nil && rule.SucceededCount == nil {
+			continue
+		}
+		read := readSuccessRule(rule, completions)
+		if read.position = i; !read.named.IsEmpty() {
+			s.rules = append(s.rules, read)
+		}
+	}
+	return s
+}
+
+// readSuccessRule reads a rule that names indexes, a count or both. With both,
+// the count is enough, and so are all the indexes.
+func readSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32) successRule {
+	if rule.SucceededIndexes == nil {
+		return successRule{named: indexset.Set{}.Complement(completions), need: int(*rule.SucceededCount)}
+	}
+	named, _ := indexset.ParseDamaged(*rule.SucceededIndexes, completions)
+	need := named.Len()
+	if rule.SucceededCount != nil {
+		need = min(need, int(*rule.SucceededCount))
+	}
+	return successRule{named: named, need: need}
 }
 
 // Match returns the position of the first rule that the completed indexes
 // satisfy, or -1. While no index is completed no rule is satisfied, not even
-// one that asks for none.
+// one that asks for none. Nor is a rule that names no index that the Job has.
 func (p *SuccessPolicy) Match(completed indexset.Set) int {
 	if p == nil || completed.IsEmpty() {
 		return -1
 	}
 	for i := range p.rules {
-		if p.satisfied(&p.rules[i], completed) {
-			return i
+		if r := &p.rules[i]; r.named.IntersectionLen(completed) >= r.need {
+			return r.position
 		}
 	}
 	return -1
-}
-
-// satisfied reports whether enough of the indexes that the rule names are
-// completed: its count of them, or all. A rule that names no index that the Job
-// has is never satisfied.
-func (p *SuccessPolicy) satisfied(rule *batchv1.SuccessPolicyRule, completed indexset.Set) bool {
-	if rule.SucceededIndexes == nil {
-		return rule.SucceededCount != nil && completed.Len() >= int(*rule.SucceededCount)
-	}
-	named, _ := indexset.ParseDamaged(*rule.SucceededIndexes, p.completions)
-	if named.IsEmpty() {
-		return false
-	}
-	done := named.IntersectionLen(completed)
-	return done == named.Len() || rule.SucceededCount != nil && done >= int(*rule.SucceededCount)
 }
 
 func matchedRule(rule int) string { return fmt.Sprintf("Matched rules at index %d", rule) }

@@ -29,6 +29,9 @@ const (
 // So a condition that was not True to begin with, which nothing but a write by
 // somebody else explains, leaves the start time alone.
 func Suspend(status *batchv1.JobStatus, suspend bool, now time.Time) Change {
+	if status == nil {
+		return Unchanged
+	}
 	want := newCondition(batchv1.JobSuspended, corev1.ConditionFalse, "JobResumed", "Job resumed", now)
 	if suspend {
 		want = newCondition(batchv1.JobSuspended, corev1.ConditionTrue, "JobSuspended", "Job suspended", now)

@@ -45,7 +45,7 @@ func drawStatus(t *rapid.T, m Mix, job *batchv1.Job, pods []*corev1.Pod) {
 		st.Terminating = ptr(small(t, 2, "terminating"))
 	}
 	drawFinished(t, m, job)
-	drawUncounted(t, m, st, pods)
+	drawUncounted(t, m, job, pods)
 	drawInterim(t, st)
 	if chance(t, 20, "suspension known") {
 		c := condition(batchv1.JobSuspended, corev1.ConditionTrue, "JobSuspended", "Job suspended")
@@ -99,12 +99,14 @@ func drawDamaged(t *rapid.T, label string) string {
 	return pick(t, label, "1,0", "2,2", "0-2,1", "3-1", "1-2-3", "x,1", "0,x-2", "1-", "-1", ",", "0,1,2,3", "01", "+1", "5,1", "99999999999,1", "0-99999999999", " 1", "0--2")
 }
 
-func drawUncounted(t *rapid.T, m Mix, st *batchv1.JobStatus, pods []*corev1.Pod) {
+func drawUncounted(t *rapid.T, m Mix, job *batchv1.Job, pods []*corev1.Pod) {
 	if chance(t, 15, "lists unset") {
 		return
 	}
 	u := &batchv1.UncountedTerminatedPods{}
-	st.UncountedTerminatedPods = u
+	job.Status.UncountedTerminatedPods = u
+	// For an Indexed Job a completed index takes the place of the UID.
+	listed := *job.Spec.CompletionMode != batchv1.IndexedCompletion || chance(t, m.Damaged, "successes listed")
 	for _, pod := range pods {
 		if !chance(t, 20, "recorded") {
 			continue
@@ -113,18 +115,15 @@ func drawUncounted(t *rapid.T, m Mix, st *batchv1.JobStatus, pods []*corev1.Pod)
 		if chance(t, m.Edited/2, "phase flipped") {
 			succeeded = !succeeded
 		}
-		if _, indexed := pod.Annotations[batchv1.JobCompletionIndexAnnotation]; indexed && succeeded {
-			continue // an index takes the place of the UID
-		}
-		if succeeded {
+		if succeeded && listed {
 			u.Succeeded = append(u.Succeeded, pod.UID)
-		} else if pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil || chance(t, m.Edited, "phase reverted") {
+		} else if !succeeded && (pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil || chance(t, m.Edited, "phase reverted")) {
 			u.Failed = append(u.Failed, pod.UID)
 		}
 	}
 	for n := range among(t, 3, "gone pods") {
 		uid := types.UID("gone-" + string(rune('a'+n)))
-		if rapid.Bool().Draw(t, "gone failed") {
+		if !listed || rapid.Bool().Draw(t, "gone failed") {
 			u.Failed = append(u.Failed, uid)
 		} else {
 			u.Succeeded = append(u.Succeeded, uid)

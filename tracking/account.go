@@ -1,8 +1,6 @@
 package tracking
 
 import (
-	"slices"
-
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,9 +36,11 @@ type Terms struct {
 	Waiting Predecessors
 	// Counted are the indexes that the status already holds as completed.
 	Counted indexset.Set
-	// Cap is the number of UIDs that the lists may hold. It also bounds how
-	// many finalizers go at a time, so that a large Job does not starve small
-	// ones.
+	// Cap is the number of UIDs that the lists may hold; 0 and below mean
+	// DefaultCap. Once it is reached, no further finalizer goes either, so that
+	// a large Job does not starve small ones. The indexes that an Indexed Job
+	// completes meanwhile count towards it too. A pod that needs no record does
+	// not, as in the Job controller.
 	Cap int
 }
 
@@ -58,8 +58,8 @@ type Account struct {
 	Handled map[batchv1.PodFailurePolicyAction]int
 	// Recorded is the number of pods that this write newly records.
 	Recorded int
-	// Full says that the cap was reached: there is more to record when this is
-	// done.
+	// Full says that the cap was reached: there may be more to record when this
+	// is done, and until then the Job does not end.
 	Full bool
 }
 
@@ -67,28 +67,28 @@ type Account struct {
 func (c *Census) Account(t Terms) Account {
 	a := Account{Lists: c.lens.Uncounted.status()}
 	a.release(c)
-	candidates := c.releasable(t)
-	if len(candidates) == 0 {
-		return a
+	if t.Cap <= 0 {
+		t.Cap = DefaultCap
 	}
-	slices.SortFunc(candidates, (*Record).compare)
 	// Lists that are full already take nobody in; those in them still leave.
-	overfull := len(a.Lists.Succeeded)+len(a.Lists.Failed) >= t.Cap
+	overfull := a.listed() >= t.Cap
 	var indexes int
-	for _, r := range candidates {
+	for _, r := range c.releasable(t) {
 		if overfull && !r.Is(Parked) {
 			a.Full = true
 			continue
 		}
 		a.Strip = append(a.Strip, r.Pod)
 		indexes += a.record(r, c, t)
-		if !overfull && indexes+len(a.Lists.Succeeded)+len(a.Lists.Failed) >= t.Cap {
+		if !overfull && indexes+a.listed() >= t.Cap {
 			a.Full = true
 			break
 		}
 	}
 	return a
 }
+
+func (a *Account) listed() int { return len(a.Lists.Succeeded) + len(a.Lists.Failed) }
 
 // release moves out of the lists the UIDs whose finalizer is gone.
 func (a *Account) release(c *Census) {
@@ -106,17 +106,12 @@ func (a *Account) release(c *Census) {
 	a.Lists, a.Succeeded, a.Failed = left.Lists, left.Succeeded, left.Failed
 }
 
-// releasable returns the tracked pods that nothing holds back.
+// releasable returns the tracked pods that nothing holds back, in order.
 func (c *Census) releasable(t Terms) []*Record {
 	all := t.Deleting || t.Ending != Running
-	var out []*Record
-	for i := range c.Records {
-		r := &c.Records[i]
-		if r.Is(Tracked) && (all || r.Is(Succeeded) || r.Is(Failed) && !t.Waiting.holds(r)) {
-			out = append(out, r)
-		}
-	}
-	return out
+	return c.inOrder(func(r *Record) bool {
+		return r.Is(Tracked) && (all || r.Is(Succeeded) || r.Is(Failed) && !t.Waiting.holds(r))
+	})
 }
 
 // record enters a pod into the lists, unless it is there or does not count. It
@@ -174,6 +169,9 @@ func (a Account) Settle(gone []types.UID) Settled {
 }
 
 func settle(lists *batchv1.UncountedTerminatedPods, gone func(types.UID) bool) Settled {
+	if lists == nil {
+		lists = &batchv1.UncountedTerminatedPods{}
+	}
 	succeeded, failed := without(lists.Succeeded, gone), without(lists.Failed, gone)
 	return Settled{
 		Lists:     &batchv1.UncountedTerminatedPods{Succeeded: succeeded, Failed: failed},

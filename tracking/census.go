@@ -2,7 +2,6 @@ package tracking
 
 import (
 	"math"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -10,10 +9,12 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 )
 
-// Census is what one pass over a Job's pods finds. A record goes in, and comes
-// out again, on its own and in any order, except for what Seal works out.
+// Census is what one pass over a Job's pods finds. A pod goes in, and comes out
+// again, on its own and in any order, so that a caller that sees pod events may
+// keep a census and pay only for the pods that change. What the methods return
+// is right until the next pod goes in or comes out.
 type Census struct {
-	lens    Lens
+	// Records are those of the pods, in no order. They are to be read only.
 	Records []Record
 
 	// Active, Ready and Terminating are the numbers of such pods.
@@ -27,40 +28,60 @@ type Census struct {
 	Failures int32
 	// Restarts is the sum of the container restarts of pods that run or wait.
 	Restarts int64
-	// Judged is the number of pods that match a FailJob rule.
-	Judged int
-	// held are the parked UIDs whose pods still carry the finalizer.
+
+	lens Lens
+	// judged is the number of pods that match a FailJob rule.
+	judged int
+	// held is the number of parked UIDs whose pods still carry the finalizer.
 	held int
+	// at is where the record of a pod is; nil before anybody needs to know.
+	at map[*corev1.Pod]int
 }
 
 // NewCensus returns an empty census with room for n pods.
 func NewCensus(lens Lens, n int) *Census {
-	return &Census{lens: lens, Records: make([]Record, 0, n)}
+	return &Census{lens: lens, Records: make([]Record, 0, max(n, 0))}
 }
 
 // Lens returns what the census was taken through.
-func (c *Census) Lens() *Lens { return &c.lens }
+func (c *Census) Lens() Lens { return c.lens }
 
 // Add reads a pod into the census. adopted says that the pod gets the finalizer
-// in the patch that adopts it.
+// in the patch that adopts it. A pod is added once; nil is no pod.
 func (c *Census) Add(pod *corev1.Pod, adopted bool) {
+	if pod == nil {
+		return
+	}
+	if c.at != nil {
+		c.at[pod] = len(c.Records)
+	}
 	c.Records = append(c.Records, c.lens.read(pod, adopted || HasFinalizer(pod)))
 	c.tally(&c.Records[len(c.Records)-1], 1)
 }
 
-// Remove takes the pod out again, as it was when it was added. It reports
-// whether the pod was there.
+// Remove takes the pod out again, as it was when it was added: the same object,
+// unchanged. It reports whether the pod was there.
 func (c *Census) Remove(pod *corev1.Pod) bool {
-	for i := range c.Records {
-		if c.Records[i].Pod == pod {
-			c.tally(&c.Records[i], -1)
-			last := len(c.Records) - 1
-			c.Records[i] = c.Records[last]
-			c.Records = c.Records[:last]
-			return true
+	if c.at == nil {
+		c.at = make(map[*corev1.Pod]int, len(c.Records))
+		for i := range c.Records {
+			c.at[c.Records[i].Pod] = i
 		}
 	}
-	return false
+	i, found := c.at[pod]
+	if !found {
+		return false
+	}
+	c.tally(&c.Records[i], -1)
+	last := len(c.Records) - 1
+	c.Records[i] = c.Records[last]
+	c.Records[last] = Record{} // lets go of the pod
+	c.Records = c.Records[:last]
+	if i < last {
+		c.at[c.Records[i].Pod] = i
+	}
+	delete(c.at, pod)
+	return true
 }
 
 func (c *Census) tally(r *Record, by int32) {
@@ -74,7 +95,7 @@ func (c *Census) tally(r *Record, by int32) {
 		c.Terminating += by
 	}
 	if r.Is(FailsJob) {
-		c.Judged += int(by)
+		c.judged += int(by)
 	}
 	if r.Is(Tracked | Parked) {
 		c.held += int(by)
@@ -100,12 +121,12 @@ func (c *Census) tally(r *Record, by int32) {
 // counted, parked and newly found (KEP-2307 § Algorithm, step 1), given the
 // counters of the status.
 func (c *Census) SucceededTotal(counted int32) int32 {
-	return add(counted, c.Succeeded, int32(len(c.lens.Uncounted.Succeeded)))
+	return add(counted, c.Succeeded, int32(len(c.lens.Uncounted.succeeded)))
 }
 
 // FailedTotal: see SucceededTotal.
 func (c *Census) FailedTotal(counted int32) int32 {
-	return add(counted, c.Failed, int32(len(c.lens.Uncounted.Failed)))
+	return add(counted, c.Failed, int32(len(c.lens.Uncounted.failed)))
 }
 
 // add returns the sum, or the largest int32 where that is less.
@@ -151,7 +172,7 @@ func (c *Census) isNews(r *Record, as Is) bool {
 // FailsJob returns the first pod, in the order of Before, that a FailJob rule
 // matches; nil when there is none.
 func (c *Census) FailsJob() *corev1.Pod {
-	if c.Judged == 0 {
+	if c.judged == 0 {
 		return nil
 	}
 	var first *Record
@@ -163,25 +184,13 @@ func (c *Census) FailsJob() *corev1.Pod {
 	return first.Pod
 }
 
-// InOrder returns the records that are all of what, in the order of Before.
-func (c *Census) InOrder(what Is) []*Record {
-	var out []*Record
-	for i := range c.Records {
-		if r := &c.Records[i]; r.Is(what) {
-			out = append(out, r)
-		}
-	}
-	slices.SortFunc(out, (*Record).compare)
-	return out
-}
-
 // Indexes returns the indexes of the pods that are all of what. Pods without an
 // index are left out.
 func (c *Census) Indexes(what Is) indexset.Set {
 	var b indexset.Builder
 	for i := range c.Records {
-		if r := &c.Records[i]; r.Is(what) && r.Index != NoIndex && r.Index <= indexset.Max {
-			b.Add(r.Index)
+		if r := &c.Records[i]; r.Is(what) {
+			b.Add(r.Index) // leaves out NoIndex
 		}
 	}
 	return b.Set()

@@ -20,8 +20,11 @@ type Leave struct {
 
 // LeaveTracking returns what to do for a Job and the pods that it owns.
 func LeaveTracking(job *batchv1.Job, owned []*corev1.Pod) Leave {
-	leave := Leave{Status: job.Status.DeepCopy()}
-	leave.Status.UncountedTerminatedPods = nil
+	var leave Leave
+	if job != nil {
+		leave.Status = job.Status.DeepCopy()
+		leave.Status.UncountedTerminatedPods = nil
+	}
 	for _, pod := range owned {
 		if HasFinalizer(pod) {
 			leave.Strip = append(leave.Strip, pod)

@@ -1,7 +1,10 @@
 package tracking
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +24,8 @@ const (
 	// Owned pods are controlled by the Job and match its selector.
 	Owned
 	// Adoptable pods have no controller and match the selector: the Job takes
-	// them over, and adds the finalizer in the same patch.
+	// them over, and adds the finalizer in the same patch. A Job that is being
+	// deleted or has ended takes nobody over.
 	Adoptable
 	// Releasable pods are controlled by the Job but match its selector no more.
 	Releasable
@@ -30,16 +34,23 @@ const (
 	Orphaned
 )
 
+var relationNames = [...]string{"foreign", "owned", "adoptable", "releasable", "orphaned"}
+
 // String names the relation.
 func (r Relation) String() string {
-	return [...]string{"foreign", "owned", "adoptable", "releasable", "orphaned"}[r]
+	if int(r) < len(relationNames) {
+		return relationNames[r]
+	}
+	return fmt.Sprintf("Relation(%d)", uint8(r))
 }
 
-// Owner tells which pods are a Job's.
+// Owner tells which pods are a Job's. To the zero Owner, and to that of a Job
+// without a UID, every pod is foreign.
 type Owner struct {
 	uid       types.UID
 	namespace string
 	deleting  bool
+	finished  bool
 	selector  labels.Selector // nil: the controller reference alone decides
 }
 
@@ -50,7 +61,10 @@ type Owner struct {
 // built by hand and has none, the controller reference alone decides, nothing
 // is adopted and nothing is released.
 func OwnerOf(job *batchv1.Job) (Owner, error) {
-	o := Owner{uid: job.UID, namespace: job.Namespace, deleting: job.DeletionTimestamp != nil}
+	if job == nil {
+		return Owner{}, errors.New("there is no Job")
+	}
+	o := Owner{uid: job.UID, namespace: job.Namespace, deleting: job.DeletionTimestamp != nil, finished: finished(job)}
 	if job.Spec.Selector == nil {
 		return o, nil
 	}
@@ -64,7 +78,7 @@ func OwnerOf(job *batchv1.Job) (Owner, error) {
 
 // Relation returns what the pod is to the Job.
 func (o Owner) Relation(pod *corev1.Pod) Relation {
-	if pod.Namespace != o.namespace {
+	if pod == nil || o.uid == "" || pod.Namespace != o.namespace {
 		return Foreign
 	}
 	ref := controllerOf(pod)
@@ -81,7 +95,7 @@ func (o Owner) Relation(pod *corev1.Pod) Relation {
 		return Releasable
 	case o.selector == nil || !o.selector.Matches(labels.Set(pod.Labels)):
 		return Foreign
-	case !o.deleting && pod.DeletionTimestamp == nil:
+	case !o.deleting && !o.finished && pod.DeletionTimestamp == nil:
 		return Adoptable
 	case HasFinalizer(pod):
 		return Orphaned
@@ -107,12 +121,7 @@ func controllerOf(pod *corev1.Pod) *metav1.OwnerReference {
 
 // HasFinalizer reports whether the pod carries the tracking finalizer.
 func HasFinalizer(pod *corev1.Pod) bool {
-	for _, f := range pod.Finalizers {
-		if f == batchv1.JobTrackingFinalizer {
-			return true
-		}
-	}
-	return false
+	return pod != nil && slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)
 }
 
 // Controller is who carries the decisions out: the name that Jobs call it by in
@@ -126,14 +135,14 @@ type Controller struct {
 // Manages reports whether the Job is the controller's to manage. A Job that
 // names no controller belongs to the built-in one.
 func (c Controller) Manages(job *batchv1.Job) bool {
-	name := c.Name
-	if name == "" {
-		name = batchv1.JobControllerName
+	if job == nil {
+		return false
 	}
-	if job.Spec.ManagedBy == nil {
-		return name == batchv1.JobControllerName
+	manager := batchv1.JobControllerName
+	if job.Spec.ManagedBy != nil {
+		manager = *job.Spec.ManagedBy
 	}
-	return name == *job.Spec.ManagedBy
+	return manager == cmp.Or(c.Name, batchv1.JobControllerName)
 }
 
 func (c Controller) kind() schema.GroupVersionKind {
@@ -188,9 +197,5 @@ func finished(job *batchv1.Job) bool {
 // counts as no pod, so that a caller can compare a pod before and after an
 // event.
 func Gauge(pod *corev1.Pod) bool {
-	return pod != nil && terminal(pod.Status.Phase) && HasFinalizer(pod)
-}
-
-func terminal(phase corev1.PodPhase) bool {
-	return phase == corev1.PodSucceeded || phase == corev1.PodFailed
+	return HasFinalizer(pod) && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed)
 }

@@ -12,7 +12,8 @@ import (
 // The patches are strategic merge patches. Each names the pod's UID, so that
 // it fails on another pod that took the same name. They do not name the
 // resource version: what they do is right for every version of that pod, and
-// the kubelet writes to pods all the time. The exception is StripPatchAt.
+// the kubelet writes to pods all the time. The exception is StripPatchAt. For a
+// nil pod there is no patch.
 
 type podPatch struct {
 	Metadata podPatchMeta `json:"metadata"`
@@ -30,20 +31,23 @@ var onlyFinalizer = []string{batchv1.JobTrackingFinalizer}
 
 // StripPatch returns the patch that takes the tracking finalizer off a pod.
 func StripPatch(pod *corev1.Pod) []byte {
-	return encode(podPatchMeta{UID: pod.UID, DeleteFinalizers: onlyFinalizer})
+	return encode(pod, podPatchMeta{DeleteFinalizers: onlyFinalizer})
 }
 
 // StripPatchAt is StripPatch for one version of the pod. It is for a pod that
 // is to be deleted without being counted: should the pod have finished
 // meanwhile, the patch fails and the pod is counted after all.
 func StripPatchAt(pod *corev1.Pod) []byte {
-	return encode(podPatchMeta{UID: pod.UID, ResourceVersion: pod.ResourceVersion, DeleteFinalizers: onlyFinalizer})
+	if pod == nil {
+		return nil
+	}
+	return encode(pod, podPatchMeta{ResourceVersion: pod.ResourceVersion, DeleteFinalizers: onlyFinalizer})
 }
 
 // AdoptPatch returns the patch with which the owner takes a pod over. It adds
 // the finalizer together with the owner reference (KEP-2307 § Pod adoption).
 func AdoptPatch(pod *corev1.Pod, owner metav1.OwnerReference) []byte {
-	return encode(podPatchMeta{UID: pod.UID, OwnerReferences: []metav1.OwnerReference{owner}, Finalizers: onlyFinalizer})
+	return encode(pod, podPatchMeta{OwnerReferences: []metav1.OwnerReference{owner}, Finalizers: onlyFinalizer})
 }
 
 // ReleasePatch returns the patch that removes the owner reference with the
@@ -53,14 +57,17 @@ func ReleasePatch(pod *corev1.Pod, owner types.UID) []byte {
 		Patch string    `json:"$patch"`
 		UID   types.UID `json:"uid"`
 	}
-	return encode(podPatchMeta{
-		UID:              pod.UID,
+	return encode(pod, podPatchMeta{
 		OwnerReferences:  []deleted{{Patch: "delete", UID: owner}},
 		DeleteFinalizers: onlyFinalizer,
 	})
 }
 
-func encode(meta podPatchMeta) []byte {
+func encode(pod *corev1.Pod, meta podPatchMeta) []byte {
+	if pod == nil {
+		return nil
+	}
+	meta.UID = pod.UID
 	b, err := json.Marshal(podPatch{Metadata: meta})
 	if err != nil {
 		return nil // strings and slices of strings always encode

@@ -17,35 +17,34 @@ type Predecessors struct {
 
 // Predecessors returns them, given the indexes that need no new pod. Of several
 // failed pods of one index it takes the one with the most failures, then the
-// one that failed last: the count must never fall.
+// one that failed last: the count must never fall. A Job without a backoff limit
+// per index has none.
 func (c *Census) Predecessors(finished, active indexset.Set) Predecessors {
-	var p Predecessors
-	for i := range c.Records {
-		r := &c.Records[i]
-		if r.Is(Tracked|Valid|Failed) && !finished.Contains(r.Index) && !active.Contains(r.Index) {
-			p.byIndex = append(p.byIndex, r)
+	if !c.lens.Indexed || !c.lens.PerIndex {
+		return Predecessors{}
+	}
+	failed := c.inOrder(func(r *Record) bool {
+		return r.Is(Tracked|Valid|Failed) && !finished.Contains(r.Index) && !active.Contains(r.Index)
+	})
+	latest := failed[:0]
+	for _, r := range failed {
+		n := len(latest)
+		switch {
+		case n == 0 || latest[n-1].Index != r.Index:
+			latest = append(latest, r)
+		case !r.failedBefore(latest[n-1]):
+			latest[n-1] = r
 		}
 	}
-	byAge := func(a, b *Record) int {
-		return cmp.Or(
-			cmp.Compare(a.Index, b.Index),
-			cmp.Compare(a.Counts.Total(), b.Counts.Total()),
-			cmp.Compare(a.finish, b.finish),
-			cmp.Compare(a.nanos, b.nanos),
-			cmp.Compare(a.Pod.UID, b.Pod.UID),
-		)
+	return Predecessors{byIndex: latest}
+}
+
+// failedBefore reports whether r is an earlier failure of its index than o.
+func (r *Record) failedBefore(o *Record) bool {
+	if mine, other := r.Counts.Total(), o.Counts.Total(); mine != other {
+		return mine < other
 	}
-	if !slices.IsSortedFunc(p.byIndex, byAge) {
-		slices.SortFunc(p.byIndex, byAge)
-	}
-	last := p.byIndex[:0]
-	for i, r := range p.byIndex {
-		if i+1 == len(p.byIndex) || p.byIndex[i+1].Index != r.Index {
-			last = append(last, r)
-		}
-	}
-	p.byIndex = last
-	return p
+	return r.finishedBefore(o)
 }
 
 // Len returns the number of indexes that have a predecessor.
@@ -68,5 +67,6 @@ func (p Predecessors) Of(index int32) *Record {
 
 // holds reports whether r waits for its replacement.
 func (p Predecessors) holds(r *Record) bool {
-	return len(p.byIndex) > 0 && p.Of(r.Index) == r
+	waiting := p.Of(r.Index)
+	return waiting != nil && waiting.Pod == r.Pod
 }

@@ -1,8 +1,8 @@
 package tracking
 
 import (
+	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -18,8 +18,8 @@ const NoIndex int32 = -1
 // Is is a set of things that a pod is to its Job.
 type Is uint16
 
-// What a pod can be. Succeeded and Failed say how the pod counts, which for a
-// pod that is already recorded may differ from its phase.
+// What a pod can be. Succeeded and Failed say how a pod counts. For a pod that
+// is recorded already, that is what the record says and not the phase.
 const (
 	// Active pods have not terminated and are not being deleted.
 	Active Is = 1 << iota
@@ -50,8 +50,8 @@ const (
 	FailsJob
 )
 
-// Record is what there is to know of one pod, in 48 bytes, read from the pod
-// once.
+// Record is what there is to know of one pod, read from the pod once. It takes
+// at most 48 bytes.
 type Record struct {
 	Pod    *corev1.Pod
 	finish int64 // seconds, and nanos within: time.Time would take 24 bytes
@@ -79,16 +79,6 @@ func (r *Record) Before(o *Record) bool {
 		return r.Index < o.Index
 	}
 	return r.Pod.UID < o.Pod.UID
-}
-
-func (r *Record) compare(o *Record) int {
-	if r.Index != o.Index {
-		if r.Index < o.Index {
-			return -1
-		}
-		return 1
-	}
-	return strings.Compare(string(r.Pod.UID), string(o.Pod.UID))
 }
 
 // Lens is through what a Job's pods are seen: the parts of the Job that decide
@@ -157,16 +147,9 @@ func (l *Lens) classify(r *Record) {
 		}
 	}
 	if len(l.Uncounted.parked) > 0 && r.Is(Finalized) {
-		if failed, parked := l.Uncounted.parked[pod.UID]; parked {
-			r.is = r.is&^(Succeeded|Failed) | Parked
-			if failed {
-				r.is |= Failed
-			} else {
-				r.is |= Succeeded
-			}
-		}
+		l.recall(r)
 	}
-	if r.is&Failed == 0 {
+	if !r.Is(Failed) {
 		return
 	}
 	if l.Policy != nil {
@@ -175,6 +158,25 @@ func (l *Lens) classify(r *Record) {
 	if l.PerIndex {
 		r.Counts = backoff.CountsOf(pod.Annotations)
 	}
+}
+
+// recall lets the list that a pod stands in overrule its phase. A pod that runs,
+// though a list holds it, runs on and counts when it ends: only somebody's write
+// to the status brings that about.
+func (l *Lens) recall(r *Record) {
+	failed, parked := l.Uncounted.parked[r.Pod.UID]
+	if !parked {
+		return
+	}
+	if r.is&(Succeeded|Failed) != 0 {
+		r.is &^= Succeeded | Failed
+		if failed {
+			r.is |= Failed
+		} else {
+			r.is |= Succeeded
+		}
+	}
+	r.is |= Parked
 }
 
 // judge says what the pod failure policy makes of a pod.
@@ -205,6 +207,9 @@ func (r *Record) finishedBefore(o *Record) bool {
 // IndexOf returns the completion index that the pod's annotation names, or
 // NoIndex when there is none or it cannot be read.
 func IndexOf(pod *corev1.Pod) int32 {
+	if pod == nil {
+		return NoIndex
+	}
 	text, ok := pod.Annotations[batchv1.JobCompletionIndexAnnotation]
 	if !ok {
 		return NoIndex
@@ -213,17 +218,20 @@ func IndexOf(pod *corev1.Pod) int32 {
 }
 
 func parseIndex(text string) int32 {
-	i, err := strconv.Atoi(text)
+	i, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || i < 0 {
 		return NoIndex
 	}
-	return int32(min(i, 1<<31-1))
+	return int32(min(i, math.MaxInt32))
 }
 
 // IndexConflict reports whether the pod's label names another index than its
 // annotation does. The annotation is what counts; a label that differs shows
 // that one of them was edited (k#140839).
 func IndexConflict(pod *corev1.Pod) bool {
+	if pod == nil {
+		return false
+	}
 	label, ok := pod.Labels[batchv1.JobCompletionIndexAnnotation]
 	return ok && parseIndex(label) != IndexOf(pod)
 }

@@ -11,13 +11,13 @@ import (
 // twice and none is empty. Where a UID stands in both lists, it counts as
 // failed: a pod is never credited with a success that it may not have had.
 type Uncounted struct {
-	Succeeded []types.UID
-	Failed    []types.UID
 	// Damaged says that the lists held what the API server refuses: a UID
 	// twice, or an empty one.
 	Damaged bool
 
-	parked map[types.UID]bool // true: parked as failed
+	succeeded []types.UID
+	failed    []types.UID
+	parked    map[types.UID]bool // true: parked as failed
 }
 
 // ReadUncounted reads the lists of a status.
@@ -27,15 +27,16 @@ func ReadUncounted(in *batchv1.UncountedTerminatedPods) Uncounted {
 	}
 	u := Uncounted{parked: make(map[types.UID]bool, len(in.Succeeded)+len(in.Failed))}
 	for _, uid := range in.Failed {
-		u.Failed = u.park(u.Failed, uid, true)
+		u.failed = u.park(u.failed, uid, true)
 	}
 	for _, uid := range in.Succeeded {
-		u.Succeeded = u.park(u.Succeeded, uid, false)
+		u.succeeded = u.park(u.succeeded, uid, false)
 	}
 	u.Damaged = u.Len() != len(in.Succeeded)+len(in.Failed)
 	return u
 }
 
+// park notes a UID, and adds it to its list if it is the first of its kind.
 func (u *Uncounted) park(list []types.UID, uid types.UID, failed bool) []types.UID {
 	if _, twice := u.parked[uid]; twice || uid == "" {
 		return list
@@ -45,10 +46,10 @@ func (u *Uncounted) park(list []types.UID, uid types.UID, failed bool) []types.U
 }
 
 // Len returns the number of UIDs in both lists.
-func (u Uncounted) Len() int { return len(u.Succeeded) + len(u.Failed) }
+func (u Uncounted) Len() int { return len(u.succeeded) + len(u.failed) }
 
-// status returns the lists as the API has them; never nil, since a Job that is
-// tracked has the field. Appending to them leaves u alone.
+// status returns a copy of the lists as the API has them; never nil, since a Job
+// that is tracked has the field.
 func (u Uncounted) status() *batchv1.UncountedTerminatedPods {
-	return &batchv1.UncountedTerminatedPods{Succeeded: slices.Clip(u.Succeeded), Failed: slices.Clip(u.Failed)}
+	return &batchv1.UncountedTerminatedPods{Succeeded: slices.Clone(u.succeeded), Failed: slices.Clone(u.failed)}
 }

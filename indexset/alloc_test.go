@@ -1,0 +1,95 @@
+package indexset
+
+import "testing"
+
+// Operations that change nothing return what they were given, and none
+// allocates for anything but its result.
+func TestAllocations(t *testing.T) {
+	var b Builder
+	for i := range int32(1000) {
+		b.Add(3 * i)
+	}
+	s := b.Set()
+	text := s.String()
+	subset, apart, shifted := s.Clip(500), Of(1, 4, 700), Of(3, 4, 700)
+	ranges := MustParse("1-3,7-9")
+	room := make([]byte, 0, 10_000)
+	shuffled := []int32{5, 1, 9, 3, 3, 100, 4}
+	ordered := []int32{1, 3, 5, 7, 9, 11, 13}
+
+	var set Set
+	var n int
+	tests := []struct {
+		what string
+		do   func()
+		want float64
+	}{
+		{"Union with a subset", func() { set = s.Union(subset) }, 0},
+		{"Union with a superset", func() { set = subset.Union(s) }, 0},
+		{"Union with itself", func() { set = s.Union(s) }, 0},
+		{"Union with nothing", func() { set = s.Union(Set{}) }, 0},
+		{"Intersection with a superset", func() { set = subset.Intersection(s) }, 0},
+		{"Intersection with a subset", func() { set = s.Intersection(subset) }, 0},
+		{"Intersection with nothing in common", func() { set = s.Intersection(apart) }, 0},
+		{"Difference with nothing in common", func() { set = s.Difference(apart) }, 0},
+		{"Difference of all", func() { set = subset.Difference(s) }, 1},
+		{"Clip at the end", func() { set = s.Clip(2998) }, 0},
+		{"Clip between intervals", func() { set = s.Clip(500) }, 0},
+		{"Clip to nothing", func() { set = s.Clip(0) }, 0},
+		{"Complement of nothing", func() { set = Set{}.Complement(10) }, 1},
+		{"queries", func() {
+			if s.Contains(5) != s.Overlaps(apart) || !s.Equal(s) {
+				n++
+			}
+			n += s.Len() + s.IntersectionLen(shifted) + s.NumIntervals()
+		}, 0},
+		{"iterators", func() {
+			for i := range s.All() {
+				n += int(i)
+			}
+			for i := range s.Missing(3000) {
+				n += int(i)
+			}
+			for iv := range s.Intervals() {
+				n += int(iv.First)
+			}
+		}, 0},
+		{"AppendText where there is room", func() { room, _ = s.AppendText(room[:0]) }, 0},
+
+		{"Union", func() { set = s.Union(apart) }, 1},
+		{"Intersection", func() { set = s.Intersection(shifted) }, 1},
+		{"Difference", func() { set = s.Difference(shifted) }, 1},
+		{"Clip within an interval", func() { set = ranges.Clip(9) }, 1},
+		{"Complement", func() { set = s.Complement(3000) }, 2},
+		{"FirstMissing", func() { n += len(s.FirstMissing(500, 3000)) }, 1},
+		{"String", func() { n += len(s.String()) }, 1},
+		{"Parse", func() { set, _ = Parse(text) }, 1},
+		{"ParseOrdered of canonical text", func() { set, _ = ParseOrdered(text, Max) }, 1},
+		{"ParseDamaged of canonical text", func() { set, _ = ParseDamaged(text, Max) }, 1},
+		{"Of in order", func() { set = Of(ordered...) }, 1},
+		{"Of out of order: also a bitmap", func() { set = Of(shuffled...) }, 2},
+		{"Builder.Set", func() { set = b.Set() }, 1},
+	}
+	for _, tt := range tests {
+		if got := testing.AllocsPerRun(20, tt.do); got > tt.want {
+			t.Errorf("%s: got %v allocations, want at most %v", tt.what, got, tt.want)
+		}
+	}
+	if n == 0 || set.IsEmpty() {
+		t.Errorf("got %d and %v: what was measured did not run", n, set)
+	}
+}
+
+// A set that came from a longer list does not hold on to it.
+func TestSetsHaveLittleRoom(t *testing.T) {
+	var many []int32
+	for i := range int32(1000) {
+		many = append(many, i)
+	}
+	damaged, _ := ParseDamaged("0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,", 99)
+	for what, s := range map[string]Set{"Of": Of(many...), "ParseDamaged": damaged, "Union": Range(0, 5).Union(Range(4, 9))} {
+		if got := cap(s.ivs); got > 2 {
+			t.Errorf("%s: got room for %d intervals for one, want 2 at most", what, got)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package indexset
+
+import (
+	"math"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestBuilder(t *testing.T) {
+	var b Builder
+	if got := b.Set(); !got.IsEmpty() {
+		t.Errorf("zero Builder: got %v, want the empty set", got)
+	}
+	b.Grow(-1)
+	b.Grow(3)
+	b.Add(5)
+	b.AddRange(1, 3)
+	first := b.Set()
+	b.Add(4)
+	b.AddRange(9, 7) // reversed: nothing
+	b.Add(-1)
+	b.Add(math.MaxInt32)
+	second := b.Set()
+	b.Reset()
+	b.AddRange(0, 100)
+	third := b.Set()
+	for _, tt := range []struct {
+		what string
+		got  Set
+		want string
+	}{
+		{"first", first, "1-3,5"},
+		{"after more was added", second, "1-5"},
+		{"after Reset", third, "0-100"},
+	} {
+		wellFormed(t, tt.what, tt.got)
+		if tt.got.String() != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.what, tt.got, tt.want)
+		}
+	}
+}
+
+// Reset also forgets that something was out of order.
+func TestBuilderResetForgetsOrder(t *testing.T) {
+	var b Builder
+	b.Add(5)
+	b.Add(1)
+	b.Reset()
+	b.Add(1)
+	if b.unordered {
+		t.Error("got unordered after Reset, want ordered")
+	}
+	if got := b.Set(); !got.Equal(Of(1)) {
+		t.Errorf("got %v, want 1", got)
+	}
+}
+
+func TestBuilderGrowIsBounded(t *testing.T) {
+	var b Builder
+	b.Grow(math.MaxInt)
+	if got := cap(b.ivs); got < growLimit || got > 2*growLimit {
+		t.Errorf("got room for %d intervals, want about %d", got, growLimit)
+	}
+}
+
+func TestBuilderMatchesOracle(t *testing.T) {
+	shapes := []struct {
+		name   string
+		n      int
+		span   int32
+		length int32
+	}{
+		{"few sparse", 20, Max, 1},
+		{"dense", 3000, 4000, 1},
+		{"as wide as a bitmap goes", 1000, 32_000, 3},
+		{"wider than that", 1000, 33_000, 3},
+		{"longer than a bitmap's words", 200, 6000, 120},
+		{"too long for a bitmap", 100, 3000, 1000},
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		shape := rapid.SampledFrom(shapes).Draw(t, "shape")
+		r := rand.New(rand.NewSource(rapid.Int64().Draw(t, "seed")))
+		base := rapid.SampledFrom([]int32{0, 77, Max - shape.span + 1}).Draw(t, "base")
+		base = min(base, Max-shape.span+1)
+		asked := rapid.IntRange(0, 2*shape.n).Draw(t, "asked after") // or not before the end
+		var b Builder
+		o := oracle{}
+		for n := range shape.n {
+			first := base + r.Int31n(shape.span)
+			last := min(first+r.Int31n(shape.length), base+shape.span-1)
+			b.AddRange(first, last)
+			o.addRange(first, last)
+			if n == asked {
+				check(t, shape.name+", a part of it", b.Set(), o)
+			}
+		}
+		check(t, shape.name, b.Set(), o)
+		check(t, shape.name+", asked twice", b.Set(), o)
+	})
+}
+
+func TestBitmapPays(t *testing.T) {
+	tests := []struct {
+		reason string
+		n      int
+		span   int32
+		total  int64
+		want   bool
+	}{
+		{"as wide as the list is long", 2, 64, 2, true},
+		{"one wider", 2, 65, 2, false},
+		{"as long as a word each", 10, 320, 640, true},
+		{"one longer", 10, 320, 641, false},
+		{"few, far apart", 2, Max, 2, false},
+	}
+	for _, tt := range tests {
+		if got := bitmapPays(tt.n, Interval{0, tt.span - 1}, tt.total); got != tt.want {
+			t.Errorf("%s: got %t, want %t", tt.reason, got, tt.want)
+		}
+	}
+}
+
+func TestMeasureAndBitmap(t *testing.T) {
+	tests := []struct {
+		ivs    []Interval
+		bounds Interval
+		total  int64
+		words  []uint64
+	}{
+		{[]Interval{{5, 5}}, Interval{5, 5}, 1, []uint64{1}},
+		{[]Interval{{68, 68}, {5, 6}}, Interval{5, 68}, 3, []uint64{1<<63 | 3}},
+		{[]Interval{{69, 69}, {5, 6}}, Interval{5, 69}, 3, []uint64{3, 1}},
+		{[]Interval{{50, 200}, {0, 60}}, Interval{0, 200}, 151 + 61, []uint64{1<<64 - 1, 1<<64 - 1, 1<<64 - 1, 1<<9 - 1}},
+	}
+	for _, tt := range tests {
+		bounds, total := measure(tt.ivs)
+		if bounds != tt.bounds || total != tt.total {
+			t.Errorf("measure(%v): got %v, %d, want %v, %d", tt.ivs, bounds, total, tt.bounds, tt.total)
+		}
+		if got := bitmap(tt.ivs, bounds); !slices.Equal(got, tt.words) {
+			t.Errorf("bitmap(%v): got %x, want %x", tt.ivs, got, tt.words)
+		}
+	}
+}
+
+// A range over several words of the bitmap, among singles in reverse order.
+func TestBuilderBitmapOfLongRange(t *testing.T) {
+	var b Builder
+	o := oracle{}
+	b.AddRange(130, 330)
+	o.addRange(130, 330)
+	for i := int32(400); i > 0; i -= 2 {
+		b.Add(i)
+		o[i] = true
+	}
+	check(t, "long range", b.Set(), o)
+}
+
+// Nearly in order: neighbours swapped, as pods come from a list.
+func TestBuilderNearlyOrdered(t *testing.T) {
+	var b Builder
+	o := oracle{}
+	for i := int32(0); i < 5000; i += 2 {
+		at := i
+		if i%100 == 0 {
+			at += 5
+		}
+		b.Add(at)
+		o[at] = true
+	}
+	check(t, "nearly ordered", b.Set(), o)
+}

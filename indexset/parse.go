@@ -1,0 +1,133 @@
+package indexset
+
+import (
+	"fmt"
+	"strings"
+)
+
+// SyntaxError says why a text is not that of a set, and where.
+type SyntaxError struct {
+	Fragment string // what stands between the commas around the fault
+	Offset   int    // of the fragment in the text, in bytes
+	Reason   string
+}
+
+// Error returns the position and the reason.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("indexes: fragment %q at offset %d: %s", e.Fragment, e.Offset, e.Reason)
+}
+
+// Parse returns the set with the canonical text s. It takes nothing but what
+// String writes: whenever it succeeds, the String of the result is s. Its error
+// is a *SyntaxError.
+func Parse(s string) (Set, error) {
+	set, fault := parse(s)
+	if fault != nil {
+		return Set{}, fault
+	}
+	return set, nil
+}
+
+// MustParse is Parse for texts known to be canonical. It panics when s is not.
+func MustParse(s string) Set {
+	set, err := Parse(s)
+	if err != nil {
+		panic(err)
+	}
+	return set
+}
+
+// parse is Parse with an error of its own type. It only finds out that a
+// fragment is wrong; whyNotCanonical finds out what is wrong with it.
+func parse(s string) (Set, *SyntaxError) {
+	if s == "" {
+		return Set{}, nil
+	}
+	ivs := make([]Interval, 0, 1+strings.Count(s, ","))
+	previous := int32(-2) // the last index so far; 0 does not follow it
+	for at := 0; ; {
+		first, end := number(s, at)
+		last, ok := first, first >= 0
+		if end < len(s) && s[end] == '-' {
+			last, end = number(s, end+1)
+			ok = ok && last-first >= 2 // last is -1 when it is no number
+		}
+		switch {
+		case !ok || end < len(s) && s[end] != ',':
+			return Set{}, newSyntaxError(s, at, previous)
+		case first > previous+1:
+			ivs = append(ivs, Interval{first, last})
+		case first == previous+1 && first == last && ivs[len(ivs)-1].First == previous:
+			ivs[len(ivs)-1].Last = last // two singles: a pair
+		default:
+			return Set{}, newSyntaxError(s, at, previous)
+		}
+		if end == len(s) {
+			return newSet(ivs), nil
+		}
+		previous, at = last, end+1
+	}
+}
+
+// maxDigits is the number of digits of Max.
+const maxDigits = 10
+
+// number reads the digits at s[at:]. It returns their value and where they end;
+// the value is -1 when they are not how an index is written.
+func number(s string, at int) (value int32, end int) {
+	n := uint64(0) // may wrap around, but not within maxDigits
+	for end = at; end < len(s); end++ {
+		digit := s[end] - '0'
+		if digit > 9 {
+			break
+		}
+		n = 10*n + uint64(digit)
+	}
+	if end == at || end > at+maxDigits || n > uint64(Max) || s[at] == '0' && end > at+1 {
+		return -1, end
+	}
+	return int32(n), end
+}
+
+// newSyntaxError returns the error for the fragment at s[at:], which comes
+// after the index previous.
+func newSyntaxError(s string, at int, previous int32) *SyntaxError {
+	fragment, _, _ := strings.Cut(s[at:], ",")
+	return &SyntaxError{Fragment: fragment, Offset: at, Reason: whyNotCanonical(fragment, previous)}
+}
+
+// whyNotCanonical returns the reason why a fragment cannot follow the index
+// previous in canonical text. The first reason that holds counts.
+func whyNotCanonical(fragment string, previous int32) string {
+	parts := strings.SplitN(fragment, "-", 3)
+	if len(parts) > 2 {
+		return "an interval has two parts"
+	}
+	var bounds [2]int32
+	for i, part := range parts {
+		value, _ := number(part, 0)
+		switch {
+		case part == "":
+			return "an index is missing"
+		case strings.Trim(part, "0123456789") != "":
+			return "an index has digits only"
+		case part[0] == '0' && part != "0":
+			return "an index has no leading zero"
+		case value < 0:
+			return fmt.Sprintf("an index is at most %d", Max)
+		}
+		bounds[i] = value
+	}
+	first, last := bounds[0], bounds[len(parts)-1]
+	switch {
+	case last < first:
+		return "an interval ends after it starts"
+	case len(parts) == 2 && first == last:
+		return "one index is written as itself"
+	case len(parts) == 2 && first+1 == last:
+		return "two consecutive indexes are written with a comma"
+	case first <= previous:
+		return fmt.Sprintf("indexes increase, and %d came before", previous)
+	}
+	return "three or more consecutive indexes are written first-last"
+}

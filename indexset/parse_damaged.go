@@ -1,0 +1,114 @@
+package indexset
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// DamageKind tells harmless damage from other damage.
+type DamageKind uint8
+
+// The kinds of damage.
+const (
+	// Intact is canonical text, all of it below completions.
+	Intact DamageKind = iota
+	// Clipped is canonical text that goes on at or past completions, as after
+	// an Indexed Job was scaled down.
+	Clipped
+	// NotCanonical is text that Parse refuses.
+	NotCanonical
+)
+
+// Damage says how a text departs from what String would have written for
+// indexes below completions, and where it first does. The zero Damage is none.
+type Damage struct {
+	Kind   DamageKind
+	Offset int    // in bytes, of the first fragment that is damaged
+	Reason string // as in SyntaxError
+}
+
+// OK reports whether there is no damage.
+func (d Damage) OK() bool { return d.Kind == Intact }
+
+// String describes the damage.
+func (d Damage) String() string {
+	if d.OK() {
+		return "intact"
+	}
+	kind := "clipped"
+	if d.Kind == NotCanonical {
+		kind = "not canonical"
+	}
+	return fmt.Sprintf("%s at offset %d: %s", kind, d.Offset, d.Reason)
+}
+
+// ParseDamaged makes the best of s, a field of the status of a Job with that
+// many completions. The set is within [0, completions) whatever s is. Fragments
+// are read as the Job controller reads them (parseIndexesFromString, Kubernetes
+// 1.36):
+//
+//   - one that is not a number or two is skipped;
+//   - one that starts at completions or past it ends the reading, whatever the
+//     rest of it;
+//   - one that ends there is cut short;
+//   - a third part is ignored, so that "1-2-3" is "1-2".
+//
+// What the controller then takes for a sorted list is here made into a set: a
+// reversed fragment such as "9-3" stands for nothing, overlaps count once, and
+// order does not matter.
+//
+// The Damage is that of the whole text, also of the part that is not read.
+func ParseDamaged(s string, completions int32) (Set, Damage) {
+	set, fault := parse(s)
+	if fault == nil && set.isBelow(completions) {
+		return set, Damage{}
+	}
+	read := readDamaged(s, int64(completions))
+	if fault != nil {
+		return read.set, Damage{Kind: NotCanonical, Offset: fault.Offset, Reason: fault.Reason}
+	}
+	return read.set, Damage{Kind: Clipped, Offset: read.cut, Reason: fmt.Sprintf("completions are %d", completions)}
+}
+
+// reading is what was read of a text, and the offset of the first fragment that
+// had to be cut, -1 if there was none.
+type reading struct {
+	set Set
+	cut int
+}
+
+func readDamaged(s string, completions int64) reading {
+	var b Builder
+	cut, offset := -1, 0
+	for fragment := range strings.SplitSeq(s, ",") {
+		iv, ok := damagedInterval(fragment, completions)
+		if ok && cut < 0 && max(iv.first, iv.last) >= completions {
+			cut = offset
+		}
+		if ok && iv.first >= completions {
+			break
+		}
+		if ok {
+			b.AddRange(int32(iv.first), int32(min(iv.last, completions-1)))
+		}
+		offset += len(fragment) + 1
+	}
+	return reading{b.take(), cut}
+}
+
+// damagedInterval reads a fragment, and reports whether it could be read. The
+// second part of one that starts at completions or past it does not matter.
+func damagedInterval(fragment string, completions int64) (iv limits, ok bool) {
+	first, rest, two := strings.Cut(fragment, "-")
+	var err error
+	if iv.first, err = strconv.ParseInt(first, 10, 64); err != nil {
+		return iv, false
+	}
+	iv.last = iv.first
+	if two && iv.first < completions {
+		second, _, _ := strings.Cut(rest, "-")
+		iv.last, err = strconv.ParseInt(second, 10, 64)
+	}
+	return iv, err == nil
+}

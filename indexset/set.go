@@ -1,0 +1,106 @@
+package indexset
+
+import (
+	"iter"
+	"slices"
+)
+
+// Set is an immutable set of completion indexes. The zero Set is empty and
+// ready for use. Sets are values: copy them freely, compare them with Equal.
+//
+// Operations that change nothing return the set that they were given, without
+// allocating.
+type Set struct {
+	ivs []Interval // canonical: increasing, disjoint, not adjacent; nil when empty
+}
+
+// newSet makes a Set of canonical intervals that nobody else will change. A
+// list that is mostly room is copied, for sets outlive what built them.
+func newSet(ivs []Interval) Set {
+	switch {
+	case len(ivs) == 0:
+		return Set{}
+	case len(ivs) < cap(ivs)/2:
+		return Set{slices.Clone(ivs)}
+	}
+	return Set{slices.Clip(ivs)}
+}
+
+// Of returns the set of the given indexes, in any order. Duplicates count once;
+// those outside [0, Max] are ignored.
+func Of(indexes ...int32) Set {
+	b := Builder{ivs: make([]Interval, 0, len(indexes))}
+	for _, i := range indexes {
+		b.Add(i)
+	}
+	return b.take()
+}
+
+// Range returns the set of the indexes from first to last, both included, as
+// far as they lie within [0, Max]. It is empty when last is before first.
+func Range(first, last int32) Set {
+	first, last = max(first, 0), min(last, Max)
+	if first > last {
+		return Set{}
+	}
+	return Set{[]Interval{{first, last}}}
+}
+
+// Len returns the number of indexes in s. It adds up the intervals.
+func (s Set) Len() int {
+	var n int64
+	for _, iv := range s.ivs {
+		n += iv.Len()
+	}
+	return int(n)
+}
+
+// IsEmpty reports whether s has no index.
+func (s Set) IsEmpty() bool { return len(s.ivs) == 0 }
+
+// NumIntervals returns the number of intervals in s.
+func (s Set) NumIntervals() int { return len(s.ivs) }
+
+// Min returns the least index, and whether there is one.
+func (s Set) Min() (int32, bool) {
+	if s.IsEmpty() {
+		return 0, false
+	}
+	return s.ivs[0].First, true
+}
+
+// Max returns the greatest index, and whether there is one.
+func (s Set) Max() (int32, bool) {
+	if s.IsEmpty() {
+		return 0, false
+	}
+	return s.ivs[len(s.ivs)-1].Last, true
+}
+
+// Contains reports whether i is in s.
+func (s Set) Contains(i int32) bool {
+	if i < 0 {
+		return false
+	}
+	at := locate(s.ivs, i)
+	return at < len(s.ivs) && s.ivs[at].First <= i
+}
+
+// Equal reports whether s and o have the same indexes.
+func (s Set) Equal(o Set) bool { return slices.Equal(s.ivs, o.ivs) }
+
+// Intervals yields the intervals of s in increasing order.
+func (s Set) Intervals() iter.Seq[Interval] { return slices.Values(s.ivs) }
+
+// All yields the indexes of s in increasing order.
+func (s Set) All() iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for _, iv := range s.ivs {
+			for i := iv.First; i <= iv.Last; i++ { // ends: Last is below math.MaxInt32
+				if !yield(i) {
+					return
+				}
+			}
+		}
+	}
+}

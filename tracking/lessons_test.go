@@ -1,0 +1,350 @@
+package tracking_test
+
+// What went wrong in the Job controller over the years. k#N is a thread of
+// kubernetes/kubernetes.
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// A pod parked as succeeded was later seen Failed, or the reverse. Its UID stood
+// in both lists and was counted twice. The first classification sticks.
+func TestLesson_k125410_k111646_phaseFlip(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		lists  *batchv1.UncountedTerminatedPods
+		pod    *corev1.Pod
+		lens   tracking.Lens
+		want   string
+	}{
+		{"succeeded, then failed", lists(uids("p"), nil), newPod("p", failed), tracking.Lens{},
+			"succeeded[p] failed[] +0 +0 strip[p] handledmap[] recorded 0 full false"},
+		{"failed, then succeeded", lists(nil, uids("p")), newPod("p", succeeded), tracking.Lens{},
+			"succeeded[] failed[p] +0 +0 strip[p] handledmap[] recorded 0 full false"},
+		{"failed, then succeeded, in an Indexed Job", lists(nil, uids("p")), newPod("p", succeeded, index("0")), tracking.Lens{Indexed: true, Completions: 1},
+			"succeeded[] failed[p] +0 +0 strip[p] handledmap[] recorded 0 full false"},
+		{"succeeded, then matched by a rule", lists(uids("p"), nil), newPod("p", exit(exitFailJob, after(0))), tracking.Lens{Policy: policy()},
+			"succeeded[p] failed[] +0 +0 strip[p] handledmap[] recorded 0 full false"},
+		{"parked, and runs", lists(nil, uids("p")), newPod("p"), tracking.Lens{},
+			"succeeded[] failed[p] +0 +0 strip[] handledmap[] recorded 0 full false"},
+	} {
+		tc.lens.Uncounted = tracking.ReadUncounted(tc.lists)
+		c := take(tc.lens, tc.pod)
+		if got := summary(c.Account(tracking.Terms{})); got != tc.want {
+			t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.want)
+		}
+		if c.Succeeded+c.Failed+c.Failures != 0 || c.FailsJob() != nil {
+			t.Errorf("%s: the pod is counted anew", tc.reason)
+		}
+		if done := c.Fates(indexset.Set{}, indexset.Set{}, backoff.Limit{}).Completed; !done.IsEmpty() {
+			t.Errorf("%s: it completes index %v", tc.reason, done)
+		}
+	}
+}
+
+// A pod that stands in both lists, because of that flip, was refused for ever.
+func TestLesson_k125410_bothLists(t *testing.T) {
+	u := tracking.ReadUncounted(lists(uids("p", "s", "s", ""), uids("p", "f")))
+	if !u.Damaged || u.Len() != 3 {
+		t.Errorf("Damaged, Len = %v, %d, want true, 3", u.Damaged, u.Len())
+	}
+	c := take(tracking.Lens{Uncounted: u}, newPod("p", succeeded))
+	want := "succeeded[] failed[p] +1 +1 strip[p] handledmap[] recorded 0 full false"
+	if got := summary(c.Account(tracking.Terms{})); got != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+	for _, in := range []*batchv1.UncountedTerminatedPods{nil, lists(nil, nil), lists(uids("s"), uids("f"))} {
+		if tracking.ReadUncounted(in).Damaged {
+			t.Errorf("%v is called damaged", in)
+		}
+	}
+}
+
+// A stale pod cache showed a finalizer that was gone: the pod was counted twice.
+func TestLesson_k105200_staleFinalizer(t *testing.T) {
+	pods := []*corev1.Pod{newPod("a", failed), newPod("b", succeeded)}
+	lens := tracking.Lens{Stripped: func(*corev1.Pod) bool { return true }}
+	c := take(lens, pods...)
+	want := "succeeded[] failed[] +0 +0 strip[] handledmap[] recorded 0 full false"
+	if got := summary(c.Account(tracking.Terms{Deleting: true})); got != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+	same(t, "totals", c.SucceededTotal(4)+c.FailedTotal(3), int32(7))
+	same(t, "news", c.News(), backoff.News{})
+	// A UID that is still listed is counted now: its finalizer is gone.
+	lens.Uncounted = tracking.ReadUncounted(lists(nil, uids("a")))
+	c = take(lens, pods...)
+	want = "succeeded[] failed[] +0 +1 strip[] handledmap[] recorded 0 full false"
+	if got := summary(c.Account(tracking.Terms{})); got != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+	same(t, "total", c.FailedTotal(3), int32(4))
+}
+
+// Above 500 pods UIDs were dropped while the finalizer was there.
+func TestLesson_k104666_cap499_500_501(t *testing.T) {
+	for _, tc := range []struct {
+		pods  int
+		first int
+		full  bool
+	}{{499, 499, false}, {500, 500, true}, {501, 500, true}} {
+		var pods []*corev1.Pod
+		for i := range tc.pods {
+			pods = append(pods, newPod(fmt.Sprintf("uid-%03d", i), failed))
+		}
+		a := take(tracking.Lens{}, pods...).Account(tracking.Terms{})
+		if len(a.Strip) != tc.first || len(a.Lists.Failed) != tc.first || a.Recorded != tc.first || a.Full != tc.full {
+			t.Errorf("%d pods: %d stripped, %d listed, %d recorded, full %v, want %d of each, full %v",
+				tc.pods, len(a.Strip), len(a.Lists.Failed), a.Recorded, a.Full, tc.first, tc.full)
+		}
+		// No removal succeeds: nobody leaves the lists, nobody is added to full ones.
+		again := take(tracking.Lens{Uncounted: tracking.ReadUncounted(a.Lists)}, pods...).Account(tracking.Terms{})
+		same(t, "lists after removals failed", again.Lists, a.Lists)
+		same(t, "offered again", uidsOf(again.Strip), a.Lists.Failed)
+		same(t, "full again", again.Full, tc.pods > tc.first)
+		// All succeed: the rest follows.
+		for _, pod := range pods[:tc.first] {
+			released(pod)
+		}
+		last := take(tracking.Lens{Uncounted: tracking.ReadUncounted(a.Lists)}, pods...).Account(tracking.Terms{})
+		same(t, "counted", int(last.Failed), tc.first)
+		same(t, "left", len(last.Strip), tc.pods-tc.first)
+	}
+}
+
+// 36 characters a UID, and what JSON needs around them: "under 20kb".
+func TestLesson_k104666_listsStayUnder20kB(t *testing.T) {
+	if size := tracking.DefaultCap * (36 + len(`"",`)); size >= 20_000 {
+		t.Errorf("the lists take %d bytes, want less than 20000", size)
+	}
+}
+
+// An orphan's finalizer was never removed, or its removal was not retried.
+func TestLesson_k108645_k109429_k141329_orphansAreOfferedUntilFree(t *testing.T) {
+	for name, state := range map[string]func(*batchv1.Job){
+		"finished": func(job *batchv1.Job) {
+			job.Status.Conditions = []batchv1.JobCondition{condition(batchv1.JobComplete, corev1.ConditionTrue)}
+		},
+		"deleted": func(job *batchv1.Job) { job.DeletionTimestamp = ptrTo(after(0)) },
+	} {
+		job := newJob()
+		state(job)
+		orphan := newPod("orphan", ownerless)
+		for try := range 3 {
+			if got := ownerOf(t, job).Relation(orphan); got != tracking.Orphaned {
+				t.Errorf("%s Job, try %d: the pod is %v, want orphaned", name, try, got)
+			}
+			if !(tracking.Controller{}).Frees(orphan, nil) {
+				t.Errorf("%s Job, try %d: the pod is not freed", name, try)
+			}
+		}
+		released(orphan)
+		if got := ownerOf(t, job).Relation(orphan); got != tracking.Foreign {
+			t.Errorf("%s Job: once free the pod is %v, want foreign", name, got)
+		}
+		if (tracking.Controller{}).Frees(orphan, nil) {
+			t.Errorf("%s Job: a free pod is freed again", name)
+		}
+	}
+	// The pods that a deleted Job owns: the removal is offered again as well.
+	owned := newPod("owned")
+	for range 3 {
+		same(t, "strip", uidsOf(take(tracking.Lens{}, owned).Account(tracking.Terms{Deleting: true}).Strip), uids("owned"))
+	}
+}
+
+// The controller stripped pods that another one controls.
+func TestLesson_k124798_otherOwners(t *testing.T) {
+	other := newPod("other", controlledBy("other"), deleted, failed)
+	other.OwnerReferences[1].APIVersion = "example.com/v1"
+	if got := ownerOf(t, newJob()).Relation(other); got != tracking.Foreign {
+		t.Errorf("the pod is %v, want foreign", got)
+	}
+	if (tracking.Controller{}).Frees(other, nil) {
+		t.Error("another controller's pod is freed")
+	}
+	job := newJob()
+	job.Spec.ManagedBy = ptrTo("example.com/queue")
+	if (tracking.Controller{}).Manages(job) {
+		t.Error("another controller's Job is managed")
+	}
+}
+
+// Counters fell when pods were deleted.
+func TestLesson_k81227_k28486_countersNeverFall(t *testing.T) {
+	pods := []*corev1.Pod{newPod("a", failed), newPod("b", failed), newPod("c", succeeded)}
+	total := func(parked *batchv1.UncountedTerminatedPods, succeeded, failed int32, pods ...*corev1.Pod) [2]int32 {
+		c := take(tracking.Lens{Uncounted: tracking.ReadUncounted(parked)}, pods...)
+		return [2]int32{c.SucceededTotal(succeeded), c.FailedTotal(failed)}
+	}
+	want := [2]int32{1, 2}
+	same(t, "new", total(nil, 0, 0, pods...), want)
+	a := take(tracking.Lens{}, pods...).Account(tracking.Terms{})
+	same(t, "recorded", total(a.Lists, 0, 0, pods...), want)
+	same(t, "one pod gone", total(a.Lists, 0, 0, pods[1:]...), want)
+	same(t, "all pods gone", total(a.Lists, 0, 0), want)
+	s := a.Settle(uids("a", "c"))
+	same(t, "settled in part", total(s.Lists, s.Succeeded, s.Failed, pods[1]), want)
+	s = a.Settle(uids("a", "b", "c"))
+	same(t, "settled", total(s.Lists, s.Succeeded, s.Failed), want)
+}
+
+// Counters at the end of their range wrapped around.
+func TestLesson_countersSaturate(t *testing.T) {
+	c := take(tracking.Lens{}, newPod("a", failed), newPod("b", succeeded))
+	for counted, want := range map[int32]int32{math.MaxInt32: math.MaxInt32, math.MaxInt32 - 1: math.MaxInt32, 5: 6} {
+		same(t, "failed", c.FailedTotal(counted), want)
+		same(t, "succeeded", c.SucceededTotal(counted), want)
+	}
+}
+
+// An index with one succeeded and one exhausted failed pod got into both sets,
+// and the API server refused that status for ever. A success wins.
+func TestLesson_setsAreDisjoint(t *testing.T) {
+	lens := tracking.Lens{Indexed: true, Completions: 2, PerIndex: true}
+	limit := backoff.Limit{Target: backoff.TargetIndex}
+	for _, tc := range []struct {
+		reason            string
+		completed, failed string
+		pods              []*corev1.Pod
+	}{
+		{"one pod of each kind", "", "", []*corev1.Pod{newPod("a", succeeded, index("0")), newPod("b", failed, index("0"))}},
+		{"completed before", "0", "", []*corev1.Pod{newPod("b", failed, index("0"))}},
+		{"failed before", "", "0", []*corev1.Pod{newPod("a", succeeded, index("0"))}},
+		{"a status that is wrong already", "0", "0", nil},
+	} {
+		fates := take(lens, tc.pods...).Fates(indexset.MustParse(tc.completed), indexset.MustParse(tc.failed), limit)
+		if got := fates.Completed.String() + "/" + fates.Failed.String(); got != "0/" {
+			t.Errorf("%s: completed/failed = %s, want 0/", tc.reason, got)
+		}
+	}
+}
+
+// Duplicate indexes were counted, and those out of range never pruned.
+func TestLesson_k99865_k115349_successIsASet(t *testing.T) {
+	lens := tracking.Lens{Indexed: true, Completions: 3}
+	c := take(lens, newPod("a", succeeded, index("1")), newPod("b", succeeded, index("1")), newPod("c", succeeded, index("7")), newPod("d", succeeded))
+	fates := c.Fates(indexset.MustParse("0,5-9"), indexset.Set{}, backoff.Limit{})
+	same(t, "completed", fates.Completed.String(), "0,1")
+	same(t, "counted", fates.Counted.String(), "0")
+}
+
+// Somebody edited the index annotation: index 0 ran twice, 1 never.
+func TestLesson_k140839_indexConflict(t *testing.T) {
+	key := batchv1.JobCompletionIndexAnnotation
+	for _, tc := range []struct {
+		pod      *corev1.Pod
+		index    int32
+		conflict bool
+	}{
+		{newPod("a", index("1"), label(key, "1")), 1, false},
+		{newPod("a", index("0"), label(key, "1")), 0, true},
+		{newPod("a", index("x"), label(key, "1")), tracking.NoIndex, true},
+		{newPod("a", label(key, "1")), tracking.NoIndex, true},
+		{newPod("a", index("1")), 1, false},
+		{newPod("a"), tracking.NoIndex, false},
+		{newPod("a", index("01"), label(key, "1")), 1, false},
+		{newPod("a", index("-1"), label(key, "-1")), tracking.NoIndex, false},
+		{newPod("a", index("2147483648")), math.MaxInt32, false},
+		{newPod("a", index("9223372036854775808")), tracking.NoIndex, false},
+	} {
+		if got := tracking.IndexOf(tc.pod); got != tc.index {
+			t.Errorf("index of %v = %d, want %d", tc.pod.Annotations, got, tc.index)
+		}
+		if got := tracking.IndexConflict(tc.pod); got != tc.conflict {
+			t.Errorf("conflict of %v and %v = %v, want %v", tc.pod.Annotations, tc.pod.Labels, got, tc.conflict)
+		}
+	}
+}
+
+// Nothing that nobody defaulted makes anything here panic.
+func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
+	empty := &corev1.Pod{}
+	c := take(tracking.Lens{}, nil, empty)
+	same(t, "records", len(c.Records), 1)
+	c.Account(tracking.Terms{Ending: 77, Cap: -1})
+	same(t, "removed", []bool{c.Remove(nil), c.Remove(empty), c.Remove(empty)}, []bool{false, true, false})
+	tracking.NewCensus(tracking.Lens{Indexed: true, PerIndex: true, Completions: -1}, -1).Fates(indexset.Set{}, indexset.Set{}, backoff.Limit{})
+
+	if _, err := tracking.OwnerOf(nil); err == nil {
+		t.Error("OwnerOf(nil): got no error")
+	}
+	same(t, "relation of nil", ownerOf(t, newJob()).Relation(nil), tracking.Foreign)
+	same(t, "relation to nobody", tracking.Owner{}.Relation(newPod("a")), tracking.Foreign)
+	same(t, "manages nil", tracking.Controller{}.Manages(nil), false)
+	same(t, "frees nil", tracking.Controller{}.Frees(nil, nil), false)
+	same(t, "index of nil", tracking.IndexOf(nil), tracking.NoIndex)
+	same(t, "conflict of nil", tracking.IndexConflict(nil), false)
+	same(t, "repeated", tracking.FirstRepeated(nil), -1)
+	for name, patch := range map[string][]byte{
+		"strip": tracking.StripPatch(nil), "strip at": tracking.StripPatchAt(nil),
+		"adopt": tracking.AdoptPatch(nil, tracking.Controller{}.Reference(newJob())), "release": tracking.ReleasePatch(nil, ""),
+	} {
+		same(t, name+" patch of nil", patch, []byte(nil))
+	}
+	same(t, "leaving without a Job", tracking.LeaveTracking(nil, []*corev1.Pod{nil}), tracking.Leave{})
+}
+
+// A terminating pod was counted as failed before it exited, with 0. When only
+// failed pods are replaced it is waited for; otherwise it has failed for good.
+func TestLesson_k115844_k125695_lateExit0(t *testing.T) {
+	for _, failedOnly := range []bool{false, true} {
+		lens := tracking.Lens{ReplaceFailedOnly: failedOnly}
+		pod := newPod("p", deleted)
+		a := take(lens, pod).Account(tracking.Terms{})
+		lens.Uncounted = tracking.ReadUncounted(a.Lists)
+		succeeded(pod) // before its finalizer could be removed
+		a = take(lens, pod).Account(tracking.Terms{})
+		want := lists(nil, uids("p"))
+		if failedOnly {
+			want = lists(uids("p"), nil)
+		}
+		same(t, fmt.Sprintf("replace failed only %v", failedOnly), a.Lists, want)
+	}
+}
+
+// With parallelism above one several pods fail in one sync: all count.
+func TestLesson_k114391_severalFailuresInOneSync(t *testing.T) {
+	c := take(tracking.Lens{Policy: policy()},
+		newPod("a", exit(exitPlain, after(5))), newPod("s", exit(0, after(3))), newPod("b", exit(exitIgnore, after(7))),
+		newPod("c", exit(exitPlain, after(3))), newPod("d", exit(exitPlain, after(1))))
+	same(t, "news", c.News(), backoff.News{Succeeded: true, Failures: 2, LastFailure: after(7).Time})
+	same(t, "failed, failures", [2]int32{c.Failed, c.Failures}, [2]int32{3, 4})
+}
+
+// A Job of the same name inherited memory of the old one. Pods are told apart by
+// their UID, never by their name.
+func TestLesson_k131917_k142142_sameName(t *testing.T) {
+	again := newPod("new", succeeded)
+	again.Name = "pod-old"
+	c := take(tracking.Lens{Uncounted: tracking.ReadUncounted(lists(uids("old"), nil))}, again)
+	want := "succeeded[new] failed[] +1 +0 strip[new] handledmap[] recorded 1 full false"
+	if got := summary(c.Account(tracking.Terms{})); got != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+}
+
+// The first FailJob pod was whichever the cache handed out first.
+func TestLesson_failJobIsTheSameEachTime(t *testing.T) {
+	a, b := newPod("b", exit(exitFailJob, after(0)), index("1")), newPod("a", exit(exitFailJob, after(0)), index("2"))
+	done := newPod("c", exit(exitFailJob, after(0)), index("3"), released)
+	for _, pods := range [][]*corev1.Pod{{a, b, done}, {done, b, a}} {
+		c := take(tracking.Lens{Indexed: true, Completions: 9, Policy: policy()}, pods...)
+		same(t, "FailsJob", c.FailsJob().UID, types.UID("b"))
+	}
+	// Counted pods are judged too, as in the Job controller.
+	same(t, "FailsJob", take(tracking.Lens{Policy: policy()}, done).FailsJob(), done)
+	if got := take(tracking.Lens{}, a).FailsJob(); got != nil {
+		t.Errorf("without a policy FailsJob = %s, want nil", got.UID)
+	}
+}

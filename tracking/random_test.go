@@ -1,0 +1,432 @@
+package tracking_test
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+func TestRandom_classification(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		c := w.census()
+		if len(c.Records) != len(w.Pods) {
+			t.Fatalf("%d records of %d pods", len(c.Records), len(w.Pods))
+		}
+		for i := range c.Records {
+			r, pod := &c.Records[i], w.Pods[i]
+			got := map[string]bool{}
+			for name, bit := range bitNames {
+				got[name] = r.Is(bit)
+			}
+			same(t, string(pod.UID)+" is", got, w.bits(pod))
+			wantIndex := int32(tracking.NoIndex)
+			if w.Indexed {
+				wantIndex = int32(min(index64(pod), math.MaxInt32))
+			}
+			same(t, string(pod.UID)+" index", r.Index, wantIndex)
+			if w.tracked(pod) && (w.succeeded(pod) || w.failed(pod)) {
+				same(t, string(pod.UID)+" finish", r.Finish(), backoff.FinishTime(pod))
+			}
+			if w.PerIndex && w.Indexed && w.failed(pod) {
+				same(t, string(pod.UID)+" counts", r.Counts, backoff.CountsOf(pod.Annotations))
+			}
+		}
+	})
+}
+
+// counters are all that a census says without being asked about indexes.
+type counters struct {
+	Active, Ready, Terminating, Succeeded, Failed, Failures int32
+	Restarts                                                int64
+	News                                                    backoff.News
+	FailsJob                                                *corev1.Pod
+	InOrder                                                 []types.UID
+}
+
+func countersOf(c *tracking.Census) counters {
+	out := counters{
+		Active: c.Active, Ready: c.Ready, Terminating: c.Terminating,
+		Succeeded: c.Succeeded, Failed: c.Failed, Failures: c.Failures, Restarts: c.Restarts,
+		News: c.News(), FailsJob: c.FailsJob(),
+	}
+	for _, r := range c.InOrder(tracking.Finalized) {
+		out.InOrder = append(out.InOrder, r.Pod.UID)
+	}
+	return out
+}
+
+func (w world) counters() counters {
+	count := func(holds ...func(*corev1.Pod) bool) int32 { return int32(len(w.filter(holds...))) }
+	ignored := w.does(batchv1.PodFailurePolicyActionIgnore)
+	out := counters{
+		Active: count(active), Ready: count(ready), Terminating: count(terminating),
+		Succeeded: int32(len(w.fresh(w.succeeded))), Failures: int32(len(w.fresh(w.failed))),
+		Failed:  int32(len(w.fresh(func(pod *corev1.Pod) bool { return w.failed(pod) && !ignored(pod) }))),
+		News:    w.news(),
+		InOrder: uidsOf(w.sorted(w.filter(w.carries))),
+	}
+	for _, pod := range w.Pods {
+		if w.Restarts {
+			out.Restarts += backoff.Restarts(pod)
+		}
+	}
+	if judged := w.sorted(w.filter(w.does(batchv1.PodFailurePolicyActionFailJob))); len(judged) > 0 {
+		out.FailsJob = judged[0]
+	}
+	return out
+}
+
+func TestRandom_counters(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		c := w.census()
+		same(t, "counters", countersOf(c), w.counters())
+		// KEP-2307 § Algorithm, step 1: "the sum of" what is counted, "the size
+		// of" the list, and the pods that are not in it.
+		listed := tracking.ReadUncounted(lists(w.Succeeded, w.Failed)).Len()
+		same(t, "totals", int(c.SucceededTotal(5)+c.FailedTotal(7)), 12+listed+int(c.Succeeded+c.Failed))
+	})
+}
+
+// A census from which pods are taken away is that of the rest.
+func TestRandom_addAndRemove(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		c := tracking.NewCensus(w.lens(), 0)
+		var in []*corev1.Pod
+		out := slices.Clone(w.Pods)
+		for range rapid.IntRange(0, 30).Draw(t, "changes") {
+			if len(out) > 0 && rapid.Bool().Draw(t, "add") {
+				i := rapid.IntRange(0, len(out)-1).Draw(t, "which")
+				pod := out[i]
+				c.Add(pod, w.Adopted[pod.UID])
+				in, out = append(in, pod), slices.Delete(out, i, i+1)
+			} else if len(in) > 0 {
+				i := rapid.IntRange(0, len(in)-1).Draw(t, "which")
+				pod := in[i]
+				if !c.Remove(pod) {
+					t.Fatalf("Remove(%s) = false, want true", pod.UID)
+				}
+				in, out = slices.Delete(in, i, i+1), append(out, pod)
+			}
+			for _, pod := range out {
+				if c.Remove(pod) {
+					t.Fatalf("Remove(%s) = true, but it is not there", pod.UID)
+				}
+			}
+			w.Pods = slices.Clone(in)
+			same(t, "counters", countersOf(c), w.counters())
+			same(t, "account", c.Account(tracking.Terms{}), w.census().Account(tracking.Terms{}))
+		}
+	})
+}
+
+// drawSet draws some of the indexes.
+func drawSet(t *rapid.T, label string) (indexset.Set, map[int64]bool) {
+	var b indexset.Builder
+	set := map[int64]bool{}
+	for _, i := range rapid.SliceOfN(rapid.Int32Range(0, 8), 0, 3).Draw(t, label) {
+		b.Add(i)
+		set[int64(i)] = true
+	}
+	return b.Set(), set
+}
+
+func asMap(s indexset.Set) map[int64]bool {
+	set := map[int64]bool{}
+	for i := range s.All() {
+		set[int64(i)] = true
+	}
+	return set
+}
+
+func TestRandom_indexes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		c := w.census()
+		for name, bit := range bitNames {
+			is := func(pod *corev1.Pod) bool { return w.bits(pod)[name] }
+			same(t, "Indexes("+name+")", asMap(c.Indexes(bit)), w.indexes(w.filter(is)))
+		}
+	})
+}
+
+func TestRandom_fates(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		if !w.Indexed {
+			w.Indexed = true
+		}
+		completed, wantCounted := drawSet(t, "completed")
+		failed, wantFailed := drawSet(t, "failed")
+		limit := backoff.Limit{Target: backoff.TargetIndex, PerIndex: w.Limit}
+		fates := w.census().Fates(completed, failed, limit)
+
+		beyond := func(i int64, _ bool) bool { return i >= int64(w.Completions) }
+		maps.DeleteFunc(wantCounted, beyond)
+		maps.DeleteFunc(wantFailed, beyond)
+		wantCompleted := maps.Clone(wantCounted)
+		maps.Copy(wantCompleted, w.indexes(w.filter(w.carries, w.valid, w.succeeded)))
+		maps.Copy(wantFailed, w.indexes(w.filter(w.carries, w.valid, w.failed, w.exhausted)))
+		maps.DeleteFunc(wantFailed, func(i int64, _ bool) bool { return wantCompleted[i] || !w.PerIndex })
+
+		same(t, "counted", asMap(fates.Counted), wantCounted)
+		same(t, "completed", asMap(fates.Completed), wantCompleted)
+		same(t, "failed", asMap(fates.Failed), wantFailed)
+		maps.Copy(wantFailed, wantCompleted)
+		same(t, "finished", asMap(fates.Finished()), wantFailed)
+	})
+}
+
+func TestRandom_predecessors(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		finished, done := drawSet(t, "finished")
+		active, busy := drawSet(t, "active")
+		maps.Copy(done, busy)
+		p := w.census().Predecessors(finished, active)
+		want := w.predecessors(done)
+		got := map[int64]types.UID{}
+		last := int32(-1)
+		for _, r := range p.All() {
+			if r.Index <= last {
+				t.Errorf("index %d comes after %d", r.Index, last)
+			}
+			last = r.Index
+			got[int64(r.Index)] = r.Pod.UID
+		}
+		same(t, "predecessors", got, want)
+		same(t, "Len", p.Len(), len(want))
+		for i := int32(-1); i < 9; i++ {
+			switch r := p.Of(i); {
+			case r == nil && want[int64(i)] != "":
+				t.Errorf("Of(%d) = nil, want %s", i, want[int64(i)])
+			case r != nil && want[int64(i)] != r.Pod.UID:
+				t.Errorf("Of(%d) = %s, want %q", i, r.Pod.UID, want[int64(i)])
+			}
+		}
+	})
+}
+
+func drawTerms(t *rapid.T, w world) tracking.Terms {
+	terms := tracking.Terms{
+		Ending:   rapid.SampledFrom([]tracking.Ending{tracking.Running, tracking.Running, tracking.Succeeding, tracking.Failing}).Draw(t, "ending"),
+		Deleting: oneIn(t, 5, "deleting"),
+		Cap:      rapid.IntRange(1, 6).Draw(t, "cap"),
+	}
+	terms.Counted, _ = drawSet(t, "counted")
+	return terms
+}
+
+// mayGo: which finalizers may go, by KEP-2307 § Algorithm, § Deleted Jobs, and
+// KEP-3850 § Tracking the number of failures per index.
+func (w world) mayGo(terms tracking.Terms, waiting map[int64]types.UID) func(*corev1.Pod) bool {
+	return func(pod *corev1.Pod) bool {
+		switch {
+		case !w.tracked(pod):
+			return false
+		case terms.Deleting, terms.Ending != tracking.Running, w.succeeded(pod):
+			return true
+		case !w.failed(pod):
+			return false
+		}
+		for _, uid := range waiting {
+			if uid == pod.UID {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// recorded says how a pod is newly recorded: in the list "succeeded" or
+// "failed", as an "index", or not at all.
+func (w world) recorded(pod *corev1.Pod, terms tracking.Terms) string {
+	switch {
+	case w.parked(pod) || !w.valid(pod):
+		return ""
+	case w.succeeded(pod) && w.Indexed:
+		if terms.Counted.Contains(int32(index64(pod))) {
+			return ""
+		}
+		return "index"
+	case w.succeeded(pod):
+		return "succeeded"
+	case (w.failed(pod) || terms.Ending == tracking.Failing) && w.action(pod) != batchv1.PodFailurePolicyActionIgnore:
+		return "failed"
+	}
+	return ""
+}
+
+// account is Account, pod by pod.
+func (w world) account(terms tracking.Terms, waiting map[int64]types.UID) tracking.Account {
+	a := tracking.Account{Lists: lists(nil, nil)}
+	seen := map[types.UID]bool{"": true}
+	here := uidsOf(w.filter(w.tracked))
+	for _, uid := range w.Failed {
+		switch {
+		case seen[uid]:
+		case slices.Contains(here, uid):
+			a.Lists.Failed = append(a.Lists.Failed, uid)
+		default:
+			a.Failed++
+		}
+		seen[uid] = true
+	}
+	for _, uid := range w.Succeeded {
+		switch {
+		case seen[uid]:
+		case slices.Contains(here, uid):
+			a.Lists.Succeeded = append(a.Lists.Succeeded, uid)
+		default:
+			a.Succeeded++
+		}
+		seen[uid] = true
+	}
+	indexes := 0
+	size := func() int { return indexes + len(a.Lists.Succeeded) + len(a.Lists.Failed) }
+	full := size() >= terms.Cap
+	for _, pod := range w.sorted(w.filter(w.mayGo(terms, waiting))) {
+		if full && !w.parked(pod) {
+			a.Full = true
+			continue
+		}
+		a.Strip = append(a.Strip, pod)
+		how := w.recorded(pod, terms)
+		switch how {
+		case "index":
+			indexes++
+		case "succeeded":
+			a.Lists.Succeeded = append(a.Lists.Succeeded, pod.UID)
+		case "failed":
+			a.Lists.Failed = append(a.Lists.Failed, pod.UID)
+		}
+		if how != "" {
+			a.Recorded++
+		}
+		asked := !w.parked(pod) && w.valid(pod) && !w.succeeded(pod) && (w.failed(pod) || terms.Ending == tracking.Failing)
+		if action := w.action(pod); asked && action != "" {
+			if a.Handled == nil {
+				a.Handled = map[batchv1.PodFailurePolicyAction]int{}
+			}
+			a.Handled[action]++
+		}
+		if !full && size() >= terms.Cap {
+			a.Full = true
+			break
+		}
+	}
+	return a
+}
+
+func TestRandom_account(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		terms := drawTerms(t, w)
+		c := w.census()
+		finished, done := drawSet(t, "finished")
+		active, busy := drawSet(t, "active")
+		maps.Copy(done, busy)
+		terms.Waiting = c.Predecessors(finished, active)
+		a := c.Account(terms)
+		same(t, "account", a, w.account(terms, w.predecessors(done)))
+
+		before := tracking.ReadUncounted(lists(w.Succeeded, w.Failed)).Len()
+		checkLists(t, a.Lists, max(before, terms.Cap))
+		recorded := len(a.Lists.Succeeded) + len(a.Lists.Failed) + int(a.Succeeded+a.Failed) - before
+		if recorded > a.Recorded || !w.Indexed && recorded != a.Recorded {
+			t.Errorf("%d UIDs are new, %d said to be recorded", recorded, a.Recorded)
+		}
+		for _, pod := range a.Strip {
+			if !w.tracked(pod) {
+				t.Errorf("%s is to lose a finalizer that it does not have", pod.UID)
+			}
+		}
+
+		// The order of the pods means nothing.
+		w.Pods = rapid.Permutation(w.Pods).Draw(t, "other order")
+		again := w.census()
+		terms.Waiting = again.Predecessors(finished, active)
+		same(t, "account in another order", again.Account(terms), a)
+	})
+}
+
+// checkLists: "uniquely identify finished Pods".
+func checkLists(t *rapid.T, l *batchv1.UncountedTerminatedPods, limit int) {
+	seen := map[types.UID]bool{}
+	for _, uid := range slices.Concat(l.Succeeded, l.Failed) {
+		if seen[uid] || uid == "" {
+			t.Errorf("%q stands in the lists twice, or means nothing: %v", uid, l)
+		}
+		seen[uid] = true
+	}
+	if len(seen) > limit {
+		t.Errorf("the lists hold %d UIDs, want at most %d", len(seen), limit)
+	}
+}
+
+func TestRandom_settle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		a := w.census().Account(drawTerms(t, w))
+		before := lists(slices.Clone(a.Lists.Succeeded), slices.Clone(a.Lists.Failed))
+		gone := uids("stranger")
+		for _, pod := range a.Strip {
+			if rapid.Bool().Draw(t, "gone") {
+				gone = append(gone, pod.UID)
+			}
+		}
+		s := a.Settle(gone)
+		isGone := func(uid types.UID) bool { return slices.Contains(gone, uid) }
+		left := func(list []types.UID) []types.UID { return slices.DeleteFunc(slices.Clone(list), isGone) }
+		same(t, "left as succeeded", len(s.Lists.Succeeded), len(left(before.Succeeded)))
+		same(t, "left as failed", len(s.Lists.Failed), len(left(before.Failed)))
+		same(t, "gained as succeeded", int(s.Succeeded), len(before.Succeeded)-len(s.Lists.Succeeded))
+		same(t, "gained as failed", int(s.Failed), len(before.Failed)-len(s.Lists.Failed))
+		checkLists(t, s.Lists, math.MaxInt)
+		same(t, "the account's own lists", a.Lists, before)
+	})
+}
+
+func TestRandom_inputsAreNotChanged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		terms := drawTerms(t, w)
+		in := lists(w.Succeeded, w.Failed)
+		before := in.DeepCopy()
+		var pods []*corev1.Pod
+		for _, pod := range w.Pods {
+			pods = append(pods, pod.DeepCopy())
+		}
+		order := slices.Clone(w.Pods)
+
+		c := w.census()
+		terms.Waiting = c.Predecessors(indexset.Set{}, indexset.Set{})
+		a := c.Account(terms)
+		for i := range a.Lists.Succeeded { // the caller may do what it likes with these
+			a.Lists.Succeeded[i] = "overwritten"
+		}
+		for i := range a.Lists.Failed {
+			a.Lists.Failed[i] = "overwritten"
+		}
+		a.Lists.Failed = append(a.Lists.Failed, "appended")
+
+		same(t, "lists", in, before)
+		same(t, "pods", w.Pods, pods)
+		if !slices.Equal(order, w.Pods) {
+			t.Errorf("the pods are in another order")
+		}
+		same(t, "a second account", c.Account(terms), w.census().Account(terms))
+	})
+}

@@ -1,0 +1,77 @@
+package validation
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+var (
+	metadataPath = field.NewPath("metadata")
+	specPath     = field.NewPath("spec")
+	statusPath   = field.NewPath("status")
+)
+
+// Create returns what the API server would refuse about a new Job. It expects
+// what the API server has at that moment: a Job with its namespace and UID, that
+// went through [PrepareCreate]. An empty list means that the Job is accepted,
+// but for its pod template (see the package's overview).
+func Create(job *batchv1.Job) field.ErrorList {
+	return wholeJob(orEmpty(job), selectorRules{prefixedLabels: true})
+}
+
+// wholeJob checks everything that is checked about a single Job, be it new or
+// the result of an update.
+func wholeJob(job *batchv1.Job, opts selectorRules) field.ErrorList {
+	errs := newMetadata(job)
+	errs = append(errs, generatedSelector(job, opts)...)
+	errs = append(errs, specAndSelector(&job.Spec, opts)...)
+	errs = append(errs, podHostname(job)...)
+	return errs
+}
+
+// podHostname checks the longest host name that a pod of an Indexed Job gets,
+// "<job>-<last index>". A Job whose name leaves no room for it could never
+// create that pod.
+func podHostname(job *batchv1.Job) field.ErrorList {
+	completions := job.Spec.Completions
+	if !indexed(&job.Spec) || completions == nil || *completions <= 0 {
+		return nil
+	}
+	longest := fmt.Sprintf("%s-%d", job.Name, *completions-1)
+	if len(validation.IsDNS1123Label(longest)) == 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(metadataPath.Child("name"), job.Name,
+		"will not able to create pod with invalid DNS label: "+longest)}
+}
+
+// indexed reports whether the completion mode is Indexed.
+func indexed(spec *batchv1.JobSpec) bool {
+	return spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
+}
+
+func orEmpty(job *batchv1.Job) *batchv1.Job {
+	if job == nil {
+		return &batchv1.Job{}
+	}
+	return job
+}
+
+// deref returns what p points at, or otherwise when it points at nothing.
+func deref[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}
+
+// samePointee reports whether both point at equal values, or both at nothing.
+func samePointee[T comparable](a, b *T) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}

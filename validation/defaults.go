@@ -1,0 +1,122 @@
+package validation
+
+import (
+	"maps"
+	"math"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	defaultParallelism  = 1
+	defaultBackoffLimit = 6
+)
+
+// PrepareCreate returns what the API server makes of a new Job before it checks
+// it, but for the pod template's own defaults: [Default], [GenerateSelector], no
+// status, and generation 1. The namespace and UID are the caller's to set.
+//
+// A Job without labels takes those of its template. In the API server the two
+// are then one map, so the Job gets the generated labels as well; so it does
+// here, in a map of its own.
+func PrepareCreate(job *batchv1.Job) *batchv1.Job {
+	prepared := GenerateSelector(Default(job))
+	if prepared == nil {
+		return nil
+	}
+	if takesTemplateLabels(job) {
+		prepared.Labels = maps.Clone(prepared.Spec.Template.Labels)
+	}
+	prepared.Status = batchv1.JobStatus{}
+	prepared.Generation = 1
+	return prepared
+}
+
+// Default returns a copy of the Job with the defaults of batch/v1 filled in. The
+// pod template keeps what it has: its defaults are those of a pod.
+func Default(job *batchv1.Job) *batchv1.Job {
+	job = job.DeepCopy()
+	if job == nil {
+		return nil
+	}
+	if takesTemplateLabels(job) {
+		job.Labels = maps.Clone(job.Spec.Template.Labels)
+	}
+	spec := &job.Spec
+	if spec.Completions == nil && spec.Parallelism == nil {
+		spec.Completions = ptr[int32](1)
+	}
+	setDefault(&spec.Parallelism, defaultParallelism)
+	setDefault(&spec.CompletionMode, batchv1.NonIndexedCompletion)
+	setDefault(&spec.Suspend, false)
+	setDefault(&spec.ManualSelector, false)
+	if spec.BackoffLimitPerIndex != nil {
+		// The indexes have limits of their own (KEP-3850).
+		setDefault(&spec.BackoffLimit, math.MaxInt32)
+	}
+	setDefault(&spec.BackoffLimit, defaultBackoffLimit)
+	if spec.PodFailurePolicy != nil {
+		setDefault(&spec.PodReplacementPolicy, batchv1.Failed)
+		defaultPatterns(spec.PodFailurePolicy)
+	}
+	setDefault(&spec.PodReplacementPolicy, batchv1.TerminatingOrFailed)
+	return job
+}
+
+// takesTemplateLabels reports whether the labels default to the template's. An
+// empty map does not reach the API server.
+func takesTemplateLabels(job *batchv1.Job) bool {
+	return len(job.Labels) == 0 && len(job.Spec.Template.Labels) > 0
+}
+
+// defaultPatterns makes a pattern without a status ask for True.
+func defaultPatterns(policy *batchv1.PodFailurePolicy) {
+	for i := range policy.Rules {
+		patterns := policy.Rules[i].OnPodConditions
+		for j := range patterns {
+			if patterns[j].Status == "" {
+				patterns[j].Status = corev1.ConditionTrue
+			}
+		}
+	}
+}
+
+// GenerateSelector returns a copy of the Job with the selector and the labels of
+// the pod template that the API server generates for a new Job: the Job's UID
+// and name. What is there already stays, and is refused by [Create] if it is
+// wrong. A Job with manualSelector is returned as it is.
+func GenerateSelector(job *batchv1.Job) *batchv1.Job {
+	job = job.DeepCopy()
+	if job == nil || deref(job.Spec.ManualSelector, false) {
+		return job
+	}
+	template := &job.Spec.Template
+	for _, l := range generatedLabels(job, true) {
+		addLabel(&template.Labels, l)
+	}
+	if job.Spec.Selector == nil {
+		job.Spec.Selector = &metav1.LabelSelector{}
+	}
+	// The UID alone tells the pods of this Job from all others.
+	addLabel(&job.Spec.Selector.MatchLabels, label{batchv1.ControllerUidLabel, string(job.UID)})
+	return job
+}
+
+func addLabel(labels *map[string]string, l label) {
+	if *labels == nil {
+		*labels = map[string]string{}
+	}
+	if _, found := (*labels)[l.key]; !found {
+		(*labels)[l.key] = l.value
+	}
+}
+
+func setDefault[T any](p **T, value T) {
+	if *p == nil {
+		*p = &value
+	}
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,74 @@
+package validation_test
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/validation"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func ExampleCreate() {
+	job := &batchv1.Job{}
+	job.Namespace, job.Name, job.UID = "default", "pi", "a-uid"
+	job.Spec.CompletionMode = ptr(batchv1.IndexedCompletion)
+	job.Spec.MaxFailedIndexes = ptr[int32](5)
+	for _, err := range validation.Create(validation.PrepareCreate(job)) {
+		fmt.Println(err)
+	}
+	// Output:
+	// spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified
+	// spec.maxFailedIndexes: Invalid value: 5: must be less than or equal to completions
+	// spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"
+}
+
+// A Job in which an index is both completed and failed could never be written
+// again.
+func ExampleStatusUpdate() {
+	old := &batchv1.Job{}
+	old.Namespace, old.Name, old.UID, old.ResourceVersion = "default", "pi", "a-uid", "1"
+	old.Spec.CompletionMode = ptr(batchv1.IndexedCompletion)
+	old.Spec.Completions, old.Spec.BackoffLimitPerIndex = ptr[int32](10), ptr[int32](1)
+	old.Status.Failed = 2
+
+	job := old.DeepCopy()
+	job.Status.CompletedIndexes, job.Status.FailedIndexes = "0-4", ptr("4,7")
+	job.Status.Failed = 1
+	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+	for _, err := range validation.StatusUpdate(job, old) {
+		fmt.Println(err)
+	}
+	// Output:
+	// status.conditions: Invalid value: cannot set Failed=True condition without the FailureTarget=true condition
+	// status.startTime: Required value: startTime is required for finished job
+	// status.failedIndexes: Invalid value: "4,7": failedIndexes and completedIndexes overlap at index: 4
+	// status.failed: Invalid value: 1: cannot decrease the failed counter
+}
+
+func ExampleRuleNames() {
+	policy := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{Name: "ExitCode2"}, {Name: "exit code 3"}, {Name: "0"}, {}}}
+	for _, err := range validation.RuleNames(policy, field.NewPath("spec", "podFailurePolicy")) {
+		fmt.Println(err.Field, err.Type)
+	}
+	// Output:
+	// spec.podFailurePolicy.rules[1].name Invalid value
+	// spec.podFailurePolicy.rules[2].name Invalid value
+}
+
+func ExampleIndexesSize() {
+	spec := batchv1.JobSpec{
+		CompletionMode:       ptr(batchv1.IndexedCompletion),
+		Completions:          ptr[int32](100_000),
+		Parallelism:          ptr[int32](1_000),
+		BackoffLimitPerIndex: ptr[int32](3),
+		MaxFailedIndexes:     ptr[int32](100),
+	}
+	fmt.Printf("%+v\n", validation.IndexesSize(&spec))
+	// Output:
+	// {Completed:13212 Failed:600 Both:13812 Overrun:6000}
+}

@@ -1,0 +1,71 @@
+package validation
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// written returns a valid Job as a user writes it, with the namespace and UID
+// that the API server gives it.
+func written() *batchv1.Job {
+	job := &batchv1.Job{}
+	job.Name, job.Namespace, job.UID = "job", "ns", "uid"
+	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	job.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main"}}
+	job.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: "init"}}
+	return job
+}
+
+// prepared returns a valid Job, edited, as the API server checks it.
+func prepared(edits ...func(*batchv1.Job)) *batchv1.Job {
+	job := PrepareCreate(written())
+	for _, edit := range edits {
+		edit(job)
+	}
+	return job
+}
+
+// indexedJob is an edit: an Indexed Job of so many completions.
+func indexedJob(completions int32) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		job.Spec.CompletionMode = ptr(batchv1.IndexedCompletion)
+		job.Spec.Completions = ptr(completions)
+	}
+}
+
+// perIndex is an edit: an Indexed Job with a backoff limit per index.
+func perIndex(completions int32) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		indexedJob(completions)(job)
+		job.Spec.BackoffLimitPerIndex = ptr[int32](1)
+	}
+}
+
+// said renders errors as "field: type: detail", without the bad value, which
+// releases of apimachinery write in different ways.
+func said(errs field.ErrorList) []string {
+	var lines []string
+	for _, err := range errs {
+		line := err.Field + ": " + err.Type.String()
+		if err.Detail != "" {
+			line += ": " + err.Detail
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func wantErrors(t *testing.T, got field.ErrorList, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, said(got)); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+}
+
+// times returns so many copies of a value.
+func times[T any](n int, value T) []T { return slices.Repeat([]T{value}, n) }

@@ -1,0 +1,53 @@
+package validation
+
+import (
+	"strings"
+
+	"github.com/jobfate/jobfate/indexset"
+)
+
+// countIndexes returns how many indexes a list holds, or why it is refused.
+func countIndexes(list string, completions int32) (int, error) {
+	set, err := indexset.ParseOrdered(list, completions)
+	return set.Len(), err
+}
+
+// overlap returns an index at which two lists overlap, if they do.
+//
+// For two lists in order it is the least index that both hold. Other lists are
+// refused by the check of their format, but only when they have just changed:
+// for them the answer is the API server's, which passes over entries that it
+// cannot read and walks both lists once, side by side.
+func overlap(a, b string, completions int32) (index int32, found bool) {
+	x, errX := indexset.ParseOrdered(a, completions)
+	y, errY := indexset.ParseOrdered(b, completions)
+	if errX == nil && errY == nil {
+		return x.Intersection(y).Min()
+	}
+	as, bs := readableIntervals(a, completions), readableIntervals(b, completions)
+	for len(as) > 0 && len(bs) > 0 {
+		x, y := as[0], bs[0]
+		switch {
+		case x.First <= y.Last && y.First <= x.Last:
+			return max(x.First, y.First), true
+		case x.First <= y.First:
+			as = as[1:]
+		default:
+			bs = bs[1:]
+		}
+	}
+	return 0, false
+}
+
+func readableIntervals(list string, completions int32) []indexset.Interval {
+	var intervals []indexset.Interval
+	for entry := range strings.SplitSeq(list, ",") {
+		// A list of one entry is out of order only within that entry.
+		if set, err := indexset.ParseOrdered(entry, completions); err == nil {
+			for interval := range set.Intervals() {
+				intervals = append(intervals, interval)
+			}
+		}
+	}
+	return intervals
+}

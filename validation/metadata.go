@@ -1,0 +1,43 @@
+package validation
+
+import (
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// newMetadata checks the metadata of a Job on its own.
+func newMetadata(job *batchv1.Job) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(&job.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, metadataPath)
+	return append(errs, finalizers(job.Finalizers)...)
+}
+
+// changedMetadata checks what an update makes of the metadata.
+func changedMetadata(job, old *batchv1.Job) field.ErrorList {
+	// apimachinery fills in what the new metadata lacks, so it works on copies.
+	now, was := job.ObjectMeta, old.ObjectMeta
+	errs := apivalidation.ValidateObjectMetaUpdate(&now, &was, metadataPath)
+	return append(errs, finalizers(now.Finalizers)...)
+}
+
+// finalizers checks those without a domain: only the few that Kubernetes itself
+// reads may do without.
+func finalizers(names []string) field.ErrorList {
+	var errs field.ErrorList
+	for i, name := range names {
+		if strings.Contains(name, "/") {
+			continue
+		}
+		switch name {
+		case string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents:
+		default:
+			errs = append(errs, field.Invalid(metadataPath.Child("finalizers").Index(i), name,
+				"name is neither a standard finalizer name nor is it fully qualified"))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,116 @@
+package validation
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// The labels from before the prefix batch.kubernetes.io/. The API server still
+// sets and requires them.
+const (
+	legacyControllerUIDLabel = "controller-uid"
+	legacyJobNameLabel       = "job-name"
+)
+
+// selectorRules says how strict to be with a Job that was stored by an older
+// release. A new Job gets the strictest: prefixed labels required, no invalid
+// values allowed.
+type selectorRules struct {
+	prefixedLabels     bool // the two labels with the prefix are required, too
+	allowInvalidValues bool // the values in match expressions may be no label values
+}
+
+// rulesForUpdateOf returns the rules for an update of old, so that no update
+// fails for what the stored Job already is.
+//
+// 1.36.3 also allows invalid values in the selector when the old template has
+// some in the selectors of its pod affinity. That is left out: a selector is
+// immutable, so such an update is refused either way.
+func rulesForUpdateOf(old *batchv1.Job) selectorRules {
+	_, hadName := old.Spec.Template.Labels[batchv1.JobNameLabel]
+	_, hadUID := old.Spec.Template.Labels[batchv1.ControllerUidLabel]
+	return selectorRules{
+		prefixedLabels:     hadName && hadUID,
+		allowInvalidValues: metavalidation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector),
+	}
+}
+
+// generatedLabels returns, in the order of the checks, the labels that the API
+// server generates for the pods of a Job.
+func generatedLabels(job *batchv1.Job, prefixed bool) []label {
+	uid, name := string(job.UID), job.Name
+	generated := []label{{legacyControllerUIDLabel, uid}, {legacyJobNameLabel, name}}
+	if prefixed {
+		generated = append(generated, label{batchv1.ControllerUidLabel, uid}, label{batchv1.JobNameLabel, name})
+	}
+	return generated
+}
+
+type label struct{ key, value string }
+
+// generatedSelector checks that selector and labels are as the API server
+// generates them, unless the user manages them with manualSelector.
+func generatedSelector(job *batchv1.Job, opts selectorRules) field.ErrorList {
+	if deref(job.Spec.ManualSelector, false) || job.Spec.Selector == nil {
+		return nil // a missing selector is reported with the spec
+	}
+	var errs field.ErrorList
+	if job.UID == "" {
+		// "controller-uid=" would select the pods of others.
+		errs = append(errs, field.Required(metadataPath.Child("uid"), ""))
+	}
+	expected := labels.Set{}
+	for _, l := range generatedLabels(job, opts.prefixedLabels) {
+		errs = append(errs, templateLabel(job.Spec.Template.Labels, l)...)
+		expected[l.key] = l.value
+	}
+	if mismatch(job.Spec.Selector, expected) {
+		errs = append(errs, field.Invalid(specPath.Child("selector"), job.Spec.Selector, "`selector` not auto-generated"))
+	}
+	return errs
+}
+
+func templateLabel(got map[string]string, want label) field.ErrorList {
+	path := specPath.Child("template", "metadata", "labels").Key(want.key)
+	detail := "must be '" + want.value + "'"
+	value, found := got[want.key]
+	switch {
+	case !found:
+		return field.ErrorList{field.Required(path, detail)}
+	case value != want.value:
+		return field.ErrorList{field.Invalid(path, got, detail)}
+	}
+	return nil
+}
+
+// selectorAndTemplate checks the selector's form, and that it matches the pods
+// which the Job will create.
+func selectorAndTemplate(spec *batchv1.JobSpec, opts selectorRules) field.ErrorList {
+	var errs field.ErrorList
+	path := specPath.Child("selector")
+	if spec.Selector == nil {
+		errs = append(errs, field.Required(path, ""))
+	} else {
+		form := metavalidation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: opts.allowInvalidValues}
+		for _, err := range metavalidation.ValidateLabelSelector(spec.Selector, form, path) {
+			err.Detail = labelWords(err.Detail)
+			errs = append(errs, err)
+		}
+	}
+	if mismatch(spec.Selector, spec.Template.Labels) {
+		errs = append(errs, field.Invalid(specPath.Child("template", "metadata", "labels"), spec.Template.Labels,
+			"`selector` does not match template `labels`"))
+	}
+	return errs
+}
+
+// mismatch reports whether the selector does not match. One that cannot be read
+// is reported by the check of its form, so it is no mismatch. No selector
+// matches nothing.
+func mismatch(selector *metav1.LabelSelector, set labels.Set) bool {
+	s, err := metav1.LabelSelectorAsSelector(selector)
+	return err == nil && !s.Matches(set)
+}

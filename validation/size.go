@@ -1,0 +1,67 @@
+package validation
+
+import (
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+)
+
+// Size bounds the room that the lists of indexes take in a status, in bytes.
+type Size struct {
+	Completed int64 // the most that completedIndexes takes
+	Failed    int64 // the most that failedIndexes takes
+	Both      int64 // the most that the two take together; less than the sum when completions are few
+	Overrun   int64 // what failedIndexes may take beyond that when many indexes fail at once
+}
+
+// IndexesSize returns the most bytes that completedIndexes and failedIndexes
+// take in the status of a Job with this spec. It is zero unless the Job is
+// Indexed.
+//
+// It reckons as KEP-3850 does (Risks, "The Job object too big"): a list is
+// longest when it is all pairs, "1,2,4,5,7,8", so a gap costs two numbers. There
+// are as many gaps in completedIndexes as indexes that run or have failed, which
+// is at most parallelism plus maxFailedIndexes. A number takes the digits of the
+// last index and a separator.
+//
+// The KEP takes maxFailedIndexes for the most that failedIndexes holds. The
+// controller compares after it has counted, so when all running pods fail in the
+// sync that passes the limit, it holds up to parallelism more: the overrun.
+//
+// The bound holds as long as parallelism has never been higher and completions
+// never lower or higher than in the spec, and new pods go to the lowest indexes.
+func IndexesSize(spec *batchv1.JobSpec) Size {
+	if spec == nil || !indexed(spec) || deref(spec.Completions, 0) <= 0 {
+		return Size{}
+	}
+	completions := int64(*spec.Completions)
+	running := max(0, int64(deref(spec.Parallelism, defaultParallelism)))
+	var failed int64
+	if spec.BackoffLimitPerIndex != nil {
+		failed = max(0, int64(deref(spec.MaxFailedIndexes, *spec.Completions)))
+	}
+
+	// How many numbers each list shows, at most.
+	inCompleted := listed(completions, running+failed)
+	inFailed := min(failed, listed(completions, completions))
+	inBoth := min(completions, inCompleted+inFailed) // each index is in one of them
+	var over int64
+	if spec.BackoffLimitPerIndex != nil {
+		over = min(completions, inBoth+running) - inBoth
+	}
+
+	number := int64(len(strconv.FormatInt(completions-1, 10)) + len(","))
+	return Size{
+		Completed: inCompleted * number,
+		Failed:    inFailed * number,
+		Both:      inBoth * number,
+		Overrun:   over * number,
+	}
+}
+
+// listed returns how many numbers a list of indexes below completions shows when
+// at most so many of them are missing. Each gap separates two intervals of at
+// most two numbers; once every third index is missing, more gaps shorten it.
+func listed(completions, missing int64) int64 {
+	return min(2*(missing+1), (2*completions+2)/3)
+}

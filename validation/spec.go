@@ -1,0 +1,142 @@
+package validation
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// specRule is one step in the check of a spec. It returns nothing when the spec
+// keeps the rule, and when the rule has nothing to say about it.
+type specRule struct {
+	name  string
+	check func(*batchv1.JobSpec) field.ErrorList
+}
+
+// specRules are the rules for a spec, in the order in which they are reported.
+var specRules = []specRule{
+	{"counts are not negative", nonNegativeCounts},
+	{"managedBy is a short domain-prefixed path", managedBy},
+	{"completionMode is known", knownCompletionMode},
+	{"an Indexed Job keeps the limits", indexedLimits},
+	{"per-index fields need an Indexed Job", perIndexNeedsIndexed},
+	{"podFailurePolicy", podFailurePolicy},
+	{"successPolicy", successPolicy},
+	{"podReplacementPolicy is known and goes with the failure policy", podReplacementPolicy},
+	{"restartPolicy suits a Job", restartPolicy},
+}
+
+func specAndSelector(spec *batchv1.JobSpec, opts selectorRules) field.ErrorList {
+	var errs field.ErrorList
+	for _, rule := range specRules {
+		errs = append(errs, rule.check(spec)...)
+	}
+	return append(errs, selectorAndTemplate(spec, opts)...)
+}
+
+func nonNegativeCounts(spec *batchv1.JobSpec) field.ErrorList {
+	errs := nonNegative(specPath, "parallelism", spec.Parallelism)
+	errs = append(errs, nonNegative(specPath, "completions", spec.Completions)...)
+	errs = append(errs, nonNegative(specPath, "activeDeadlineSeconds", spec.ActiveDeadlineSeconds)...)
+	errs = append(errs, nonNegative(specPath, "backoffLimit", spec.BackoffLimit)...)
+	errs = append(errs, nonNegative(specPath, "ttlSecondsAfterFinished", spec.TTLSecondsAfterFinished)...)
+	errs = append(errs, nonNegative(specPath, "backoffLimitPerIndex", spec.BackoffLimitPerIndex)...)
+	errs = append(errs, nonNegative(specPath, "maxFailedIndexes", spec.MaxFailedIndexes)...)
+	if spec.MaxFailedIndexes != nil && spec.BackoffLimitPerIndex == nil {
+		errs = append(errs, field.Required(specPath.Child("backoffLimitPerIndex"), "when maxFailedIndexes is specified"))
+	}
+	return errs
+}
+
+func nonNegative[T int32 | int64](parent *field.Path, name string, value *T) field.ErrorList {
+	if value == nil || *value >= 0 {
+		return nil
+	}
+	return apivalidation.ValidateNonnegativeField(int64(*value), parent.Child(name))
+}
+
+func managedBy(spec *batchv1.JobSpec) field.ErrorList {
+	if spec.ManagedBy == nil {
+		return nil
+	}
+	path := specPath.Child("managedBy")
+	errs := validation.IsDomainPrefixedPath(path, *spec.ManagedBy)
+	if len(*spec.ManagedBy) > maxManagedByLength {
+		errs = append(errs, tooLong(path, maxManagedByLength))
+	}
+	return errs
+}
+
+func knownCompletionMode(spec *batchv1.JobSpec) field.ErrorList {
+	if spec.CompletionMode == nil {
+		return nil
+	}
+	switch *spec.CompletionMode {
+	case batchv1.NonIndexedCompletion, batchv1.IndexedCompletion:
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(specPath.Child("completionMode"), *spec.CompletionMode,
+		[]batchv1.CompletionMode{batchv1.NonIndexedCompletion, batchv1.IndexedCompletion})}
+}
+
+// perIndexNeedsIndexed looks at Jobs that are not Indexed. An unknown mode has
+// been reported and gets no second error here.
+func perIndexNeedsIndexed(spec *batchv1.JobSpec) field.ErrorList {
+	if deref(spec.CompletionMode, batchv1.NonIndexedCompletion) != batchv1.NonIndexedCompletion {
+		return nil
+	}
+	const detail = "requires indexed completion mode"
+	var errs field.ErrorList
+	if spec.BackoffLimitPerIndex != nil {
+		errs = append(errs, field.Invalid(specPath.Child("backoffLimitPerIndex"), *spec.BackoffLimitPerIndex, detail))
+	}
+	if spec.MaxFailedIndexes != nil {
+		errs = append(errs, field.Invalid(specPath.Child("maxFailedIndexes"), *spec.MaxFailedIndexes, detail))
+	}
+	return errs
+}
+
+func podReplacementPolicy(spec *batchv1.JobSpec) field.ErrorList {
+	if spec.PodReplacementPolicy == nil {
+		return nil
+	}
+	supported := []batchv1.PodReplacementPolicy{batchv1.Failed, batchv1.TerminatingOrFailed}
+	if spec.PodFailurePolicy != nil {
+		// A failure policy reads the pod's end, so the replacement must wait for it.
+		supported = supported[:1]
+	}
+	return supportedValue(specPath.Child("podReplacementPolicy"), *spec.PodReplacementPolicy, supported)
+}
+
+func supportedValue[T ~string](path *field.Path, value T, supported []T) field.ErrorList {
+	for _, s := range supported {
+		if value == s {
+			return nil
+		}
+	}
+	return field.ErrorList{field.NotSupported(path, value, supported)}
+}
+
+// restartPolicy refuses Always and, since that is its default, the empty policy.
+func restartPolicy(spec *batchv1.JobSpec) field.ErrorList {
+	path := specPath.Child("template", "spec", "restartPolicy")
+	supported := []corev1.RestartPolicy{corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever}
+	switch policy := spec.Template.Spec.RestartPolicy; policy {
+	case corev1.RestartPolicyAlways, "":
+		return field.ErrorList{field.Required(path, fmt.Sprintf("valid values: %q, %q", supported[0], supported[1]))}
+	case corev1.RestartPolicyNever:
+		return nil
+	case corev1.RestartPolicyOnFailure:
+		if spec.PodFailurePolicy == nil {
+			return nil
+		}
+		return field.ErrorList{field.Invalid(path, policy,
+			fmt.Sprintf("only %q is supported when podFailurePolicy is specified", corev1.RestartPolicyNever))}
+	default:
+		return field.ErrorList{field.NotSupported(path, policy, supported)}
+	}
+}

@@ -1,0 +1,89 @@
+package validation
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// templateMutable reports whether some of the pod template of this Job may
+// change: it is suspended, and nothing runs that was made from the template. A
+// Job that ran before must have been seen as suspended by its controller.
+func templateMutable(old *batchv1.Job) bool {
+	if !deref(old.Spec.Suspend, false) || old.Status.Active != 0 {
+		return false
+	}
+	return !set(old.Status.StartTime) || hasCondition(old, batchv1.JobSuspended, corev1.ConditionTrue)
+}
+
+// changedTemplate checks the change of the template. While it is mutable, the
+// scheduling directives and the resources of containers may change: they are
+// taken over from the new template before the two are compared. Nothing at all
+// is compared of the template's metadata then, as in the API server.
+func changedTemplate(job, old *batchv1.Job) field.ErrorList {
+	now, was := stored(&job.Spec.Template), stored(&old.Spec.Template)
+	if !templateMutable(old) {
+		return immutable("template", &now, &was)
+	}
+	was.Spec.NodeSelector = now.Spec.NodeSelector
+	was.Spec.Tolerations = now.Spec.Tolerations
+	was.Spec.SchedulingGates = now.Spec.SchedulingGates
+	was.Spec.Affinity = withNodeAffinityOf(now.Spec.Affinity, was.Spec.Affinity)
+	was.Spec.Containers = withResourcesOf(now.Spec.Containers, was.Spec.Containers)
+	was.Spec.InitContainers = withResourcesOf(now.Spec.InitContainers, was.Spec.InitContainers)
+	return immutable("template.spec", now.Spec, was.Spec)
+}
+
+// stored returns a shallow copy of the template without the two ways in which
+// the published types say one thing differently: the API server reads no
+// security context as an empty one, and serviceAccount as serviceAccountName.
+func stored(template *corev1.PodTemplateSpec) corev1.PodTemplateSpec {
+	s := *template
+	if s.Spec.SecurityContext == nil {
+		s.Spec.SecurityContext = &corev1.PodSecurityContext{}
+	}
+	if s.Spec.ServiceAccountName == "" {
+		s.Spec.ServiceAccountName = s.Spec.DeprecatedServiceAccount
+	}
+	s.Spec.DeprecatedServiceAccount = ""
+	return s
+}
+
+// withNodeAffinityOf returns the old affinity with the node affinity of the new
+// one. An affinity that says nothing but that may come and go as a whole.
+func withNodeAffinityOf(now, was *corev1.Affinity) *corev1.Affinity {
+	if now == nil && was == nil {
+		return nil
+	}
+	merged := deref(was, corev1.Affinity{})
+	merged.NodeAffinity = deref(now, corev1.Affinity{}).NodeAffinity
+	if now == nil && merged == (corev1.Affinity{}) {
+		return nil
+	}
+	return &merged
+}
+
+// withResourcesOf returns the old containers with the resources of the new ones,
+// as far as they are the same containers in the same order.
+func withResourcesOf(now, was []corev1.Container) []corev1.Container {
+	if len(now) != len(was) {
+		return was
+	}
+	merged := make([]corev1.Container, len(was))
+	for i := range was {
+		merged[i] = was[i]
+		if was[i].Name == now[i].Name {
+			merged[i].Resources = now[i].Resources
+		}
+	}
+	return merged
+}
+
+func hasCondition(job *batchv1.Job, kind batchv1.JobConditionType, status corev1.ConditionStatus) bool {
+	for i := range job.Status.Conditions {
+		if c := &job.Status.Conditions[i]; c.Type == kind && c.Status == status {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,76 @@
+package validation
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Update returns what the API server would refuse about replacing old with job.
+// The status of job is not read: the API server keeps the old one.
+//
+// The API server checks the new spec twice, once as a Job and once as an update,
+// and reports what is wrong with it twice. So does this function.
+func Update(job, old *batchv1.Job) field.ErrorList {
+	job, old = orEmpty(job), orEmpty(old)
+	opts := rulesForUpdateOf(old)
+	errs := wholeJob(job, opts)
+	errs = append(errs, changedMetadata(job, old)...)
+	errs = append(errs, specAndSelector(&job.Spec, opts)...)
+	for _, rule := range updateRules {
+		errs = append(errs, rule.check(job, old)...)
+	}
+	return errs
+}
+
+// updateRule compares the new Job with the old one.
+type updateRule struct {
+	name  string
+	check func(job, old *batchv1.Job) field.ErrorList
+}
+
+// updateRules are the rules for a change of the spec, in the order in which they
+// are reported. A field that is not here may change freely: parallelism,
+// activeDeadlineSeconds, backoffLimit, maxFailedIndexes, suspend,
+// ttlSecondsAfterFinished, podReplacementPolicy and manualSelector.
+var updateRules = []updateRule{
+	{"completions", changedCompletions},
+	{"selector", func(job, old *batchv1.Job) field.ErrorList {
+		return immutable("selector", job.Spec.Selector, old.Spec.Selector)
+	}},
+	{"template", changedTemplate},
+	{"completionMode", func(job, old *batchv1.Job) field.ErrorList {
+		return immutable("completionMode", job.Spec.CompletionMode, old.Spec.CompletionMode)
+	}},
+	{"podFailurePolicy", func(job, old *batchv1.Job) field.ErrorList {
+		return immutable("podFailurePolicy", job.Spec.PodFailurePolicy, old.Spec.PodFailurePolicy)
+	}},
+	{"backoffLimitPerIndex", func(job, old *batchv1.Job) field.ErrorList {
+		return immutable("backoffLimitPerIndex", job.Spec.BackoffLimitPerIndex, old.Spec.BackoffLimitPerIndex)
+	}},
+	{"managedBy", func(job, old *batchv1.Job) field.ErrorList {
+		return immutable("managedBy", job.Spec.ManagedBy, old.Spec.ManagedBy)
+	}},
+	{"successPolicy", func(job, old *batchv1.Job) field.ErrorList {
+		return immutable("successPolicy", job.Spec.SuccessPolicy, old.Spec.SuccessPolicy)
+	}},
+}
+
+func immutable(name string, now, was any) field.ErrorList {
+	return apivalidation.ValidateImmutableField(now, was, specPath.Child(name))
+}
+
+// changedCompletions keeps completions as they are, but for an elastic Indexed
+// Job: there they may change together with parallelism, to the same value.
+func changedCompletions(job, old *batchv1.Job) field.ErrorList {
+	now, was := job.Spec.Completions, old.Spec.Completions
+	if !indexed(&job.Spec) {
+		return immutable("completions", now, was)
+	}
+	// Taking completions away from an Indexed Job is reported with the spec.
+	if now == nil || samePointee(now, was) || *now == deref(job.Spec.Parallelism, defaultParallelism) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(specPath.Child("completions"), now,
+		"can only be modified in tandem with "+specPath.Child("parallelism").String())}
+}

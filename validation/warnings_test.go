@@ -1,0 +1,56 @@
+package validation
+
+import (
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// starting checks that there is one text for each beginning, in order.
+func starting(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("got %d texts %q, want %d", len(got), got, len(want))
+	}
+	for i := range want {
+		if !strings.HasPrefix(got[i], want[i]) {
+			t.Errorf("text %d is %q, want it to begin with %q", i, got[i], want[i])
+		}
+	}
+}
+
+func sized(completions, parallelism int32) func(*batchv1.Job) {
+	return func(j *batchv1.Job) {
+		indexedJob(completions)(j)
+		j.Spec.Parallelism = ptr(parallelism)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	const many = "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes"
+	starting(t, Warnings(written()))
+	starting(t, Warnings(prepared(sized(100_001, 10_000))))
+	starting(t, Warnings(prepared(sized(100_000, 10_001))))
+	starting(t, Warnings(prepared(sized(100_001, 10_001))), many)
+	starting(t, Warnings(prepared(sized(100_001, 10_001), func(j *batchv1.Job) { j.Name = "a.b" })),
+		"metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]", many)
+	starting(t, Warnings(prepared(func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Parallelism = ptr[int32](100_001), ptr[int32](10_001) })))
+}
+
+func TestAdvice(t *testing.T) {
+	const high, size, restart = "spec.completions: 100001 is above 100000", "status: completedIndexes and failedIndexes may take ", "spec.backoffLimitPerIndex: "
+	starting(t, Advice(written()))
+	starting(t, Advice(prepared(sized(100_000, 100_000))))
+	starting(t, Advice(prepared(sized(100_001, 10_000))), high)
+	// All at the limits of KEP-3850 is what it accepts.
+	starting(t, Advice(prepared(perIndex(100_000), func(j *batchv1.Job) { j.Spec.Parallelism = ptr[int32](100_000) })))
+	// A regular Job may have parallelism 10^5 at any completions.
+	starting(t, Advice(prepared(sized(1_000_000, 100_000))), "spec.completions: 1000000 is above 100000", size+"1400014 bytes together, more than the 600000")
+	// "It can only be set when Job's completionMode=Indexed, and the Pod's restart
+	// policy is Never." The API server does not look at the latter.
+	onFailure := prepared(perIndex(5), func(j *batchv1.Job) { j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure })
+	wantErrors(t, Create(onFailure))
+	starting(t, Advice(onFailure), restart)
+}
