@@ -1,0 +1,161 @@
+package apiserver_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/conformance/apiserver"
+)
+
+// bare returns a Job as a user writes it.
+func bare() *batchv1.Job {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "uid"}}
+	job.Spec.Template.Spec = corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever,
+		Containers:    []corev1.Container{{Name: "main", Image: "image"}},
+	}
+	return job
+}
+
+func create(t testing.TB, job *batchv1.Job) *batchv1.Job {
+	t.Helper()
+	stored, errs := apiserver.Create(job)
+	if len(errs) > 0 {
+		t.Fatalf("refused: %v", errs)
+	}
+	return stored
+}
+
+func TestDefault(t *testing.T) {
+	job := bare()
+	got := apiserver.Default(job)
+	if *got.Spec.BackoffLimit != 6 || *got.Spec.Parallelism != 1 || *got.Spec.PodReplacementPolicy != batchv1.TerminatingOrFailed {
+		t.Errorf("got spec %+v, want the defaults", got.Spec)
+	}
+	if job.Spec.BackoffLimit != nil {
+		t.Error("Default changes its argument")
+	}
+}
+
+func TestCreate(t *testing.T) {
+	job := bare()
+	job.Status.Active = 3
+	stored := create(t, job)
+	if stored.Status.Active != 0 {
+		t.Error("a client sets the status when it creates a Job")
+	}
+	if got := stored.Spec.Selector.MatchLabels[batchv1.ControllerUidLabel]; got != "uid" {
+		t.Errorf("the selector names %q, want the UID", got)
+	}
+
+	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyAlways
+	if _, errs := apiserver.Create(job); len(errs) == 0 {
+		t.Error("restartPolicy Always is accepted")
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	old := create(t, bare())
+	old.Status.Active = 1
+	job := old.DeepCopy()
+	parallelism := int32(5)
+	job.Spec.Parallelism = &parallelism
+	job.Status.Active = 2
+	stored, errs := apiserver.Update(old, job)
+	if len(errs) > 0 {
+		t.Fatalf("parallelism is refused: %v", errs)
+	}
+	if *stored.Spec.Parallelism != 5 || stored.Generation != old.Generation+1 || stored.Status.Active != 1 {
+		t.Errorf("got parallelism %d, generation %d, active %d; want 5, %d, 1",
+			*stored.Spec.Parallelism, stored.Generation, stored.Status.Active, old.Generation+1)
+	}
+
+	job.Spec.Completions = &parallelism
+	if _, errs := apiserver.Update(old, job); !strings.Contains(fmt.Sprint(errs), "spec.completions") {
+		t.Errorf("another number of completions: got errors %v", errs)
+	}
+}
+
+func TestUpdateStatus(t *testing.T) {
+	noon := time.Date(2024, 1, 1, 12, 0, 0, 987, time.FixedZone("elsewhere", 3600))
+	old := create(t, bare())
+	job := old.DeepCopy()
+	job.Status = batchv1.JobStatus{
+		StartTime:               &metav1.Time{Time: noon},
+		UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{}},
+	}
+	parallelism := int32(5)
+	job.Spec.Parallelism = &parallelism
+	stored, errs := apiserver.UpdateStatus(old, job)
+	if len(errs) > 0 {
+		t.Fatalf("refused: %v", errs)
+	}
+	if *stored.Spec.Parallelism != 1 {
+		t.Error("an update of the status changes the spec")
+	}
+	if !stored.Status.StartTime.Equal(&metav1.Time{Time: noon.Truncate(time.Second)}) {
+		t.Errorf("got start %v, want %v without its fraction", stored.Status.StartTime, noon)
+	}
+	if stored.Status.UncountedTerminatedPods.Failed != nil {
+		t.Error("an empty list survives JSON")
+	}
+	// The same moment is not a change, however it is written.
+	if errs := apiserver.AcceptStatus(job, stored); len(errs) > 0 {
+		t.Errorf("the status that was stored is refused: %v", errs)
+	}
+}
+
+func TestAcceptStatus(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*batchv1.JobStatus)
+		want   string
+	}{
+		{"nothing", func(*batchv1.JobStatus) {}, ""},
+		{"more ready than active", func(s *batchv1.JobStatus) {
+			one := int32(1)
+			s.Ready = &one
+		}, "status.ready: Invalid value: 1: cannot set more ready pods than active"},
+		{"a failed Job without FailureTarget", func(s *batchv1.JobStatus) {
+			s.StartTime = &metav1.Time{Time: time.Unix(0, 0)}
+			s.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+		}, "cannot set Failed=True condition without the FailureTarget=true condition"},
+		{"a time that has no JSON", func(s *batchv1.JobStatus) {
+			s.StartTime = &metav1.Time{Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}
+		}, "Internal error"},
+	}
+	for _, tt := range tests {
+		old := create(t, bare())
+		job := old.DeepCopy()
+		tt.change(&job.Status)
+		errs := apiserver.AcceptStatus(old, job)
+		if got := fmt.Sprint(errs.ToAggregate()); tt.want == "" && len(errs) > 0 || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: got %s, want %q", tt.name, got, tt.want)
+		}
+	}
+	bad := bare()
+	bad.CreationTimestamp.Time = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	if _, errs := apiserver.Create(bad); len(errs) == 0 {
+		t.Error("Create takes a Job that has no JSON")
+	}
+	if _, errs := apiserver.Update(create(t, bare()), bad); len(errs) == 0 {
+		t.Error("Update takes a Job that has no JSON")
+	}
+	if _, errs := apiserver.Update(bad, bare()); len(errs) == 0 {
+		t.Error("Update takes an old Job that has no JSON")
+	}
+}
+
+func BenchmarkAcceptStatus(b *testing.B) {
+	job := create(b, bare())
+	for b.Loop() {
+		apiserver.AcceptStatus(job, job)
+	}
+}

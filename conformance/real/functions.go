@@ -1,0 +1,129 @@
+package real
+
+import (
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/controller"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// Intervals is the controller's orderedIntervals. The controller trusts it to
+// be sorted and disjoint and does not look; neither does this package.
+type Intervals []Interval
+
+// An Interval holds the indexes from First to Last.
+type Interval struct {
+	First int
+	Last  int
+}
+
+// ParseIndexes runs parseIndexesFromString.
+func ParseIndexes(s string, completions int) Intervals {
+	return parseIndexesFromString(logr.Discard(), s, completions)
+}
+
+// Total runs orderedIntervals.total.
+func (x Intervals) Total() int { return intervalsTotal(x) }
+
+// String runs orderedIntervals.String.
+func (x Intervals) String() string { return intervalsString(x) }
+
+// Has runs orderedIntervals.has.
+func (x Intervals) Has(index int) bool { return intervalsHas(x, index) }
+
+// Merge runs orderedIntervals.merge.
+func (x Intervals) Merge(y Intervals) Intervals { return intervalsMerge(x, y) }
+
+// FinishedTime runs getFinishedTime.
+func FinishedTime(pod *corev1.Pod) time.Time { return getFinishedTime(pod) }
+
+// Remaining runs getRemainingTimeForFailuresCount: the rest, at now, of the
+// delay after so many failures, the last of them at last.
+func Remaining(now time.Time, base, limit time.Duration, failures int32, last *time.Time) time.Duration {
+	return getRemainingTimeForFailuresCount(clocktesting.NewFakeClock(now), base, limit, failures, last)
+}
+
+// RemainingPerIndex runs getRemainingTimePerIndex: the rest, at now, of the
+// delay of the index whose last failed pod is given; nil: none has failed.
+func RemainingPerIndex(now time.Time, base, limit time.Duration, lastFailed *corev1.Pod) time.Duration {
+	return getRemainingTimePerIndex(logr.Discard(), clocktesting.NewFakeClock(now), base, limit, lastFailed)
+}
+
+// NextRecord runs newBackoffRecord on a store that holds old; nil: no record.
+func NextRecord(old *Record, succeeded, failed []*corev1.Pod) Record {
+	const key = "ns/job"
+	store := newBackoffStore()
+	remember(store, key, old)
+	// The controller sorts both slices in place.
+	next := newBackoffRecord(store, key, slices.Clone(succeeded), slices.Clone(failed))
+	return Record{Failures: next.failuresAfterLastSuccess, LastFailure: next.lastFailureTime}
+}
+
+// IndexFailureCounts are the values of the two annotations that a replacement
+// pod inherits from the pod that it replaces.
+type IndexFailureCounts struct {
+	Counted, Ignored int32
+}
+
+// NextIndexFailureCounts runs getNewIndexFailureCounts.
+func NextIndexFailureCounts(job *batchv1.Job, replaced *corev1.Pod) IndexFailureCounts {
+	counted, ignored := getNewIndexFailureCounts(logr.Discard(), job, replaced)
+	return IndexFailureCounts{Counted: counted, Ignored: ignored}
+}
+
+// A FailureMatch says what the pod failure policy makes of a failed pod.
+type FailureMatch struct {
+	Message string                         // why the Job fails; empty unless the action is FailJob
+	Counted bool                           // the failure counts towards the backoff limits
+	Action  batchv1.PodFailurePolicyAction // empty: no rule matched
+}
+
+// MatchFailurePolicy runs matchPodFailurePolicy.
+func MatchFailurePolicy(policy *batchv1.PodFailurePolicy, failed *corev1.Pod) FailureMatch {
+	message, counted, action := matchPodFailurePolicy(policy, failed)
+	m := FailureMatch{Counted: counted}
+	if message != nil {
+		m.Message = *message
+	}
+	if action != nil {
+		m.Action = *action
+	}
+	return m
+}
+
+// MatchSuccessPolicy runs matchSuccessPolicy and returns the message of the
+// rule that is met, or the empty string.
+func MatchSuccessPolicy(policy *batchv1.SuccessPolicy, completions int32, succeeded Intervals) string {
+	message, _ := matchSuccessPolicy(logr.Discard(), policy, completions, succeeded)
+	return message
+}
+
+// PastBackoffLimitOnFailure runs pastBackoffLimitOnFailure.
+func PastBackoffLimitOnFailure(job *batchv1.Job, pods []*corev1.Pod) bool {
+	return pastBackoffLimitOnFailure(job, pods)
+}
+
+// ActivePodsForRemoval runs activePodsForRemoval: which of the active pods to
+// delete, at least so many of them.
+func ActivePodsForRemoval(job *batchv1.Job, active []*corev1.Pod, atLeast int) []*corev1.Pod {
+	// The controller sorts the slice in place.
+	return activePodsForRemoval(job, slices.Clone(active), atLeast)
+}
+
+// FirstPendingIndexes runs firstPendingIndexes: the first count indexes that
+// have neither an active pod nor an end. A nil failed means that the Job has no
+// backoff limit per index.
+func FirstPendingIndexes(job *batchv1.Job, pods []*corev1.Pod, succeeded Intervals, failed *Intervals, count int) []int {
+	ctx := &syncJobCtx{
+		job:              job,
+		pods:             pods,
+		activePods:       controller.FilterActivePods(logr.Discard(), pods),
+		succeededIndexes: succeeded,
+		failedIndexes:    failed,
+	}
+	return firstPendingIndexes(ctx, count, int(*job.Spec.Completions))
+}

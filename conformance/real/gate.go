@@ -1,0 +1,72 @@
+package real
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/controller"
+)
+
+// A gate gives the creations of a sync their ordinals. The controller sends a
+// batch of creations from as many goroutines; the gate holds them until all of
+// the batch have arrived and then numbers them by completion index. It knows
+// the size of the batches because the controller says first how many pods it
+// will create, and doubles from one batch to the next.
+type gate struct {
+	mu      sync.Mutex
+	size    int // of the current batch
+	left    int // creations from the current batch on
+	next    int // ordinal of the first of the current batch
+	waiting []arrival
+}
+
+type arrival struct {
+	index   string
+	ordinal chan<- int
+}
+
+// open announces n creations.
+func (g *gate) open(n int) {
+	g.left = n
+	g.size = min(n, controller.SlowStartInitialBatchSize)
+}
+
+// pass returns the ordinal of the creation for the completion index, empty for
+// a Job without.
+func (g *gate) pass(index string) int {
+	ordinal := make(chan int, 1)
+	g.mu.Lock()
+	g.waiting = append(g.waiting, arrival{index, ordinal})
+	if len(g.waiting) == g.size {
+		g.release()
+	}
+	g.mu.Unlock()
+	return <-ordinal
+}
+
+func (g *gate) release() {
+	slices.SortFunc(g.waiting, func(a, b arrival) int {
+		// Shorter numbers are smaller.
+		return cmp.Or(cmp.Compare(len(a.index), len(b.index)), cmp.Compare(a.index, b.index))
+	})
+	for i, a := range g.waiting {
+		a.ordinal <- g.next + i
+	}
+	g.next += g.size
+	g.left -= g.size
+	g.size = min(2*g.size, g.left)
+	g.waiting = g.waiting[:0]
+}
+
+// gatedExpectations tells the gate how many creations to wait for.
+type gatedExpectations struct {
+	*controller.ControllerExpectations
+	gate *gate
+}
+
+func (e gatedExpectations) ExpectCreations(logger klog.Logger, key string, n int) error {
+	e.gate.open(n)
+	return e.ControllerExpectations.ExpectCreations(logger, key, n)
+}

@@ -1,0 +1,196 @@
+package real
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+	"unsafe"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	clientset "k8s.io/client-go/kubernetes"
+	batchv1listers "k8s.io/client-go/listers/batch/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/controller"
+	"k8s.io/kubernetes/pkg/controller/job"
+	"k8s.io/kubernetes/pkg/controller/util/consistency"
+	"k8s.io/utils/clock"
+)
+
+// The fields of the controller that a sync uses, by their names there.
+var (
+	kubeClient            = slotOf[clientset.Interface]("kubeClient")
+	podControl            = slotOf[controller.PodControlInterface]("podControl")
+	updateStatusHandler   = slotOf[func(context.Context, *batchv1.Job) (*batchv1.Job, error)]("updateStatusHandler")
+	expectations          = slotOf[controller.ControllerExpectationsInterface]("expectations")
+	finalizerExpectations = slotOf[*uidTrackingExpectations]("finalizerExpectations")
+	jobLister             = slotOf[batchv1listers.JobLister]("jobLister")
+	podIndexer            = slotOf[cache.Indexer]("podIndexer")
+	queue                 = slotOf[workqueue.TypedRateLimitingInterface[string]]("queue")
+	recorder              = slotOf[record.EventRecorder]("recorder")
+	clockOf               = slotOf[clock.WithTicker]("clock")
+	podBackoffStore       = slotOf[*backoffStore]("podBackoffStore")
+	finishedExpectations  = slotOf[sync.Map]("finishedJobExpectations")
+	consistencyStore      = slotOf[consistency.ConsistencyStore]("consistencyStore")
+)
+
+// A slot is the offset of a field of type T in a job.Controller.
+type slot[T any] uintptr
+
+func slotOf[T any](name string) slot[T] {
+	f, ok := reflect.TypeFor[job.Controller]().FieldByName(name)
+	if !ok {
+		panic(fmt.Sprintf("real: the controller has no field %s", name))
+	}
+	if want := reflect.TypeFor[T](); !mirrors(want, f.Type) {
+		panic(fmt.Sprintf("real: the controller's field %s is a %v, not a %v", name, f.Type, want))
+	}
+	return slot[T](f.Offset)
+}
+
+// in returns the field of c.
+func (s slot[T]) in(c *job.Controller) *T {
+	return (*T)(unsafe.Add(unsafe.Pointer(c), s))
+}
+
+// mirrors reports whether values of type ours can stand for values of type
+// theirs: the types are the same, or ours is a struct, or a pointer to one,
+// declared below with the same fields.
+func mirrors(ours, theirs reflect.Type) bool {
+	if ours == theirs {
+		return true
+	}
+	if ours.Kind() != theirs.Kind() {
+		return false
+	}
+	switch ours.Kind() {
+	case reflect.Pointer:
+		return mirrors(ours.Elem(), theirs.Elem())
+	case reflect.Struct:
+		if ours.NumField() != theirs.NumField() {
+			return false
+		}
+		for i := range ours.NumField() {
+			o, t := ours.Field(i), theirs.Field(i)
+			if o.Name != t.Name || !mirrors(o.Type, t.Type) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// Mirrors of the controller's own types. Those that no exported type leads to
+// cannot be checked by mirrors; the tests use each of them.
+type (
+	backoffStore struct {
+		store cache.Store
+	}
+	backoffRecord struct {
+		key                      string
+		failuresAfterLastSuccess int32
+		lastFailureTime          *time.Time
+	}
+	uidTrackingExpectations struct {
+		store cache.Store
+	}
+	uncountedTerminatedPods struct {
+		succeeded sets.Set[types.UID]
+		failed    sets.Set[types.UID]
+	}
+	syncJobCtx struct {
+		job                             *batchv1.Job
+		pods                            []*corev1.Pod
+		finishedCondition               *batchv1.JobCondition
+		activePods                      []*corev1.Pod
+		succeeded                       int32
+		failed                          int32
+		prevSucceededIndexes            Intervals
+		succeededIndexes                Intervals
+		failedIndexes                   *Intervals
+		newBackoffRecord                backoffRecord
+		expectedRmFinalizers            sets.Set[types.UID]
+		uncounted                       *uncountedTerminatedPods
+		podsWithDelayedDeletionPerIndex map[int]*corev1.Pod
+		terminating                     *int32
+		ready                           int32
+		podGroup                        unsafe.Pointer
+	}
+)
+
+//go:linkname syncJob k8s.io/kubernetes/pkg/controller/job.(*Controller).syncJob
+func syncJob(c *job.Controller, ctx context.Context, key string) error
+
+//go:linkname updateJobStatus k8s.io/kubernetes/pkg/controller/job.(*Controller).updateJobStatus
+func updateJobStatus(c *job.Controller, ctx context.Context, j *batchv1.Job) (*batchv1.Job, error)
+
+//go:linkname handleSingleOrphanPod k8s.io/kubernetes/pkg/controller/job.(*Controller).handleSingleOrphanPod
+func handleSingleOrphanPod(c *job.Controller, ctx context.Context, pod *corev1.Pod) error
+
+//go:linkname newBackoffStore k8s.io/kubernetes/pkg/controller/job.newBackoffStore
+func newBackoffStore() *backoffStore
+
+//go:linkname updateBackoffRecord k8s.io/kubernetes/pkg/controller/job.(*backoffStore).updateBackoffRecord
+func updateBackoffRecord(s *backoffStore, record backoffRecord) error
+
+//go:linkname newBackoffRecord k8s.io/kubernetes/pkg/controller/job.(*backoffStore).newBackoffRecord
+func newBackoffRecord(s *backoffStore, key string, succeeded, failed []*corev1.Pod) backoffRecord
+
+//go:linkname newUIDTrackingExpectations k8s.io/kubernetes/pkg/controller/job.newUIDTrackingExpectations
+func newUIDTrackingExpectations() *uidTrackingExpectations
+
+//go:linkname expectFinalizersRemoved k8s.io/kubernetes/pkg/controller/job.(*uidTrackingExpectations).expectFinalizersRemoved
+func expectFinalizersRemoved(u *uidTrackingExpectations, logger klog.Logger, key string, uids []types.UID) error
+
+//go:linkname getExpectedUIDs k8s.io/kubernetes/pkg/controller/job.(*uidTrackingExpectations).getExpectedUIDs
+func getExpectedUIDs(u *uidTrackingExpectations, key string) sets.Set[types.UID]
+
+//go:linkname parseIndexesFromString k8s.io/kubernetes/pkg/controller/job.parseIndexesFromString
+func parseIndexesFromString(logger klog.Logger, s string, completions int) Intervals
+
+//go:linkname intervalsTotal k8s.io/kubernetes/pkg/controller/job.orderedIntervals.total
+func intervalsTotal(x Intervals) int
+
+//go:linkname intervalsString k8s.io/kubernetes/pkg/controller/job.orderedIntervals.String
+func intervalsString(x Intervals) string
+
+//go:linkname intervalsHas k8s.io/kubernetes/pkg/controller/job.orderedIntervals.has
+func intervalsHas(x Intervals, ix int) bool
+
+//go:linkname intervalsMerge k8s.io/kubernetes/pkg/controller/job.orderedIntervals.merge
+func intervalsMerge(x, y Intervals) Intervals
+
+//go:linkname firstPendingIndexes k8s.io/kubernetes/pkg/controller/job.firstPendingIndexes
+func firstPendingIndexes(jobCtx *syncJobCtx, count, completions int) []int
+
+//go:linkname getFinishedTime k8s.io/kubernetes/pkg/controller/job.getFinishedTime
+func getFinishedTime(pod *corev1.Pod) time.Time
+
+//go:linkname getRemainingTimeForFailuresCount k8s.io/kubernetes/pkg/controller/job.getRemainingTimeForFailuresCount
+func getRemainingTimeForFailuresCount(c clock.WithTicker, base, limit time.Duration, failures int32, last *time.Time) time.Duration
+
+//go:linkname getRemainingTimePerIndex k8s.io/kubernetes/pkg/controller/job.getRemainingTimePerIndex
+func getRemainingTimePerIndex(logger klog.Logger, c clock.WithTicker, base, limit time.Duration, lastFailed *corev1.Pod) time.Duration
+
+//go:linkname getNewIndexFailureCounts k8s.io/kubernetes/pkg/controller/job.getNewIndexFailureCounts
+func getNewIndexFailureCounts(logger klog.Logger, j *batchv1.Job, replaced *corev1.Pod) (int32, int32)
+
+//go:linkname matchPodFailurePolicy k8s.io/kubernetes/pkg/controller/job.matchPodFailurePolicy
+func matchPodFailurePolicy(policy *batchv1.PodFailurePolicy, failed *corev1.Pod) (*string, bool, *batchv1.PodFailurePolicyAction)
+
+//go:linkname matchSuccessPolicy k8s.io/kubernetes/pkg/controller/job.matchSuccessPolicy
+func matchSuccessPolicy(logger klog.Logger, policy *batchv1.SuccessPolicy, completions int32, succeeded Intervals) (string, bool)
+
+//go:linkname pastBackoffLimitOnFailure k8s.io/kubernetes/pkg/controller/job.pastBackoffLimitOnFailure
+func pastBackoffLimitOnFailure(j *batchv1.Job, pods []*corev1.Pod) bool
+
+//go:linkname activePodsForRemoval k8s.io/kubernetes/pkg/controller/job.activePodsForRemoval
+func activePodsForRemoval(j *batchv1.Job, pods []*corev1.Pod, rmAtLeast int) []*corev1.Pod

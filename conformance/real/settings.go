@@ -1,0 +1,64 @@
+package real
+
+import (
+	"slices"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
+	"k8s.io/kubernetes/pkg/controller/job"
+)
+
+// apply sets the package variables that the sync of in depends on, and returns
+// a function that puts them back.
+func (in *Input) apply() (restore func()) {
+	undo := []func(){
+		// The default handlers log, and sleep to log no more than one error
+		// each millisecond.
+		override(&utilruntime.ErrorHandlers, nil),
+	}
+	limit := in.Limits
+	undo = appendOverride(undo, &job.MaxUncountedPods, limit.MaxUncounted)
+	undo = appendOverride(undo, &job.MaxPodCreateDeletePerSync, limit.MaxCreateDelete)
+	undo = appendOverride(undo, &job.DefaultJobPodFailureBackOff, limit.Base)
+	undo = appendOverride(undo, &job.MaxJobPodFailureBackOff, limit.Cap)
+	undo = appendOverride(undo, &job.SyncJobBatchPeriod, limit.BatchPeriod)
+	if len(in.Off) > 0 {
+		undo = append(undo, override[featuregate.FeatureGate](&feature.DefaultFeatureGate,
+			gatesOff{feature.DefaultFeatureGate, in.Off}))
+	}
+	return func() {
+		for _, f := range undo {
+			f()
+		}
+	}
+}
+
+// override sets the variable and returns a function that puts it back.
+func override[T any](variable *T, value T) func() {
+	old := *variable
+	*variable = value
+	return func() { *variable = old }
+}
+
+// appendOverride overrides the variable unless the value is zero.
+func appendOverride[T comparable](undo []func(), variable *T, value T) []func() {
+	var zero T
+	if value == zero {
+		return undo
+	}
+	return append(undo, override(variable, value))
+}
+
+// gatesOff are the feature gates with some of them off. The gates themselves
+// refuse to switch off what is locked to its default, except when they emulate
+// an older release, which switches off other, newer, features as well.
+type gatesOff struct {
+	featuregate.FeatureGate
+	off []featuregate.Feature
+}
+
+// Enabled reports whether the gate is on.
+func (g gatesOff) Enabled(f featuregate.Feature) bool {
+	return !slices.Contains(g.off, f) && g.FeatureGate.Enabled(f)
+}

@@ -1,0 +1,157 @@
+package real
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/go-logr/logr"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/controller"
+	"k8s.io/kubernetes/pkg/controller/job"
+	"k8s.io/kubernetes/pkg/controller/util/consistency"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// turn makes syncs take turns, because of the package variables they share.
+var turn sync.Mutex
+
+// quiet keeps the controller from logging.
+var quiet = klog.NewContext(context.Background(), logr.Discard())
+
+// Sync runs one sync of the real Job controller.
+func Sync(in Input) Output {
+	turn.Lock()
+	defer turn.Unlock()
+	defer in.apply()()
+	registerMetrics()
+	resetCounters()
+
+	r := newRun(&in)
+	var out Output
+	out.Err, out.Panic = r.sync()
+
+	writes := r.server.sorted()
+	for _, w := range writes {
+		out.Calls = append(out.Calls, w.Call)
+	}
+	out.Err = canonical(out.Err, writes)
+	out.Events = r.events.events
+	out.PodEvents = r.podEvents.sorted()
+	out.Requeues = r.timers.delays
+	out.Metrics = readCounters()
+	out.Memory = r.memory()
+	return out
+}
+
+// StripsOrphan reports whether the controller removes the finalizer of a pod
+// that it was told may be an orphan; a nil job means that there is no Job of
+// the name that the pod's controller reference gives.
+func StripsOrphan(pod *corev1.Pod, j *batchv1.Job) bool {
+	in := Input{Job: j, Pods: []*corev1.Pod{pod}}
+	s := newServer(&in)
+	c := new(job.Controller)
+	*podControl.in(c) = controller.RealPodControl{KubeClient: client{s: s}}
+	*jobLister.in(c) = jobCache{job: j}
+	if err := handleSingleOrphanPod(c, quiet, pod); err != nil {
+		panic(err) // no fault was asked for
+	}
+	return len(s.writes) > 0
+}
+
+// A run is a controller that lives for one sync.
+type run struct {
+	controller   *job.Controller
+	key          string
+	server       *server
+	expectations *controller.ControllerExpectations
+	timers       timers
+	events       diary
+	podEvents    diary
+}
+
+func newRun(in *Input) *run {
+	r := &run{
+		controller:   new(job.Controller),
+		key:          cache.MetaObjectToName(in.Job).String(),
+		server:       newServer(in),
+		expectations: controller.NewControllerExpectations(),
+	}
+	c, api := r.controller, client{s: r.server}
+	*kubeClient.in(c) = api
+	*podControl.in(c) = controller.RealPodControl{KubeClient: api, Recorder: &r.podEvents}
+	*updateStatusHandler.in(c) = func(ctx context.Context, j *batchv1.Job) (*batchv1.Job, error) {
+		return updateJobStatus(c, ctx, j)
+	}
+	*expectations.in(c) = gatedExpectations{r.expectations, &r.server.gate}
+	*finalizerExpectations.in(c) = newUIDTrackingExpectations()
+	*jobLister.in(c) = jobCache{job: in.Job}
+	*podIndexer.in(c) = podCache{job: in.Job, pods: in.Pods}
+	*queue.in(c) = &r.timers
+	*recorder.in(c) = &r.events
+	*clockOf.in(c) = clocktesting.NewFakeClock(in.Now)
+	*podBackoffStore.in(c) = newBackoffStore()
+	*consistencyStore.in(c) = consistency.NewNoopConsistencyStore()
+	r.remember(in.Memory)
+	return r
+}
+
+// sync runs the controller and catches its panic.
+func (r *run) sync() (err error, caught any) {
+	defer func() { caught = recover() }()
+	return syncJob(r.controller, quiet, r.key), nil
+}
+
+// remember gives the controller its memory. The stores take whatever they are
+// given, so their errors cannot happen.
+func (r *run) remember(m Memory) {
+	if m.Creations != 0 || m.Deletions != 0 {
+		must(r.expectations.SetExpectations(logr.Discard(), r.key, m.Creations, m.Deletions))
+	}
+	if len(m.Stripped) > 0 {
+		must(expectFinalizersRemoved(*finalizerExpectations.in(r.controller), logr.Discard(), r.key, m.Stripped))
+	}
+	remember(*podBackoffStore.in(r.controller), r.key, m.Backoff)
+	if m.Finished {
+		finishedExpectations.in(r.controller).Store(r.server.in.Job.UID, struct{}{})
+	}
+}
+
+// remember puts a record into the store; nil: none.
+func remember(store *backoffStore, key string, record *Record) {
+	if record != nil {
+		must(updateBackoffRecord(store, backoffRecord{key, record.Failures, record.LastFailure}))
+	}
+}
+
+// memory returns what the controller remembers.
+func (r *run) memory() Memory {
+	var m Memory
+	if e, found, err := r.expectations.GetExpectations(r.key); found {
+		must(err)
+		creations, deletions := e.GetExpectations()
+		m.Creations, m.Deletions = int(creations), int(deletions)
+	}
+	for uid := range getExpectedUIDs(*finalizerExpectations.in(r.controller), r.key) {
+		m.Stripped = append(m.Stripped, uid)
+	}
+	slices.Sort(m.Stripped)
+	store := *podBackoffStore.in(r.controller)
+	if _, found, err := store.store.GetByKey(r.key); found {
+		must(err)
+		// With no pods to add, the next record is the one that is stored.
+		record := newBackoffRecord(store, r.key, nil, nil)
+		m.Backoff = &Record{record.failuresAfterLastSuccess, record.lastFailureTime}
+	}
+	_, m.Finished = finishedExpectations.in(r.controller).Load(r.server.in.Job.UID)
+	return m
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,175 @@
+package validation_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const defaultChecks = 6000
+
+// TestMain raises the number of checks from rapid's 100 to what takes some 15
+// seconds, unless the command line says otherwise.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "rapid.checks" })
+	if !chosen {
+		if err := flag.Set("rapid.checks", strconv.Itoa(defaultChecks)); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// jobRule reports whether an error of the API server comes from a rule of the
+// Job. It is the one filter: all else below spec.template is the check of the
+// pod template, which package validation leaves out.
+func jobRule(err *field.Error) bool {
+	const template = "spec.template"
+	switch {
+	case !strings.HasPrefix(err.Field, template):
+		return true
+	case err.Field == template || err.Field == template+".spec":
+		return err.Detail == "field is immutable"
+	case strings.HasPrefix(err.Field, template+".metadata.labels"):
+		return true
+	case err.Field == template+".spec.restartPolicy":
+		// The check of pods allows Always and says nothing when it is required.
+		return err.Detail != "" && !strings.Contains(err.Detail, `"Always"`)
+	}
+	return false
+}
+
+// line is an error as it is compared.
+type line struct{ Type, Field, Detail, Value string }
+
+// lines returns the errors of Job rules in order. Those of one map come in a
+// random order, under one path: a run of equal paths is sorted.
+func lines(errs field.ErrorList) []line {
+	var out []line
+	for _, err := range errs {
+		if jobRule(err) {
+			out = append(out, line{string(err.Type), err.Field, err.Detail, badValue(err.BadValue)})
+		}
+	}
+	for start := 0; start < len(out); {
+		end := start + 1
+		for end < len(out) && out[end].Field == out[start].Field {
+			end++
+		}
+		slices.SortFunc(out[start:end], func(a, b line) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		start = end
+	}
+	return out
+}
+
+// badValue renders a value that is the same in both forms of a Job, and "…" for
+// those whose type differs.
+func badValue(value any) string {
+	if t, ok := value.(*metav1.Time); ok {
+		if t.IsZero() {
+			return "null"
+		}
+		return t.UTC().Truncate(time.Second).Format(time.RFC3339)
+	}
+	v := reflect.ValueOf(value)
+	for v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return "null"
+		}
+		v = v.Elem()
+	}
+	if v.Kind() == reflect.Struct || !v.IsValid() {
+		return "…"
+	}
+	return fmt.Sprint(v.Interface())
+}
+
+// compare fails unless both lists say the same in the same order.
+func compare(t failer, what string, got, want field.ErrorList) {
+	t.Helper()
+	if w, g := lines(want), lines(got); !slices.Equal(w, g) {
+		t.Fatalf("%s (-API server +jobfate):\n%s", what, cmp.Diff(w, g))
+	}
+}
+
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// unchanged fails unless a function left its input alone.
+func unchanged(t failer, what string, before, after *batchv1.Job) {
+	t.Helper()
+	if !reflect.DeepEqual(before, after) {
+		t.Fatalf("%s changed its input (-before +after):\n%s", what, cmp.Diff(before, after))
+	}
+}
+
+var (
+	numbers = regexp.MustCompile(`-?[0-9]+`)
+	quoted  = regexp.MustCompile(`"[^"]*"|'[^']*'`)
+)
+
+// reach counts what the API server said.
+type reach map[string]int
+
+const (
+	accepted      = "accepted"
+	panics        = "panics"                // the API server does
+	templateMoved = "template changed"      // and accepted
+	selectorKept  = "invalid selector kept" // and accepted in an update
+)
+
+// note counts the errors, or that there were none.
+func (r reach) note(errs field.ErrorList) {
+	none := true
+	for _, err := range errs {
+		if !jobRule(err) {
+			continue
+		}
+		none = false
+		message := fmt.Sprintf("%s %s: %s", string(err.Type), err.Field, quoted.ReplaceAllString(err.Detail, "…"))
+		r[numbers.ReplaceAllString(message, "N")]++
+	}
+	if none {
+		r[accepted]++
+	}
+}
+
+// demand fails for every message that was never seen, unless the command line
+// asks for fewer checks than usual.
+func (r reach) demand(t *testing.T, messages []string) {
+	t.Helper()
+	if checks, _ := strconv.Atoi(flag.Lookup("rapid.checks").Value.String()); checks < defaultChecks {
+		t.Logf("%d checks are too few to reach everything", checks)
+		return
+	}
+	for _, message := range messages {
+		count := 0
+		for seen, n := range r {
+			if strings.HasPrefix(seen, message) {
+				count += n
+			}
+		}
+		if testing.Verbose() {
+			t.Logf("%6d %s", count, message)
+		}
+		if count == 0 {
+			t.Errorf("the generators never made the API server say: %s", message)
+		}
+	}
+}

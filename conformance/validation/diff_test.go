@@ -1,0 +1,228 @@
+// Package validation_test runs the API server's checks of Jobs and package
+// validation on the same Jobs.
+package validation_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/kubernetes/pkg/registry/batch/job"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/validation"
+)
+
+func TestDefault(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		drawn := newGen(t, fields).job()
+		before := drawn.DeepCopy()
+		want, got := realDefault(drawn), onTheWire(validation.Default(drawn))
+		want.Spec.Template.Spec = got.Spec.Template.Spec // the pod's own defaults
+		if !reflect.DeepEqual(want, got) {
+			t.Fatalf("Default (-API server +jobfate):\n%s", cmp.Diff(want, got))
+		}
+		unchanged(t, "Default", before, drawn)
+	})
+}
+
+func TestPrepareCreate(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := newGen(t, fields)
+		drawn := g.job()
+		drawn.Status = g.status(&drawn.Spec)
+		before := drawn.DeepCopy()
+		want, got := published(realPrepare(drawn)), onTheWire(validation.PrepareCreate(drawn))
+		want.Spec.Template.Spec = corev1.PodSpec{}
+		got.Spec.Template.Spec = corev1.PodSpec{}
+		if !reflect.DeepEqual(want, got) {
+			t.Fatalf("PrepareCreate (-API server +jobfate):\n%s", cmp.Diff(want, got))
+		}
+		unchanged(t, "PrepareCreate", before, drawn)
+	})
+}
+
+func TestCreate(t *testing.T) {
+	seen := reach{}
+	rapid.Check(t, func(t *rapid.T) {
+		g := newGen(t, fields)
+		drawn := g.job()
+		want, err := realCreate(realPrepare(drawn))
+		if err != nil {
+			// The one panic after defaulting: a success policy without completions.
+			seen[panics]++
+			_ = validation.Create(validation.PrepareCreate(drawn))
+			return
+		}
+		seen.note(want)
+		compare(t, "Create after PrepareCreate", validation.Create(validation.PrepareCreate(drawn)), want)
+	})
+	seen.demand(t, specMessages)
+}
+
+func TestCreateNotPrepared(t *testing.T) {
+	seen := reach{}
+	rapid.Check(t, func(t *rapid.T) {
+		drawn := newGen(t, fields).job()
+		got := validation.Create(drawn)
+		want, err := realCreate(internal(drawn))
+		if err != nil {
+			seen[panics]++
+			return
+		}
+		seen.note(want)
+		compare(t, "Create", got, want)
+	})
+	seen.demand(t, notPreparedMessages)
+}
+
+func TestUpdate(t *testing.T) {
+	seen := reach{}
+	rapid.Check(t, func(t *rapid.T) {
+		g := newGen(t, fields)
+		old := g.job()
+		if !g.chance(8, "old not prepared") {
+			old = validation.PrepareCreate(old)
+		}
+		old.ResourceVersion = "1"
+		old.Status = g.status(&old.Spec)
+		if !g.chance(3, "may run") {
+			old.Status.Active, old.Spec.Suspend = 0, p(true)
+			old.Status.StartTime = rapid.SampledFrom(times()).Draw(t, "last start")
+		}
+		changed := old.DeepCopy()
+		for range rapid.IntRange(0, 2).Draw(t, "changes") {
+			g.changeSpec(changed)
+		}
+		changed.Status = g.status(&old.Spec) // of no interest
+
+		was, now := old.DeepCopy(), changed.DeepCopy()
+		got := validation.Update(changed, old)
+		unchanged(t, "Update", was, old)
+		unchanged(t, "Update", now, changed)
+		want, err := realUpdate(changed, old)
+		if err != nil {
+			seen[panics]++
+			return
+		}
+		seen.note(want)
+		if len(lines(want)) == 0 && !equality.Semantic.DeepEqual(changed.Spec.Template, old.Spec.Template) {
+			seen[templateMoved]++
+		}
+		if len(lines(want)) == 0 && metavalidation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector) {
+			seen[selectorKept]++
+		}
+		compare(t, "Update", got, want)
+	})
+	seen.demand(t, updateMessages)
+}
+
+func TestStatusUpdate(t *testing.T) {
+	seen := reach{}
+	rapid.Check(t, func(t *rapid.T) {
+		changed, old := statusChange(t)
+		was, now := old.DeepCopy(), changed.DeepCopy()
+		got := validation.StatusUpdate(changed, old)
+		unchanged(t, "StatusUpdate", was, old)
+		unchanged(t, "StatusUpdate", now, changed)
+		want, err := realStatusUpdate(changed, old)
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		seen.note(want)
+		compare(t, "StatusUpdate", got, want)
+	})
+	seen.demand(t, append(statusMessages, stepMessages...))
+}
+
+func TestStatus(t *testing.T) {
+	seen := reach{}
+	rapid.Check(t, func(t *rapid.T) {
+		drawn, _ := statusChange(t)
+		want := realStatus(drawn)
+		seen.note(want)
+		compare(t, "Status", validation.Status(drawn), want)
+	})
+	seen.demand(t, statusMessages)
+}
+
+// statusChange draws a Job and what a status update makes of it. Half the time
+// the new status differs from the old one in a few fields only.
+func statusChange(t *rapid.T) (changed, old *batchv1.Job) {
+	g := newGen(t, fields)
+	old = validation.PrepareCreate(g.job())
+	old.ResourceVersion = "1"
+	old.Status = newGen(t, statusFields).status(&old.Spec)
+	changed = old.DeepCopy()
+	changed.Status = newGen(t, statusFields).status(&old.Spec)
+	if g.chance(2, "small change") {
+		small := *old.Status.DeepCopy()
+		for range rapid.IntRange(0, 3).Draw(t, "fields to change") {
+			copyField(&small, &changed.Status, rapid.IntRange(0, 10).Draw(t, "field"))
+		}
+		changed.Status = small
+	}
+	if g.chance(10, "another spec") {
+		newGen(t, fields).spec(&changed.Spec) // the API server does not look at it
+	}
+	return changed, old
+}
+
+func copyField(to, from *batchv1.JobStatus, field int) {
+	switch field {
+	case 0:
+		to.Active = from.Active
+	case 1:
+		to.Ready = from.Ready
+	case 2:
+		to.Terminating = from.Terminating
+	case 3:
+		to.Succeeded = from.Succeeded
+	case 4:
+		to.Failed = from.Failed
+	case 5:
+		to.UncountedTerminatedPods = from.UncountedTerminatedPods
+	case 6:
+		to.CompletedIndexes = from.CompletedIndexes
+	case 7:
+		to.FailedIndexes = from.FailedIndexes
+	case 8:
+		to.StartTime = from.StartTime
+	case 9:
+		to.CompletionTime = from.CompletionTime
+	case 10:
+		to.Conditions = from.Conditions
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	var named, many, none int
+	rapid.Check(t, func(t *rapid.T) {
+		drawn := newGen(t, fields).job()
+		if rapid.Bool().Draw(t, "bare pod") {
+			drawn.Spec.Template.Spec.Containers = nil
+		}
+		want := job.Strategy.WarningsOnCreate(ctx, internal(drawn))
+		got := validation.Warnings(drawn)
+		for _, w := range got {
+			if w[0] == 'm' {
+				named++
+			} else {
+				many++
+			}
+		}
+		if len(got) == 0 {
+			none++
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("Warnings (-API server +jobfate):\n%s", diff)
+		}
+	})
+	if named == 0 || many == 0 || none == 0 {
+		t.Errorf("got %d warnings about names, %d about many indexes, %d Jobs without any; want some of each", named, many, none)
+	}
+}

@@ -1,0 +1,93 @@
+package validation_test
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobfate/jobfate/validation"
+)
+
+// What the API server does that one would not expect, pinned.
+
+func plainJob() *batchv1.Job {
+	j := &batchv1.Job{}
+	j.Name, j.Namespace, j.UID, j.ResourceVersion = "job", "ns", "uid", "1"
+	j.Spec.CompletionMode = p(batchv1.IndexedCompletion)
+	j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	j.Spec.Template.Spec.Containers = []corev1.Container{container("main")}
+	return j
+}
+
+// A parallelism keeps completions from being defaulted; the check of the success
+// policy then reads them all the same.
+func TestSuccessPolicyWithoutCompletionsPanics(t *testing.T) {
+	j := plainJob()
+	j.Spec.Parallelism = p[int32](3)
+	j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: p("0")}}}
+	if errs, err := realCreate(realPrepare(j)); err == nil {
+		t.Errorf("the API server says %v, want a panic", errs)
+	}
+	got := validation.Create(validation.PrepareCreate(j))
+	if len(got) != 1 || got[0].Type != field.ErrorTypeRequired || got[0].Field != "spec.completions" {
+		t.Errorf("jobfate says %v, want that completions are required", got)
+	}
+}
+
+// KEP-3850: "It can only be set when Job's completionMode=Indexed, and the Pod's
+// restart policy is Never." Nothing checks the latter.
+func TestPerIndexWithOnFailureIsAccepted(t *testing.T) {
+	j := plainJob()
+	j.Spec.Completions, j.Spec.BackoffLimitPerIndex = p[int32](3), p[int32](1)
+	j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+	want, err := realCreate(realPrepare(j))
+	if err != nil || len(lines(want)) != 0 {
+		t.Errorf("the API server says %v, %v, want nothing", want, err)
+	}
+	compare(t, "Create", validation.Create(validation.PrepareCreate(j)), want)
+}
+
+// FailureTarget is demanded of a failed Job when the condition or failedIndexes
+// change; a change of FailureTarget itself is caught only as a condition taken
+// back.
+func TestFailureTargetIsDemandedWhenFailedIndexesChange(t *testing.T) {
+	old := validation.PrepareCreate(plainJob())
+	old.Spec.Completions, old.Spec.BackoffLimitPerIndex = p[int32](3), p[int32](1)
+	old.Status.StartTime = times()[0]
+	old.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+	for name, edit := range map[string]func(*batchv1.JobStatus){
+		"nothing":       func(*batchv1.JobStatus) {},
+		"failed":        func(s *batchv1.JobStatus) { s.Failed = 1 },
+		"failedIndexes": func(s *batchv1.JobStatus) { s.FailedIndexes = p("1") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := old.DeepCopy()
+			edit(&changed.Status)
+			want, err := realStatusUpdate(changed, old)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if demanded := len(lines(want)) > 0; demanded != (name == "failedIndexes") {
+				t.Errorf("the API server says %v", want)
+			}
+			compare(t, "StatusUpdate", validation.StatusUpdate(changed, old), want)
+		})
+	}
+}
+
+// Two labels maps are one in the API server: a Job that takes its labels from
+// the template gets the generated ones as well.
+func TestGeneratedLabelsReachTheJob(t *testing.T) {
+	j := plainJob()
+	j.Spec.Template.Labels = map[string]string{"app": "x"}
+	for name, labels := range map[string]map[string]string{
+		"API server": published(realPrepare(j)).Labels,
+		"jobfate":    validation.PrepareCreate(j).Labels,
+	} {
+		if len(labels) != 5 || labels[batchv1.ControllerUidLabel] != "uid" {
+			t.Errorf("%s: the labels are %v, want app and the four generated ones", name, labels)
+		}
+	}
+}

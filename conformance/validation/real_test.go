@@ -1,0 +1,122 @@
+package validation_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/apis/batch"
+	_ "k8s.io/kubernetes/pkg/apis/batch/install"
+	batchvalidation "k8s.io/kubernetes/pkg/apis/batch/validation"
+	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	"k8s.io/kubernetes/pkg/registry/batch/job"
+)
+
+var ctx = context.Background()
+
+// onTheWire returns the Job as the API server decodes it: times cut to seconds,
+// zero times gone.
+func onTheWire(j *batchv1.Job) *batchv1.Job {
+	data, err := json.Marshal(j)
+	if err != nil {
+		panic(err)
+	}
+	decoded := &batchv1.Job{}
+	if err := json.Unmarshal(data, decoded); err != nil {
+		panic(err)
+	}
+	return decoded
+}
+
+// internal returns the API server's own form of a Job, with no defaults.
+func internal(j *batchv1.Job) *batch.Job {
+	out := &batch.Job{}
+	if err := legacyscheme.Scheme.Convert(onTheWire(j), out, nil); err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// published turns the API server's own form back.
+func published(j *batch.Job) *batchv1.Job {
+	out := &batchv1.Job{}
+	if err := legacyscheme.Scheme.Convert(j, out, nil); err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// realDefault is the API server's decoding with defaults.
+func realDefault(j *batchv1.Job) *batchv1.Job {
+	out := onTheWire(j)
+	legacyscheme.Scheme.Default(out)
+	return out
+}
+
+// realPrepare is all that the API server does to a new Job before it checks it.
+func realPrepare(j *batchv1.Job) *batch.Job {
+	out := &batch.Job{}
+	if err := legacyscheme.Scheme.Convert(realDefault(j), out, nil); err != nil {
+		panic(err)
+	}
+	job.Strategy.PrepareForCreate(ctx, out)
+	return out
+}
+
+func realCreate(j *batch.Job) (field.ErrorList, error) {
+	return tolerant(func() field.ErrorList { return job.Strategy.Validate(ctx, j) })
+}
+
+func realUpdate(j, old *batchv1.Job) (field.ErrorList, error) {
+	return tolerant(func() field.ErrorList { return job.Strategy.ValidateUpdate(ctx, internal(j), internal(old)) })
+}
+
+func realStatusUpdate(j, old *batchv1.Job) (field.ErrorList, error) {
+	now, was := internal(j), internal(old)
+	job.StatusStrategy.PrepareForUpdate(ctx, now, was)
+	return tolerant(func() field.ErrorList { return job.StatusStrategy.ValidateUpdate(ctx, now, was) })
+}
+
+// realStatus checks one status with all the options on that reject something.
+func realStatus(j *batchv1.Job) field.ErrorList {
+	now := internal(j)
+	nothingToDo := now.Spec.Suspend != nil && *now.Spec.Suspend && now.Spec.Completions != nil && *now.Spec.Completions == 0
+	return batchvalidation.ValidateJobStatusUpdate(now, now.DeepCopy(), batchvalidation.JobStatusValidationOptions{
+		RejectDecreasingSucceededCounter:             true,
+		RejectDecreasingFailedCounter:                true,
+		RejectDisablingTerminalCondition:             true,
+		RejectInvalidCompletedIndexes:                true,
+		RejectInvalidFailedIndexes:                   true,
+		RejectFailedIndexesOverlappingCompleted:      true,
+		RejectCompletedIndexesForNonIndexedJob:       true,
+		RejectFailedIndexesForNoBackoffLimitPerIndex: true,
+		RejectFailedJobWithoutFailureTarget:          true,
+		RejectCompleteJobWithoutSuccessCriteriaMet:   true,
+		RejectFinishedJobWithActivePods:              true,
+		RejectFinishedJobWithoutStartTime:            !nothingToDo,
+		RejectFinishedJobWithUncountedTerminatedPods: true,
+		RejectStartTimeUpdateForUnsuspendedJob:       true,
+		RejectCompletionTimeBeforeStartTime:          true,
+		RejectMutatingCompletionTime:                 true,
+		RejectCompleteJobWithoutCompletionTime:       true,
+		RejectNotCompleteJobWithCompletionTime:       true,
+		RejectCompleteJobWithFailedCondition:         true,
+		RejectCompleteJobWithFailureTargetCondition:  true,
+		AllowForSuccessCriteriaMetInExtendedScope:    true,
+		RejectMoreReadyThanActivePods:                true,
+		RejectFinishedJobWithTerminatingPods:         true,
+	})
+}
+
+// tolerant runs a check of the API server and returns its panic as an error.
+func tolerant(check func() field.ErrorList) (errs field.ErrorList, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the API server's check panics: %v", r)
+		}
+	}()
+	return check(), nil
+}
