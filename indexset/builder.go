@@ -80,7 +80,7 @@ func (b *Builder) settle() {
 }
 
 // bitmapPays reports whether a bitmap is the better way to sort n intervals. It
-// takes a tenth of the time while it is not larger than their list (32 bits for
+// takes at most a tenth of the time while it is not larger than their list (32 bits for
 // an entry of 64), unless they are so long, and overlap so much, that writing
 // them would be the larger part.
 func bitmapPays(n int, bounds Interval, total int64) bool {

@@ -12,7 +12,7 @@ func (s Set) Clip(n int32) Set {
 		if at == 0 {
 			return Set{}
 		}
-		return Set{s.ivs[:at:at]} // shared: neither of the two ever changes
+		return Set{s.ivs[:at]} // shared: neither of the two ever changes
 	}
 	ivs := make([]Interval, at+1)
 	copy(ivs, s.ivs)

@@ -98,7 +98,7 @@ const digitPairs = "" +
 
 // appendIndex writes the digits from the last to the first, straight to their
 // place. With strconv.AppendInt, which has to find that place out, String takes
-// 2.4 times as long.
+// 1.9 times as long.
 func (d *decimals) appendIndex(b []byte, i int32) []byte {
 	d.fit(i)
 	at, left := len(b)+d.n, uint32(i)

@@ -64,6 +64,28 @@ func TestSearchesMatchLinearSearch(t *testing.T) {
 	}
 }
 
+func TestWithin(t *testing.T) {
+	ivs := MustParse("1,3-5,7").ivs
+	tests := []struct {
+		bounds Interval
+		want   []Interval
+	}{
+		{Interval{0, 0}, nil},
+		{Interval{8, 9}, nil},
+		{Interval{2, 2}, nil},
+		{Interval{1, 1}, ivs[:1]},
+		{Interval{4, 4}, ivs[1:2]},
+		{Interval{5, 6}, ivs[1:2]},
+		{Interval{2, 7}, ivs[1:]},
+		{Interval{0, Max}, ivs},
+	}
+	for _, tt := range tests {
+		if got := within(ivs, tt.bounds); !slices.Equal(got, tt.want) {
+			t.Errorf("within %v: got %v, want %v", tt.bounds, got, tt.want)
+		}
+	}
+}
+
 // around returns numbers at and beside every interval, in increasing order.
 func around(ivs []Interval) []int32 {
 	numbers := []int32{-1, 0, math.MaxInt32}

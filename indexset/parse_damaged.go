@@ -83,7 +83,7 @@ func readDamaged(s string, completions int64) reading {
 	cut, offset := -1, 0
 	for fragment := range strings.SplitSeq(s, ",") {
 		iv, ok := damagedInterval(fragment, completions)
-		if ok && cut < 0 && max(iv.first, iv.last) >= completions {
+		if ok && cut < 0 && iv.last >= completions {
 			cut = offset
 		}
 		if ok && iv.first >= completions {
@@ -97,8 +97,9 @@ func readDamaged(s string, completions int64) reading {
 	return reading{b.take(), cut}
 }
 
-// damagedInterval reads a fragment, and reports whether it could be read. The
-// second part of one that starts at completions or past it does not matter.
+// damagedInterval reads a fragment, and reports whether it could be read. One
+// that starts at completions or past it ends there: its second part is not
+// looked at.
 func damagedInterval(fragment string, completions int64) (iv limits, ok bool) {
 	first, rest, two := strings.Cut(fragment, "-")
 	var err error

@@ -11,7 +11,7 @@ import (
 // Operations that change nothing return the set that they were given, without
 // allocating.
 type Set struct {
-	ivs []Interval // canonical: increasing, disjoint, not adjacent; nil when empty
+	ivs []Interval // canonical: increasing, disjoint, not adjacent; nil when empty; never appended to
 }
 
 // newSet makes a Set of canonical intervals that nobody else will change. A
@@ -23,7 +23,7 @@ func newSet(ivs []Interval) Set {
 	case len(ivs) < cap(ivs)/2:
 		return Set{slices.Clone(ivs)}
 	}
-	return Set{slices.Clip(ivs)}
+	return Set{ivs}
 }
 
 // Of returns the set of the given indexes, in any order. Duplicates count once;

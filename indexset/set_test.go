@@ -234,6 +234,26 @@ func TestMissingIsLazy(t *testing.T) {
 	}
 }
 
+// Completions below zero are none, down to where n-1 would wrap around.
+func TestCompletionsBelowZero(t *testing.T) {
+	for _, n := range []int32{-1, math.MinInt32} {
+		for _, s := range []Set{{}, Of(0, 5), Range(0, Max)} {
+			check(t, "Clip", s.Clip(n), oracle{})
+			check(t, "Complement", s.Complement(n), oracle{})
+			if got := s.FirstMissing(3, n); got != nil {
+				t.Errorf("%v: FirstMissing(3, %d): got %v, want nil", s, n, got)
+			}
+		}
+	}
+}
+
+func TestFirstMissingRoomIsBounded(t *testing.T) {
+	got := Range(3, Max).FirstMissing(math.MaxInt, math.MaxInt32)
+	if !slices.Equal(got, []int32{0, 1, 2}) || cap(got) > firstMissingRoom {
+		t.Errorf("got %v with room for %d, want 0, 1, 2 with room for at most %d", got, cap(got), firstMissingRoom)
+	}
+}
+
 func TestEqualNeedsNoOptions(t *testing.T) {
 	type status struct{ Completed Set }
 	if diff := cmp.Diff(status{Of(1, 2, 3)}, status{Range(1, 3)}); diff != "" {
