@@ -15,6 +15,8 @@ type Done struct {
 	// NotCreated is the number of Create that were not created, because they
 	// failed or were not tried.
 	NotCreated int
+	// Untried is how many of those were not tried.
+	Untried int
 	// NotDeleted are the pods of Delete that are still there: their deletion,
 	// or the removal of their finalizer before it, failed. A pod that was gone
 	// already has been deleted.
@@ -76,8 +78,7 @@ func (p *step) decision(done Done) Decision {
 	s.base = status
 	var m metrics
 	if s.work.action == actionCreated && len(s.work.create) > 0 {
-		failed := min(max(done.NotCreated, 0), len(s.work.create))
-		m.created(&s, len(s.work.create)-failed, failed)
+		m.created(&s, int(after.active-s.census.Active), max(0, done.NotCreated-max(done.Untried, 0)))
 	}
 	if wait := s.putOff(change); wait > 0 {
 		s.throttled = true
@@ -223,6 +224,7 @@ func suspensionEvents(change jobstatus.Change) []Event {
 func (v *view) afterTheEnd() Decision {
 	s := &step{view: v}
 	s.take()
+	s.countIndexes()
 	d := Decision{Backoff: v.memory, uid: v.job.UID, Why: s.explain()}
 	for _, c := range s.claims {
 		if c.Relation != tracking.Adoptable {
@@ -239,5 +241,7 @@ func (v *view) afterTheEnd() Decision {
 // status that has been stored: to wait.
 func (v *view) waitForJob() Decision {
 	s := &step{view: v}
+	s.take()
+	s.countIndexes()
 	return Decision{Backoff: v.memory, Requeue: v.batchPeriod, uid: v.job.UID, Why: s.explain()}
 }

@@ -169,6 +169,7 @@ func (s *step) textFailed(r IndexReason) string {
 func (s *step) pending() Reason {
 	text := "pending, all places are taken"
 	switch job := s.jobReason(); {
+	case s.fillSlots:
 	case job.Code == JobCreating && s.work.wait > 0, job.Code == JobBackingOff && s.perIndex:
 		text = "pending, behind lower indexes that are backing off"
 	case job.Code != JobRunning && job.Code != JobCreating:

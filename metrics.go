@@ -23,21 +23,15 @@ type Label struct{ Name, Value string }
 
 // String returns the metric as name{label="value"} with the number to add.
 func (m Metric) String() string {
-	var b strings.Builder
-	b.WriteString(m.Name)
-	for i, l := range m.Labels {
-		b.WriteString([]string{",", "{"}[boolIndex(i == 0)])
-		b.WriteString(l.Name + "=" + strconv.Quote(l.Value))
+	var labels []string
+	for _, l := range m.Labels {
+		labels = append(labels, l.Name+"="+strconv.Quote(l.Value))
 	}
-	b.WriteString("} +" + strconv.FormatInt(m.Add, 10))
-	return b.String()
-}
-
-func boolIndex(b bool) int {
-	if b {
-		return 1
+	name := m.Name
+	if len(labels) > 0 {
+		name += "{" + strings.Join(labels, ",") + "}"
 	}
-	return 0
+	return name + " +" + strconv.FormatInt(m.Add, 10)
 }
 
 // metrics collects what to add, leaving out what adds nothing. No counter ever
@@ -103,8 +97,12 @@ func (m *metrics) created(s *step, succeeded, failed int) {
 
 // creationReason says whether pods are new or replace others.
 func (s *step) creationReason() string {
-	replacement := s.job.Spec.PodReplacementPolicy
-	failedOnly := replacement != nil && *replacement == batchv1.Failed
+	// The policy that counts here is the one that is set. A Job with a pod
+	// failure policy gets Failed as the default.
+	failedOnly := s.failurePolicy != nil
+	if replacement := s.job.Spec.PodReplacementPolicy; replacement != nil {
+		failedOnly = *replacement == batchv1.Failed
+	}
 	switch {
 	case s.noReplace:
 		return "new"

@@ -44,7 +44,11 @@ func (e Explanation) Notes() []Note {
 	}
 	notes := append([]Note(nil), s.notes...)
 	if s.foreign > 0 {
-		notes = append(notes, Note{NoteForeignPods, pods(s.foreign) + " in the snapshot are not the Job's"})
+		are := " in the snapshot are not the Job's"
+		if s.foreign == 1 {
+			are = " in the snapshot is not the Job's"
+		}
+		notes = append(notes, Note{NoteForeignPods, pods(s.foreign) + are})
 	}
 	if !s.indexed || s.census == nil {
 		return notes

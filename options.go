@@ -36,7 +36,9 @@ func configure(opts []Option) config {
 		batchPeriod:  time.Second,
 	}
 	for _, opt := range opts {
-		opt(&c)
+		if opt != nil {
+			opt(&c)
+		}
 	}
 	return c
 }

@@ -54,7 +54,12 @@ func plan(v *view) *step {
 	s.take()
 	s.countIndexes()
 	s.startClock()
-	s.record = v.memory.With(s.census.News())
+	// With a backoff limit per index the pods themselves carry the memory, and a
+	// pod that waits for its replacement would be news at every look.
+	s.record = v.memory
+	if !s.perIndex {
+		s.record = v.memory.With(s.census.News())
+	}
 	s.findEnd()
 	switch {
 	case s.end.Ended():
@@ -134,7 +139,7 @@ func (s *step) countIndexes() {
 // suspended Job has none.
 func (s *step) startClock() {
 	s.start = s.job.Status.StartTime
-	if s.start == nil && !s.suspended {
+	if s.start.IsZero() && !s.suspended {
 		now := metav1.NewTime(s.now)
 		s.start = &now
 	}
@@ -167,7 +172,7 @@ func (s *step) findEnd() {
 
 func (s *step) untilDeadline() (left time.Duration, limited bool) {
 	seconds := s.job.Spec.ActiveDeadlineSeconds
-	if seconds == nil || s.start == nil || s.suspended {
+	if seconds == nil || s.start.IsZero() || s.suspended {
 		return 0, false
 	}
 	return jobstatus.Deadline(*seconds, s.start.Time, s.now), true

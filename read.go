@@ -7,7 +7,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/backoff"
@@ -61,6 +60,7 @@ func read(s Snapshot, opts []Option) (*view, error) {
 	var errs field.ErrorList
 	errs = append(errs, checkIdentity(s.Job)...)
 	errs = append(errs, checkSpec(&s.Job.Spec)...)
+	errs = append(errs, v.readOwner()...)
 	if jobstatus.Finished(s.Job) == nil {
 		errs = append(errs, checkStatus(&s.Job.Status)...)
 	}
@@ -68,11 +68,6 @@ func read(s Snapshot, opts []Option) (*view, error) {
 	if len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
-	owner, err := tracking.OwnerOf(s.Job)
-	if err != nil {
-		return nil, err
-	}
-	v.owner = owner
 	v.readSpec(&s.Job.Spec)
 	v.readStatus(&s.Job.Status)
 	v.readMemory(s)
@@ -150,7 +145,7 @@ func (v *view) readStatus(status *batchv1.JobStatus) {
 // writes for the set.
 func (v *view) readIndexes(path, text string) (set indexset.Set, intact bool) {
 	set, damage := indexset.ParseDamaged(text, *v.completions)
-	if damage.Kind == indexset.NotCanonical { // clipped is fine: the Job was scaled down
+	if !damage.OK() {
 		v.note(NoteStatusRepaired, path+": "+damage.String())
 	}
 	return set, damage.OK()
@@ -210,23 +205,23 @@ func checkSpec(spec *batchv1.JobSpec) (errs field.ErrorList) {
 	if isIndexed(spec) && spec.Completions == nil && spec.Parallelism != nil {
 		errs = append(errs, field.Required(path.Child("completions"), "when completion mode is Indexed"))
 	}
-	if spec.Selector != nil {
-		errs = append(errs, checkTemplateLabels(spec, path)...)
-	}
 	return errs
 }
 
-// checkTemplateLabels sees to it that the Job selects the pods that it creates.
-// If it did not, each would be released and another created, without end.
-func checkTemplateLabels(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
-	owner, err := tracking.OwnerOf(&batchv1.Job{Spec: *spec})
+// readOwner reads whose pods are the Job's, and sees to it that the Job selects
+// the pods that it creates. If it did not, each would be released and another
+// created, without end.
+func (v *view) readOwner() field.ErrorList {
+	spec, path := &v.job.Spec, field.NewPath("spec")
+	owner, err := tracking.OwnerOf(v.job)
 	if err != nil {
-		return field.ErrorList{field.Invalid(path.Child("selector"), spec.Selector, err.Error())}
+		return field.ErrorList{field.Invalid(path.Child("selector"), spec.Selector, errors.Unwrap(err).Error())}
 	}
-	if !owner.Selects(labels.Set(spec.Template.Labels)) {
+	if !owner.Selects(spec.Template.Labels) {
 		return field.ErrorList{field.Invalid(path.Child("template", "metadata", "labels"), spec.Template.Labels,
 			"the selector does not match them")}
 	}
+	v.owner = owner
 	return nil
 }
 

@@ -43,9 +43,11 @@ func (d Decision) Settle(gone ...*corev1.Pod) Settlement {
 		return Settlement{uid: d.uid}
 	}
 	s := d.next
-	uids := make([]types.UID, len(gone))
-	for i, pod := range gone {
-		uids[i] = pod.UID
+	uids := make([]types.UID, 0, len(gone))
+	for _, pod := range gone {
+		if pod != nil {
+			uids = append(uids, pod.UID)
+		}
 	}
 	settled := s.account.Settle(uids)
 	st := *s.base
@@ -90,7 +92,9 @@ func (s *step) endEvents(st *batchv1.JobStatus) []Event {
 		return []Event{{Warning, s.final.Reason, s.final.Message}}
 	}
 	completed := Event{Normal, "Completed", "Job completed"}
-	if s.completions != nil && st.Succeeded > *s.completions {
+	// The counter of an Indexed Job may be above what its indexes say, but no
+	// index completes twice.
+	if !s.indexed && s.completions != nil && st.Succeeded > *s.completions {
 		return []Event{
 			{Warning, "TooManySucceededPods", "Too many succeeded pods running after completion count reached"},
 			completed,

@@ -24,7 +24,8 @@ func Patch(uid types.UID, resourceVersion string, status *batchv1.JobStatus) []b
 		UID             types.UID `json:"uid"`
 		ResourceVersion string    `json:"resourceVersion"`
 	}
-	b, err := json.Marshal(struct {
+	// A status always encodes.
+	b, _ := json.Marshal(struct {
 		Metadata meta         `json:"metadata"`
 		Status   statusFields `json:"status"`
 	}{
@@ -43,9 +44,6 @@ func Patch(uid types.UID, resourceVersion string, status *batchv1.JobStatus) []b
 			Ready:                   status.Ready,
 		},
 	})
-	if err != nil {
-		return nil // a status always encodes
-	}
 	return b
 }
 

@@ -1,6 +1,7 @@
 package jobtest
 
 import (
+	"math/bits"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,13 +15,38 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 func Noon() time.Time { return noon }
 
 // chance is true in so many of a hundred cases. It shrinks to false.
+//
+// It is made of coin tosses, because rapid draws numbers near the ends of a
+// range far more often than others. Each toss halves the range in which the
+// number lies, until that is on one side.
 func chance(t *rapid.T, percent int, label string) bool {
-	return rapid.IntRange(1, 100).Draw(t, label) > 100-percent
+	low, high := 0, 128
+	for middle := 64; high-low > 1; middle = (low + high) / 2 {
+		switch limit := 128 * (100 - percent); {
+		case 100*high <= limit:
+			return false
+		case 100*low >= limit:
+			return true
+		}
+		if rapid.Bool().Draw(t, label) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return 100*low >= 128*(100-percent)
 }
 
-// among draws a number from 0 to n-1.
+// among draws a number from 0 to n-1, each as often as the others.
 func among(t *rapid.T, n int, label string) int {
-	return rapid.IntRange(0, n-1).Draw(t, label)
+	number := 0
+	for range bits.Len(uint(n-1)) + 3 {
+		number *= 2
+		if rapid.Bool().Draw(t, label) {
+			number++
+		}
+	}
+	return number % n
 }
 
 // small draws a number from 0 to most, small ones more often.

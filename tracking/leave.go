@@ -6,7 +6,9 @@ import (
 )
 
 // Leave is how a Job leaves tracking behind, when its controller is replaced by
-// one that does not track with finalizers (KEP-2307 § Upgrade / Downgrade).
+// one that does not track with finalizers (KEP-2307 § Upgrade / Downgrade). A
+// controller of Kubernetes 1.22 to 1.26 goes by the annotation of the Job that
+// has the name of the finalizer: where it is set, it is to be removed as well.
 type Leave struct {
 	// Strip are the pods whose finalizer is removed, whatever their state. They
 	// are removed first: a status without lists must not meet pods that a

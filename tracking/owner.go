@@ -30,7 +30,9 @@ const (
 	// Releasable pods are controlled by the Job but match its selector no more.
 	Releasable
 	// Orphaned pods match the selector, have no controller, may not be adopted,
-	// and still carry the finalizer. Nobody else will remove it.
+	// and still carry the finalizer. Nobody else will remove it. So are pods that
+	// a finished Job no longer selects: it does not release them, because
+	// garbage collection needs the owner reference.
 	Orphaned
 )
 
@@ -89,7 +91,10 @@ func (o Owner) Relation(pod *corev1.Pod) Relation {
 		if o.Selects(pod.Labels) {
 			return Owned
 		}
-		if o.deleting {
+		switch {
+		case o.finished && HasFinalizer(pod):
+			return Orphaned
+		case o.finished || o.deleting:
 			return Foreign
 		}
 		return Releasable

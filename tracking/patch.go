@@ -68,9 +68,6 @@ func encode(pod *corev1.Pod, meta podPatchMeta) []byte {
 		return nil
 	}
 	meta.UID = pod.UID
-	b, err := json.Marshal(podPatch{Metadata: meta})
-	if err != nil {
-		return nil // strings and slices of strings always encode
-	}
+	b, _ := json.Marshal(podPatch{Metadata: meta}) // strings always encode
 	return b
 }

@@ -1,0 +1,20 @@
+# Every folder with a go.mod is a module: the main one, and those with what the
+# main one must not depend on.
+modules := $(shell find . -name go.mod -not -path '*/.*' -not -path '*/testdata/*' -exec dirname {} \; | sort)
+
+.PHONY: test check golden
+
+# All tests of all modules. One that fails does not keep the others from running.
+test:
+	@status=0; for module in $(modules); do \
+		echo "== $$module: go test ./..."; \
+		go -C $$module test ./... || status=1; \
+	done; exit $$status
+
+# Everything that a change must pass.
+check:
+	.ci/run
+
+# Takes what `jobfate explain` now says of the samples as right.
+golden:
+	go test ./cmd/jobfate -update

@@ -1,0 +1,296 @@
+package jobfate_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// The pod that is created is complete: whose it is, its index, its finalizer.
+func TestActions_createdPod(t *testing.T) {
+	job := specJob(t, `
+completions: 2
+completionMode: Indexed
+backoffLimitPerIndex: 1
+template:
+  metadata:
+    labels: {app: x}
+    annotations: {note: z}
+    finalizers: [example.com/own]
+  spec:
+    restartPolicy: Never
+    initContainers: [{name: init}]
+    containers: [{name: main}, {name: knows, env: [{name: JOB_COMPLETION_INDEX, value: own}]}]`)
+	d := mustDecide(t, jobfate.Snapshot{Job: job})
+	got := d.Create[0]
+	fromLabel := []corev1.EnvVar{{Name: "JOB_COMPLETION_INDEX", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{
+		FieldPath: "metadata.labels['batch.kubernetes.io/job-completion-index']",
+	}}}}
+	want := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			GenerateName: "job-0-",
+			Namespace:    "ns",
+			Labels: map[string]string{
+				"app": "x", "batch.kubernetes.io/controller-uid": "job-uid", "batch.kubernetes.io/job-name": "job",
+				"controller-uid": "job-uid", "job-name": "job", "batch.kubernetes.io/job-completion-index": "0",
+			},
+			Annotations: map[string]string{
+				"note": "z", "batch.kubernetes.io/job-completion-index": "0", "batch.kubernetes.io/job-index-failure-count": "0",
+			},
+			Finalizers:      []string{"example.com/own", "batch.kubernetes.io/job-tracking"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job-uid", Controller: ptrTo(true), BlockOwnerDeletion: ptrTo(true)}},
+		},
+		Spec: corev1.PodSpec{
+			RestartPolicy:  corev1.RestartPolicyNever,
+			Hostname:       "job-0",
+			InitContainers: []corev1.Container{{Name: "init", Env: fromLabel}},
+			Containers:     []corev1.Container{{Name: "main", Env: fromLabel}, {Name: "knows", Env: []corev1.EnvVar{{Name: "JOB_COMPLETION_INDEX", Value: "own"}}}},
+		},
+	}
+	if diff := cmp.Diff(want, got.Pod); diff != "" || got.Index != 0 || got.Replaces != nil {
+		t.Errorf("index %d, replaces %v, the pod (-want +got):\n%s", got.Index, got.Replaces, diff)
+	}
+	// A finalizer that the template has already is not added twice.
+	job.Spec.Template.Finalizers = []string{batchv1.JobTrackingFinalizer}
+	d = mustDecide(t, jobfate.Snapshot{Job: job})
+	if f := d.Create[0].Pod.Finalizers; len(f) != 1 {
+		t.Errorf("the finalizers are %v", f)
+	}
+}
+
+// "x+1": the replacement takes over the failures of the pod that it replaces. An
+// ignored one is counted apart.
+func TestActions_failureCountsOfReplacements(t *testing.T) {
+	w := newWorld(t, "completions: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 3\npodFailurePolicy: {rules: [{action: Ignore, onExitCodes: {operator: In, values: [9]}}]}")
+	for _, step := range []struct {
+		code int32
+		want string // failures and ignored failures
+	}{{1, "1 "}, {9, "1 1"}, {9, "1 2"}, {1, "2 2"}, {1, "3 2"}} {
+		w.runAll()
+		before := w.ofIndex(0)
+		w.exitIndexes(step.code, 0)
+		w.settle()
+		w.advance(10 * time.Minute)
+		d := mustDecide(t, w.snapshot())
+		if len(d.Create) != 1 {
+			t.Fatalf("after exit code %d: %s", step.code, d.Why.Job.Text)
+		}
+		a := d.Create[0].Pod.Annotations
+		if got := a[batchv1.JobIndexFailureCountAnnotation] + " " + a[batchv1.JobIndexIgnoredFailureCountAnnotation]; got != step.want || d.Create[0].Replaces.UID != before.UID {
+			t.Errorf("after exit code %d the counts are %q, for %s; want %q for %s", step.code, got, d.Create[0].Replaces.Name, step.want, before.Name)
+		}
+		w.settle()
+	}
+}
+
+// Generated names: the API server keeps 58 characters of the prefix. A name that
+// can be no pod's with a dash goes without one.
+func TestActions_names(t *testing.T) {
+	long := strings.Repeat("x", 63)
+	for _, test := range []struct{ name, mode, want string }{
+		{"job", "NonIndexed", "job-"},
+		{"job", "Indexed", "job-0-"},
+		{long, "NonIndexed", long + "-"},
+		{long, "Indexed", strings.Repeat("x", 55) + "-0-"},
+		{"Upper", "NonIndexed", "Upper"},
+		{"with.dot", "Indexed", "with.dot-0-"},
+	} {
+		job := specJob(t, "completions: 1\ncompletionMode: "+test.mode)
+		job.Name = test.name
+		d := mustDecide(t, jobfate.Snapshot{Job: job})
+		if got := d.Create[0].Pod.GenerateName; got != test.want {
+			t.Errorf("%s of %s: %q, want %q", test.mode, test.name, got, test.want)
+		}
+	}
+}
+
+// A status as a patch names the UID and the resource version, and every field.
+func TestActions_statusPatch(t *testing.T) {
+	job := specJob(t, "completions: 1")
+	pod := podIn(job, 1, corev1.PodSucceeded)
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
+	want := `{"metadata":{"uid":"job-uid","resourceVersion":"7"},"status":{"conditions":[{"type":"SuccessCriteriaMet","status":"True",` +
+		`"lastProbeTime":"2026-01-01T12:00:00Z","lastTransitionTime":"2026-01-01T12:00:00Z","reason":"CompletionsReached","message":"Reached expected number of succeeded pods"}],` +
+		`"startTime":"2026-01-01T12:00:00Z","completionTime":null,"active":null,"succeeded":null,"failed":null,"terminating":0,"completedIndexes":null,"failedIndexes":null,` +
+		`"uncountedTerminatedPods":{"succeeded":["uid-0001"],"failed":null},"ready":0}}`
+	if got := string(d.StatusPatch("7")); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	s := d.Settle(pod)
+	if got := string(s.StatusPatch("8")); !strings.HasPrefix(got, `{"metadata":{"uid":"job-uid","resourceVersion":"8"},"status":{"conditions":[`) || !strings.Contains(got, `"succeeded":1,`) {
+		t.Errorf("settled: %s", got)
+	}
+	if d.Idle() {
+		t.Error("a decision with a status is idle")
+	}
+	// A pod that was gone already is settled like any other; one that is not asked
+	// for changes nothing.
+	if other := podIn(job, 2, corev1.PodSucceeded); d.Settle(other).Status != nil || d.Settle(other).StatusPatch("8") != nil {
+		t.Error("a pod that was not to be stripped settles something")
+	}
+}
+
+// Deletions name the UID of the pod. One that is not to count loses its finalizer
+// first, in the version that was seen.
+func TestActions_deletions(t *testing.T) {
+	job := specJob(t, "completions: 2\nparallelism: 0")
+	pods := []*corev1.Pod{podIn(job, 1, corev1.PodRunning), without(podIn(job, 2, corev1.PodRunning))}
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})
+	if len(d.Delete) != 2 {
+		t.Fatalf("%d to delete, want 2", len(d.Delete))
+	}
+	for _, del := range d.Delete {
+		want := ""
+		if del.StripFirst {
+			want = fmt.Sprintf(`{"metadata":{"uid":%q,"resourceVersion":%q,"$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`, del.Pod.UID, del.Pod.ResourceVersion)
+		}
+		if got := string(del.Patch()); got != want || del.StripFirst != tracking.HasFinalizer(del.Pod) || *del.Options().Preconditions.UID != del.Pod.UID {
+			t.Errorf("%s: patch %s, options %+v; want %s", del.Pod.Name, got, del.Options(), want)
+		}
+	}
+	// Had one of them not been deleted, it is still active.
+	if r := d.Revise(jobfate.Done{NotDeleted: []types.UID{pods[0].UID}}); r.Status.Active != 1 || *r.Status.Terminating != 1 || len(r.Delete) != 2 {
+		t.Errorf("revised: %d active, %d terminating, %d listed; want 1, 1, 2", r.Status.Active, *r.Status.Terminating, len(r.Delete))
+	}
+	if r := d.Revise(jobfate.Done{NotDeleted: []types.UID{"unknown"}}).Revise(jobfate.Done{}); r.Status.Active != 0 || *r.Status.Terminating != 2 {
+		t.Errorf("revised back: %d active, %d terminating; want 0, 2", r.Status.Active, *r.Status.Terminating)
+	}
+}
+
+// A pod that the selector does not match any more is released, in one patch.
+func TestActions_release(t *testing.T) {
+	job := specJob(t, "completions: 1")
+	pod := podIn(job, 1, corev1.PodRunning)
+	pod.Labels = map[string]string{"other": "label"}
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
+	if len(d.Claim) != 1 || d.Claim[0].Relation != tracking.Releasable || len(d.Create) != 1 {
+		t.Fatalf("claims %v, %d to create; want a release, 1", d.Claim, len(d.Create))
+	}
+	want := `{"metadata":{"uid":"uid-0001","ownerReferences":[{"$patch":"delete","uid":"job-uid"}],"$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`
+	if got := string(d.Claim[0].Patch()); got != want {
+		t.Errorf("the patch is\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Of pods that are too many those go first that have the least to lose.
+func TestActions_whichPodsGoFirst(t *testing.T) {
+	at := func(minute int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 1, 11, minute, 0, 0, time.UTC)) }
+	job := specJob(t, "completions: 20\nparallelism: 20\ntemplate: {spec: {restartPolicy: Never, initContainers: [{name: init}, {name: side, restartPolicy: Always}], containers: [{name: main}]}}")
+	made := 0
+	pod := func(phase corev1.PodPhase, change func(*corev1.Pod)) *corev1.Pod {
+		made++
+		pod := podIn(job, made, corev1.PodRunning)
+		pod.Status.Phase, pod.CreationTimestamp, pod.Status.Conditions = phase, at(0), nil
+		change(pod)
+		return pod
+	}
+	ready := func(minute int, restarts, sidecar int32) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) {
+			setCondition(pod, corev1.PodReady, corev1.ConditionTrue, at(minute).Time)
+			pod.Status.ContainerStatuses[0].RestartCount = restarts
+			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", RestartCount: 99}, {Name: "side", RestartCount: sidecar}}
+		}
+	}
+	as := func(*corev1.Pod) {}
+	order := []*corev1.Pod{
+		pod(corev1.PodRunning, func(pod *corev1.Pod) { pod.Spec.NodeName = ""; ready(1, 0, 0)(pod) }), // without a node
+		pod(corev1.PodPending, as),
+		pod(corev1.PodUnknown, as),
+		pod(corev1.PodRunning, as), // not ready
+		pod(corev1.PodRunning, func(pod *corev1.Pod) {
+			ready(1, 0, 0)(pod)
+			pod.Status.Conditions[0].LastTransitionTime = metav1.Time{}
+		}), // since nobody knows when
+		pod(corev1.PodRunning, ready(9, 0, 0)), // for the shortest time
+		pod(corev1.PodRunning, ready(5, 7, 0)), // restarted
+		pod(corev1.PodRunning, ready(5, 0, 7)), // its sidecar was
+		pod(corev1.PodRunning, func(pod *corev1.Pod) { ready(5, 0, 0)(pod); pod.CreationTimestamp = metav1.Time{} }),
+		pod(corev1.PodRunning, func(pod *corev1.Pod) { ready(5, 0, 0)(pod); pod.CreationTimestamp = at(3) }), // younger
+		pod(corev1.PodRunning, ready(5, 0, 0)),
+		pod(corev1.PodRunning, ready(5, 0, 0)), // the UID decides
+	}
+	for parallelism := range len(order) {
+		job.Spec.Parallelism = ptrTo(int32(parallelism))
+		pods := slices.Clone(order)
+		slices.Reverse(pods)
+		var got, want []types.UID
+		for _, del := range mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: at(30).Time}).Delete {
+			got = append(got, del.Pod.UID)
+		}
+		for _, pod := range order[:len(order)-parallelism] {
+			want = append(want, pod.UID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("parallelism %d: %v go, want %v", parallelism, got, want)
+		}
+	}
+}
+
+// Of an Indexed Job those without a valid index, and the lesser of two of one
+// index, go whether or not there are too many.
+func TestActions_misplacedPods(t *testing.T) {
+	job := specJob(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
+	pod := func(n int, index string, change func(*corev1.Pod)) *corev1.Pod {
+		pod := podIn(job, 1, corev1.PodRunning)
+		pod.Name, pod.UID = fmt.Sprintf("job-p%d", n), types.UID(fmt.Sprintf("uid-%d", n))
+		pod.Annotations[batchv1.JobCompletionIndexAnnotation], pod.Labels[batchv1.JobCompletionIndexAnnotation] = index, index
+		change(pod)
+		return pod
+	}
+	as := func(*corev1.Pod) {}
+	pending := func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodPending }
+	for _, test := range []struct {
+		name string
+		pods []*corev1.Pod
+		want map[types.UID]jobfate.Cause
+	}{
+		{"all in place", []*corev1.Pod{pod(1, "0", as), pod(2, "1", as), pod(3, "2", as)}, map[types.UID]jobfate.Cause{}},
+		{"a duplicate", []*corev1.Pod{pod(1, "0", as), pod(2, "0", pending)}, map[types.UID]jobfate.Cause{"uid-2": jobfate.CauseDuplicate}},
+		{"three of one index", []*corev1.Pod{pod(1, "1", pending), pod(2, "1", as), pod(3, "1", pending)},
+			map[types.UID]jobfate.Cause{"uid-1": jobfate.CauseDuplicate, "uid-3": jobfate.CauseDuplicate}},
+		{"beyond", []*corev1.Pod{pod(1, "0", as), pod(2, "3", as), pod(3, "2147483648", as)},
+			map[types.UID]jobfate.Cause{"uid-2": jobfate.CauseBeyond, "uid-3": jobfate.CauseBeyond}},
+		{"none at all", []*corev1.Pod{pod(1, "", as), pod(2, "0", func(pod *corev1.Pod) { pod.Annotations = nil })},
+			map[types.UID]jobfate.Cause{"uid-1": jobfate.CauseNoIndex, "uid-2": jobfate.CauseNoIndex}},
+		{"and too many", []*corev1.Pod{pod(1, "0", as), pod(2, "1", as), pod(3, "2", pending), pod(4, "x", as)},
+			map[types.UID]jobfate.Cause{"uid-3": jobfate.CauseTooMany, "uid-4": jobfate.CauseNoIndex}},
+	} {
+		job := job.DeepCopy()
+		if test.name == "and too many" {
+			job.Spec.Parallelism = ptrTo[int32](2)
+		}
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Time})
+		got := map[types.UID]jobfate.Cause{}
+		for _, del := range d.Delete {
+			got[del.Pod.UID] = del.Cause
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+// Counters stay within their range.
+func TestActions_countersSaturate(t *testing.T) {
+	const most = 1<<31 - 1
+	job := specJob(t, "completions: 5\nparallelism: 5\nbackoffLimit: 2147483647")
+	job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp, Failed: most - 1, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a", "b", "c"}}}
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time})
+	if d.Status.Failed != most {
+		t.Errorf("failed is %d, want %d", d.Status.Failed, most)
+	}
+	if s := d.Settle(d.Strip...); s.Status.Failed != most {
+		t.Errorf("settled: failed is %d, want %d", s.Status.Failed, most)
+	}
+}

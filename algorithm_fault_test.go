@@ -1,0 +1,226 @@
+package jobfate_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// KEP-2307 § Algorithm: "The algorithm assumes that the Job controller could be
+// stopped at any point and executed again from the first step without losing
+// information."
+
+// story is what happens to a Job until it ends.
+type story struct {
+	name, spec string
+	happens    func(w *world)
+	end        string // its shape
+}
+
+var stories = []story{
+	{
+		name: "a failure among successes",
+		spec: "completions: 3\nparallelism: 2",
+		happens: func(w *world) {
+			w.runAll()
+			w.exit(w.alive()[0].UID, 1)
+			w.settle()
+			w.exit(w.alive()[0].UID, 0)
+		},
+		end: `active=0 ready=0 terminating=0 succeeded=3 failed=1 completedIndexes="" failedIndexes=none uncounted=0 Complete=True:CompletionsReached SuccessCriteriaMet=True:CompletionsReached`,
+	},
+	{
+		name: "an index that fails for good",
+		spec: "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1",
+		happens: func(w *world) {
+			w.runAll()
+			w.exitIndexes(1, 1)
+			w.pass()
+			w.exitIndexes(1, 1)
+			w.settle()
+			w.exitIndexes(0, 0)
+		},
+		end: `active=0 ready=0 terminating=0 succeeded=2 failed=2 completedIndexes="0,2" failedIndexes="1" uncounted=0 Failed=True:FailedIndexes FailureTarget=True:FailedIndexes`,
+	},
+	{
+		name: "suspended, resumed and scaled",
+		spec: "completions: 3\nparallelism: 3\ncompletionMode: Indexed",
+		happens: func(w *world) {
+			w.runAll()
+			w.exitIndexes(0, 1)
+			w.edit("suspend: true")
+			w.pass()
+			w.edit("suspend: false")
+			w.settle()
+			w.edit("parallelism: 1")
+			w.pass()
+		},
+		end: `active=0 ready=0 terminating=0 succeeded=3 failed=0 completedIndexes="0-2" failedIndexes=none uncounted=0 Complete=True:CompletionsReached SuccessCriteriaMet=True:CompletionsReached Suspended=False:JobResumed`,
+	},
+	{
+		name: "failed by a rule while pods run",
+		spec: `
+completions: 3
+parallelism: 3
+podFailurePolicy:
+  rules:
+  - {action: Ignore, onPodConditions: [{type: DisruptionTarget}]}
+  - {action: FailJob, onExitCodes: {operator: In, values: [42]}}`,
+		happens: func(w *world) {
+			w.runAll()
+			w.disrupt(w.alive()[0].UID)
+			w.exit(w.alive()[0].UID, 137)
+			w.pass()
+			w.exit(w.alive()[0].UID, 42)
+			w.settle()
+		},
+		// One by the rule, and two that were stopped because of it.
+		end: `active=0 ready=0 terminating=0 succeeded=0 failed=3 completedIndexes="" failedIndexes=none uncounted=0 Failed=True:PodFailurePolicy FailureTarget=True:PodFailurePolicy`,
+	},
+	{
+		name: "pods that are deleted, adopted and released",
+		spec: "completions: 3\nparallelism: 3",
+		happens: func(w *world) {
+			w.runAll()
+			pods := w.alive()
+			w.remove(pods[0].UID, 30)
+			w.change(pods[1].UID, func(pod *corev1.Pod) { pod.OwnerReferences, pod.Finalizers = nil, nil })
+			w.change(pods[2].UID, func(pod *corev1.Pod) { pod.Labels = map[string]string{"taken": "over"} })
+			w.pass()
+		},
+		end: `active=0 ready=0 terminating=0 succeeded=3 failed=1 completedIndexes="" failedIndexes=none uncounted=0 Complete=True:CompletionsReached SuccessCriteriaMet=True:CompletionsReached`,
+	},
+	{
+		name: "enough indexes for the success policy",
+		spec: "completions: 4\nparallelism: 3\ncompletionMode: Indexed\nsuccessPolicy: {rules: [{succeededCount: 2}]}\npodReplacementPolicy: Failed",
+		happens: func(w *world) {
+			w.runAll()
+			w.remove(w.ofIndex(2).UID, 30)
+			w.settle()
+			w.exit(w.ofIndex(2).UID, 143)
+			w.pass()
+			w.exitIndexes(0, 0, 1)
+			w.settle()
+		},
+		end: `active=0 ready=0 terminating=0 succeeded=2 failed=1 completedIndexes="0,1" failedIndexes=none uncounted=0 Complete=True:SuccessPolicy SuccessCriteriaMet=True:SuccessPolicy`,
+	},
+}
+
+// runAll lets the controller create pods, and starts them.
+func (w *world) runAll() {
+	w.settle()
+	for _, pod := range w.alive() {
+		if pod.DeletionTimestamp == nil {
+			w.run(pod.UID)
+		}
+	}
+	w.settle()
+}
+
+// pass settles, lets a delay pass if there is one, and lets terminating pods
+// terminate.
+func (w *world) pass() {
+	w.settle()
+	if !w.look.IsZero() {
+		w.wait()
+	}
+	for _, pod := range w.alive() {
+		if pod.DeletionTimestamp != nil {
+			w.exit(pod.UID, 143)
+		}
+	}
+	w.settle()
+}
+
+// tell plays a story with a fault, to its end.
+func (s story) tell(t *testing.T, f fault) *world {
+	t.Helper()
+	w := newWorld(t, s.spec)
+	w.fault = f
+	s.happens(w)
+	for range 20 {
+		w.pass()
+		if jobstatus.Finished(w.job) != nil {
+			break
+		}
+		for _, pod := range w.alive() {
+			if tracking.HasFinalizer(pod) {
+				w.exit(pod.UID, 0)
+			}
+		}
+	}
+	return w
+}
+
+func TestAlgorithm_anyWriteMayFail(t *testing.T) {
+	for _, s := range stories {
+		t.Run(s.name, func(t *testing.T) {
+			undisturbed := s.tell(t, fault{})
+			if got := shape(&undisturbed.job.Status); got != s.end {
+				t.Fatalf("the end is\n%s\nwant\n%s\n%s", got, s.end, strings.Join(undisturbed.log, "\n"))
+			}
+			for at := 1; at <= undisturbed.writes; at++ {
+				for _, kind := range []faultKind{crashBefore, crashAfter, refuse, lose} {
+					t.Run(fmt.Sprintf("%s %d", kind, at), func(t *testing.T) {
+						w := s.tell(t, fault{at, kind})
+						if got := shape(&w.job.Status); got != s.end {
+							t.Errorf("the end is\n%s\nwant\n%s\n%s", got, s.end, strings.Join(w.log, "\n"))
+						}
+						if held := slices.IndexFunc(w.pods, tracking.HasFinalizer); held >= 0 {
+							t.Errorf("%s keeps its finalizer\n%s", nick(w.pods[held]), strings.Join(w.log, "\n"))
+						}
+					})
+				}
+			}
+		})
+	}
+}
+
+// The views of Jobs and pods lag behind what the controller writes. It says what
+// is in flight, and makes, deletes and counts nothing twice.
+func TestAlgorithm_laggingViews(t *testing.T) {
+	for _, jobToo := range []bool{true, false} {
+		for _, s := range stories {
+			t.Run(fmt.Sprintf("%s, Job too %t", s.name, jobToo), func(t *testing.T) {
+				w := newWorld(t, s.spec)
+				w.late(jobToo)
+				s.happens(w)
+				for range 20 {
+					w.late(jobToo)
+					w.pass()
+					if jobstatus.Finished(w.job) != nil {
+						break
+					}
+					for _, pod := range w.alive() {
+						if tracking.HasFinalizer(pod) {
+							w.exit(pod.UID, 0)
+						}
+					}
+				}
+				if got := shape(&w.job.Status); got != s.end {
+					t.Errorf("the end is\n%s\nwant\n%s\n%s", got, s.end, strings.Join(w.log, "\n"))
+				}
+			})
+		}
+	}
+}
+
+// late looks once, and twice more at what it saw before it wrote.
+func (w *world) late(jobToo bool) {
+	w.t.Helper()
+	w.lag(jobToo)
+	w.sync()
+	made, pods := w.made, len(w.pods)
+	w.sync()
+	w.sync()
+	w.sight = nil
+	if w.made != made || len(w.pods) != pods {
+		w.t.Fatalf("stale looks changed pods\n%s", strings.Join(w.log, "\n"))
+	}
+}

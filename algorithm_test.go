@@ -1,0 +1,399 @@
+package jobfate_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// KEP-2307, its algorithm step by step. What can go wrong between the steps is
+// in algorithm_fault_test.go.
+
+// podIn returns a pod of the job, as its controller has made it, in a phase.
+func podIn(job *batchv1.Job, n int, phase corev1.PodPhase) *corev1.Pod {
+	w := &world{now: job.CreationTimestamp.Time, made: n - 1}
+	d, err := jobfate.Decide(jobfate.Snapshot{Job: fresh(job), Now: w.now})
+	if err != nil {
+		panic(err)
+	}
+	for _, c := range d.Create {
+		if c.Index == tracking.NoIndex || int(c.Index) == n-1 {
+			if _, err := w.createPod(c.Pod); err != nil {
+				panic(err)
+			}
+			break
+		}
+	}
+	pod := w.pods[0]
+	switch phase {
+	case corev1.PodRunning:
+		w.run(pod.UID)
+	case corev1.PodSucceeded:
+		w.exit(pod.UID, 0)
+	case corev1.PodFailed:
+		w.exit(pod.UID, 1)
+	}
+	return w.pods[0]
+}
+
+// fresh is the Job as it was created.
+func fresh(job *batchv1.Job) *batchv1.Job {
+	job = job.DeepCopy()
+	job.Status, job.DeletionTimestamp = batchv1.JobStatus{}, nil
+	suspend, one := false, int32(1000)
+	job.Spec.Suspend, job.Spec.Parallelism = &suspend, &one
+	return job
+}
+
+func without(pod *corev1.Pod) *corev1.Pod {
+	pod = pod.DeepCopy()
+	pod.Finalizers = nil
+	return pod
+}
+
+// "The Job controller calculates the number of succeeded Pods as the sum of:
+// .status.succeeded, the size of job.status.uncountedTerminatedPods.succeeded and
+// the number of finished Pods that are not in
+// job.status.uncountedTerminatedPods.succeeded and have a finalizer." Of 10
+// completions, those that are left are created.
+func TestAlgorithm_step1_countsInThreePlaces(t *testing.T) {
+	job := specJob(t, "completions: 10\nparallelism: 10")
+	start := job.CreationTimestamp
+	done := podIn(job, 1, corev1.PodSucceeded)
+	for _, test := range []struct {
+		name      string
+		succeeded int32
+		uncounted []types.UID
+		pods      []*corev1.Pod
+		want      int
+	}{
+		{"none", 0, nil, nil, 10},
+		{"in the counter", 3, nil, nil, 7},
+		{"in the list, pod gone", 0, []types.UID{"uid-0001", "uid-0002"}, nil, 8},
+		{"with a finalizer", 0, nil, []*corev1.Pod{done}, 9},
+		{"with a finalizer and in the list", 0, []types.UID{"uid-0001"}, []*corev1.Pod{done}, 9},
+		{"without a finalizer and in the list", 0, []types.UID{"uid-0001"}, []*corev1.Pod{without(done)}, 9},
+		{"without a finalizer: in the counter already", 1, nil, []*corev1.Pod{without(done)}, 9},
+		{"all three", 3, []types.UID{"uid-0002"}, []*corev1.Pod{done}, 5},
+		{"more than completions", 12, nil, nil, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			job := job.DeepCopy()
+			job.Status = batchv1.JobStatus{StartTime: &start, Succeeded: test.succeeded,
+				UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Succeeded: test.uncounted}}
+			d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: start.Time})
+			if len(d.Create) != test.want {
+				t.Errorf("%d pods to create, want %d", len(d.Create), test.want)
+			}
+		})
+	}
+}
+
+// "The Job controller calculates the number of failed Pods similarly": here
+// against a backoffLimit of 3.
+func TestAlgorithm_step1_failedPodsSimilarly(t *testing.T) {
+	job := specJob(t, "completions: 10\nparallelism: 10\nbackoffLimit: 3")
+	start := job.CreationTimestamp
+	for _, test := range []struct {
+		failed    int32
+		uncounted []types.UID
+		fails     bool
+	}{
+		{0, nil, false},
+		{2, nil, false},
+		{3, nil, true},
+		{2, []types.UID{"uid-0007"}, true},
+		{2, []types.UID{"uid-0001"}, false},
+		{1, []types.UID{"uid-0001", "uid-0007"}, false},
+	} {
+		job := job.DeepCopy()
+		job.Status = batchv1.JobStatus{StartTime: &start, Failed: test.failed,
+			UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: test.uncounted}}
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodFailed)}, Now: start.Time})
+		if got := d.Why.Job.Code == jobfate.JobEnding; got != test.fails {
+			t.Errorf("failed %d, uncounted %v and one failed pod: Job ends %t, want %t", test.failed, test.uncounted, got, test.fails)
+		}
+	}
+}
+
+// Steps 2, 3 and 4 are three writes in this order: the list, the finalizer, the
+// counter.
+func TestAlgorithm_steps2to4_order(t *testing.T) {
+	w := newWorld(t, "completions: 3\nparallelism: 2")
+	w.settle()
+	w.run("uid-0001")
+	w.settle()
+	w.log = nil
+	w.exit("uid-0001", 0)
+	w.advance(time.Second) // a failure no later than the last success would not be waited for
+	w.exit("uid-0002", 1)
+	w.sync()
+	want := []string{
+		"status active 2→0, ready 1→0, uncounted.succeeded []→[p1], uncounted.failed []→[p2]",
+		"strip p1",
+		"strip p2",
+		"settled succeeded 0→1, failed 0→1, uncounted.succeeded [p1]→[], uncounted.failed [p2]→[]",
+	}
+	if !slices.Equal(w.log, want) {
+		t.Errorf("the writes are\n%s\nwant\n%s", strings.Join(w.log, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// "If any Pod finalizer removal fails in step 3, the controller manager still
+// executes step 4 with the Pods that succeeded."
+func TestAlgorithm_step4_afterPartOfStep3(t *testing.T) {
+	w := newWorld(t, "completions: 3\nparallelism: 3")
+	w.settle()
+	for _, uid := range []types.UID{"uid-0001", "uid-0002", "uid-0003"} {
+		w.exit(uid, 0)
+	}
+	w.fault = fault{at: w.writes + 3, kind: refuse} // status, strip p1, strip p2
+	w.sync()
+	if got, want := shape(&w.job.Status), "active=0 ready=0 terminating=0 succeeded=2 failed=0 completedIndexes=\"\" failedIndexes=none uncounted=1 SuccessCriteriaMet=True:CompletionsReached"; got != want {
+		t.Errorf("after the second removal failed the status is\n%s\nwant\n%s", got, want)
+	}
+	w.sync()
+	if o := w.job.Status.Succeeded; o != 3 || w.last.Why.Job.Code != jobfate.JobEnding {
+		t.Errorf("then %d succeeded and the Job is %s, want 3 and it ends", o, w.last.Why.Job.Code)
+	}
+}
+
+// "The Job controller counts the Pods in the .status.uncountedTerminatedPods lists
+// that: have no finalizer, or were removed from the system."
+func TestAlgorithm_step4_whichPods(t *testing.T) {
+	job := specJob(t, "completions: 10\nparallelism: 1")
+	start := job.CreationTimestamp
+	job.Status = batchv1.JobStatus{StartTime: &start, Succeeded: 1, Failed: 1, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{
+		Succeeded: []types.UID{"uid-0001", "uid-0002", "uid-0003"}, Failed: []types.UID{"uid-0004"},
+	}}
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: start.Time, Pods: []*corev1.Pod{
+		podIn(job, 1, corev1.PodSucceeded), without(podIn(job, 2, corev1.PodSucceeded)),
+	}})
+	// p2 has no finalizer, p3 and p4 are gone.
+	if st := d.Status; st.Succeeded != 3 || st.Failed != 2 || !slices.Equal(st.UncountedTerminatedPods.Succeeded, []types.UID{"uid-0001"}) || len(st.UncountedTerminatedPods.Failed) != 0 {
+		t.Errorf("got %d succeeded, %d failed, %v uncounted; want 3, 2 and p1", st.Succeeded, st.Failed, st.UncountedTerminatedPods)
+	}
+	if got := d.Settle(d.Strip...).Status; got.Succeeded != 4 {
+		t.Errorf("settled: %d succeeded, want 4", got.Succeeded)
+	}
+}
+
+// § Simplified algorithm for Indexed Jobs: "the Job controller can use
+// .status.completedIndexes in place of .status.uncountedTerminatedPods.succeeded
+// in step 2 and completely skip step 4 if there are no failed terminated pods in
+// the same sync cycle."
+func TestAlgorithm_indexedSuccessesNeedOneWrite(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		succeed, fail []int32
+		want          []string
+	}{
+		{"only successes", []int32{0, 2}, nil, []string{
+			`status active 4→2, succeeded 0→2, completedIndexes ""→"0,2"`, "strip p1(0)", "strip p3(2)",
+		}},
+		{"with a failure", []int32{0, 2}, []int32{1}, []string{
+			`status active 4→1, succeeded 0→2, completedIndexes ""→"0,2", uncounted.failed []→[p2]`, "strip p1(0)", "strip p2(1)", "strip p3(2)",
+			"settled failed 0→1, uncounted.failed [p2]→[]",
+		}},
+		{"the Job ends", []int32{0, 1, 2, 3}, nil, []string{
+			`status active 4→0, succeeded 0→4, completedIndexes ""→"0-3", +SuccessCriteriaMet True CompletionsReached "Reached expected number of succeeded pods"`,
+			"strip p1(0)", "strip p2(1)", "strip p3(2)", "strip p4(3)",
+			`settled completionTime none→12:00:01, +Complete True CompletionsReached "Reached expected number of succeeded pods"`,
+			"event Normal Completed: Job completed",
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, "completions: 4\nparallelism: 4\ncompletionMode: Indexed")
+			w.settle()
+			w.log = nil
+			w.exitIndexes(0, test.succeed...)
+			w.advance(time.Second)
+			w.exitIndexes(1, test.fail...)
+			w.sync()
+			if !slices.Equal(w.log, test.want) {
+				t.Errorf("the writes are\n%s\nwant\n%s", strings.Join(w.log, "\n"), strings.Join(test.want, "\n"))
+			}
+		})
+	}
+}
+
+// "Even if more than one Pod gets created for the same index, only one of them
+// counts towards completions."
+func TestAlgorithm_oneOfTwoPodsOfAnIndexCounts(t *testing.T) {
+	job := specJob(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
+	first := podIn(job, 1, corev1.PodSucceeded)
+	second := first.DeepCopy()
+	second.Name, second.UID = "job-0-again", "uid-again"
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time, Pods: []*corev1.Pod{first, second}})
+	if d.Status.Succeeded != 1 || d.Status.CompletedIndexes != "0" || len(d.Strip) != 2 {
+		t.Errorf("succeeded %d, completedIndexes %q, %d to strip; want 1, \"0\", 2", d.Status.Succeeded, d.Status.CompletedIndexes, len(d.Strip))
+	}
+}
+
+// "We limit the number of UIDs to the order of hundreds, keeping the size of the
+// slice under 20kb." 500 is the number, and it bounds the finalizers that go in
+// one sync as well.
+func TestAlgorithm_cap(t *testing.T) {
+	for _, test := range []struct {
+		pods  int
+		mode  string
+		first int  // recorded by the first sync
+		syncs int  // until all of it is done
+		ended bool // after the first sync
+	}{
+		{499, "NonIndexed", 499, 1, true},
+		{500, "NonIndexed", 500, 2, false}, // full: whether there are more is not looked at
+		{501, "NonIndexed", 500, 2, false},
+		{1001, "NonIndexed", 500, 3, false},
+		{499, "Indexed", 499, 1, true},
+		{500, "Indexed", 500, 2, false},
+		{501, "Indexed", 500, 2, false},
+	} {
+		t.Run(fmt.Sprintf("%d %s", test.pods, test.mode), func(t *testing.T) {
+			w := newWorld(t, fmt.Sprintf("completions: %[1]d\nparallelism: %[1]d\ncompletionMode: %[2]s", test.pods, test.mode))
+			w.settle()
+			for _, pod := range slices.Clone(w.pods) {
+				w.exit(pod.UID, 0)
+			}
+			w.sync()
+			stripped := 0
+			for _, pod := range w.pods {
+				if !tracking.HasFinalizer(pod) {
+					stripped++
+				}
+			}
+			st := &w.job.Status
+			if stripped != test.first || st.CompletionTime != nil != test.ended {
+				t.Errorf("after one sync %d of %d finalizers are gone, ended %t; want %d, %t", stripped, test.pods, st.CompletionTime != nil, test.first, test.ended)
+			}
+			syncs := 1
+			for w.sync() {
+				syncs++
+			}
+			if w.job.Status.Succeeded != int32(test.pods) || w.job.Status.CompletionTime == nil || syncs != test.syncs {
+				t.Errorf("%d succeeded, complete %t, after %d syncs; want %d, true, %d", st.Succeeded, w.job.Status.CompletionTime != nil, syncs, test.pods, test.syncs)
+			}
+		})
+	}
+}
+
+// "keeping the size of the slice under 20kb": a UID is a UUID of 36 characters.
+func TestAlgorithm_sizeOfTheLists(t *testing.T) {
+	uid := types.UID("00000000-0000-0000-0000-000000000000")
+	list := batchv1.UncountedTerminatedPods{Failed: slices.Repeat([]types.UID{uid}, tracking.DefaultCap)}
+	raw, err := list.Marshal() // as etcd stores it
+	if err != nil || len(raw) >= 20_000 {
+		t.Errorf("%d UIDs take %d bytes (%v), want less than 20 kB", tracking.DefaultCap, len(raw), err)
+	}
+}
+
+// "Steps 2 to 4 might be skipped in the scenario where a status update happened
+// too recently and the number of uncounted Pods is a small percentage of
+// parallelism."
+func TestAlgorithm_throttle(t *testing.T) {
+	w := newWorld(t, "completions: 100\nparallelism: 20", jobfate.WithThrottle(tracking.Throttle{Every: 5 * time.Second, Share: 0.1}))
+	w.settle()
+	first := w.lastStatus
+
+	// Two of twenty are a small percentage, and the status is fresh. Pods are
+	// created all the same, and nothing is settled.
+	w.advance(time.Second)
+	w.exit("uid-0001", 0)
+	w.exit("uid-0002", 0)
+	w.sync()
+	if d := w.last; d.Status != nil || len(d.Strip) != 0 || len(d.Create) != 2 || d.Settle(w.pods...).Status != nil {
+		t.Errorf("too soon: status %v, %d to strip, %d to create; want nothing stored and 2 to create", d.Status, len(d.Strip), len(d.Create))
+	}
+	if want := first.Add(5 * time.Second); !w.look.Equal(want) {
+		t.Errorf("to look again at %s, want %s", clock(w.look), clock(want))
+	}
+
+	// Three are more than a tenth.
+	w.exit("uid-0003", 0)
+	w.sync()
+	if w.last.Status == nil || w.job.Status.Succeeded != 3 {
+		t.Errorf("three of twenty: %d succeeded, want 3", w.job.Status.Succeeded)
+	}
+	second := w.lastStatus
+
+	// Time passes, and then one is enough.
+	w.exit("uid-0004", 0)
+	w.sync()
+	if w.last.Status != nil || !w.lastStatus.Equal(second) {
+		t.Errorf("one of twenty, too soon: status %v, want none", w.last.Status)
+	}
+	w.wait()
+	if w.job.Status.Succeeded != 4 || w.now.Sub(second) != 5*time.Second {
+		t.Errorf("%d succeeded after %s, want 4 after 5s", w.job.Status.Succeeded, w.now.Sub(second))
+	}
+
+	// What a user waits for is never put off.
+	w.edit("suspend: true")
+	w.sync()
+	if w.last.Status == nil {
+		t.Error("the suspension was put off")
+	}
+}
+
+// § Deleted Jobs: "adding the orphan Pod (Pod for which the Job controller
+// doesn't exist) to a separate work queue. A single worker scans this work queue
+// to remove the finalizer from the Pod."
+func TestAlgorithm_orphans(t *testing.T) {
+	w := newWorld(t, "completions: 3\nparallelism: 3")
+	w.settle()
+	for _, pod := range slices.Clone(w.pods) {
+		w.run(pod.UID)
+	}
+	job := w.job
+	w.removeJob()
+	var c tracking.Controller
+	for _, pod := range slices.Clone(w.pods) {
+		if c.Frees(pod, job) {
+			t.Errorf("%s is freed though its Job is there", nick(pod))
+		}
+		if !c.Frees(pod, w.job) {
+			t.Fatalf("%s is not freed though its Job is gone", nick(pod))
+		}
+		if err := w.patchPod(pod, tracking.StripPatch(pod)); err != nil {
+			t.Fatal(err)
+		}
+		w.exit(pod.UID, 143)
+	}
+	if len(w.pods) != 0 {
+		t.Errorf("left: %v", showPods(w.pods))
+	}
+}
+
+// § Pod adoption: "adds the finalizer in the same patch request that modifies the
+// owner reference". It names the pod, so that no other of that name is adopted.
+func TestAlgorithm_adoptionIsOnePatch(t *testing.T) {
+	job := specJob(t, "completions: 2\nparallelism: 1")
+	pod := without(podIn(job, 1, corev1.PodRunning))
+	pod.OwnerReferences = nil
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
+	if len(d.Claim) != 1 || d.Claim[0].Relation != tracking.Adoptable || len(d.Create) != 0 || d.Status.Active != 1 {
+		t.Fatalf("claims %v, %d to create, %d active; want one adoption, no pod, 1 active", d.Claim, len(d.Create), d.Status.Active)
+	}
+	want := `{"metadata":{"uid":"uid-0001","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"job","uid":"job-uid","controller":true,"blockOwnerDeletion":true}],"finalizers":["batch.kubernetes.io/job-tracking"]}}`
+	if got := string(d.Claim[0].Patch()); got != want {
+		t.Errorf("the patch is\n%s\nwant\n%s", got, want)
+	}
+}
+
+func mustDecide(t testing.TB, s jobfate.Snapshot, opts ...jobfate.Option) jobfate.Decision {
+	t.Helper()
+	d, err := jobfate.Decide(s, opts...)
+	if err != nil {
+		t.Fatalf("Decide: %v", err)
+	}
+	return d
+}

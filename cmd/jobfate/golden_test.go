@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const samples = "../../testdata/samples"
+
+// goldens are the sample inputs, each at a time at which it is worth a look.
+var goldens = []struct {
+	name, sample, now string
+	reason            string // why it is here
+}{
+	{"indexes-backing-off", "indexes-backing-off", "2023-08-21T10:00:09Z", "two indexes are backing off and hold back the others"},
+	{"indexes-retried", "indexes-backing-off", "2023-08-21T10:00:14Z", "the delay of one of them is over"},
+	{"failed-by-rule", "failed-by-rule", "2023-08-21T10:00:13Z", "a FailJob rule with a name matches"},
+	{"suspended", "suspended", "2023-08-21T10:00:00Z", "a Job is suspended while it runs"},
+	{"finished", "finished", "2023-08-21T10:01:31Z", "a Job is complete and one finalizer is left"},
+	{"backing-off", "backing-off", "2023-08-21T10:00:40Z", "a Job that is not Indexed is backing off"},
+	{"backoff-over", "backing-off", "2023-08-21T10:00:51Z", "and no longer"},
+	{"managed-elsewhere", "managed-elsewhere", "2023-08-21T10:03:01Z", "another controller manages the Job"},
+}
+
+// result is what a run leaves behind.
+type result struct {
+	Status int
+	Stdout string
+	Stderr string
+}
+
+func runWith(stdin string, args ...string) result {
+	var stdout, stderr bytes.Buffer
+	status := run(args, bytes.NewBufferString(stdin), &stdout, &stderr, time.Date(2023, 8, 21, 10, 0, 9, 999, time.UTC))
+	return result{status, stdout.String(), stderr.String()}
+}
+
+func sampleFiles(t *testing.T, name string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(samples, name, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files of sample %s: %v", name, err)
+	}
+	return files
+}
+
+func TestGolden(t *testing.T) {
+	for _, g := range goldens {
+		for _, format := range []string{"text", "json"} {
+			t.Run(g.name+"/"+format, func(t *testing.T) {
+				args := append([]string{"explain", "-o", format, "--now", g.now}, sampleFiles(t, g.sample)...)
+				got := runWith("", args...)
+				if got.Status != exitOK || got.Stderr != "" {
+					t.Fatalf("got status %d and %q, want success because %s", got.Status, got.Stderr, g.reason)
+				}
+				path := filepath.Join("testdata", g.name+map[string]string{"text": ".txt", "json": ".json"}[format])
+				if *update {
+					if err := os.WriteFile(path, []byte(got.Stdout), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), got.Stdout); diff != "" {
+					t.Errorf("%s (-want +got; go test ./cmd/jobfate -update takes what was got):\n%s", g.reason, diff)
+				}
+			})
+		}
+	}
+}
+
+// TestEverySampleIsGolden keeps a sample from lying around unread.
+func TestEverySampleIsGolden(t *testing.T) {
+	used := map[string]bool{"README.md": true}
+	for _, g := range goldens {
+		used[g.sample] = true
+	}
+	entries, err := os.ReadDir(samples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !used[e.Name()] {
+			t.Errorf("no test reads the sample %s", e.Name())
+		}
+	}
+}
+
+// TestJSONShape holds the output to what doc.go says of it.
+func TestJSONShape(t *testing.T) {
+	for _, g := range goldens {
+		got := runWith("", append([]string{"explain", "-o", "json", "--now", g.now}, sampleFiles(t, g.sample)...)...)
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(got.Stdout), &fields); err != nil {
+			t.Fatalf("%s: got %q, want JSON: %v", g.name, got.Stdout, err)
+		}
+		for _, list := range []string{"claims", "deletions", "creations", "status", "finalizers", "settled", "indexes", "notes"} {
+			if raw := fields[list]; len(raw) == 0 || raw[0] != '[' {
+				t.Errorf("%s: %s is %s, want a list", g.name, list, raw)
+			}
+		}
+		for _, always := range []string{"job", "now", "pods", "reason", "finished", "completed"} {
+			if _, ok := fields[always]; !ok {
+				t.Errorf("%s: there is no %s", g.name, always)
+			}
+		}
+	}
+}
+
+// TestOrderOfInput checks that neither the order of files nor that of documents
+// matters.
+func TestOrderOfInput(t *testing.T) {
+	files := sampleFiles(t, "indexes-backing-off")
+	want := runWith("", "explain", files[0], files[1])
+	if got := runWith("", "explain", files[1], files[0]); got != want {
+		t.Errorf("files swapped: got %+v, want %+v", got, want)
+	}
+	first, second := readFile(t, files[0]), readFile(t, files[1])
+	for _, stdin := range []string{first + "---\n" + second, second + "---\n" + first} {
+		if got := runWith(stdin, "explain"); got != want {
+			t.Errorf("from standard input: got %+v, want %+v", got, want)
+		}
+	}
+	if got := runWith(second, "explain", files[0], "-"); got != want {
+		t.Errorf("partly from standard input: got %+v, want %+v", got, want)
+	}
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/kubefile"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// report is what explain says. Its JSON is the output of -o json: fields are
+// added, but none is removed or changes its meaning. A list is never null; what
+// may be absent says so.
+type report struct {
+	Job jobRef `json:"job"`
+	// Now is the time of the decision.
+	Now time.Time `json:"now"`
+	// ManagedBy is the controller that manages the Job; absent when it is the
+	// Job controller.
+	ManagedBy string `json:"managedBy,omitempty"`
+	// Pods is the number of pods in the input, those of others included.
+	Pods int `json:"pods"`
+	// Reason is why the Job is where it is: above all, why there is no pod, or
+	// no further one.
+	Reason reason `json:"reason"`
+
+	// What to do, in this order.
+	Claims    []claim    `json:"claims"`
+	Deletions []deletion `json:"deletions"`
+	Creations []creation `json:"creations"`
+	// Status is what changes in the status before any finalizer goes.
+	Status []change `json:"status"`
+	// Finalizers are the names of the pods that lose the tracking finalizer.
+	Finalizers []string `json:"finalizers"`
+	// Settled is what changes in the status once these finalizers are gone.
+	Settled []change `json:"settled"`
+	// Finished says that the Job has then ended.
+	Finished bool `json:"finished"`
+
+	// RequeueSeconds is after how long to look again even if nothing happens,
+	// and RequeueAt when that is; absent when only a change is worth a look.
+	RequeueSeconds float64    `json:"requeueSeconds,omitempty"`
+	RequeueAt      *time.Time `json:"requeueAt,omitempty"`
+
+	// Completed are the completed indexes once all this is done, and Indexes
+	// tell of the others, in order. Both are empty for a Job that is not
+	// Indexed.
+	Completed string  `json:"completed"`
+	Indexes   []index `json:"indexes"`
+	// Notes are what was not as it should be in the input.
+	Notes []note `json:"notes"`
+}
+
+type jobRef struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid"`
+}
+
+// reason is a code for programs and a text for people.
+type reason struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+	// Until is when time alone changes it; absent when something else must.
+	Until *time.Time `json:"until,omitempty"`
+}
+
+// claim is a pod to adopt, to release or to free of its finalizer.
+type claim struct {
+	Pod string `json:"pod"`
+	// Action is adopt, release or free.
+	Action string `json:"action"`
+}
+
+type deletion struct {
+	Pod   string `json:"pod"`
+	Cause string `json:"cause"`
+	// FinalizerFirst says that the pod loses its finalizer before it is
+	// deleted, so that it does not count.
+	FinalizerFirst bool `json:"finalizerFirst"`
+}
+
+type creation struct {
+	// NamePrefix is what the name of the pod begins with.
+	NamePrefix string `json:"namePrefix"`
+	// Index is absent unless the Job is Indexed.
+	Index *int32 `json:"index,omitempty"`
+	// Failures and Ignored are the failures of the index so far, as the pod is
+	// told; absent without a backoff limit per index.
+	Failures *int32 `json:"failures,omitempty"`
+	Ignored  *int32 `json:"ignored,omitempty"`
+	// Replaces is the failed pod from which the failures are taken over.
+	Replaces string `json:"replaces,omitempty"`
+}
+
+// change is a field of the status. Old and new are its values: a number, text, a
+// list of UIDs, a condition, or null when it is unset.
+type change struct {
+	Field string          `json:"field"`
+	Old   json.RawMessage `json:"old"`
+	New   json.RawMessage `json:"new"`
+
+	line string
+}
+
+type condition struct {
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// index is what holds for the indexes from First to Last.
+type index struct {
+	First int32 `json:"first"`
+	Last  int32 `json:"last"`
+	reason
+	// Pod is the pod that this is about; absent when none is known.
+	Pod      string `json:"pod,omitempty"`
+	Failures int32  `json:"failures"`
+	// Rule is the rule of the pod failure policy that the failed pod matches;
+	// absent when there is none.
+	Rule *rule `json:"rule,omitempty"`
+
+	line string
+}
+
+type rule struct {
+	Position int    `json:"position"`
+	Name     string `json:"name,omitempty"`
+	Action   string `json:"action"`
+	Text     string `json:"text"`
+}
+
+type note struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+}
+
+// newReport reports a decision on the input.
+func newReport(in *kubefile.Input, now time.Time, d jobfate.Decision) *report {
+	job := in.Job
+	settled := d.Settle(d.Strip...)
+	stored := &job.Status
+	if d.Status != nil {
+		stored = d.Status
+	}
+	r := &report{
+		Job:        jobRef{job.Namespace, job.Name, string(job.UID)},
+		Now:        now.UTC(),
+		ManagedBy:  managerOf(job),
+		Pods:       len(in.Pods),
+		Reason:     newReason(d.Why.Job),
+		Claims:     mapped(d.Claim, newClaim),
+		Deletions:  mapped(d.Delete, newDeletion),
+		Creations:  mapped(d.Create, newCreation),
+		Status:     changes(&job.Status, d.Status),
+		Finalizers: mapped(d.Strip, func(pod *corev1.Pod) string { return pod.Name }),
+		Settled:    changes(stored, settled.Status),
+		Finished:   settled.Finished,
+		Completed:  completed(job, d.Status, settled.Status),
+		Indexes:    mapped(slices.Collect(d.Why.Indexes()), newIndex),
+		Notes:      notes(in, d),
+	}
+	if d.Requeue > 0 {
+		at := now.Add(d.Requeue).UTC()
+		r.RequeueSeconds, r.RequeueAt = d.Requeue.Seconds(), &at
+	}
+	return r
+}
+
+// mapped applies f to each element. It never returns nil.
+func mapped[A, B any](in []A, f func(A) B) []B {
+	out := make([]B, len(in))
+	for i := range in {
+		out[i] = f(in[i])
+	}
+	return out
+}
+
+func newReason(r jobfate.Reason) reason {
+	out := reason{Code: string(r.Code), Text: r.Text}
+	if !r.Until.IsZero() {
+		until := r.Until.UTC()
+		out.Until = &until
+	}
+	return out
+}
+
+func newClaim(c jobfate.Claim) claim {
+	action := "free"
+	switch c.Relation {
+	case tracking.Adoptable:
+		action = "adopt"
+	case tracking.Releasable:
+		action = "release"
+	}
+	return claim{Pod: c.Pod.Name, Action: action}
+}
+
+func newDeletion(d jobfate.Deletion) deletion {
+	return deletion{Pod: d.Pod.Name, Cause: string(d.Cause), FinalizerFirst: d.StripFirst}
+}
+
+func newCreation(c jobfate.Creation) creation {
+	out := creation{NamePrefix: c.Pod.GenerateName}
+	if c.Index != tracking.NoIndex {
+		out.Index = &c.Index
+	}
+	if _, ok := c.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation]; ok {
+		counts := backoff.CountsOf(c.Pod.Annotations)
+		out.Failures, out.Ignored = &counts.Failures, &counts.Ignored
+	}
+	if c.Replaces != nil {
+		out.Replaces = c.Replaces.Name
+	}
+	return out
+}
+
+func newIndex(r jobfate.IndexReason) index {
+	out := index{First: r.First, Last: r.Last, reason: newReason(r.Reason), Pod: r.Pod, Failures: r.Failures, line: r.String()}
+	if r.Match.Matched() {
+		out.Rule = newRule(r.Match)
+	}
+	return out
+}
+
+func newRule(m failurepolicy.Match) *rule {
+	return &rule{Position: m.Rule, Name: m.Name, Action: string(m.Action), Text: m.Explain()}
+}
+
+// notes returns what the decision tolerated, and what of the input it did not
+// see.
+func notes(in *kubefile.Input, d jobfate.Decision) []note {
+	out := mapped(d.Why.Notes(), func(n jobfate.Note) note { return note{string(n.Code), n.Text} })
+	for _, field := range in.Unknown {
+		out = append(out, note{"UnknownField", field + " is not a field that this version knows; it was not looked at"})
+	}
+	if active := in.Job.Status.Active; len(in.Pods) == 0 && active > 0 {
+		out = append(out, note{"NoPods", fmt.Sprintf("the Job's status tells of active pods, %d of them, and the input has none", active)})
+	}
+	return out
+}

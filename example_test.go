@@ -1,0 +1,111 @@
+package jobfate_test
+
+import (
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+)
+
+// A Job of three indexes, each of which may be retried twice. Index 0 has
+// succeeded, index 1 failed five seconds ago, index 2 runs.
+func ExampleDecide() {
+	now := time.Date(2026, 5, 1, 12, 0, 5, 0, time.UTC)
+	three, twice, indexed := int32(3), int32(2), batchv1.IndexedCompletion
+	job := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "suites", UID: "job-uid"},
+		Spec: batchv1.JobSpec{
+			Completions:          &three,
+			Parallelism:          &three,
+			CompletionMode:       &indexed,
+			BackoffLimitPerIndex: &twice,
+		},
+	}
+	pod := func(index string, phase corev1.PodPhase) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace:       "default",
+				Name:            "suites-" + index + "-x7k2p",
+				UID:             types.UID("pod-" + index),
+				Annotations:     map[string]string{batchv1.JobCompletionIndexAnnotation: index},
+				Finalizers:      []string{batchv1.JobTrackingFinalizer},
+				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))},
+			},
+			Status: corev1.PodStatus{Phase: phase},
+		}
+	}
+	failed := pod("1", corev1.PodFailed)
+	failed.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: "main",
+		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ExitCode: 1, FinishedAt: metav1.NewTime(now.Add(-5 * time.Second)),
+		}},
+	}}
+
+	d, err := jobfate.Decide(jobfate.Snapshot{
+		Job:  job,
+		Pods: []*corev1.Pod{pod("0", corev1.PodSucceeded), failed, pod("2", corev1.PodRunning)},
+		Now:  now,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(d.Why.Job.Text)
+	for index := range d.Why.Indexes() {
+		fmt.Println(index)
+	}
+	fmt.Println("completed:", d.Status.CompletedIndexes)
+	fmt.Println("create", len(d.Create), "pods, look again in", d.Requeue)
+	// Output:
+	// every index that may have a pod is backing off, the first until 12:00:10
+	// index 1: backing off until 12:00:10 after 1 failure
+	// index 2: active, pod suites-2-x7k2p
+	// completed: 0
+	// create 0 pods, look again in 5s
+}
+
+// The last pod of a Job has succeeded. It is recorded, its finalizer goes, and
+// then the Job is complete.
+func ExampleDecision_Settle() {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "train", UID: "job-uid", ResourceVersion: "7"}}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: "train-x7k2p", UID: "pod-uid",
+			Finalizers:      []string{batchv1.JobTrackingFinalizer},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodSucceeded},
+	}
+
+	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: now})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// 6. Store the status; d.StatusPatch(job.ResourceVersion) is the patch.
+	fmt.Println("uncounted", d.Status.UncountedTerminatedPods.Succeeded, "succeeded", d.Status.Succeeded)
+	// 8. Remove the finalizer of each pod in d.Strip, and note which are gone.
+	gone := d.Strip
+	fmt.Println("strip", gone[0].Name)
+	// 9. What follows.
+	s := d.Settle(gone...)
+	fmt.Println("uncounted", s.Status.UncountedTerminatedPods.Succeeded, "succeeded", s.Status.Succeeded)
+	for _, c := range s.Status.Conditions {
+		fmt.Println(c.Type, c.Reason)
+	}
+	fmt.Println("finished", s.Finished)
+	// Output:
+	// uncounted [pod-uid] succeeded 0
+	// strip train-x7k2p
+	// uncounted [] succeeded 1
+	// SuccessCriteriaMet CompletionsReached
+	// Complete CompletionsReached
+	// finished true
+}

@@ -1,0 +1,265 @@
+package jobfate_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate"
+)
+
+// Every reason for where a Job is, in its words. The reasons are tried in the
+// order of the constants; more than one of them may hold.
+func TestExplanation_job(t *testing.T) {
+	const indexed = "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 2"
+	for _, test := range []struct {
+		name, spec string
+		happens    func(*world)
+		code       jobfate.Code
+		text       string
+		until      string
+	}{
+		{"complete", "completions: 1", func(w *world) { w.settle(); w.exit("uid-0001", 0); w.settle() },
+			jobfate.JobFinished, "the Job is Complete: CompletionsReached: Reached expected number of succeeded pods", ""},
+		{"failed", "completions: 1\nbackoffLimit: 0", func(w *world) { w.settle(); w.exit("uid-0001", 1); w.settle() },
+			jobfate.JobFinished, "the Job is Failed: BackoffLimitExceeded: Job has reached the specified backoff limit", ""},
+		{"stale", "completions: 1", func(w *world) { w.lag(true); w.sync() },
+			jobfate.JobStale, "the status that was stored last is not to be seen in the Job yet", ""},
+		{"succeeding", indexed + "\nsuccessPolicy: {rules: [{succeededCount: 1}]}", func(w *world) { w.runAll(); w.exitIndexes(0, 1) },
+			jobfate.JobEnding, "the Job succeeds: SuccessPolicy: Matched rules at index 0; 2 pods to delete; 2 pods terminating", ""},
+		{"failing", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) { w.runAll(); w.exit("uid-0001", 1); w.settle() },
+			jobfate.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 1 pod terminating", ""},
+		{"failing, pods to be seen", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) {
+			w.runAll()
+			w.exit("uid-0001", 1)
+			w.lag(false)
+			w.sight.created = append(w.sight.created, "uid-0009")
+		}, jobfate.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 1 pod to delete; this is not made known before all pods are seen and deleted", ""},
+		{"being deleted", "completions: 1", func(w *world) { w.deleteJob() }, jobfate.JobDeleting, "the Job is being deleted", ""},
+		{"pods to be seen", "completions: 1", func(w *world) { w.lag(false); w.sync() },
+			jobfate.JobInFlight, "1 created and 0 deleted pods are not to be seen yet", ""},
+		{"suspended", "completions: 1\nsuspend: true", func(*world) {}, jobfate.JobSuspended, "the Job is suspended", ""},
+		{"being suspended", indexed, func(w *world) { w.runAll(); w.edit("suspend: true") },
+			jobfate.JobSuspended, "the Job is suspended; 3 pods to delete", ""},
+		{"too many pods", indexed, func(w *world) { w.runAll(); w.edit("parallelism: 1") },
+			jobfate.JobRemoving, "2 pods of 3 active to delete: TooMany", ""},
+		{"creating", indexed, func(*world) {}, jobfate.JobCreating, "3 pods to create", ""},
+		{"creating one", "completions: 1", func(*world) {}, jobfate.JobCreating, "1 pod to create", ""},
+		{"creating, others wait", indexed, func(w *world) {
+			w.runAll()
+			w.vanish("uid-0001")
+			w.exitIndexes(1, 1)
+		}, jobfate.JobCreating, "1 pod to create; others are backing off, the first until 12:00:10", "12:00:10"},
+		{"backing off", "completions: 1", func(w *world) { w.settle(); w.exit("uid-0001", 1) },
+			jobfate.JobBackingOff, "backing off until 12:00:10 after 1 failure", "12:00:10"},
+		{"indexes backing off", indexed, func(w *world) { w.runAll(); w.exitIndexes(1, 1) },
+			jobfate.JobBackingOff, "every index that may have a pod is backing off, the first until 12:00:10", "12:00:10"},
+		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.remove("uid-0001", 30) },
+			jobfate.JobAwaitingTermination, "1 pod terminating, to be replaced only when terminated", ""},
+		{"no parallelism", "completions: 1\nparallelism: 0", func(*world) {}, jobfate.JobNoParallelism, "the Job's parallelism is 0", ""},
+		{"running", indexed, func(w *world) { w.runAll(); w.exitIndexes(0, 1) },
+			jobfate.JobRunning, "2 pods active, parallelism 3, 1 of 3 succeeded", ""},
+		{"running, an index failed", "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) },
+			jobfate.JobRunning, "2 pods active, parallelism 3, 0 of 3 succeeded, 1 failed", ""},
+		{"running without completions", "parallelism: 2", func(w *world) { w.runAll(); w.exit("uid-0001", 0) },
+			jobfate.JobRunning, "1 pod active, parallelism 2, 1 succeeded", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, test.spec)
+			test.happens(w)
+			got := mustDecide(t, w.snapshot()).Why.Job
+			until := ""
+			if !got.Until.IsZero() {
+				until = clock(got.Until)
+			}
+			if got.Code != test.code || got.Text != test.text || until != test.until {
+				t.Errorf("got %s until %q\n%s\nwant %s until %q\n%s", got.Code, until, got.Text, test.code, test.until, test.text)
+			}
+		})
+	}
+}
+
+// Every reason for where an index is, in its words.
+func TestExplanation_index(t *testing.T) {
+	w := newWorld(t, `
+completions: 12
+parallelism: 9
+completionMode: Indexed
+backoffLimitPerIndex: 2
+podFailurePolicy:
+  rules:
+  - {name: Evicted, action: Ignore, onPodConditions: [{type: DisruptionTarget}]}
+  - {name: ExitCode42, action: FailIndex, onExitCodes: {containerName: main, operator: In, values: [42]}}`)
+	w.runAll()
+	w.exitIndexes(1, 3, 5)
+	w.advance(time.Second) // 12:00:01
+	w.exitIndexes(0, 0)
+	w.settle() // 9 takes a free place
+	w.wait()   // 12:00:10
+	w.exitIndexes(1, 5)
+	w.settle()
+	w.advance(10 * time.Second)
+	w.exitIndexes(1, 3) // for the second time, at 12:00:20
+	w.exitIndexes(42, 7)
+	w.run(w.ofIndex(8).UID)
+	w.remove(w.ofIndex(8).UID, 300)
+	w.settle() // 10 takes a free place
+	w.advance(11 * time.Second)
+	d := mustDecide(t, w.snapshot(), w.opts...)
+	var got []string
+	for r := range d.Why.Indexes() {
+		got = append(got, string(r.Code)+": "+r.String())
+	}
+	want := []string{
+		"Active: index 1: active, pod job-1-p2",
+		"Active: index 2: active, pod job-2-p3",
+		"BackingOff: index 3: backing off until 12:00:40 after 2 failures",
+		"Active: index 4: active, pod job-4-p5",
+		"Creating: index 5: a pod is created",
+		"Active: index 6: active, pod job-6-p7",
+		"Failed: index 7: failed by rule 1 (ExitCode42) on container main, exit code 42",
+		"Terminating: index 8: waits for pod job-8-p9 to terminate",
+		"Active: index 9: active, pod job-9-p10",
+		"Active: index 10: active, pod job-10-p13",
+		"Pending: index 11: pending, behind lower indexes that are backing off",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if r := d.Why.Index(3); r.Failures != 2 || r.Pod != "job-3-p11" || clock(r.Until) != "12:00:40" || r.Match.Matched() {
+		t.Errorf("index 3: %+v", r)
+	}
+	for index, want := range map[int32]string{0: "Completed: index 0: completed", 12: "Unknown: index 12: not an index of the Job", -1: "Unknown: index -1: not an index of the Job"} {
+		if r := d.Why.Index(index); string(r.Code)+": "+r.String() != want {
+			t.Errorf("got %s: %s, want %s", r.Code, r, want)
+		}
+	}
+	for range d.Why.Indexes() { // may be left early
+		break
+	}
+}
+
+// The words depend on what is known.
+func TestExplanation_indexInOtherWords(t *testing.T) {
+	for _, test := range []struct {
+		name, spec string
+		happens    func(*world)
+		opts       []jobfate.Option
+		index      int32
+		want       string
+	}{
+		{"failed, by the limit", "backoffLimitPerIndex: 1", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle(); w.wait(); w.exitIndexes(1, 1) }, nil, 1,
+			"index 1: failed after 2 failures, the limit is 1"},
+		{"failed, at once", "backoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 1,
+			"index 1: failed after 1 failure, the limit is 0"},
+		{"failed, pod gone", "backoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle(); w.vanish("uid-0002") }, nil, 1,
+			"index 1: failed"},
+		{"failed, and a pod runs all the same", "backoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.job.Status.FailedIndexes = ptrTo("1") }, nil, 1,
+			"index 1: failed"},
+		{"failed, by a rule without a name", "backoffLimitPerIndex: 3\npodFailurePolicy: {rules: [{action: FailIndex, onPodConditions: [{type: DisruptionTarget}]}]}", func(w *world) {
+			w.runAll()
+			w.disrupt("uid-0002")
+			w.exitIndexes(137, 1)
+		}, nil, 1, "index 1: failed by rule 0 on pod condition DisruptionTarget"},
+		{"backing off over midnight", "backoffLimitPerIndex: 3", func(w *world) {
+			w.runAll()
+			w.advance(12*time.Hour - 5*time.Second)
+			w.exitIndexes(1, 1)
+		}, nil, 1, "index 1: backing off until 2026-01-02T00:00:05Z after 1 failure"},
+		{"backing off after ignored failures", "backoffLimitPerIndex: 3\npodFailurePolicy: {rules: [{action: Ignore, onExitCodes: {operator: In, values: [9]}}]}", func(w *world) {
+			w.runAll()
+			w.exitIndexes(9, 1)
+			w.settle()
+			w.wait()
+			w.exitIndexes(9, 1)
+		}, nil, 1, "index 1: backing off until 12:00:30 after 2 failures"},
+		{"pending, places taken", "backoffLimitPerIndex: 1\nparallelism: 2", func(w *world) { w.runAll() }, nil, 2,
+			"index 2: pending, all places are taken"},
+		{"pending, suspended", "suspend: true", func(*world) {}, nil, 2,
+			"index 2: pending, because the Job is suspended"},
+		{"pending, the Job backs off", "{}", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 1,
+			"index 1: pending, because backing off until 12:00:10 after 1 failure"},
+		{"pending, the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle() }, nil, 2,
+			"index 2: pending, because the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 2 pods terminating"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			spec := strings.TrimSuffix(test.spec, "{}")
+			if !strings.Contains(spec, "parallelism") {
+				spec += "\nparallelism: 3"
+			}
+			w := newWorld(t, spec+"\ncompletions: 3\ncompletionMode: Indexed")
+			test.happens(w)
+			if got := mustDecide(t, w.snapshot(), test.opts...).Why.Index(test.index).String(); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+// Neighbours of which nothing is known come as one.
+func TestExplanation_neighbours(t *testing.T) {
+	w := newWorld(t, "completions: 100\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
+	w.job.Status = batchv1.JobStatus{StartTime: &w.job.CreationTimestamp, Succeeded: 10, CompletedIndexes: "0-9", FailedIndexes: ptrTo("10-19,42")}
+	d := mustDecide(t, w.snapshot())
+	var got []string
+	for r := range d.Why.Indexes() {
+		got = append(got, r.String())
+	}
+	want := []string{
+		"indexes 10-19: failed", "index 20: a pod is created", "index 21: a pod is created",
+		"indexes 22-41: pending, all places are taken", "index 42: failed", "indexes 43-99: pending, all places are taken",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if r := d.Why.Index(15); r.First != 15 || r.Last != 15 || r.Code != jobfate.IndexFailed {
+		t.Errorf("index 15: %+v", r)
+	}
+}
+
+// Of a finished Job it says what has become of each index.
+func TestExplanation_finishedIndexedJob(t *testing.T) {
+	w := newWorld(t, "completions: 5\nparallelism: 5\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0\nmaxFailedIndexes: 0")
+	w.runAll()
+	w.exitIndexes(0, 0, 3)
+	w.settle()
+	w.exitIndexes(1, 1)
+	w.settle()
+	w.exitIndexes(143, 2, 4)
+	w.settle()
+	d := w.last
+	if d.Why.Job.Code != jobfate.JobFinished || w.job.Status.CompletedIndexes != "0,3" || *w.job.Status.FailedIndexes != "1" {
+		t.Fatalf("%s, completed %q, failed %q", d.Why.Job.Code, w.job.Status.CompletedIndexes, *w.job.Status.FailedIndexes)
+	}
+	for index, want := range map[int32]jobfate.Code{0: jobfate.IndexCompleted, 1: jobfate.IndexFailed, 2: jobfate.IndexPending, 3: jobfate.IndexCompleted, 4: jobfate.IndexPending} {
+		if got := d.Why.Index(index); got.Code != want {
+			t.Errorf("index %d is %s: %s, want %s", index, got.Code, got.Text, want)
+		}
+	}
+}
+
+// A Job that waits for its own write has no say on its indexes, and does not say
+// that they are none of its own.
+func TestExplanation_staleIndexedJob(t *testing.T) {
+	w := newWorld(t, "completions: 2\ncompletionMode: Indexed")
+	w.lag(true)
+	w.sync()
+	d := mustDecide(t, w.snapshot())
+	if r := d.Why.Index(0); d.Why.Job.Code != jobfate.JobStale || strings.Contains(r.Text, "not an index") {
+		t.Errorf("%s, and index 0: %q", d.Why.Job.Code, r.Text)
+	}
+}
+
+// The zero explanation, and that of an error, say nothing.
+func TestExplanation_none(t *testing.T) {
+	d, err := jobfate.Decide(jobfate.Snapshot{})
+	if err == nil || d.Why.Job.Code != "" || len(d.Why.Notes()) != 0 || len(slices.Collect(d.Why.Indexes())) != 0 {
+		t.Errorf("an error explains %+v", d.Why)
+	}
+	if r := d.Why.Index(0); r.Code != jobfate.IndexUnknown {
+		t.Errorf("index 0 is %s, want %s", r.Code, jobfate.IndexUnknown)
+	}
+}

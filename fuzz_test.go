@@ -1,0 +1,179 @@
+package jobfate_test
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/validation"
+)
+
+// fuzzOptions are sets of options to decide with.
+var fuzzOptions = [][]jobfate.Option{
+	nil,
+	{jobfate.WithoutPerIndexBackoff(), jobfate.WithoutReplacementPolicy()},
+	{jobfate.FillFreeSlots(), jobfate.GranularReasons(), jobfate.WithCaps(1, 1)},
+}
+
+// fatal is what a test of testing and one of rapid have in common.
+type fatal interface {
+	Fatalf(format string, args ...any)
+}
+
+// checkDecision holds for any input: an error and nothing else, or a decision
+// whose statuses the API server accepts if it accepts the one before.
+func checkDecision(t fatal, s jobfate.Snapshot) {
+	for i, opts := range fuzzOptions {
+		d, err := jobfate.Decide(s, opts...)
+		if err != nil {
+			if !d.Idle() || d.Requeue != 0 || len(d.Metrics)+len(d.Events) != 0 {
+				t.Fatalf("options %d: an error and half a decision: %v", i, err)
+			}
+			continue
+		}
+		if len(d.Create) > 0 && len(d.Delete) > 0 || d.Requeue < 0 {
+			t.Fatalf("options %d: %d to create, %d to delete, requeue %s", i, len(d.Create), len(d.Delete), d.Requeue)
+		}
+		for _, m := range d.Metrics {
+			if m.Add <= 0 {
+				t.Fatalf("options %d: %s", i, m)
+			}
+		}
+		showWhy(d)
+		checkStatuses(t, s.Job, d, d.Settle(d.Strip...))
+		half := d.Revise(jobfate.Done{NotCreated: len(d.Create) / 2})
+		checkStatuses(t, s.Job, half, half.Settle(half.Strip[:len(half.Strip)/2]...))
+	}
+}
+
+func checkStatuses(t fatal, job *batchv1.Job, d jobfate.Decision, s jobfate.Settlement) {
+	stored := validation.Default(job)
+	stored.ResourceVersion = "1"
+	if len(validation.Status(stored)) > 0 || len(validation.StatusUpdate(stored, stored)) > 0 {
+		return
+	}
+	for _, status := range []*batchv1.JobStatus{d.Status, s.Status} {
+		if status == nil {
+			continue
+		}
+		next := stored.DeepCopy()
+		next.Status = *status
+		if errs := validation.StatusUpdate(next, stored); len(errs) > 0 {
+			t.Fatalf("the API server refuses %s\nafter %s\n%v", toJSON(next.Status), toJSON(stored), errs.ToAggregate())
+		}
+		stored = next
+	}
+}
+
+// garble makes of a snapshot what no API server would have let in: fields that are
+// unset, or at the end of their range, or that contradict each other.
+func garble(t *rapid.T, s jobfate.Snapshot) jobfate.Snapshot {
+	number := func(label string) *int32 {
+		return rapid.SampledFrom([]*int32{nil, ptrTo[int32](-1), ptrTo[int32](0), ptrTo[int32](1), ptrTo[int32](3), ptrTo[int32](math.MaxInt32 - 1), ptrTo[int32](math.MaxInt32)}).Draw(t, label)
+	}
+	instant := func(label string) *metav1.Time {
+		at := []time.Time{s.Now, s.Now.Add(time.Hour), time.Unix(1<<40, 0), time.Unix(-1<<40, 0)}
+		if i := rapid.IntRange(-1, len(at)-1).Draw(t, label); i >= 0 {
+			return ptrTo(metav1.NewTime(at[i]))
+		}
+		return nil
+	}
+	spec, st := &s.Job.Spec, &s.Job.Status
+	for range rapid.IntRange(1, 6).Draw(t, "changes") {
+		switch rapid.IntRange(0, 15).Draw(t, "change") {
+		case 0:
+			spec.Parallelism = number("parallelism")
+		case 1:
+			spec.Completions = number("completions")
+		case 2:
+			spec.BackoffLimit, spec.BackoffLimitPerIndex = number("backoffLimit"), number("backoffLimitPerIndex")
+		case 3:
+			spec.MaxFailedIndexes = number("maxFailedIndexes")
+		case 4:
+			spec.CompletionMode = rapid.SampledFrom([]*batchv1.CompletionMode{nil, ptrTo[batchv1.CompletionMode]("x"), ptrTo(batchv1.IndexedCompletion)}).Draw(t, "mode")
+		case 5:
+			spec.ActiveDeadlineSeconds = rapid.SampledFrom([]*int64{nil, ptrTo[int64](0), ptrTo[int64](math.MaxInt64), ptrTo[int64](-1)}).Draw(t, "deadline")
+		case 6:
+			spec.Selector, spec.Template = nil, corev1.PodTemplateSpec{}
+		case 7:
+			st.StartTime, st.CompletionTime = instant("start"), instant("completion")
+		case 8:
+			st.Ready, st.Terminating = number("ready"), number("terminating")
+		case 9:
+			st.Succeeded, st.Failed = rapid.Int32().Draw(t, "succeeded"), rapid.Int32().Draw(t, "failed")
+		case 10:
+			st.FailedIndexes, st.CompletedIndexes = ptrTo(rapid.StringMatching("[0-9,-]{0,8}").Draw(t, "failedIndexes")), rapid.StringMatching("[0-9,-]{0,8}").Draw(t, "completedIndexes")
+		case 11:
+			c := batchv1.JobCondition{
+				Type:   rapid.SampledFrom([]batchv1.JobConditionType{batchv1.JobSuspended, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, batchv1.JobComplete, "x"}).Draw(t, "condition"),
+				Status: rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, "x"}).Draw(t, "condition is"),
+			}
+			st.Conditions = append(st.Conditions, c, c)
+		case 12:
+			spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: make([]batchv1.PodFailurePolicyRule, 2)}
+		case 13:
+			spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: number("succeededCount"), SucceededIndexes: ptrTo("9-3")}, {}}}
+		case 14:
+			for _, pod := range s.Pods {
+				pod.Annotations, pod.CreationTimestamp, pod.DeletionTimestamp = nil, metav1.Time{}, instant("deletion")
+			}
+		case 15:
+			if now := instant("now"); now != nil {
+				s.Now = now.Time
+			}
+		}
+	}
+	return s
+}
+
+func TestDecide_garbledInput(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		checkDecision(t, garble(t, jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")))
+	})
+}
+
+// FuzzDecide draws snapshots as the API server would store them, and then goes
+// wrong.
+func FuzzDecide(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte("0123456789abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
+		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
+		if rapid.Bool().Draw(t, "garbled") {
+			s = garble(t, s)
+		}
+		checkDecision(t, s)
+	}))
+}
+
+// FuzzDecideJSON reads whatever JSON makes a Job and pods, so that it reaches what
+// no API server would have let in.
+func FuzzDecideJSON(f *testing.F) {
+	for _, s := range stories {
+		w := newWorld(f, s.spec)
+		w.runAll()
+		w.exit(w.alive()[0].UID, 1)
+		w.exit(w.alive()[0].UID, 0)
+		f.Add([]byte(toJSON(w.job)), []byte(toJSON(w.pods)), int64(5))
+		w.settle()
+		f.Add([]byte(toJSON(w.job)), []byte(toJSON(w.pods)), int64(3600))
+	}
+	f.Add([]byte(`{"metadata":{"name":"j","uid":"u"}}`), []byte(`[{"metadata":{"uid":"p"}},{}]`), int64(-1))
+	f.Add([]byte(`{"metadata":{"name":"j","uid":"u"},"spec":{"completionMode":"Indexed","podFailurePolicy":{"rules":[{}]},"successPolicy":{"rules":[{}]}}}`), []byte(`[]`), int64(1)<<62)
+	f.Fuzz(func(t *testing.T, jobJSON, podsJSON []byte, seconds int64) {
+		var job batchv1.Job
+		var pods []*corev1.Pod
+		if json.Unmarshal(jobJSON, &job) != nil || json.Unmarshal(podsJSON, &pods) != nil {
+			return
+		}
+		checkDecision(t, jobfate.Snapshot{Job: &job, Pods: pods, Now: jobtest.Noon().Add(time.Duration(seconds) * time.Second)})
+	})
+}

@@ -1,0 +1,330 @@
+package jobfate_test
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// What cannot be understood gives "a clear error that names the field, never a
+// panic, never a half decision".
+func TestInput_refused(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*jobfate.Snapshot)
+		want   string // the dots stand for the value, which not every release prints alike
+	}{
+		{"no Job", func(s *jobfate.Snapshot) { s.Job = nil }, "job: Required value: there is nothing to decide on"},
+		{"no name", func(s *jobfate.Snapshot) { s.Job.Name = "" }, "metadata.name: Required value: pods are named after the Job"},
+		{"no UID", func(s *jobfate.Snapshot) { s.Job.UID = "" }, "metadata.uid: Required value: pods are recognised by the UID of their Job"},
+		{"another's", func(s *jobfate.Snapshot) { s.Job.Spec.ManagedBy = ptrTo("kueue.x-k8s.io/multikueue") },
+			"spec.managedBy: the Job is managed by another controller: kueue.x-k8s.io/multikueue"},
+		{"nil pod", func(s *jobfate.Snapshot) { s.Pods[1] = nil }, "pods[1]: Required value: the pod is nil"},
+		{"pod without UID", func(s *jobfate.Snapshot) { s.Pods[1].UID = "" }, "pods[1].metadata.uid: Required value: pods are counted by their UID"},
+		{"two pods with one UID", func(s *jobfate.Snapshot) { s.Pods[1].UID = s.Pods[0].UID }, `pods[1].metadata.uid: Duplicate value: "uid-0001"`},
+		{"two foreign pods with one UID", func(s *jobfate.Snapshot) {
+			for _, pod := range s.Pods {
+				pod.UID, pod.OwnerReferences[0].UID = "same", "other"
+			}
+		}, `pods[1].metadata.uid: Duplicate value: "same"`},
+		{"unknown mode", func(s *jobfate.Snapshot) { s.Job.Spec.CompletionMode = ptrTo[batchv1.CompletionMode]("Sometimes") },
+			`spec.completionMode: Unsupported value: "Sometimes": supported values: "Indexed", "NonIndexed"`},
+		{"empty mode", func(s *jobfate.Snapshot) { s.Job.Spec.CompletionMode = ptrTo[batchv1.CompletionMode]("") },
+			`spec.completionMode: Unsupported value: "": supported values: "Indexed", "NonIndexed"`},
+		{"indexed without completions", func(s *jobfate.Snapshot) { s.Job.Spec.Completions = nil }, "spec.completions: Required value: when completion mode is Indexed"},
+		{"negative parallelism", func(s *jobfate.Snapshot) { s.Job.Spec.Parallelism = ptrTo[int32](-1) },
+			"spec.parallelism: Invalid value: -1: must be greater than or equal to 0"},
+		{"negative completions", func(s *jobfate.Snapshot) { s.Job.Spec.Completions = ptrTo[int32](math.MinInt32) },
+			"spec.completions: Invalid value: -2147483648: must be greater than or equal to 0"},
+		{"negative limits", func(s *jobfate.Snapshot) {
+			s.Job.Spec.BackoffLimit, s.Job.Spec.BackoffLimitPerIndex, s.Job.Spec.MaxFailedIndexes = ptrTo[int32](-1), ptrTo[int32](-2), ptrTo[int32](-3)
+		}, "[spec.backoffLimit: Invalid value: -1: must be greater than or equal to 0, spec.backoffLimitPerIndex: Invalid value: -2: must be greater than or equal to 0, spec.maxFailedIndexes: Invalid value: -3: must be greater than or equal to 0]"},
+		{"negative deadline", func(s *jobfate.Snapshot) { s.Job.Spec.ActiveDeadlineSeconds = ptrTo[int64](-7) },
+			"spec.activeDeadlineSeconds: Invalid value: -7: must be greater than or equal to 0"},
+		{"negative counters", func(s *jobfate.Snapshot) {
+			s.Job.Status = batchv1.JobStatus{Active: -1, Succeeded: -2, Failed: -3, Ready: ptrTo[int32](-4), Terminating: ptrTo[int32](-5)}
+		}, "[status.active: Invalid value: -1: must be greater than or equal to 0, status.succeeded: Invalid value: -2: must be greater than or equal to 0, status.failed: Invalid value: -3: must be greater than or equal to 0, status.ready: Invalid value: -4: must be greater than or equal to 0, status.terminating: Invalid value: -5: must be greater than or equal to 0]"},
+		{"both ends decided", func(s *jobfate.Snapshot) {
+			s.Job.Status.Conditions = []batchv1.JobCondition{
+				{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue}, {Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue},
+			}
+		}, "status.conditions: Invalid value: SuccessCriteriaMet and FailureTarget are both True; the API server lets neither be taken back"},
+		{"a selector that cannot be read", func(s *jobfate.Snapshot) {
+			s.Job.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Perhaps"}}}
+		}, `spec.selector: Invalid value: ...: "Perhaps" is not a valid label selector operator`},
+		{"a selector that does not match the template", func(s *jobfate.Snapshot) { s.Job.Spec.Template.Labels = map[string]string{"app": "x"} },
+			"spec.template.metadata.labels: Invalid value: ...: the selector does not match them"},
+		{"several", func(s *jobfate.Snapshot) { s.Job.Name = ""; s.Job.Spec.Parallelism = ptrTo[int32](-1); s.Pods[0] = nil },
+			"[metadata.name: Required value: pods are named after the Job, spec.parallelism: Invalid value: -1: must be greater than or equal to 0, pods[0]: Required value: the pod is nil]"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			job := specJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
+			s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodRunning), podIn(job, 2, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}
+			test.change(&s)
+			d, err := jobfate.Decide(s)
+			head, tail, _ := strings.Cut(test.want, "...")
+			if got := errorText(err); !strings.HasPrefix(got, head) || !strings.HasSuffix(got, tail) || head == test.want && got != head {
+				t.Errorf("the error is\n%s\nwant\n%s", got, test.want)
+			}
+			if !d.Idle() || d.Requeue != 0 || len(d.Events)+len(d.Metrics) != 0 || d.Why.Job.Code != "" {
+				t.Errorf("half a decision: %+v", d)
+			}
+			if _, again := jobfate.RebuildBackoff(s); errorText(again) != errorText(err) {
+				t.Errorf("RebuildBackoff fails with\n%v\nwant\n%v", again, err)
+			}
+		})
+	}
+}
+
+func TestInput_whoManagesTheJob(t *testing.T) {
+	job := specJob(t, "completions: 1")
+	decide := func(managedBy *string, opts ...jobfate.Option) error {
+		job := job.DeepCopy()
+		job.Spec.ManagedBy = managedBy
+		_, err := jobfate.Decide(jobfate.Snapshot{Job: job}, opts...)
+		return err
+	}
+	ours, builtIn := "example.com/ours", batchv1.JobControllerName
+	for _, test := range []struct {
+		managedBy *string
+		opts      []jobfate.Option
+		want      string // empty: it is decided
+	}{
+		{nil, nil, ""},
+		{&builtIn, nil, ""},
+		{&ours, nil, "spec.managedBy: the Job is managed by another controller: example.com/ours"},
+		{&ours, []jobfate.Option{jobfate.ManagedBy(ours)}, ""},
+		{nil, []jobfate.Option{jobfate.ManagedBy(ours)}, "spec.managedBy: the Job is managed by another controller: kubernetes.io/job-controller"},
+		{&builtIn, []jobfate.Option{jobfate.ManagedBy("")}, ""},
+	} {
+		err := decide(test.managedBy, test.opts...)
+		if got := errorText(err); got != test.want {
+			t.Errorf("managedBy %v: %q, want %q", test.managedBy, got, test.want)
+		}
+		if test.want != "" && !errors.Is(err, jobfate.ErrNotManaged) {
+			t.Errorf("%v is not ErrNotManaged", err)
+		}
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// What the API server would have filled in is read as if it had: a spec that a
+// framework built by hand works.
+func TestInput_defaults(t *testing.T) {
+	bare := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid"}}
+	for _, test := range []struct {
+		name   string
+		spec   batchv1.JobSpec
+		create int
+		labels map[string]string
+	}{
+		{"nothing", batchv1.JobSpec{}, 1, nil},
+		{"indexed, both unset", batchv1.JobSpec{CompletionMode: ptrTo(batchv1.IndexedCompletion)}, 1, nil},
+		{"only completions", batchv1.JobSpec{Completions: ptrTo[int32](4)}, 1, nil},
+		{"only parallelism", batchv1.JobSpec{Parallelism: ptrTo[int32](4)}, 4, nil},
+		{"suspend and policy unset", batchv1.JobSpec{Completions: ptrTo[int32](2), Parallelism: ptrTo[int32](2)}, 2, nil},
+		{"own labels stay", batchv1.JobSpec{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "x", batchv1.JobNameLabel: "mine"}}}}, 1,
+			map[string]string{"app": "x", batchv1.JobNameLabel: "mine"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			job := bare.DeepCopy()
+			job.Spec = test.spec
+			d := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()})
+			if len(d.Create) != test.create {
+				t.Fatalf("%d to create, want %d", len(d.Create), test.create)
+			}
+			want := map[string]string{batchv1.ControllerUidLabel: "job-uid", batchv1.JobNameLabel: "job", "controller-uid": "job-uid", "job-name": "job"}
+			for k, v := range test.labels {
+				want[k] = v
+			}
+			pod := d.Create[0].Pod
+			for k, v := range want {
+				if pod.Labels[k] != v {
+					t.Errorf("label %s is %q, want %q", k, pod.Labels[k], v)
+				}
+			}
+			// The pod that it makes is its own, and not made again.
+			pod.UID = "uid-0001"
+			if d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()}); len(d.Create) != test.create-1 || len(d.Claim) != 0 {
+				t.Errorf("with its pod: %d to create, claims %v; want %d, none", len(d.Create), d.Claim, test.create-1)
+			}
+		})
+	}
+	// backoffLimit is 6, or no limit at all with backoffLimitPerIndex.
+	for _, test := range []struct {
+		perIndex *int32
+		failed   int32
+		ends     bool
+	}{{nil, 6, false}, {nil, 7, true}, {ptrTo[int32](0), 1000, false}} {
+		job := bare.DeepCopy()
+		job.Spec = batchv1.JobSpec{CompletionMode: ptrTo(batchv1.IndexedCompletion), Completions: ptrTo[int32](5), BackoffLimitPerIndex: test.perIndex}
+		job.Status.Failed = test.failed
+		if d := mustDecide(t, jobfate.Snapshot{Job: job}); len(d.Status.Conditions) > 0 != test.ends {
+			t.Errorf("per index %v, %d failed: conditions %v, want the end %t", test.perIndex, test.failed, d.Status.Conditions, test.ends)
+		}
+	}
+}
+
+// What the Job controller tolerates is tolerated, and the explanation says so.
+func TestInput_tolerated(t *testing.T) {
+	index := batchv1.JobCompletionIndexAnnotation
+	for _, test := range []struct {
+		name   string
+		change func(*jobfate.Snapshot)
+		want   []jobfate.Note
+	}{
+		{"nothing wrong", func(*jobfate.Snapshot) {}, nil},
+		{"pods of another Job", func(s *jobfate.Snapshot) {
+			s.Pods[0].OwnerReferences[0].UID = "other-job"
+			s.Pods[1].Namespace = "elsewhere"
+		}, []jobfate.Note{{Code: jobfate.NoteForeignPods, Text: "2 pods in the snapshot are not the Job's"}}},
+		{"one pod of another Job", func(s *jobfate.Snapshot) { s.Pods[0].OwnerReferences[0].UID = "other-job" },
+			[]jobfate.Note{{Code: jobfate.NoteForeignPods, Text: "1 pod in the snapshot is not the Job's"}}},
+		{"damaged completedIndexes", func(s *jobfate.Snapshot) { s.Job.Status.CompletedIndexes = "0,x" },
+			[]jobfate.Note{{Code: jobfate.NoteStatusRepaired, Text: "status.completedIndexes: not canonical at offset 2: an index has digits only"}}},
+		{"completedIndexes past completions", func(s *jobfate.Snapshot) { s.Job.Status.CompletedIndexes = "0,7" },
+			[]jobfate.Note{{Code: jobfate.NoteStatusRepaired, Text: "status.completedIndexes: clipped at offset 2: completions are 3"}}},
+		{"damaged failedIndexes", func(s *jobfate.Snapshot) { s.Job.Status.FailedIndexes = ptrTo("3-1") },
+			[]jobfate.Note{{Code: jobfate.NoteStatusRepaired, Text: "status.failedIndexes: not canonical at offset 0: an interval ends after it starts"}}},
+		{"an index completed and failed", func(s *jobfate.Snapshot) {
+			s.Job.Status.CompletedIndexes, s.Job.Status.FailedIndexes = "0,1", ptrTo("1,2")
+		}, []jobfate.Note{{Code: jobfate.NoteStatusRepaired, Text: "status.failedIndexes held completed indexes"}}},
+		{"a UID twice", func(s *jobfate.Snapshot) {
+			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"uid-0002", "uid-0002"}}
+		}, []jobfate.Note{{Code: jobfate.NoteStatusRepaired, Text: "status.uncountedTerminatedPods named a pod twice or not at all"}}},
+		{"an empty UID", func(s *jobfate.Snapshot) {
+			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{""}}
+		}, []jobfate.Note{{Code: jobfate.NoteStatusRepaired, Text: "status.uncountedTerminatedPods named a pod twice or not at all"}}},
+		{"memory of another Job", func(s *jobfate.Snapshot) {
+			s.InFlight.Job, s.Backoff.Job = "other-job", "other-job"
+		}, []jobfate.Note{
+			{Code: jobfate.NoteMemoryDropped, Text: "what is in flight belongs to an earlier Job of this name"},
+			{Code: jobfate.NoteMemoryDropped, Text: "the backoff record belongs to an earlier Job of this name"},
+		}},
+		{"an index that is none", func(s *jobfate.Snapshot) { s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "-1", "-1" },
+			[]jobfate.Note{{Code: jobfate.NoteBadAnnotation, Text: `pod job-0-p1: the annotation batch.kubernetes.io/job-completion-index is "-1"`}}},
+		{"label and annotation differ", func(s *jobfate.Snapshot) { s.Pods[0].Labels[index] = "2" },
+			[]jobfate.Note{{Code: jobfate.NoteIndexConflict, Text: `pod job-0-p1: the annotation batch.kubernetes.io/job-completion-index is "0", the label "2"`}}},
+		{"an absurd failure count", func(s *jobfate.Snapshot) {
+			s.Pods[1].Annotations[batchv1.JobIndexFailureCountAnnotation] = "99999999999999999999"
+		}, []jobfate.Note{{Code: jobfate.NoteBadAnnotation, Text: `pod job-1-p2: the annotation batch.kubernetes.io/job-index-failure-count is "99999999999999999999"`}}},
+		{"an absurd ignored count", func(s *jobfate.Snapshot) {
+			s.Pods[1].Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = ""
+		}, []jobfate.Note{{Code: jobfate.NoteBadAnnotation, Text: `pod job-1-p2: the annotation batch.kubernetes.io/job-index-ignored-failure-count is ""`}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, "completions: 3\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
+			w.runAll()
+			s := w.snapshot()
+			s.Job = s.Job.DeepCopy()
+			for i := range s.Pods {
+				s.Pods[i] = s.Pods[i].DeepCopy()
+			}
+			test.change(&s)
+			d := mustDecide(t, s)
+			if got := d.Why.Notes(); !slices.Equal(got, test.want) {
+				t.Errorf("the notes are\n%q\nwant\n%q", got, test.want)
+			}
+		})
+	}
+}
+
+// Statuses that contradict themselves, and that some API server has let in. What
+// is written next is right, and the Job goes on to its end.
+func TestInput_contradictoryStatuses(t *testing.T) {
+	at := metav1.NewTime(time.Date(2026, 1, 1, 11, 0, 0, 0, time.UTC))
+	for _, test := range []struct {
+		name   string
+		status batchv1.JobStatus
+		phase  string
+	}{
+		{"more ready than active", batchv1.JobStatus{Active: 1, Ready: ptrTo[int32](5)}, "Complete"},
+		{"more counted than there are", batchv1.JobStatus{Succeeded: 9}, "Complete"},
+		{"resumed and never suspended", batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse}}}, "Complete"},
+		{"suspended and started", batchv1.JobStatus{StartTime: &at, Conditions: []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionTrue}}}, "Complete"},
+		{"failed indexes and no limit for them", batchv1.JobStatus{FailedIndexes: ptrTo("1")}, "Complete"},
+		{"completed at a time and not complete", batchv1.JobStatus{StartTime: &at, CompletionTime: &at}, "Complete"},
+		{"to fail, with all done", batchv1.JobStatus{StartTime: &at, Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue, Reason: "R"}}}, "Failed"},
+		{"started in the future", batchv1.JobStatus{StartTime: ptrTo(metav1.NewTime(at.Add(24 * time.Hour)))}, "Complete"},
+	} {
+		for _, mode := range []string{"Indexed", "NonIndexed"} {
+			t.Run(test.name+", "+mode, func(t *testing.T) {
+				w := newWorld(t, "completions: 3\nparallelism: 3\ncompletionMode: "+mode)
+				w.job.Status = *test.status.DeepCopy()
+				for range 3 {
+					w.settle() // refused statuses end the test
+					for _, pod := range w.alive() {
+						w.exit(pod.UID, 0)
+					}
+				}
+				w.settle()
+				if last := w.job.Status.Conditions[len(w.job.Status.Conditions)-1]; string(last.Type) != test.phase {
+					t.Errorf("it ends as %s, want %s\n%v", last.Type, test.phase, w.log)
+				}
+			})
+		}
+	}
+}
+
+// The zero time is no time: the API server writes it as null.
+func TestInput_zeroTimes(t *testing.T) {
+	w := newWorld(t, "completions: 1")
+	w.settle()
+	w.exit("uid-0001", 0)
+	w.job.Status = batchv1.JobStatus{StartTime: &metav1.Time{}, CompletionTime: &metav1.Time{}}
+	w.sync() // a status that is refused ends the test
+	if st := w.job.Status; st.StartTime.IsZero() || st.CompletionTime.IsZero() {
+		t.Errorf("started %v, completed %v", st.StartTime, st.CompletionTime)
+	}
+}
+
+// A Job that has both ended ways is left as it is, but for the finalizers.
+func TestInput_completeAndFailed(t *testing.T) {
+	job := specJob(t, "completions: 1")
+	pod := podIn(job, 1, corev1.PodRunning)
+	job.Status = batchv1.JobStatus{Active: -1, Conditions: []batchv1.JobCondition{
+		{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}, {Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R", Message: "M"},
+	}}
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}})
+	if d.Status != nil || len(d.Strip) != 1 || !tracking.HasFinalizer(d.Strip[0]) || d.Why.Job.Text != "the Job is Failed: R: M" {
+		t.Errorf("status %v, %d to strip, %q; want none, 1, Failed", d.Status, len(d.Strip), d.Why.Job.Text)
+	}
+}
+
+// What a caller may pass as nil is passed over.
+func TestInput_nilArguments(t *testing.T) {
+	job := specJob(t, "completions: 1")
+	for name, call := range map[string]func(){
+		"an option":         func() { mustDecide(t, jobfate.Snapshot{Job: job}, nil) },
+		"a pod in Settle":   func() { mustDecide(t, jobfate.Snapshot{Job: job}).Settle(nil) },
+		"a failure policy":  func() { mustDecide(t, jobfate.Snapshot{Job: job}, jobfate.WithFailurePolicy(nil)) },
+		"no names of rules": func() { mustDecide(t, jobfate.Snapshot{Job: job}, jobfate.RuleNames()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if r := recover(); r != nil {
+					t.Errorf("panic: %v", r)
+				}
+			}()
+			call()
+		})
+	}
+}

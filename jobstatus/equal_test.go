@@ -1,0 +1,133 @@
+package jobstatus_test
+
+import (
+	"reflect"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+// fullStatus has every field set.
+func fullStatus() *batchv1.JobStatus {
+	return &batchv1.JobStatus{
+		Conditions: []batchv1.JobCondition{yes(batchv1.JobSuspended), no(batchv1.JobFailed)},
+		StartTime:  ptrTo(after(1)), CompletionTime: ptrTo(after(2)),
+		Active: 3, Succeeded: 4, Failed: 5, Terminating: ptrTo[int32](6), Ready: ptrTo[int32](7),
+		CompletedIndexes: "0-3", FailedIndexes: ptrTo("5"),
+		UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"s"}, Failed: []types.UID{"f"}},
+	}
+}
+
+// leaf is a value inside a status, and how to reach it in another one.
+type leaf struct {
+	path  string
+	reach func(root reflect.Value) reflect.Value
+}
+
+// leaves finds every value that can differ, fields added by later releases
+// included.
+func leaves(t *testing.T, path string, reach func(reflect.Value) reflect.Value, v reflect.Value) []leaf {
+	t.Helper()
+	if v.Type() == reflect.TypeFor[metav1.Time]() {
+		return []leaf{{path, reach}}
+	}
+	var out []leaf
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			out = append(out, leaves(t, path+"."+v.Type().Field(i).Name, func(root reflect.Value) reflect.Value { return reach(root).Field(i) }, v.Field(i))...)
+		}
+	case reflect.Pointer:
+		if v.IsNil() {
+			t.Fatalf("fullStatus does not set %s, which this release of the API has", path)
+		}
+		out = append(out, leaf{path + " (pointer)", reach})
+		out = append(out, leaves(t, path, func(root reflect.Value) reflect.Value { return reach(root).Elem() }, v.Elem())...)
+	case reflect.Slice:
+		if v.Len() == 0 {
+			t.Fatalf("fullStatus does not set %s, which this release of the API has", path)
+		}
+		out = append(out, leaf{path + " (length)", reach})
+		out = append(out, leaves(t, path+"[0]", func(root reflect.Value) reflect.Value { return reach(root).Index(0) }, v.Index(0))...)
+	default:
+		if v.IsZero() {
+			t.Fatalf("fullStatus does not set %s, which this release of the API has", path)
+		}
+		out = append(out, leaf{path, reach})
+	}
+	return out
+}
+
+// k#125089, k#125185, k#121342: ready or terminating were never written when they
+// alone had changed. Each field alone makes a difference.
+func TestEqual_everyField(t *testing.T) {
+	self := func(root reflect.Value) reflect.Value { return root }
+	all := leaves(t, "status", self, reflect.ValueOf(fullStatus()).Elem())
+	if len(all) < 25 {
+		t.Fatalf("found only %d values: %v", len(all), all)
+	}
+	for _, l := range all {
+		changed := fullStatus()
+		v := l.reach(reflect.ValueOf(changed).Elem())
+		v.SetZero()
+		if jobstatus.Equal(changed, fullStatus()) || jobstatus.Equal(fullStatus(), changed) {
+			t.Errorf("without %s the statuses are Equal", l.path)
+		}
+	}
+	if !jobstatus.Equal(fullStatus(), fullStatus()) {
+		t.Error("two statuses that say the same are not Equal")
+	}
+}
+
+func TestEqual(t *testing.T) {
+	none := &batchv1.UncountedTerminatedPods{}
+	for _, tc := range []struct {
+		reason string
+		a, b   *batchv1.JobStatus
+		want   bool
+	}{
+		{"nothing", nil, nil, true},
+		{"nothing and something", nil, &batchv1.JobStatus{}, false},
+		{"no lists and empty lists", &batchv1.JobStatus{}, &batchv1.JobStatus{UncountedTerminatedPods: none}, true},
+		{"empty lists, one of them not nil", &batchv1.JobStatus{UncountedTerminatedPods: none}, &batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{}}}, true},
+		{"no conditions", &batchv1.JobStatus{}, &batchv1.JobStatus{Conditions: []batchv1.JobCondition{}}, true},
+		{"no failed indexes and none that could be", &batchv1.JobStatus{FailedIndexes: ptrTo("")}, &batchv1.JobStatus{}, false},
+		{"zero and unknown", &batchv1.JobStatus{Ready: ptrTo[int32](0)}, &batchv1.JobStatus{}, false},
+		{"one instant in two zones", &batchv1.JobStatus{StartTime: ptrTo(after(0))}, &batchv1.JobStatus{StartTime: ptrTo(metav1.NewTime(noon.Local()))}, true},
+		{"another UID in the list", &batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}}, &batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"b"}}}, false},
+		{"conditions in another order", &batchv1.JobStatus{Conditions: []batchv1.JobCondition{yes("A"), yes("B")}}, &batchv1.JobStatus{Conditions: []batchv1.JobCondition{yes("B"), yes("A")}}, false},
+	} {
+		if got := jobstatus.Equal(tc.a, tc.b); got != tc.want {
+			t.Errorf("%s: Equal = %v, want %v", tc.reason, got, tc.want)
+		}
+		if got := jobstatus.Equal(tc.b, tc.a); got != tc.want {
+			t.Errorf("%s, the other way round: Equal = %v, want %v", tc.reason, got, tc.want)
+		}
+	}
+}
+
+// drawStatus draws a status with any of its fields set.
+func drawStatus(t *rapid.T, label string) *batchv1.JobStatus {
+	some := func(what string) bool { return rapid.Bool().Draw(t, label+" has "+what) }
+	st, full := &batchv1.JobStatus{}, reflect.ValueOf(fullStatus()).Elem()
+	for i := range full.NumField() {
+		if some(full.Type().Field(i).Name) {
+			reflect.ValueOf(st).Elem().Field(i).Set(full.Field(i))
+		}
+	}
+	if some("other conditions") {
+		st.Conditions = drawConditions(t)
+	}
+	if u := st.UncountedTerminatedPods; u != nil && some("no successes") {
+		u.Succeeded = nil
+	}
+	if some("zeros") {
+		st.Ready, st.FailedIndexes = ptrTo[int32](0), ptrTo("")
+	}
+	return st
+}

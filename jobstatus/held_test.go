@@ -1,0 +1,88 @@
+package jobstatus_test
+
+import (
+	"math"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+func TestPodsHeld(t *testing.T) {
+	for _, tc := range []struct {
+		active      int32
+		terminating *int32
+		want        int32
+	}{
+		{3, nil, 3},
+		{3, ptrTo[int32](2), 5},
+		{0, ptrTo[int32](2), 2},
+		{-1, ptrTo[int32](-2), 0},
+		{5, ptrTo[int32](-2), 5},
+		{math.MaxInt32, ptrTo[int32](1), math.MaxInt32},
+		{math.MaxInt32, ptrTo[int32](math.MaxInt32), math.MaxInt32},
+	} {
+		job := &batchv1.Job{Status: batchv1.JobStatus{Active: tc.active, Terminating: tc.terminating}}
+		if got := jobstatus.PodsHeld(job); got != tc.want {
+			t.Errorf("active %d, terminating %v: PodsHeld = %d, want %d", tc.active, tc.terminating, got, tc.want)
+		}
+	}
+	same(t, "no Job", jobstatus.PodsHeld(nil), int32(0))
+}
+
+func TestIndexesFinished(t *testing.T) {
+	plain := func(completions *int32, succeeded int32) *batchv1.Job {
+		return &batchv1.Job{Spec: batchv1.JobSpec{Completions: completions}, Status: batchv1.JobStatus{Succeeded: succeeded}}
+	}
+	for _, tc := range []struct {
+		reason string
+		job    *batchv1.Job
+		want   int
+	}{
+		{"both kinds", indexedJob(10, "0-2", ptrTo("5,6")), 5},
+		{"each once", indexedJob(10, "0-2", ptrTo("2-4")), 5},
+		{"none beyond completions", indexedJob(4, "0-9", ptrTo("3-12")), 4},
+		{"no failed ones", indexedJob(4, "0", nil), 1},
+		{"no completions", &batchv1.Job{Spec: batchv1.JobSpec{CompletionMode: ptrTo(batchv1.IndexedCompletion)}, Status: batchv1.JobStatus{CompletedIndexes: "0"}}, 0},
+		{"not Indexed", plain(ptrTo[int32](4), 3), 3},
+		{"not Indexed, too many", plain(ptrTo[int32](4), 5), 4},
+		{"not Indexed, no completions", plain(nil, 5), 5},
+		{"nonsense", plain(ptrTo[int32](-4), -5), 0},
+		{"no Job", nil, 0},
+	} {
+		if got := jobstatus.IndexesFinished(tc.job); got != tc.want {
+			t.Errorf("%s: IndexesFinished = %d, want %d", tc.reason, got, tc.want)
+		}
+	}
+	same(t, "sets of a Job that is not Indexed", jobstatus.Indexes(plain(ptrTo[int32](4), 3)), jobstatus.IndexSets{})
+	same(t, "sets of no Job", jobstatus.Indexes(nil), jobstatus.IndexSets{})
+}
+
+func TestRandom_indexes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		completed, completedSet := drawIndexes(t, "completed")
+		failed, failedSet := drawIndexes(t, "failed")
+		completions := rapid.IntRange(0, 9).Draw(t, "completions")
+		job := indexedJob(int32(completions), completedSet.String(), ptrTo(failedSet.String()))
+		want := map[string][]int32{}
+		for i := range completions {
+			switch {
+			case completed[i]:
+				want["completed"] = append(want["completed"], int32(i))
+			case failed[i]:
+				want["failed"] = append(want["failed"], int32(i))
+			default:
+				want["unfinished"] = append(want["unfinished"], int32(i))
+			}
+		}
+		got := jobstatus.Indexes(job)
+		same(t, "completed", got.Completed, indexset.Of(want["completed"]...))
+		same(t, "failed", got.Failed, indexset.Of(want["failed"]...))
+		same(t, "unfinished", got.Unfinished, indexset.Of(want["unfinished"]...))
+		same(t, "finished", got.Finished, got.Completed.Union(got.Failed))
+		same(t, "IndexesFinished", jobstatus.IndexesFinished(job), completions-len(want["unfinished"]))
+	})
+}

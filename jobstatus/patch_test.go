@@ -1,0 +1,101 @@
+package jobstatus_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+func TestPatch_golden(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		status *batchv1.JobStatus
+		want   string
+	}{
+		{"no status", nil, ``},
+		{
+			"an empty status unsets every field", &batchv1.JobStatus{},
+			`{"metadata":{"uid":"job-uid","resourceVersion":"42"},"status":{"conditions":null,"startTime":null,"completionTime":null,` +
+				`"active":null,"succeeded":null,"failed":null,"terminating":null,"completedIndexes":null,"failedIndexes":null,"uncountedTerminatedPods":null,"ready":null}}`,
+		},
+		{
+			"zero is not unset where the API tells them apart",
+			&batchv1.JobStatus{Active: 1, Ready: ptrTo[int32](0), FailedIndexes: ptrTo(""), StartTime: ptrTo(after(0)), UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}},
+			`{"metadata":{"uid":"job-uid","resourceVersion":"42"},"status":{"conditions":null,"startTime":"2026-05-01T12:00:00Z","completionTime":null,` +
+				`"active":1,"succeeded":null,"failed":null,"terminating":null,"completedIndexes":null,"failedIndexes":"","uncountedTerminatedPods":{"succeeded":null,"failed":["a"]},"ready":0}}`,
+		},
+	} {
+		if got := string(jobstatus.Patch("job-uid", "42", tc.status)); got != tc.want {
+			t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.want)
+		}
+	}
+}
+
+// merge applies a JSON merge patch, RFC 7396.
+func merge(target, patch any) any {
+	fields, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	out := map[string]any{}
+	if old, ok := target.(map[string]any); ok {
+		for k, v := range old {
+			out[k] = v
+		}
+	}
+	for k, v := range fields {
+		if v == nil {
+			delete(out, k)
+		} else {
+			out[k] = merge(out[k], v)
+		}
+	}
+	return out
+}
+
+// decode and encode go through JSON, as everything does on its way.
+func decode[T any](t interface{ Fatalf(string, ...any) }, b []byte) (v T) {
+	if err := json.Unmarshal(b, &v); err != nil {
+		t.Fatalf("%s: %v", b, err)
+	}
+	return v
+}
+
+func encode(t interface{ Fatalf(string, ...any) }, v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatalf("%+v: %v", v, err)
+	}
+	return b
+}
+
+// patched applies the patch to a Job with the old status.
+func patched(t interface{ Fatalf(string, ...any) }, old *batchv1.JobStatus, patch []byte) *batchv1.Job {
+	job := encode(t, &batchv1.Job{Status: *old})
+	out := decode[batchv1.Job](t, encode(t, merge(decode[any](t, job), decode[any](t, patch))))
+	return &out
+}
+
+func TestRandom_patch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		old, next := drawStatus(t, "old"), drawStatus(t, "new")
+		job := patched(t, old, jobstatus.Patch("job-uid", "42", next))
+		same(t, "status", string(encode(t, job.Status)), string(encode(t, next)))
+		same(t, "UID and resource version", []string{string(job.UID), job.ResourceVersion}, []string{"job-uid", "42"})
+		same(t, "Equal", jobstatus.Equal(&job.Status, next), true)
+	})
+}
+
+// A field that a later release of the API adds has to be named in the patch:
+// otherwise it would stay when a status unsets it.
+func TestPatch_unsetsEveryField(t *testing.T) {
+	leaves(t, "status", nil, reflect.ValueOf(fullStatus()).Elem()) // fullStatus sets them all
+	job := patched(t, fullStatus(), jobstatus.Patch("job-uid", "42", &batchv1.JobStatus{}))
+	same(t, "status", job.Status, batchv1.JobStatus{})
+}

@@ -1,0 +1,197 @@
+package jobfate_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+// "Which rule failed it?" A structured match: rule, name, pod, container, exit
+// code. The message is that of the Job controller.
+func whichRule(t *testing.T) {
+	w := newWorld(t, `
+completions: 8
+parallelism: 8
+completionMode: Indexed
+backoffLimitPerIndex: 1
+podFailurePolicy:
+  rules:
+  - {name: Evicted, action: Ignore, onPodConditions: [{type: DisruptionTarget}]}
+  - {name: ExitCode42, action: FailIndex, onExitCodes: {operator: In, values: [42]}}
+  - {name: ExitCode43, action: FailJob, onExitCodes: {operator: In, values: [43]}}`)
+	w.runAll()
+	w.exitIndexes(42, 7)
+	d := mustDecide(t, w.snapshot(), w.opts...)
+	got := d.Why.Index(7)
+	if m := got.Match; m.Rule != 1 || m.Name != "ExitCode42" || m.Container != "main" || m.ExitCode != 42 || m.Pod.Name != "job-7-p8" || got.Pod != "job-7-p8" {
+		t.Errorf("the match is %+v", m)
+	}
+	if want := "index 7: failed by rule 1 (ExitCode42) on container main, exit code 42"; got.String() != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	w.exitIndexes(43, 3)
+	d = mustDecide(t, w.snapshot(), w.opts...)
+	c := d.Status.Conditions[0]
+	if want := "Container main for pod ns/job-3-p4 failed with exit code 43 matching FailJob rule at index 2"; c.Message != want || c.Reason != "PodFailurePolicy_ExitCode43" {
+		t.Errorf("the condition is %s: %q, want PodFailurePolicy_ExitCode43: %q", c.Reason, c.Message, want)
+	}
+	spec := failurepolicy.FromAPI(w.job.Spec.PodFailurePolicy, "Evicted", "ExitCode42", "ExitCode43")
+	if rule, ok := spec.Find(c.Reason); !ok || rule != 2 {
+		t.Errorf("the reason names rule %d (%t), want 2", rule, ok)
+	}
+}
+
+// "Match more than exit codes and conditions": a matcher that a framework plugs
+// in.
+func matchers(t *testing.T) {
+	job := specJob(t, "completions: 1")
+	pod := podIn(job, 1, corev1.PodFailed)
+	pod.Status.Reason = "NodeLost"
+	policy := &failurepolicy.Spec{Rules: []failurepolicy.Rule{
+		{Name: "OutOfMemory", Action: batchv1.PodFailurePolicyActionFailJob, Matcher: failurepolicy.OnTerminationMessage("main", "CUDA out of memory")},
+		{Name: "Node", Action: batchv1.PodFailurePolicyActionIgnore, Matcher: failurepolicy.OnPodReason("NodeLost")},
+	}}
+	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}
+	opts := []jobfate.Option{jobfate.WithFailurePolicy(policy), jobfate.GranularReasons()}
+	if d := mustDecide(t, s, opts...); len(d.Status.UncountedTerminatedPods.Failed) != 0 || len(d.Strip) != 1 {
+		t.Errorf("a lost node: %s recorded, %d to strip; want none, 1", toJSON(d.Status.UncountedTerminatedPods), len(d.Strip))
+	}
+	pod.Status.ContainerStatuses[0].State.Terminated.Message = "step 3: CUDA out of memory"
+	d := mustDecide(t, s, opts...)
+	if c := d.Status.Conditions[0]; c.Reason != "PodFailurePolicy_OutOfMemory" || c.Message != "Pod ns/job-p1 failed with the termination message of container main matching FailJob rule at index 0" {
+		t.Errorf("out of memory: %s: %q", c.Reason, c.Message)
+	}
+}
+
+// "Other delays": base, cap, factor.
+func otherDelays(t *testing.T) {
+	w := newWorld(t, "completions: 1\nbackoffLimit: 9", jobfate.WithBackoff(backoff.Policy{Base: time.Second, Cap: 5 * time.Second, Factor: 3}))
+	for _, want := range []time.Duration{time.Second, 3 * time.Second, 5 * time.Second, 5 * time.Second} {
+		w.runAll()
+		w.exit(w.alive()[0].UID, 1)
+		w.settle()
+		if w.last.Requeue != want {
+			t.Errorf("after %d failures: %s, want %s", w.backoff.Failures, w.last.Requeue, want)
+		}
+		w.wait()
+	}
+	// A delay may be shorter than the batch period, unless that is shorter too.
+	for _, test := range []struct{ period, want time.Duration }{{time.Second, time.Second}, {0, 10 * time.Millisecond}, {-1, 10 * time.Millisecond}, {30 * time.Second, 30 * time.Second}} {
+		w := newWorld(t, "completions: 1", jobfate.WithBackoff(backoff.Policy{Base: 10 * time.Millisecond}), jobfate.WithBatchPeriod(test.period))
+		w.settle()
+		w.exit("uid-0001", 1)
+		w.settle()
+		if w.last.Requeue != test.want {
+			t.Errorf("batch period %s: %s, want %s", test.period, w.last.Requeue, test.want)
+		}
+	}
+}
+
+// "Retry chosen or failed indexes": the set of unfinished indexes for the next
+// run.
+func unfinishedIndexes(t *testing.T) {
+	w := newWorld(t, "completions: 6\nparallelism: 6\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0\nmaxFailedIndexes: 1")
+	w.runAll()
+	w.exitIndexes(0, 0, 3)
+	w.exitIndexes(1, 1, 4)
+	w.settle()
+	w.pass()
+	sets := jobstatus.Indexes(w.job)
+	if jobstatus.OutcomeOf(w.job).Phase != jobstatus.Failed || sets.Failed.String() != "1,4" || sets.Unfinished.String() != "2,5" {
+		t.Errorf("%s, failed %s, unfinished %s; want Failed, 1,4 and 2,5", jobstatus.OutcomeOf(w.job).Phase, sets.Failed, sets.Unfinished)
+	}
+}
+
+// "Why is there no pod?"
+func whyNoPod(t *testing.T) {
+	for _, test := range []struct {
+		name, spec string
+		happens    func(*world)
+		code       jobfate.Code
+		text       string
+	}{
+		{"suspended", "completions: 1\nsuspend: true", func(*world) {}, jobfate.JobSuspended, "the Job is suspended"},
+		{"backing off", "completions: 1", func(w *world) { w.runAll(); w.exit("uid-0001", 1) }, jobfate.JobBackingOff, "backing off until 12:00:10 after 1 failure"},
+		{"stale", "completions: 1", func(w *world) { w.lag(true); w.sync() }, jobfate.JobStale, "the status that was stored last is not to be seen in the Job yet"},
+		{"pods to be seen", "completions: 1", func(w *world) { w.lag(false); w.sync() }, jobfate.JobInFlight, "1 created and 0 deleted pods are not to be seen yet"},
+		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.remove("uid-0001", 30) }, jobfate.JobAwaitingTermination, "1 pod terminating, to be replaced only when terminated"},
+		{"at parallelism", "completions: 3\nparallelism: 1", func(w *world) { w.runAll() }, jobfate.JobRunning, "1 pod active, parallelism 1, 0 of 3 succeeded"},
+		{"parallelism 0", "completions: 3\nparallelism: 0", func(w *world) { w.settle() }, jobfate.JobNoParallelism, "the Job's parallelism is 0"},
+		{"done", "completions: 1", func(w *world) { w.settle(); w.exit("uid-0001", 0); w.settle() }, jobfate.JobFinished, "the Job is Complete: CompletionsReached: Reached expected number of succeeded pods"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, test.spec)
+			test.happens(w)
+			d := mustDecide(t, w.snapshot())
+			if d.Why.Job.Code != test.code || d.Why.Job.Text != test.text || len(d.Create) != 0 {
+				t.Errorf("%s: %q, %d to create; want %s: %q", d.Why.Job.Code, d.Why.Job.Text, len(d.Create), test.code, test.text)
+			}
+		})
+	}
+}
+
+// Decided and terminal are two things.
+func decidedVersusTerminal(t *testing.T) {
+	w := newWorld(t, "completions: 2\nparallelism: 2\nbackoffLimit: 0")
+	w.runAll()
+	w.exit("uid-0001", 1)
+	w.settle()
+	if o := jobstatus.OutcomeOf(w.job); !o.Decided() || o.Terminal() || w.last.Why.Job.Code != jobfate.JobEnding {
+		t.Errorf("with a pod that terminates: %+v, %s", o, w.last.Why.Job.Code)
+	}
+	w.exit("uid-0002", 143)
+	w.settle()
+	if o := jobstatus.OutcomeOf(w.job); !o.Decided() || !o.Terminal() || w.last.Why.Job.Code != jobfate.JobFinished {
+		t.Errorf("in the end: %+v, %s", o, w.last.Why.Job.Code)
+	}
+}
+
+// "Hold quota until pods are gone": how many pods a Job still holds, and how many
+// indexes are finished.
+func podsHeld(t *testing.T) {
+	w := newWorld(t, "completions: 5\nparallelism: 4\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
+	w.runAll()
+	w.exitIndexes(0, 0)
+	w.exitIndexes(1, 1)
+	w.remove(w.ofIndex(2).UID, 30)
+	w.settle()
+	// Index 3 runs and 4 has taken a free place; 2 terminates and has failed.
+	if held, finished := jobstatus.PodsHeld(w.job), jobstatus.IndexesFinished(w.job); held != 3 || finished != 3 {
+		t.Errorf("%d pods held, %d indexes finished; want 3, 3", held, finished)
+	}
+	w.exitIndexes(143, 2)
+	w.settle()
+	if held := jobstatus.PodsHeld(w.job); held != 2 {
+		t.Errorf("%d pods held, want 2", held)
+	}
+}
+
+// Conditions were read wrongly, as conditions[0] for one.
+func outcome(t *testing.T) {
+	w := newWorld(t, "completions: 1\nsuspend: true")
+	phase := func() jobstatus.Phase { return jobstatus.OutcomeOf(w.job).Phase }
+	got := []jobstatus.Phase{phase()}
+	w.settle()
+	got = append(got, phase())
+	w.edit("suspend: false")
+	w.settle()
+	got = append(got, phase())
+	w.exit("uid-0001", 0)
+	w.settle()
+	got = append(got, phase())
+	want := []jobstatus.Phase{jobstatus.Running, jobstatus.SuspendedPhase, jobstatus.Running, jobstatus.Complete}
+	if !slices.Equal(got, want) {
+		t.Errorf("the phases are %v, want %v", got, want)
+	}
+	if c := w.job.Status.Conditions[0]; c.Type != batchv1.JobSuspended {
+		t.Errorf("conditions[0] is %s: it tells nothing", c.Type)
+	}
+}

@@ -1,0 +1,417 @@
+package jobfate_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
+)
+
+func indexesOf(create []jobfate.Creation) (indexes []int32) {
+	for _, c := range create {
+		indexes = append(indexes, c.Index)
+	}
+	return indexes
+}
+
+// The lowest pending indexes are picked before their delays are looked at: 8
+// indexes, parallelism 2, indexes 0 and 1 backing off: nothing runs for 10 s.
+func lowestPendingFirst(t *testing.T) {
+	for _, test := range []struct {
+		opts []jobfate.Option
+		want []int32
+		code jobfate.Code
+	}{
+		{nil, nil, jobfate.JobBackingOff},
+		{[]jobfate.Option{jobfate.FillFreeSlots()}, []int32{2, 3}, jobfate.JobCreating},
+	} {
+		w := newWorld(t, "completions: 8\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1", test.opts...)
+		w.runAll()
+		w.exitIndexes(1, 0, 1)
+		d := mustDecide(t, w.snapshot(), test.opts...)
+		if got := indexesOf(d.Create); !slices.Equal(got, test.want) || d.Why.Job.Code != test.code {
+			t.Errorf("%d options: creates %v, %s; want %v, %s", len(test.opts), got, d.Why.Job.Code, test.want, test.code)
+		}
+		pending := map[bool]string{true: "pending, behind lower indexes that are backing off", false: "pending, all places are taken"}[test.opts == nil]
+		if got := d.Why.Index(7); got.Code != jobfate.IndexPending || got.Text != pending {
+			t.Errorf("%d options: index 7 is %s: %q, want %q", len(test.opts), got.Code, got.Text, pending)
+		}
+	}
+}
+
+// When some index is ready and others wait, no timer was set for those that wait.
+func leastDelay(t *testing.T) {
+	w := newWorld(t, "completions: 4\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 2")
+	w.runAll()
+	w.exitIndexes(1, 0)
+	w.advance(3 * time.Second)
+	w.exitIndexes(1, 1)
+	w.advance(2 * time.Second)
+	w.exitIndexes(0, 2)
+	d := mustDecide(t, w.snapshot())
+	if got := indexesOf(d.Create); !slices.Equal(got, []int32{3}) || d.Requeue != 5*time.Second {
+		t.Errorf("creates %v and looks again in %s, want index 3 and 5s", got, d.Requeue)
+	}
+	// KEP-3850: "minimum of all delays computed for all indexes requiring pod
+	// recreation, but not less that 1s".
+	w.advance(4*time.Second + 900*time.Millisecond)
+	if d := mustDecide(t, w.snapshot()); d.Requeue != time.Second {
+		t.Errorf("100 ms before the end of the delay: look again in %s, want 1s", d.Requeue)
+	}
+}
+
+// An activeDeadlineSeconds above 9.2×10^9 overflowed and failed the Job at once.
+func farDeadline(t *testing.T) {
+	for _, seconds := range []int64{9_300_000_000, math.MaxInt64} {
+		w := newWorld(t, fmt.Sprintf("completions: 1\nactiveDeadlineSeconds: %d", seconds))
+		w.settle()
+		if w.made != 1 || w.last.Why.Job.Code != jobfate.JobRunning || w.last.Requeue <= 0 {
+			t.Errorf("deadline %d: %d pods, %s, requeue %s; want one pod, Running", seconds, w.made, w.last.Why.Job.Code, w.last.Requeue)
+		}
+	}
+}
+
+// Annotations at MaxInt32, negative, not a number: the replacement's count never
+// falls, and its delay is there.
+func editedAnnotations(t *testing.T) {
+	for _, test := range []struct {
+		failures, ignored string
+		notes             int
+		fails             bool
+		want              backoff.Counts // of the replacement
+		delay             time.Duration
+	}{
+		{"0", "", 1, false, backoff.Counts{Failures: 1}, 10 * time.Second},
+		{"2147483647", "0", 0, true, backoff.Counts{}, 0},
+		{"1", "2147483647", 0, false, backoff.Counts{Failures: 2, Ignored: math.MaxInt32}, 10 * time.Minute},
+		{"2147483648", "0", 1, false, backoff.Counts{Failures: 1}, 10 * time.Second},
+		{"-5", "0", 1, false, backoff.Counts{Failures: 1}, 10 * time.Second},
+		{"many", "some", 2, false, backoff.Counts{Failures: 1}, 10 * time.Second},
+	} {
+		job := specJob(t, "completions: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 5")
+		pod := podIn(job, 1, corev1.PodFailed)
+		pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = test.failures
+		pod.Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = test.ignored
+		now := job.CreationTimestamp.Time
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: now})
+		if len(d.Why.Notes()) != test.notes || (*d.Status.FailedIndexes == "0") != test.fails || d.Requeue != test.delay {
+			t.Errorf("%q, %q: notes %v, failed %q, delay %s; want %d notes, failed %t, %s",
+				test.failures, test.ignored, d.Why.Notes(), *d.Status.FailedIndexes, d.Requeue, test.notes, test.fails, test.delay)
+		}
+		if test.fails {
+			continue
+		}
+		d = mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: now.Add(test.delay)})
+		if len(d.Create) != 1 || backoff.CountsOf(d.Create[0].Pod.Annotations) != test.want {
+			t.Errorf("%q, %q: creates %+v, want counts %+v", test.failures, test.ignored, d.Create, test.want)
+		}
+	}
+}
+
+// Requeues were counted as failures. The limit depends on failures alone:
+// failed > limit.
+func requeuesAreNotFailures(t *testing.T) {
+	w := newWorld(t, "completions: 2\nparallelism: 1\nbackoffLimit: 1")
+	for failures := range 2 {
+		w.runAll()
+		w.exit(w.alive()[0].UID, 1)
+		for range 10 {
+			w.settle()
+		}
+		want := backoff.Record{Job: w.job.UID, Failures: int32(failures + 1), LastFailure: w.now}
+		if failures == 0 && !w.backoff.Equal(want) {
+			t.Errorf("after %d failures and many looks the record is %+v, want %+v", failures+1, w.backoff, want)
+		}
+		if ended := w.last.Why.Job.Code == jobfate.JobFinished; ended != (failures > 0) {
+			t.Errorf("after %d failures: %s", failures+1, w.last.Why.Job.Code)
+		}
+		if failures == 0 {
+			w.wait()
+		}
+	}
+}
+
+// The same with a backoff limit per index. The pod stays uncounted until it is
+// replaced, and each look finds it anew; what the Job remembers must not grow
+// with the looks.
+func requeuesAreNotFailuresPerIndex(t *testing.T) {
+	w := newWorld(t, "completions: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
+	w.runAll()
+	w.exitIndexes(1, 0)
+	w.sync()
+	first := w.backoff
+	for range 10 {
+		w.settle()
+	}
+	if !w.backoff.Equal(first) {
+		t.Errorf("after ten looks at one failure the record is %+v, want %+v as after the first", w.backoff, first)
+	}
+}
+
+// An event reset the backoff, and parallelism above 1 got round it. The delay is
+// a function of finish times and now.
+func backoffIsAFunction(t *testing.T) {
+	w := newWorld(t, "completions: 10\nparallelism: 4\nbackoffLimit: 20")
+	w.runAll()
+	w.advance(time.Minute)
+	for _, pod := range w.alive()[:3] {
+		w.exit(pod.UID, 1)
+	}
+	w.settle()
+	// Three failures in one sync are three.
+	if want := w.now.Add(40 * time.Second); !w.look.Equal(want) {
+		t.Errorf("after three failures: to look again at %s, want %s", clock(w.look), clock(want))
+	}
+	failed := w.now
+	for range 8 { // events come, and change nothing
+		w.advance(4 * time.Second)
+		w.change(w.alive()[0].UID, func(pod *corev1.Pod) { setCondition(pod, corev1.PodReady, corev1.ConditionTrue, w.now) })
+		w.settle()
+		if w.made != 4 || !w.look.Equal(failed.Add(40*time.Second)) {
+			t.Fatalf("%s after the failures there are %d pods, next look %s", w.now.Sub(failed), w.made, clock(w.look))
+		}
+	}
+	w.wait()
+	if w.made != 7 || w.now.Sub(failed) != 40*time.Second {
+		t.Errorf("%d pods after %s, want 7 after 40s", w.made, w.now.Sub(failed))
+	}
+	// "If a pod succeeds the backoff starts from the beginning."
+	w.advance(time.Second)
+	w.exit(w.alive()[0].UID, 0)
+	w.advance(time.Second)
+	w.exit(w.alive()[0].UID, 1)
+	w.settle()
+	if w.backoff.Failures != 1 || w.look.Sub(w.now) != 10*time.Second {
+		t.Errorf("a failure after a success: %d failures, look again in %s; want 1, 10s", w.backoff.Failures, w.look.Sub(w.now))
+	}
+}
+
+// A restart forgot the backoff.
+func restartKeepsBackoff(t *testing.T) {
+	w := newWorld(t, "completions: 5\nparallelism: 2\nbackoffLimit: 20")
+	w.runAll()
+	w.exit("uid-0001", 0)
+	w.advance(time.Second)
+	w.exit("uid-0002", 1)
+	w.settle()
+	w.wait()
+	w.exit(w.alive()[0].UID, 1)
+	w.settle()
+	kept, look := w.backoff, w.look
+	w.forgotten = true
+	w.advance(time.Second)
+	w.settle()
+	if !w.backoff.Equal(kept) || !w.look.Equal(look) || kept.Failures != 2 {
+		t.Errorf("after the restart: %+v, look again at %s; want %+v, %s", w.backoff, clock(w.look), kept, clock(look))
+	}
+	// A pod that is listed has been counted, whether or not its finalizer is gone.
+	w.exit(w.alive()[0].UID, 1)
+	w.fault = fault{at: w.writes + 2, kind: refuse} // the removal of its finalizer
+	w.sync()
+	kept, w.forgotten = w.backoff, true
+	if s := w.snapshot(); !s.Backoff.Equal(kept) || kept.Failures != 3 {
+		t.Errorf("rebuilt with a pod in the list: %+v, want %+v", s.Backoff, kept)
+	}
+	w.advance(time.Hour)
+	w.settle()
+	kept = w.backoff
+	// What is still to be counted is left to Decide.
+	w.exit(w.alive()[0].UID, 1)
+	w.forgotten = true
+	if s := w.snapshot(); !s.Backoff.Equal(kept) {
+		t.Errorf("rebuilt with a new failure: %+v, want %+v", s.Backoff, kept)
+	}
+	if _, err := jobfate.RebuildBackoff(jobfate.Snapshot{}); err == nil {
+		t.Error("RebuildBackoff without a Job does not fail")
+	}
+}
+
+// The finish time fell back to now, and moved as long as the pod was there.
+func finishTime(t *testing.T) {
+	at := func(sec int) metav1.Time {
+		return metav1.NewTime(time.Date(2026, 1, 1, 12, 0, sec, 0, time.UTC))
+	}
+	for name, test := range map[string]struct {
+		pod  func(*corev1.Pod)
+		want string
+	}{
+		"containers": {func(*corev1.Pod) {}, "12:00:10"},
+		"Ready=False": {func(pod *corev1.Pod) {
+			pod.Status.ContainerStatuses = nil
+			setCondition(pod, corev1.PodReady, corev1.ConditionFalse, at(2).Time)
+		}, "12:00:12"},
+		"deletion minus grace": {func(pod *corev1.Pod) {
+			pod.Status.ContainerStatuses, pod.Status.Conditions = nil, nil
+			pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = ptrTo(at(34)), ptrTo[int64](30)
+		}, "12:00:14"},
+		"creation": {func(pod *corev1.Pod) {
+			pod.Status.ContainerStatuses, pod.Status.Conditions = nil, nil
+			pod.CreationTimestamp = at(3)
+		}, "12:00:13"},
+	} {
+		for _, perIndex := range []string{"", "\nbackoffLimitPerIndex: 1"} {
+			job := specJob(t, "completions: 1\ncompletionMode: Indexed"+perIndex)
+			pod := podIn(job, 1, corev1.PodFailed)
+			test.pod(pod)
+			for _, now := range []int{4, 6} {
+				d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: at(now).Time})
+				if got := clock(at(now).Add(d.Requeue)); got != test.want {
+					t.Errorf("%s%s: at %d s to look again at %s, want %s", name, perIndex, now, got, test.want)
+				}
+			}
+		}
+	}
+}
+
+// OnFailure sums the restarts of containers, with 0 and 1 meaning the same.
+func onFailure(t *testing.T) {
+	for _, test := range []struct {
+		limit, restarts int32
+		fails           bool
+	}{
+		{0, 0, false}, {0, 1, true}, {1, 0, false}, {1, 1, true}, {3, 2, false}, {3, 3, true}, {3, math.MaxInt32, true},
+	} {
+		for _, policy := range []corev1.RestartPolicy{corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever} {
+			job := specJob(t, fmt.Sprintf("completions: 1\nbackoffLimit: %d\ntemplate: {spec: {restartPolicy: %s, containers: [{name: main}]}}", test.limit, policy))
+			pod := podIn(job, 1, corev1.PodRunning)
+			pod.Status.ContainerStatuses[0].RestartCount = test.restarts
+			d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
+			if fails, want := len(d.Status.Conditions) > 0, test.fails && policy == corev1.RestartPolicyOnFailure; fails != want {
+				t.Errorf("%s, limit %d, %d restarts: fails %t, want %t", policy, test.limit, test.restarts, fails, want)
+			}
+		}
+	}
+}
+
+// A Failed pod whose containers exited 0 matches no rule on exit codes, not even
+// NotIn.
+func failedWithExit0(t *testing.T) {
+	for _, operator := range []string{"{operator: In, values: [1]}", "{operator: NotIn, values: [1]}"} {
+		job := specJob(t, "completions: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1\npodFailurePolicy: {rules: [{action: FailIndex, onExitCodes: "+operator+"}]}")
+		pod := podIn(job, 1, corev1.PodFailed)
+		pod.Status.ContainerStatuses[0].State.Terminated.ExitCode = 0
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
+		r := d.Why.Index(0)
+		if r.Code != jobfate.IndexBackingOff || r.Match.Matched() || r.Match.Explain() != "no rule matched" {
+			t.Errorf("%s: %s, %s; want %s, no rule matched", operator, r.Code, r.Match.Explain(), jobfate.IndexBackingOff)
+		}
+	}
+}
+
+// The deadline's timer was overwritten by that of the backoff. One requeue is the
+// least of all.
+func oneTimer(t *testing.T) {
+	for _, test := range []struct {
+		deadline int64
+		want     time.Duration
+	}{{5, 5 * time.Second}, {10, 10 * time.Second}, {3600, 10 * time.Second}} {
+		w := newWorld(t, fmt.Sprintf("completions: 1\nactiveDeadlineSeconds: %d", test.deadline))
+		w.settle()
+		if w.last.Requeue != time.Duration(test.deadline)*time.Second {
+			t.Errorf("deadline %d: look again in %s", test.deadline, w.last.Requeue)
+		}
+		w.exit("uid-0001", 1)
+		w.settle()
+		if w.last.Requeue != test.want {
+			t.Errorf("deadline %d, backing off: look again in %s, want %s", test.deadline, w.last.Requeue, test.want)
+		}
+	}
+	w := newWorld(t, "completions: 1\nactiveDeadlineSeconds: 5")
+	w.settle()
+	w.wait()
+	// A Job that ends for a stronger reason waits for no deadline any more; one that
+	// ends for a weaker one keeps the timer, as in the Job controller.
+	for _, test := range []struct {
+		spec string
+		want time.Duration
+	}{{"backoffLimit: 0", 0}, {"backoffLimitPerIndex: 0\nmaxFailedIndexes: 0", 100 * time.Second}} {
+		w := newWorld(t, test.spec+"\ncompletions: 2\nparallelism: 2\ncompletionMode: Indexed\nactiveDeadlineSeconds: 100")
+		w.runAll()
+		w.exitIndexes(1, 0)
+		w.sync()
+		if w.last.Why.Job.Code != jobfate.JobEnding || w.last.Requeue != test.want {
+			t.Errorf("%s: %s, look again in %s; want %s, %s", test.spec, w.last.Why.Job.Code, w.last.Requeue, jobfate.JobEnding, test.want)
+		}
+	}
+	if c := w.job.Status.Conditions; len(c) == 0 || c[0].Reason != "DeadlineExceeded" || w.job.Status.Failed != 1 {
+		t.Errorf("at the deadline: %v", c)
+	}
+}
+
+// A terminating pod was replaced, or counted as failed before it exited. Late it
+// exits with 0.
+func terminatingPods(t *testing.T) {
+	for _, test := range []struct {
+		policy                          string
+		failed, succeeded, made, active int32 // when the first pod has exited, and the delay is over
+	}{
+		{"TerminatingOrFailed", 1, 0, 2, 1},
+		{"Failed", 0, 1, 1, 0},
+	} {
+		w := newWorld(t, "completions: 1\npodReplacementPolicy: "+test.policy)
+		w.runAll()
+		w.remove("uid-0001", 300)
+		w.settle()
+		w.advance(10 * time.Second)
+		w.settle()
+		w.exit("uid-0001", 0)
+		w.settle()
+		if st := w.job.Status; st.Failed != test.failed || st.Succeeded != test.succeeded || int32(w.made) != test.made || st.Active != test.active {
+			t.Errorf("%s: %d failed, %d succeeded, %d pods made, %d active; want %d, %d, %d, %d",
+				test.policy, st.Failed, st.Succeeded, w.made, st.Active, test.failed, test.succeeded, test.made, test.active)
+		}
+	}
+}
+
+// Precedence of ends: existing SuccessCriteriaMet > existing FailureTarget >
+// FailJob rule > backoffLimit > deadline > maxFailedIndexes > FailedIndexes >
+// success policy > completions. Everything holds at first, and row by row the
+// strongest is taken away.
+func precedenceOfEnds(t *testing.T) {
+	job := specJob(t, `
+completions: 3
+parallelism: 3
+completionMode: Indexed
+backoffLimit: 1
+backoffLimitPerIndex: 0
+maxFailedIndexes: 1
+activeDeadlineSeconds: 10
+successPolicy: {rules: [{succeededIndexes: "0"}]}
+podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [42]}}]}`)
+	pods := []*corev1.Pod{podIn(job, 1, corev1.PodSucceeded), podIn(job, 2, corev1.PodFailed), podIn(job, 3, corev1.PodFailed)}
+	pods[1].Status.ContainerStatuses[0].State.Terminated.ExitCode = 42
+	condition := func(c batchv1.JobConditionType) {
+		job.Status.Conditions = []batchv1.JobCondition{{Type: c, Status: corev1.ConditionTrue, Reason: "Before"}}
+	}
+	job.Status.StartTime = &job.CreationTimestamp
+	for _, row := range []struct {
+		change func()
+		want   string
+	}{
+		{func() { condition(batchv1.JobSuccessCriteriaMet) }, "Complete Before"},
+		{func() { condition(batchv1.JobFailureTarget) }, "Failed Before"},
+		{func() { job.Status.Conditions = nil }, "Failed PodFailurePolicy"},
+		{func() { pods[1].Status.ContainerStatuses[0].State.Terminated.ExitCode = 1 }, "Failed BackoffLimitExceeded"},
+		{func() { job.Spec.BackoffLimit = ptrTo[int32](2) }, "Failed DeadlineExceeded"},
+		{func() { job.Spec.ActiveDeadlineSeconds = nil }, "Failed MaxFailedIndexesExceeded"},
+		{func() { job.Spec.MaxFailedIndexes = ptrTo[int32](2) }, "Failed FailedIndexes"},
+		{func() { pods[1] = podIn(job, 2, corev1.PodSucceeded); pods[2] = podIn(job, 3, corev1.PodSucceeded) }, "Complete SuccessPolicy"},
+		{func() { job.Spec.SuccessPolicy = nil }, "Complete CompletionsReached"},
+	} {
+		row.change()
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Add(time.Hour)})
+		s := d.Settle(d.Strip...)
+		last := s.Status.Conditions[len(s.Status.Conditions)-1]
+		if got := fmt.Sprintf("%s %s", last.Type, last.Reason); got != row.want || !s.Finished {
+			t.Errorf("got %s, want %s", got, row.want)
+		}
+	}
+}

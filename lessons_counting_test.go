@@ -1,0 +1,364 @@
+package jobfate_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// The pod cache was stale after a finalizer went: the pod was counted twice.
+func stalePods(t *testing.T) {
+	w := newWorld(t, "completions: 3\nparallelism: 3")
+	w.runAll()
+	w.exit("uid-0001", 1)
+	w.exit("uid-0002", 0)
+	w.sync()
+	stale := w.snapshot()
+	stale.Pods = []*corev1.Pod{podIn(w.job, 1, corev1.PodFailed), podIn(w.job, 2, corev1.PodSucceeded), w.pods[2]}
+	stale.InFlight.Stripped = []types.UID{"uid-0001", "uid-0002"}
+	d := mustDecide(t, stale)
+	if len(d.Strip) != 0 || d.Status != nil && (d.Status.Failed != 1 || d.Status.Succeeded != 1 || len(d.Status.UncountedTerminatedPods.Failed) != 0) {
+		t.Errorf("a stale snapshot: %d to strip, status %s; want nothing", len(d.Strip), toJSON(d.Status))
+	}
+	// Without the list of removals nothing could tell the two apart.
+	stale.InFlight.Stripped = nil
+	if d := mustDecide(t, stale); len(d.Strip) != 2 {
+		t.Errorf("without InFlight %d are to be stripped again, want 2", len(d.Strip))
+	}
+}
+
+// Above 500 pods, UIDs were dropped while the finalizer was there. Here no
+// finalizer can be removed at all.
+func above500(t *testing.T) {
+	for _, n := range []int{499, 500, 501} {
+		w := newWorld(t, fmt.Sprintf("completions: %[1]d\nparallelism: %[1]d", n+10))
+		w.runAll()
+		for _, pod := range w.alive()[:min(n, 500)] {
+			w.exit(pod.UID, 0)
+		}
+		w.job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
+		for _, pod := range w.pods[:min(n, 500)] {
+			w.job.Status.UncountedTerminatedPods.Succeeded = append(w.job.Status.UncountedTerminatedPods.Succeeded, pod.UID)
+		}
+		if n > 500 {
+			w.exit(w.alive()[0].UID, 0)
+		}
+		for range 3 {
+			d := mustDecide(t, w.snapshot())
+			held := len(w.job.Status.UncountedTerminatedPods.Succeeded)
+			if d.Status != nil {
+				held = len(d.Status.UncountedTerminatedPods.Succeeded)
+			}
+			if held != min(n, 500) || len(d.Strip) < held {
+				t.Errorf("%d pods: %d are listed and %d to strip, want %d of each at least", n, held, len(d.Strip), min(n, 500))
+			}
+		}
+	}
+}
+
+// Jobs were finished before all their pods were seen or released.
+func noEndBeforeAllPodsAreSeen(t *testing.T) {
+	job := specJob(t, "completions: 1\nparallelism: 1")
+	done := podIn(job, 1, corev1.PodSucceeded)
+	for name, f := range map[string]jobfate.InFlight{"creations": {Creations: 1}, "deletions": {Deletions: 1}} {
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{done}, Now: job.CreationTimestamp.Time, InFlight: f})
+		if s := d.Settle(d.Strip...); s.Finished || d.Why.Job.Code != jobfate.JobInFlight {
+			t.Errorf("%s in flight: finished %t, %s; want false, %s", name, s.Finished, d.Why.Job.Code, jobfate.JobInFlight)
+		}
+	}
+	// Released: an Indexed Job records no UID that would hold it back.
+	for _, mode := range []string{"NonIndexed", "Indexed"} {
+		job := specJob(t, "completions: 1\ncompletionMode: "+mode)
+		done := podIn(job, 1, corev1.PodSucceeded)
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{done}, Now: job.CreationTimestamp.Time})
+		if s := d.Settle(); s.Finished {
+			t.Errorf("%s: finished with a finalizer left", mode)
+		}
+		if s := d.Settle(done); !s.Finished {
+			t.Errorf("%s: not finished once all finalizers are gone", mode)
+		}
+	}
+	// That a Job fails is not made known while one of its pods could not be deleted.
+	w := newWorld(t, "completions: 2\nparallelism: 2\nbackoffLimit: 0")
+	w.runAll()
+	w.exit("uid-0001", 1)
+	d := mustDecide(t, w.snapshot())
+	if r := d.Revise(jobfate.Done{NotDeleted: []types.UID{"uid-0002"}}); len(d.Status.Conditions) != 1 || len(r.Status.Conditions) != 0 || r.Status.Active != 1 {
+		t.Errorf("with all pods deleted: %v; with one left: %v and %d active; want one, none and 1", d.Status.Conditions, r.Status.Conditions, r.Status.Active)
+	}
+}
+
+// An orphan's finalizer was never removed, or the removal not tried again.
+func removalIsOfferedAgain(t *testing.T) {
+	for _, state := range []string{"finished", "being deleted"} {
+		job := specJob(t, "completions: 1\nparallelism: 1")
+		pod, other := podIn(job, 1, corev1.PodRunning), podIn(job, 2, corev1.PodFailed)
+		if state == "finished" {
+			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+		} else {
+			job.DeletionTimestamp = &job.CreationTimestamp
+			job.Finalizers = []string{metav1.FinalizerDeleteDependents}
+			job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{other.UID}}
+		}
+		s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod, other}, Now: job.CreationTimestamp.Time}
+		for range 3 {
+			if d := mustDecide(t, s); len(d.Strip) != 2 || len(d.Create)+len(d.Delete) != 0 {
+				t.Errorf("%s: %d to strip, %d to create, %d to delete; want 2, 0, 0", state, len(d.Strip), len(d.Create), len(d.Delete))
+			}
+		}
+		s.Pods = []*corev1.Pod{without(pod), without(other)}
+		if d := mustDecide(t, s); len(d.Strip) != 0 {
+			t.Errorf("%s: %d to strip though none has the finalizer", state, len(d.Strip))
+		}
+	}
+	// Pods of a finished Job that nobody owns any more, or that it does not select,
+	// are freed: not adopted, and not released.
+	job := specJob(t, "completions: 1\nparallelism: 1")
+	orphan, stray, odd := podIn(job, 1, corev1.PodFailed), podIn(job, 2, corev1.PodRunning), podIn(job, 3, corev1.PodRunning)
+	orphan.OwnerReferences, orphan.DeletionTimestamp = nil, &job.CreationTimestamp
+	stray.OwnerReferences = nil
+	odd.Labels = map[string]string{"other": "label"}
+	bare, released := without(stray), without(odd)
+	bare.UID, released.UID = "uid-bare", "uid-released"
+	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{odd, bare, stray, released, orphan}, Now: job.CreationTimestamp.Time})
+	if len(d.Claim) != 3 {
+		t.Errorf("%d claims, want 3", len(d.Claim))
+	}
+	for i, c := range d.Claim {
+		want := fmt.Sprintf(`{"metadata":{"uid":"uid-%04d","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`, i+1)
+		if got := string(c.Patch()); c.Relation != tracking.Orphaned || got != want {
+			t.Errorf("%s is %s, the patch is %s; want orphaned, %s", c.Pod.Name, c.Relation, got, want)
+		}
+	}
+}
+
+// Finalizers of another controller's pods were removed.
+func podsOfOthers(t *testing.T) {
+	job := specJob(t, "completions: 1\nparallelism: 1")
+	pod := podIn(job, 1, corev1.PodFailed)
+	pod.OwnerReferences[0].UID = "other"
+	for _, ended := range []bool{false, true} {
+		job := job.DeepCopy()
+		if ended {
+			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+		}
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
+		if len(d.Claim)+len(d.Delete)+len(d.Strip) != 0 {
+			t.Errorf("ended %t: another's pod is touched: %+v", ended, d)
+		}
+		if n := d.Why.Notes(); len(n) != 1 || n[0].Code != jobfate.NoteForeignPods {
+			t.Errorf("ended %t: notes %v, want one about foreign pods", ended, n)
+		}
+	}
+	job.Spec.ManagedBy = ptrTo("example.com/other")
+	if _, err := jobfate.Decide(jobfate.Snapshot{Job: job}); err == nil {
+		t.Error("a Job that another controller manages is decided")
+	}
+}
+
+// Counters fell when pods were deleted, because they were counted anew.
+func countersNeverFall(t *testing.T) {
+	w := newWorld(t, "completions: 6\nparallelism: 3\nbackoffLimit: 10")
+	w.runAll()
+	w.exit("uid-0001", 0)
+	w.exit("uid-0002", 1)
+	w.settle()
+	w.remove("uid-0001", 0)
+	w.remove("uid-0002", 0)
+	w.settle()
+	if st := w.job.Status; len(w.pods) != 3 || st.Succeeded != 1 || st.Failed != 1 {
+		t.Errorf("after the pods have gone: %d pods, %d succeeded, %d failed; want 3, 1, 1", len(w.pods), st.Succeeded, st.Failed)
+	}
+	// The one exception: an Indexed Job that is scaled down.
+	w = newWorld(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
+	w.runAll()
+	w.exitIndexes(0, 1, 2)
+	w.settle()
+	w.edit("completions: 2\nparallelism: 2")
+	w.settle()
+	if st := w.job.Status; st.Succeeded != 1 || st.CompletedIndexes != "1" {
+		t.Errorf("scaled down: %d succeeded, %q; want 1, 1", st.Succeeded, st.CompletedIndexes)
+	}
+}
+
+// The shared cache was changed.
+func inputsStay(t *testing.T) {
+	for _, s := range stories {
+		w := newWorld(t, s.spec)
+		w.t = t
+		w.runAll()
+		w.exit(w.alive()[0].UID, 1)
+		snap := w.snapshot()
+		before := toJSON(snap)
+		d := mustDecide(t, snap)
+		d = d.Revise(jobfate.Done{NotCreated: 1})
+		d.Settle(d.Strip...)
+		if diff := cmp.Diff(before, toJSON(snap)); diff != "" {
+			t.Errorf("%s: the snapshot was changed\n%s", s.name, diff)
+		}
+	}
+}
+
+// A stale Job led to extra pods after the end.
+func staleJob(t *testing.T) {
+	job := specJob(t, "completions: 1\nparallelism: 1")
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time, InFlight: jobfate.InFlight{Job: job.UID, Status: true}})
+	if !d.Idle() || d.Requeue != time.Second || d.Why.Job.Code != jobfate.JobStale || d.Settle().Status != nil || !d.Revise(jobfate.Done{}).Idle() {
+		t.Errorf("got %d to create, requeue %s, %s; want nothing, 1s, %s", len(d.Create), d.Requeue, d.Why.Job.Code, jobfate.JobStale)
+	}
+}
+
+// A Job of the same name inherited the memory of the old one.
+func sameName(t *testing.T) {
+	job := specJob(t, "completions: 1\nparallelism: 1")
+	now := job.CreationTimestamp.Time
+	d := mustDecide(t, jobfate.Snapshot{
+		Job: job, Now: now,
+		InFlight: jobfate.InFlight{Job: "old", Status: true, Creations: 3},
+		Backoff:  backoff.Record{Job: "old", Failures: 5, LastFailure: now},
+	})
+	if len(d.Create) != 1 || d.Backoff != (backoff.Record{Job: job.UID}) {
+		t.Errorf("%d to create, to remember %+v; want 1 and nothing", len(d.Create), d.Backoff)
+	}
+	if n := d.Why.Notes(); len(n) != 2 || n[0].Code != jobfate.NoteMemoryDropped || n[1].Code != jobfate.NoteMemoryDropped {
+		t.Errorf("notes %v, want two about memory", n)
+	}
+}
+
+// The index annotation was edited: index 0 ran twice, 1 never.
+func editedIndex(t *testing.T) {
+	w := newWorld(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
+	w.runAll()
+	w.change("uid-0002", func(pod *corev1.Pod) { pod.Annotations[batchv1.JobCompletionIndexAnnotation] = "0" })
+	w.sync()
+	want := jobfate.Note{Code: jobfate.NoteIndexConflict, Text: `pod job-1-p2: the annotation batch.kubernetes.io/job-completion-index is "0", the label "1"`}
+	if n := w.last.Why.Notes(); len(n) != 1 || n[0] != want {
+		t.Errorf("notes %v, want %v", n, want)
+	}
+	w.settle()
+	if got := showPods(w.alive()); w.job.Status.Active != 2 || w.ofIndex(1).UID != "uid-0003" {
+		t.Errorf("the pods are %v, want one of the two of index 0 replaced by one of index 1", got)
+	}
+}
+
+// Duplicate indexes were counted; pods out of range never pruned.
+func duplicatesAndOutOfRange(t *testing.T) {
+	job := specJob(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
+	at := func(n int, index string, phase corev1.PodPhase) *corev1.Pod {
+		pod := podIn(job, 1, phase)
+		pod.Name, pod.UID = fmt.Sprintf("job-x-p%d", n), types.UID(fmt.Sprintf("uid-%04d", n))
+		pod.Annotations[batchv1.JobCompletionIndexAnnotation] = index
+		return pod
+	}
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time, Pods: []*corev1.Pod{
+		at(1, "0", corev1.PodSucceeded), at(2, "0", corev1.PodSucceeded), at(3, "7", corev1.PodSucceeded),
+		at(4, "1", corev1.PodRunning), at(5, "1", corev1.PodPending), at(6, "9", corev1.PodRunning), at(7, "x", corev1.PodRunning),
+	}})
+	if d.Status.Succeeded != 1 || d.Status.CompletedIndexes != "0" {
+		t.Errorf("%d succeeded, %q; want 1, 0", d.Status.Succeeded, d.Status.CompletedIndexes)
+	}
+	got := map[types.UID]jobfate.Cause{}
+	for _, del := range d.Delete {
+		got[del.Pod.UID] = del.Cause
+	}
+	want := map[types.UID]jobfate.Cause{"uid-0005": jobfate.CauseDuplicate, "uid-0006": jobfate.CauseBeyond, "uid-0007": jobfate.CauseNoIndex}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("deletions (-want +got):\n%s", diff)
+	}
+}
+
+// Panics on terminating > active, on a nil policy, on a Job that nobody
+// defaulted.
+func noPanic(t *testing.T) {
+	bare := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "job-uid"}}
+	indexed := bare.DeepCopy()
+	indexed.Spec.CompletionMode = ptrTo(batchv1.IndexedCompletion)
+	rules := bare.DeepCopy()
+	rules.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{}, {Action: batchv1.PodFailurePolicyActionFailJob}}}
+	success := indexed.DeepCopy()
+	success.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{}}}
+	terminating := podIn(specJob(t, "completions: 1"), 1, corev1.PodRunning)
+	terminating.DeletionTimestamp, terminating.Labels, terminating.Namespace = &terminating.CreationTimestamp, nil, ""
+	for name, job := range map[string]*batchv1.Job{"bare": bare, "indexed": indexed, "empty rules": rules, "empty success rule": success} {
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{terminating, {ObjectMeta: metav1.ObjectMeta{UID: "empty"}}}})
+		if *d.Status.Terminating != 1 || len(d.Create) > 1 {
+			t.Errorf("%s: %d terminating, %d to create", name, *d.Status.Terminating, len(d.Create))
+		}
+		d.Settle(d.Strip...)
+		showWhy(d)
+	}
+	var none jobfate.Decision
+	if none.Revise(jobfate.Done{NotCreated: -1}).Settle().Status != nil || none.StatusPatch("1") != nil || !none.Idle() || len(none.Why.Notes()) != 0 {
+		t.Error("the zero Decision asks for something")
+	}
+}
+
+// completedIndexes outgrew etcd. KEP-3850 § The Job object too big bounds both
+// fields together: (5+1)*10^5 characters.
+func sizeOfIndexes(t *testing.T) {
+	const n = 100_000
+	w := newWorld(t, fmt.Sprintf("completions: %d\nparallelism: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0", n))
+	var completed, failed strings.Builder
+	for i := 0; i < n; i += 2 {
+		fmt.Fprintf(&completed, ",%d", i)
+		fmt.Fprintf(&failed, ",%d", i+1)
+	}
+	w.job.Status = batchv1.JobStatus{StartTime: &w.job.CreationTimestamp, Succeeded: n / 2, CompletedIndexes: completed.String()[1:], FailedIndexes: ptrTo(failed.String()[1:])}
+	d := mustDecide(t, w.snapshot())
+	if size := len(d.Status.CompletedIndexes) + len(*d.Status.FailedIndexes); size > (5+1)*n || d.Why.Job.Code != jobfate.JobEnding {
+		t.Errorf("the two take %d characters, %s; want at most %d", size, d.Why.Job.Code, (5+1)*n)
+	}
+	// Completions may be as many as an int32 holds. Nothing grows with them.
+	w = newWorld(t, fmt.Sprintf("completions: %d\nparallelism: 10\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0\nmaxFailedIndexes: 10", math.MaxInt32))
+	d = mustDecide(t, w.snapshot())
+	if len(d.Create) != 10 {
+		t.Errorf("%d to create of %d completions, want 10", len(d.Create), math.MaxInt32)
+	}
+}
+
+// A completedIndexes of "5,1", "2,2" or "1-5,3" made the controller panic,
+// because its metric would have had to fall.
+func metricsDoNotFall(t *testing.T) {
+	for _, text := range []string{"5,1", "2,2", "1-5,3", "0-5,9-3", "8-9"} {
+		w := newWorld(t, "completions: 6\nparallelism: 6\ncompletionMode: Indexed")
+		w.job.Status = batchv1.JobStatus{StartTime: &w.job.CreationTimestamp, CompletedIndexes: text, Succeeded: 3}
+		w.settle()
+		for name, n := range w.metrics {
+			if n < 0 || strings.Contains(name, "indexes") {
+				t.Errorf("%q: %s changed by %d", text, name, n)
+			}
+		}
+	}
+}
+
+// "9-3" counted −5, "1-5,3" counted 6, "5,1" broke the search, and "1-2-3" was
+// read as "1-2".
+func damagedIntervals(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"9-3", ""}, {"1-5,3", "1-5"}, {"5,1", "1,5"}, {"1-2-3", "1,2"}, {"x,4", "4"}, {"3-99999999999", "3-9"},
+	} {
+		job := specJob(t, "completions: 10\nparallelism: 1\ncompletionMode: Indexed")
+		job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp, CompletedIndexes: test.text}
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time})
+		if d.Status.CompletedIndexes != test.want || int(d.Status.Succeeded) != jobstatus.IndexesFinished(&batchv1.Job{Spec: job.Spec, Status: *d.Status}) {
+			t.Errorf("%q is read as %q with %d succeeded, want %q", test.text, d.Status.CompletedIndexes, d.Status.Succeeded, test.want)
+		}
+		if n := d.Why.Notes(); len(n) != 1 || n[0].Code != jobfate.NoteStatusRepaired {
+			t.Errorf("%q: notes %v, want one about the repair", test.text, n)
+		}
+	}
+}

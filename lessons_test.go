@@ -1,0 +1,264 @@
+package jobfate_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// TestLessons holds what went wrong in the Job controller and in the projects
+// that copied it. k is a thread of kubernetes/kubernetes; seen was seen on the
+// controller of 1.36.3.
+func TestLessons(t *testing.T) {
+	for name, test := range map[string]func(*testing.T){
+		// Statuses that the API server refuses (below).
+		"seen_an_index_is_never_both_completed_and_failed":        indexesAreDisjoint,
+		"k139428_active_is_taken_from_the_pods":                   activeIsTakenFromThePods,
+		"k125410_k111646_first_classification_sticks":             firstClassificationSticks,
+		"k132144_zero_completions":                                zeroCompletions,
+		"k134521_resume_resets_the_start_time_as_it_may":          suspendAndResume,
+		"k125909_a_condition_that_is_False_says_nothing":          falseConditions,
+		"k123775_the_end_waits_for_ready_and_terminating_pods":    theEndWaits,
+		"k125089_k125185_k121342_ready_or_terminating_may_change": readyAlone,
+		// Counting (lessons_counting_test.go).
+		"k105200_a_stale_pod_is_not_counted_again":                stalePods,
+		"k104666_no_UID_is_dropped_above_500":                     above500,
+		"k109485_k119160_no_end_before_all_pods_are_seen":         noEndBeforeAllPodsAreSeen,
+		"k108645_k109429_k141329_a_removal_is_offered_again":      removalIsOfferedAgain,
+		"k124798_pods_of_other_controllers_are_left_alone":        podsOfOthers,
+		"k81227_k28486_counters_never_fall":                       countersNeverFall,
+		"k104130_inputs_stay_as_they_are":                         inputsStay,
+		"k130333_k137210_a_stale_Job_is_waited_for":               staleJob,
+		"k131917_k142142_a_Job_of_the_same_name_inherits_nothing": sameName,
+		"k140839_an_edited_index_is_reported":                     editedIndex,
+		"k99865_k115349_duplicates_and_out_of_range":              duplicatesAndOutOfRange,
+		"k121147_k122235_k121011_no_panic":                        noPanic,
+		"k118085_k118420_size_of_completedIndexes":                sizeOfIndexes,
+		"seen_metrics_do_not_fall":                                metricsDoNotFall,
+		"seen_damaged_intervals":                                  damagedIntervals,
+		// Backoff, policy, deadline (lessons_backoff_test.go).
+		"seen_lowest_pending_indexes_first":              lowestPendingFirst,
+		"seen_the_least_delay_is_always_returned":        leastDelay,
+		"seen_a_deadline_far_away":                       farDeadline,
+		"annotations_that_somebody_edited":               editedAnnotations,
+		"k70251_k92245_k60735_requeues_are_not_failures": requeuesAreNotFailures,
+		"k70251_per_index_requeues_are_not_failures":     requeuesAreNotFailuresPerIndex,
+		"k114391_k114516_k114768_events_and_parallelism": backoffIsAFunction,
+		"k114650_a_restart_keeps_the_backoff":            restartKeepsBackoff,
+		"k118413_the_finish_time_does_not_move":          finishTime,
+		"k54870_k67859_k95438_OnFailure":                 onFailure,
+		"k115688_failed_though_all_containers_exited_0":  failedWithExit0,
+		"k110239_k107226_one_timer":                      oneTimer,
+		"k115844_k125695_terminating_pods":               terminatingPods,
+		"precedence_of_ends":                             precedenceOfEnds,
+		// What people ask for (lessons_asks_test.go).
+		"k122972_enhancements4479_jobset1027_which_rule": whichRule,
+		"jobset1091_armada4713_matchers":                 matchers,
+		"k94012_k114651_k88718_enhancements3922_delays":  otherDelays,
+		"k109131_unfinished_indexes":                     unfinishedIndexes,
+		"k90124_k108188_why_is_there_no_pod":             whyNoPod,
+		"jobset928_decided_versus_terminal":              decidedVersusTerminal,
+		"kueue13163_kueue12670_pods_held":                podsHeld,
+		"karmada6964_karmada7844_outcome":                outcome,
+	} {
+		t.Run(name, test)
+	}
+}
+
+// An index with one succeeded and one exhausted failed pod was put into both
+// completedIndexes and failedIndexes. The API server refused that for ever, and a
+// Job of 2 indexes ended with index 1 never run.
+func indexesAreDisjoint(t *testing.T) {
+	job := specJob(t, "completions: 2\nparallelism: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
+	won, lost := podIn(job, 1, corev1.PodSucceeded), podIn(job, 1, corev1.PodFailed)
+	lost.Name, lost.UID = "job-0-lost", "uid-lost"
+	for name, failed := range map[string]*string{"nothing known": nil, "known as failed": ptrTo("0")} {
+		job := job.DeepCopy()
+		job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp, FailedIndexes: failed}
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{won, lost}, Now: job.CreationTimestamp.Time})
+		st := d.Status
+		if st.CompletedIndexes != "0" || *st.FailedIndexes != "" || len(st.Conditions) != 0 || len(d.Create) != 1 || d.Create[0].Index != 1 {
+			t.Errorf("%s: completed %q, failed %q, conditions %v, %d pods; want 0, none, none, and a pod for index 1",
+				name, st.CompletedIndexes, *st.FailedIndexes, st.Conditions, len(d.Create))
+		}
+	}
+}
+
+// Both returns of a Job that backs off reported active=0: ready was above active,
+// and the status refused.
+func activeIsTakenFromThePods(t *testing.T) {
+	for name, spec := range map[string]string{
+		"of the Job": "completions: 3\nparallelism: 3\ncompletionMode: Indexed",
+		"per index":  "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1",
+	} {
+		w := newWorld(t, spec)
+		w.runAll()
+		w.exitIndexes(1, 1)
+		w.settle() // every status goes through the API server's checks
+		if st := w.job.Status; w.last.Why.Job.Code != jobfate.JobBackingOff || st.Active != 2 || *st.Ready != 2 {
+			t.Errorf("%s: %s with %d active and %d ready, want %s with 2 and 2", name, w.last.Why.Job.Code, st.Active, *st.Ready, jobfate.JobBackingOff)
+		}
+	}
+}
+
+// A pod parked as uncounted succeeded was later seen Failed, or the reverse. Its
+// UID stood in both lists and was counted twice.
+func firstClassificationSticks(t *testing.T) {
+	job := specJob(t, "completions: 3\nparallelism: 3")
+	uid := []types.UID{"uid-0001"}
+	for _, test := range []struct {
+		parked            batchv1.UncountedTerminatedPods
+		seen              corev1.PodPhase
+		succeeded, failed int32
+	}{
+		{batchv1.UncountedTerminatedPods{Succeeded: uid}, corev1.PodFailed, 1, 0},
+		{batchv1.UncountedTerminatedPods{Failed: uid}, corev1.PodSucceeded, 0, 1},
+		{batchv1.UncountedTerminatedPods{Succeeded: uid, Failed: uid}, corev1.PodFailed, 0, 1},
+		{batchv1.UncountedTerminatedPods{Succeeded: uid}, corev1.PodRunning, 1, 0},
+		{batchv1.UncountedTerminatedPods{Failed: uid}, corev1.PodRunning, 0, 1},
+	} {
+		w := &world{t: t, now: job.CreationTimestamp.Time, job: job.DeepCopy(), rv: 1, metrics: map[string]int64{}, made: 1}
+		w.job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp, UncountedTerminatedPods: &test.parked}
+		w.pods = []*corev1.Pod{podIn(job, 1, test.seen)}
+		w.settle()
+		if test.seen == corev1.PodRunning { // it runs on, and counts as it was parked
+			if st := w.job.Status; st.Succeeded+st.Failed != 0 || !tracking.HasFinalizer(w.pods[0]) {
+				t.Errorf("parked %+v, seen %s: counted before it ends: %s", test.parked, test.seen, toJSON(st))
+			}
+			w.exit("uid-0001", test.succeeded) // 0 if it is to count as failed
+			w.settle()
+		}
+		if st := w.job.Status; st.Succeeded != test.succeeded || st.Failed != test.failed || len(st.UncountedTerminatedPods.Succeeded)+len(st.UncountedTerminatedPods.Failed) != 0 {
+			t.Errorf("parked %+v, seen %s: %d succeeded, %d failed, %+v; want %d, %d, nothing",
+				test.parked, test.seen, st.Succeeded, st.Failed, st.UncountedTerminatedPods, test.succeeded, test.failed)
+		}
+	}
+}
+
+// completions=0 with suspend: Complete was refused, for startTime is required.
+func zeroCompletions(t *testing.T) {
+	for _, mode := range []string{"Indexed", "NonIndexed"} {
+		for parallelism := range 3 {
+			for _, suspend := range []bool{false, true} {
+				w := newWorld(t, fmt.Sprintf("completions: 0\nparallelism: %d\ncompletionMode: %s\nsuspend: %t", parallelism, mode, suspend))
+				w.settle()
+				if o := jobstatus.OutcomeOf(w.job); o.Phase != jobstatus.Complete || w.made != 0 || w.job.Status.StartTime == nil {
+					t.Errorf("%s, parallelism %d, suspend %t: %s, %d pods, started %v; want Complete without pods", mode, parallelism, suspend, o.Phase, w.made, w.job.Status.StartTime)
+				}
+			}
+		}
+	}
+	// With nothing to complete it by, it waits.
+	w := newWorld(t, "parallelism: 0")
+	w.settle()
+	if o := jobstatus.OutcomeOf(w.job); o.Phase != jobstatus.Running || w.last.Why.Job.Code != jobfate.JobNoParallelism {
+		t.Errorf("no completions, parallelism 0: %s, %s; want Running, %s", o.Phase, w.last.Why.Job.Code, jobfate.JobNoParallelism)
+	}
+}
+
+// A resumed Job got a new start time, which the API server allows only together
+// with the condition.
+func suspendAndResume(t *testing.T) {
+	w := newWorld(t, "completions: 2\nparallelism: 2\nactiveDeadlineSeconds: 100")
+	for round := range 3 {
+		w.settle()
+		if started := w.job.Status.StartTime; !started.Time.Equal(w.now) || !w.look.Equal(w.now.Add(100*time.Second)) {
+			t.Errorf("round %d: started %v at %s, to look again at %s; want now and 100 s later", round, started, clock(w.now), clock(w.look))
+		}
+		w.advance(40 * time.Second)
+		w.edit("suspend: true")
+		w.settle()
+		if st := w.job.Status; st.StartTime != nil || st.Active != 0 {
+			t.Errorf("round %d: suspended with %d active, started %v", round, st.Active, st.StartTime)
+		}
+		w.advance(time.Hour)
+		w.edit("suspend: false")
+	}
+	// A resumption that nobody noted before does not move the start time.
+	w = newWorld(t, "completions: 2\nparallelism: 2")
+	w.settle()
+	started := w.job.Status.StartTime
+	w.job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse, Reason: "Other"}}
+	w.advance(time.Minute)
+	w.settle()
+	if st := w.job.Status; !st.StartTime.Equal(started) || st.Conditions[0].Reason != "JobResumed" {
+		t.Errorf("started %v with %v, want still %v with JobResumed", st.StartTime, st.Conditions, started)
+	}
+}
+
+// FailureTarget=False ended the Job.
+func falseConditions(t *testing.T) {
+	for _, c := range []batchv1.JobConditionType{batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, batchv1.JobComplete, batchv1.JobFailed} {
+		for _, status := range []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionUnknown, ""} {
+			w := newWorld(t, "completions: 1\nparallelism: 1")
+			w.job.Status.Conditions = []batchv1.JobCondition{{Type: c, Status: status}}
+			w.settle()
+			if w.made != 1 || jobstatus.OutcomeOf(w.job).Phase != jobstatus.Running {
+				t.Errorf("%s=%s: %d pods, %s; want 1 pod, Running", c, status, w.made, jobstatus.OutcomeOf(w.job).Phase)
+			}
+		}
+	}
+}
+
+// Jobs were finished while ready or terminating was above zero.
+func theEndWaits(t *testing.T) {
+	w := newWorld(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nsuccessPolicy: {rules: [{succeededIndexes: \"0\"}]}")
+	w.runAll()
+	w.exitIndexes(0, 0)
+	w.settle()
+	o, st := jobstatus.OutcomeOf(w.job), w.job.Status
+	if o.Phase != jobstatus.Succeeding || st.Active != 0 || *st.Ready != 0 || *st.Terminating != 2 {
+		t.Errorf("%s with %d active, %d ready, %d terminating; want Succeeding, 0, 0, 2", o.Phase, st.Active, *st.Ready, *st.Terminating)
+	}
+	w.exitIndexes(0, 1) // too late to count
+	w.settle()
+	if o := jobstatus.OutcomeOf(w.job); o.Phase != jobstatus.Succeeding {
+		t.Errorf("one still terminates: %s, want Succeeding", o.Phase)
+	}
+	w.exitIndexes(143, 2)
+	w.settle()
+	o, st = jobstatus.OutcomeOf(w.job), w.job.Status
+	if o.Phase != jobstatus.Complete || o.Reason != "SuccessPolicy" || *st.Terminating != 0 || st.CompletedIndexes != "0" || st.Failed != 0 {
+		t.Errorf("%s (%s) with %d terminating, completed %q, %d failed; want Complete (SuccessPolicy), 0, 0, 0", o.Phase, o.Reason, *st.Terminating, st.CompletedIndexes, st.Failed)
+	}
+}
+
+// Ready, or terminating, was never written when it alone changed.
+func readyAlone(t *testing.T) {
+	w := newWorld(t, "completions: 2\nparallelism: 2\npodReplacementPolicy: Failed")
+	w.settle()
+	for _, step := range []struct {
+		what func()
+		want string
+	}{
+		{func() { w.run("uid-0001") }, "status ready 0→1"},
+		{func() { w.run("uid-0002") }, "status ready 1→2"},
+		{func() {
+			w.change("uid-0002", func(pod *corev1.Pod) { setCondition(pod, corev1.PodReady, corev1.ConditionFalse, w.now) })
+		}, "status ready 2→1"},
+		{func() { w.remove("uid-0002", 30) }, "status active 2→1, terminating 0→1"},
+		{func() { w.vanish("uid-0002") }, "create p3; status active 1→2, terminating 1→0"},
+	} {
+		w.log = nil
+		step.what()
+		w.settle()
+		if got := strings.Join(w.log, "; "); got != step.want {
+			t.Errorf("got %q, want %q", got, step.want)
+		}
+	}
+	if got := slices.Collect(w.last.Why.Indexes()); len(got) != 0 {
+		t.Errorf("a Job without indexes explains %v", got)
+	}
+}
+
+func ptrTo[T any](v T) *T { return &v }

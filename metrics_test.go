@@ -1,0 +1,195 @@
+package jobfate_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jobfate/jobfate"
+)
+
+// The metrics of a whole story, by the names, labels and amounts of
+// pkg/controller/job/metrics of Kubernetes 1.36.3.
+func TestMetrics(t *testing.T) {
+	for _, test := range []struct {
+		name, spec string
+		happens    func(*world)
+		want       []string
+	}{
+		{"complete", "completions: 2\nparallelism: 2", func(w *world) {
+			w.runAll()
+			w.exit("uid-0001", 0)
+			w.exit("uid-0002", 0)
+		}, []string{
+			`job_pods_creation_total{reason="new",status="succeeded"} 2`,
+			`job_pods_finished_total{completion_mode="NonIndexed",result="succeeded"} 2`,
+			`jobs_finished_total{completion_mode="NonIndexed",result="succeeded",reason="CompletionsReached"} 1`,
+		}},
+		{"a failure, retried", "completions: 1", func(w *world) {
+			w.runAll()
+			w.exit("uid-0001", 1)
+			w.pass()
+			w.exit("uid-0002", 0)
+		}, []string{
+			`job_pods_creation_total{reason="new",status="succeeded"} 1`,
+			`job_pods_creation_total{reason="recreate_terminating_or_failed",status="succeeded"} 1`,
+			`job_pods_finished_total{completion_mode="NonIndexed",result="failed"} 1`,
+			`job_pods_finished_total{completion_mode="NonIndexed",result="succeeded"} 1`,
+			`jobs_finished_total{completion_mode="NonIndexed",result="succeeded",reason="CompletionsReached"} 1`,
+		}},
+		{"only failed pods replaced", "completions: 1\npodReplacementPolicy: Failed", func(w *world) {
+			w.runAll()
+			w.exit("uid-0001", 1)
+			w.pass()
+		}, []string{
+			`job_pods_creation_total{reason="new",status="succeeded"} 1`,
+			`job_pods_creation_total{reason="recreate_failed",status="succeeded"} 1`,
+			`job_pods_finished_total{completion_mode="NonIndexed",result="failed"} 1`,
+		}},
+		{"indexes, global limit", "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimit: 0", func(w *world) {
+			w.runAll()
+			w.exitIndexes(0, 0)
+			w.settle()
+			w.exitIndexes(1, 1)
+			w.settle()
+			w.exitIndexes(143, 2)
+		}, []string{
+			`job_finished_indexes_total{status="succeeded",backoffLimit="global"} 1`,
+			`job_pods_creation_total{reason="new",status="succeeded"} 3`,
+			`job_pods_finished_total{completion_mode="Indexed",result="failed"} 2`,
+			`job_pods_finished_total{completion_mode="Indexed",result="succeeded"} 1`,
+			`jobs_finished_total{completion_mode="Indexed",result="failed",reason="BackoffLimitExceeded"} 1`,
+		}},
+		{"every action of a policy", `
+completions: 4
+parallelism: 4
+completionMode: Indexed
+backoffLimitPerIndex: 1
+podFailurePolicy:
+  rules:
+  - {action: Ignore, onExitCodes: {operator: In, values: [1]}}
+  - {action: Count, onExitCodes: {operator: In, values: [2]}}
+  - {action: FailIndex, onExitCodes: {operator: In, values: [3]}}
+  - {action: FailJob, onExitCodes: {operator: In, values: [4]}}`, func(w *world) {
+			w.runAll()
+			for code := range int32(4) {
+				w.exitIndexes(code+1, code)
+			}
+		}, []string{
+			`job_finished_indexes_total{status="failed",backoffLimit="perIndex"} 1`,
+			`job_pods_creation_total{reason="new",status="succeeded"} 4`,
+			`job_pods_finished_total{completion_mode="Indexed",result="failed"} 3`,
+			`jobs_finished_total{completion_mode="Indexed",result="failed",reason="PodFailurePolicy"} 1`,
+			`pod_failures_handled_by_failure_policy_total{action="Count"} 1`,
+			`pod_failures_handled_by_failure_policy_total{action="FailIndex"} 1`,
+			`pod_failures_handled_by_failure_policy_total{action="FailJob"} 1`,
+			`pod_failures_handled_by_failure_policy_total{action="Ignore"} 1`,
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, test.spec)
+			test.happens(w)
+			w.settle()
+			if got := w.counted(); !slices.Equal(got, test.want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+			}
+		})
+	}
+}
+
+// Whatever a fault does to a write, a metric is counted for what was stored.
+// Creations are counted as they went: of eight in batches of 1, 2, 4 and 1 the
+// third fails, so that the second batch is the last.
+func TestMetrics_creationsThatFail(t *testing.T) {
+	w := newWorld(t, "completions: 8\nparallelism: 8")
+	w.fault = fault{at: 3, kind: refuse}
+	w.sync()
+	if w.made != 2 || w.job.Status.Active != 2 {
+		t.Fatalf("%d pods made, %d active; want 2, 2\n%s", w.made, w.job.Status.Active, strings.Join(w.log, "\n"))
+	}
+	want := []string{
+		`job_pods_creation_total{reason="new",status="failed"} 1`, // five were not tried
+		`job_pods_creation_total{reason="new",status="succeeded"} 2`,
+	}
+	if got := w.counted(); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestMetrics_text(t *testing.T) {
+	m := jobfate.Metric{Name: "jobs_finished_total", Labels: []jobfate.Label{{Name: "result", Value: "failed"}, {Name: "reason", Value: `a"b`}}, Add: 3}
+	if got, want := m.String(), `jobs_finished_total{result="failed",reason="a\"b"} +3`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, want := (jobfate.Metric{Name: "plain", Add: 1}).String(), `plain +1`; got != want {
+		t.Errorf("without labels: got %s, want %s", got, want)
+	}
+}
+
+// The events of a whole story, in the words of the Job controller.
+func TestEvents(t *testing.T) {
+	for _, test := range []struct {
+		name, spec string
+		happens    func(*world)
+		want       []string
+	}{
+		{"from creation to completion", "completions: 1", func(w *world) { w.settle(); w.exit("uid-0001", 0) }, []string{
+			"Normal SuccessfulCreate: Created pod: job-p1",
+			"Normal Completed: Job completed",
+		}},
+		{"too many succeeded", "completions: 1", func(w *world) {
+			w.settle()
+			w.exit("uid-0001", 0)
+			twin := w.pods[0].DeepCopy()
+			twin.Name, twin.UID = "job-p2", "uid-0002"
+			w.pods = append(w.pods, twin)
+		}, []string{
+			"Normal SuccessfulCreate: Created pod: job-p1",
+			"Warning TooManySucceededPods: Too many succeeded pods running after completion count reached",
+			"Normal Completed: Job completed",
+		}},
+		{"suspended and resumed", "completions: 1", func(w *world) {
+			w.runAll()
+			w.edit("suspend: true")
+			w.settle()
+			w.edit("suspend: false")
+		}, []string{
+			"Normal SuccessfulCreate: Created pod: job-p1",
+			"Normal SuccessfulDelete: Deleted pod: job-p1",
+			"Normal Suspended: Job suspended",
+			"Normal SuccessfulCreate: Created pod: job-p2",
+			"Normal Resumed: Job resumed",
+		}},
+		{"failed", "completions: 1\nactiveDeadlineSeconds: 5", func(w *world) { w.runAll(); w.pass() }, []string{
+			"Normal SuccessfulCreate: Created pod: job-p1",
+			"Normal SuccessfulDelete: Deleted pod: job-p1",
+			"Warning DeadlineExceeded: Job was active longer than specified deadline",
+		}},
+		{"refused", "completions: 1", func(w *world) {
+			w.fault = fault{at: 1, kind: refuse}
+			w.settle()
+			w.edit("parallelism: 0")
+			w.fault = fault{at: w.writes + 2, kind: refuse}
+		}, []string{
+			"Warning FailedCreate: Error creating: refused",
+			"Normal SuccessfulCreate: Created pod: job-p1",
+			"Warning FailedDelete: Error deleting: refused",
+			"Normal SuccessfulDelete: Deleted pod: job-p1",
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, test.spec)
+			test.happens(w)
+			w.settle()
+			w.pass()
+			if !slices.Equal(w.events, test.want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(w.events, "\n"), strings.Join(test.want, "\n"))
+			}
+		})
+	}
+	var c jobfate.Creation
+	if e := c.Event("", errors.New("quota")); e.Type != jobfate.Warning || e.Reason != "FailedCreate" {
+		t.Errorf("got %+v", e)
+	}
+}

@@ -1,0 +1,85 @@
+package jobfate_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+)
+
+// KEP-3850 § The Job object too big: "the size of both fields is capped at 0.572Mi
+// for the limits in (1.) and 0.525Mi for the limits in (2.)". These are Jobs that
+// come as near to the caps as may be, and what Decide writes for them.
+func TestLimits_sizeOfTheIndexFields(t *testing.T) {
+	const mebi = 1 << 20
+	for _, test := range []struct {
+		name  string
+		spec  string
+		from  int                      // the first index that is not simply completed
+		what  func(i int) (index byte) // completed, failed or hanging
+		count int
+		most  float64
+	}{
+		// "In (1.), in the worst case scenario, every index is either present in
+		// completedIndexes or failedIndexes, but not in both."
+		{
+			name: "1", spec: "completions: 100000\nparallelism: 100000\nmaxFailedIndexes: 100000",
+			what: func(i int) byte { return "cf"[i%2] }, count: 100_000, most: 0.572,
+		},
+		// "In (2.) the worst case scenario for the completedIndexes field is when
+		// every third index is not in the field, because it corresponds to either a
+		// failed or a hanging indexes, so it is a gap."
+		{
+			name: "2", spec: fmt.Sprintf("completions: %d\nparallelism: 10000\nmaxFailedIndexes: 10000", math.MaxInt32),
+			from: math.MaxInt32 - 60_000,
+			what: func(i int) byte { return "ccfcch"[i%6] }, count: 60_000, most: 0.525,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			job := specJob(t, test.spec+"\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
+			hanging := podIn(job, 1, corev1.PodRunning)
+			var pods []*corev1.Pod
+			var completed, failed []string
+			for i := range test.count {
+				index := fmt.Sprint(test.from + i)
+				switch test.what(i) {
+				case 'c':
+					completed = append(completed, index)
+				case 'f':
+					failed = append(failed, index)
+				case 'h':
+					pod := *hanging
+					pod.UID = types.UID("uid-" + index)
+					pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: index}
+					pods = append(pods, &pod)
+				}
+			}
+			job.Status = batchv1.JobStatus{
+				StartTime: &job.CreationTimestamp, Succeeded: int32(len(completed)), FailedIndexes: ptrTo(strings.Join(failed, ",")),
+				CompletedIndexes: strings.Join(completed, ","),
+			}
+			if test.from > 0 {
+				job.Status.Succeeded += int32(test.from)
+				job.Status.CompletedIndexes = fmt.Sprintf("0-%s,%s", completed[1], strings.Join(completed[2:], ","))
+			}
+			d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})
+			if d.Status.CompletedIndexes != job.Status.CompletedIndexes || *d.Status.FailedIndexes != *job.Status.FailedIndexes || len(d.Create) != 0 {
+				t.Fatal("the indexes are not written as they were")
+			}
+			size := float64(len(d.Status.CompletedIndexes)+len(*d.Status.FailedIndexes)) / mebi
+			if size > test.most || size < 0.9*test.most-0.05 {
+				t.Errorf("the two fields take %.3f Mi, want near and not above %.3f", size, test.most)
+			}
+			if n := len(slices.Collect(d.Why.Indexes())); n != len(failed)+len(pods) {
+				t.Errorf("%d indexes are explained, want %d", n, len(failed)+len(pods))
+			}
+		})
+	}
+}

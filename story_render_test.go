@@ -1,0 +1,175 @@
+package jobfate_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// How the world and its decisions are written down. The n-th pod is called pn.
+
+func nick(pod *corev1.Pod) string {
+	name := pod.Name[strings.LastIndex(pod.Name, "-")+1:]
+	if i := tracking.IndexOf(pod); i != tracking.NoIndex {
+		return fmt.Sprintf("%s(%d)", name, i)
+	}
+	return name
+}
+
+func nickUID(uid types.UID) string {
+	return "p" + strings.TrimLeft(strings.TrimPrefix(string(uid), "uid-"), "0")
+}
+
+func render(e jobfate.Event) string { return fmt.Sprintf("%s %s: %s", e.Type, e.Reason, e.Message) }
+
+func clock(t time.Time) string { return t.UTC().Format(time.TimeOnly) }
+
+// describe says which pod is about to be created, with its failure counts.
+func (w *world) describe(c jobfate.Creation) string {
+	text := fmt.Sprintf("p%d", w.made+1)
+	if c.Index != tracking.NoIndex {
+		text += fmt.Sprintf("(%d)", c.Index)
+	}
+	if _, counts := c.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation]; counts {
+		n := backoff.CountsOf(c.Pod.Annotations)
+		text += fmt.Sprintf(", count %d", n.Failures)
+		if n.Ignored > 0 {
+			text += fmt.Sprintf(", ignored %d", n.Ignored)
+		}
+	}
+	if c.Replaces != nil {
+		text += ", for " + nick(c.Replaces)
+	}
+	return text
+}
+
+// statusFields are the fields of a status as text, in the order of the API.
+func statusFields(st *batchv1.JobStatus) [][2]string {
+	number := func(n *int32) string {
+		if n == nil {
+			return "none"
+		}
+		return fmt.Sprint(*n)
+	}
+	text := func(s *string) string {
+		if s == nil {
+			return "none"
+		}
+		return fmt.Sprintf("%q", *s)
+	}
+	at := func(t *metav1.Time) string {
+		if t == nil {
+			return "none"
+		}
+		return clock(t.Time)
+	}
+	var u batchv1.UncountedTerminatedPods
+	if st.UncountedTerminatedPods != nil {
+		u = *st.UncountedTerminatedPods
+	}
+	fields := [][2]string{
+		{"startTime", at(st.StartTime)}, {"completionTime", at(st.CompletionTime)},
+		{"active", fmt.Sprint(st.Active)}, {"ready", number(st.Ready)}, {"terminating", number(st.Terminating)},
+		{"succeeded", fmt.Sprint(st.Succeeded)}, {"failed", fmt.Sprint(st.Failed)},
+		{"completedIndexes", text(&st.CompletedIndexes)}, {"failedIndexes", text(st.FailedIndexes)},
+		{"uncounted.succeeded", nicks(u.Succeeded)}, {"uncounted.failed", nicks(u.Failed)},
+	}
+	for _, c := range st.Conditions {
+		fields = append(fields, [2]string{string(c.Type), fmt.Sprintf("%s %s %q", c.Status, c.Reason, c.Message)})
+	}
+	return fields
+}
+
+func nicks(uids []types.UID) string {
+	names := make([]string, len(uids))
+	for i, uid := range uids {
+		names[i] = nickUID(uid)
+	}
+	return "[" + strings.Join(names, " ") + "]"
+}
+
+// diffStatus says what changes from one status to the next.
+func diffStatus(old, next *batchv1.JobStatus) string {
+	before := map[string]string{}
+	for _, f := range statusFields(old) {
+		before[f[0]] = f[1]
+	}
+	var changes []string
+	for _, f := range statusFields(next) {
+		switch was, known := before[f[0]]; {
+		case !known:
+			changes = append(changes, fmt.Sprintf("+%s %s", f[0], f[1]))
+		case was != f[1]:
+			changes = append(changes, fmt.Sprintf("%s %s→%s", f[0], was, f[1]))
+		}
+	}
+	return strings.Join(changes, ", ")
+}
+
+// showStatus is the status without what is empty.
+func showStatus(st *batchv1.JobStatus) (lines []string) {
+	for _, f := range statusFields(st) {
+		if f[1] != "none" && f[1] != "[]" && !(f[0] == "completedIndexes" && f[1] == `""`) {
+			lines = append(lines, f[0]+": "+f[1])
+		}
+	}
+	return lines
+}
+
+func showPods(pods []*corev1.Pod) (lines []string) {
+	for _, pod := range pods {
+		line := nick(pod) + " " + string(pod.Status.Phase)
+		if pod.DeletionTimestamp != nil {
+			line += ", terminating"
+		}
+		if !tracking.HasFinalizer(pod) {
+			line += ", no finalizer"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// showWhy is the explanation, from the Job down to its indexes and the notes.
+func showWhy(d jobfate.Decision) (lines []string) {
+	lines = append(lines, fmt.Sprintf("%s: %s", d.Why.Job.Code, d.Why.Job.Text))
+	for r := range d.Why.Indexes() {
+		lines = append(lines, fmt.Sprintf("%s: %s", r.Code, r))
+	}
+	for _, n := range d.Why.Notes() {
+		lines = append(lines, fmt.Sprintf("note %s: %s", n.Code, n.Text))
+	}
+	return lines
+}
+
+// shape is a status without what depends on when and through which pods it was
+// reached: the same ends have the same shape.
+func shape(st *batchv1.JobStatus) string {
+	var conditions []string
+	for _, c := range st.Conditions {
+		conditions = append(conditions, fmt.Sprintf("%s=%s:%s", c.Type, c.Status, c.Reason))
+	}
+	slices.SortFunc(conditions, cmp.Compare)
+	var lines []string
+	for _, f := range statusFields(st) {
+		if !strings.HasSuffix(f[0], "Time") && !strings.HasPrefix(f[0], "uncounted") && f[0][0] >= 'a' {
+			lines = append(lines, f[0]+"="+f[1])
+		}
+	}
+	var u int
+	if st.UncountedTerminatedPods != nil {
+		u = len(st.UncountedTerminatedPods.Succeeded) + len(st.UncountedTerminatedPods.Failed)
+	}
+	return fmt.Sprintf("%s uncounted=%d %s", strings.Join(lines, " "), u, strings.Join(conditions, " "))
+}

@@ -1,0 +1,131 @@
+package main
+
+import "slices"
+
+// The rules, all of them data. A why completes what a finding says.
+
+// A layer is a folder of the main module and what its non-test files may import
+// besides the standard library. A folder that ends in /... stands for everything
+// below it as well. The first row that fits a package holds for it.
+type layer struct {
+	dir string
+	may []string
+	why string
+}
+
+// What the layers call imports from outside the module.
+const (
+	k8s   = "k8s.io/..."
+	gocmp = "github.com/google/go-cmp/..."
+	rapid = "pgregory.net/rapid"
+)
+
+var leaves = []string{"indexset", "backoff", "failurepolicy", "tracking", "jobstatus", "validation"}
+
+var layers = []layer{
+	{"indexset", nil, "it is a set of numbers and knows no Kubernetes"},
+	{"backoff", []string{k8s, "indexset"}, "it is at the bottom, beside failurepolicy"},
+	{"failurepolicy", []string{k8s, "indexset"}, "it is at the bottom, beside backoff"},
+	{"tracking", []string{k8s, "indexset", "backoff", "failurepolicy"}, "it stands on backoff and failurepolicy"},
+	{"jobstatus", []string{k8s, "indexset", "backoff", "failurepolicy", "tracking"}, "it stands on tracking"},
+	{"validation", append([]string{k8s}, leaves...), "it stands beside the leaves, under no root"},
+	{".", append([]string{k8s}, leaves...), "the root composes the leaves and nothing else"},
+	{"jobtest/...", append([]string{k8s, gocmp, rapid, ".", "jobtest/..."}, leaves...), "it is a test kit for the public packages"},
+	{"internal/...", append([]string{k8s, "internal/..."}, leaves...), "internal packages serve the commands"},
+	{"cmd/...", append([]string{k8s, ".", "internal/..."}, leaves...), "a command only wires public and internal packages"},
+	{"examples/...", append([]string{k8s, "."}, leaves...), "an example shows what a caller can do"},
+}
+
+// dependencies are the direct requirements of the main module, these and no
+// others. Which package may use which is for the layers to say; tests may use all.
+var dependencies = []string{
+	"k8s.io/api",
+	"k8s.io/apimachinery",
+	"github.com/google/go-cmp",
+	"pgregory.net/rapid",
+}
+
+// bannedImports may not be imported by what decides. A path stands for those
+// below it as well.
+var bannedImports = []struct{ path, why string }{
+	{"context", "a decision does not wait and is not cancelled"},
+	{"crypto/rand", "the same snapshot gives the same decision"},
+	{"io/fs", "a decision does no I/O"},
+	{"io/ioutil", "a decision does no I/O"},
+	{"log", "a decision explains itself in its result"},
+	{"math/rand", "the same snapshot gives the same decision"},
+	{"net", "a decision does no I/O"},
+	{"os", "a decision knows nothing of the machine"},
+	{"runtime", "a decision knows nothing of the machine"},
+	{"sync", "nothing is shared"},
+	{"syscall", "a decision knows nothing of the machine"},
+	{"unsafe", "no input may break memory"},
+	{"k8s.io/klog", "a decision explains itself in its result"},
+	{"k8s.io/apimachinery/pkg/util/clock", "the time is an input"},
+	{"k8s.io/apimachinery/pkg/util/rand", "the same snapshot gives the same decision"},
+	{"k8s.io/apimachinery/pkg/util/runtime", "a decision does not log or recover"},
+	{"k8s.io/apimachinery/pkg/util/uuid", "the same snapshot gives the same decision"},
+	{"k8s.io/apimachinery/pkg/util/wait", "a decision does not wait"},
+	{"k8s.io/apimachinery/pkg/watch", "a decision does no I/O"},
+}
+
+// bannedNames may not be used by what decides, though their packages may.
+var bannedNames = []struct {
+	path  string
+	names []string
+	why   string
+}{
+	{"time", []string{"Now", "Since", "Until"}, "the time is an input"},
+	{"time", []string{"Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}, "a decision does not wait"},
+	{"time", []string{"Local"}, "a decision knows nothing of the machine"},
+	{"k8s.io/apimachinery/pkg/apis/meta/v1", []string{"Now", "NowMicro"}, "the time is an input"},
+}
+
+// mutators change what their first argument refers to.
+var mutators = []struct {
+	path  string
+	names []string
+}{
+	{"slices", []string{"Sort", "SortFunc", "SortStableFunc", "Reverse", "Compact", "CompactFunc", "Delete", "DeleteFunc", "Insert", "Replace"}},
+	{"maps", []string{"Copy", "DeleteFunc", "Insert"}},
+	{"sort", []string{"Slice", "SliceStable", "Sort", "Stable", "Ints", "Strings"}},
+}
+
+// limits are lengths in lines: above warn is worth a look, above fail an error.
+var limits = struct{ file, function struct{ warn, fail int } }{
+	file:     struct{ warn, fail int }{400, 600},
+	function: struct{ warn, fail int }{60, 100},
+}
+
+// allowedToPanic reports whether a function of that name may panic.
+func allowedToPanic(name string) bool { return len(name) > 4 && name[:4] == "Must" }
+
+// bannedName returns why a name of a package may not be used; empty when it may.
+func bannedName(path, name string) string {
+	for _, b := range bannedNames {
+		if b.path == path && slices.Contains(b.names, name) {
+			return b.why
+		}
+	}
+	return ""
+}
+
+// bannedImport returns why a package may not be imported; empty when it may.
+func bannedImport(path string) string {
+	for _, b := range bannedImports {
+		if within(path, b.path) {
+			return b.why
+		}
+	}
+	return ""
+}
+
+// mutates reports whether a function changes what its first argument refers to.
+func mutates(path, name string) bool {
+	for _, m := range mutators {
+		if m.path == path && slices.Contains(m.names, name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,111 @@
+package tracking_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/tracking"
+)
+
+func TestPatches_golden(t *testing.T) {
+	pod := newPod("pod-uid")
+	owner := tracking.Controller{}.Reference(newJob())
+	for _, tc := range []struct {
+		name string
+		got  []byte
+		want string
+	}{
+		{"strip", tracking.StripPatch(pod),
+			`{"metadata":{"uid":"pod-uid","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`},
+		{"strip at a version", tracking.StripPatchAt(pod),
+			`{"metadata":{"uid":"pod-uid","resourceVersion":"7","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`},
+		{"adopt", tracking.AdoptPatch(pod, owner),
+			`{"metadata":{"uid":"pod-uid","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"job","uid":"job-uid","controller":true,"blockOwnerDeletion":true}],"finalizers":["batch.kubernetes.io/job-tracking"]}}`},
+		{"release", tracking.ReleasePatch(pod, "job-uid"),
+			`{"metadata":{"uid":"pod-uid","ownerReferences":[{"$patch":"delete","uid":"job-uid"}],"$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`},
+	} {
+		if string(tc.got) != tc.want {
+			t.Errorf("%s\n got %s\nwant %s", tc.name, tc.got, tc.want)
+		}
+	}
+}
+
+// apply does to the metadata of a pod what the API server does with these
+// patches: lists are merged, by uid where that is the key, and the directives
+// delete from them.
+func apply(t *testing.T, pod *corev1.Pod, patch []byte) *corev1.Pod {
+	t.Helper()
+	var p struct {
+		Metadata struct {
+			UID             types.UID
+			OwnerReferences []struct {
+				Patch                 string `json:"$patch"`
+				metav1.OwnerReference `json:",inline"`
+			}
+			Finalizers []string
+			Delete     []string `json:"$deleteFromPrimitiveList/finalizers"`
+		}
+	}
+	if err := json.Unmarshal(patch, &p); err != nil {
+		t.Fatalf("%s: %v", patch, err)
+	}
+	if p.Metadata.UID != pod.UID {
+		t.Fatalf("the patch is for %s, the pod is %s", p.Metadata.UID, pod.UID)
+	}
+	pod = pod.DeepCopy()
+	for _, ref := range p.Metadata.OwnerReferences {
+		pod.OwnerReferences = slices.DeleteFunc(pod.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == ref.UID })
+		if ref.Patch != "delete" {
+			pod.OwnerReferences = append(pod.OwnerReferences, ref.OwnerReference)
+		}
+	}
+	for _, f := range p.Metadata.Finalizers {
+		if !slices.Contains(pod.Finalizers, f) {
+			pod.Finalizers = append(pod.Finalizers, f)
+		}
+	}
+	pod.Finalizers = slices.DeleteFunc(pod.Finalizers, func(f string) bool { return slices.Contains(p.Metadata.Delete, f) })
+	return pod
+}
+
+func TestPatches_applied(t *testing.T) {
+	owner := ownerOf(t, newJob())
+	other := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "other", UID: "config"}
+	pod := newPod("pod-uid", label("app", "x"), func(pod *corev1.Pod) {
+		pod.Finalizers = append(pod.Finalizers, "example.com/other")
+		pod.OwnerReferences = append(pod.OwnerReferences, other)
+	})
+
+	free := apply(t, pod, tracking.StripPatch(pod))
+	same(t, "finalizers of the stripped pod", free.Finalizers, []string{"example.com/other"})
+	same(t, "owners of the stripped pod", free.OwnerReferences, pod.OwnerReferences)
+
+	gone := apply(t, pod, tracking.ReleasePatch(pod, "job-uid"))
+	same(t, "finalizers of the released pod", gone.Finalizers, []string{"example.com/other"})
+	same(t, "owners of the released pod", gone.OwnerReferences, []metav1.OwnerReference{other})
+
+	// KEP-2307 § Pod adoption: "adds the finalizer in the same patch request
+	// that modifies the owner reference".
+	gone.Labels["app"] = "job"
+	same(t, "before the adoption", owner.Relation(gone), tracking.Adoptable)
+	adopted := apply(t, gone, tracking.AdoptPatch(gone, tracking.Controller{}.Reference(newJob())))
+	same(t, "after the adoption", owner.Relation(adopted), tracking.Owned)
+	same(t, "has the finalizer", tracking.HasFinalizer(adopted), true)
+	same(t, "finalizers of the adopted pod", len(adopted.Finalizers), 2)
+	same(t, "owners of the adopted pod", len(adopted.OwnerReferences), 2)
+}
+
+// KEP-2307 § Pod adoption: "this Pod might not have a finalizer".
+func TestAdoptedPodIsTracked(t *testing.T) {
+	for _, adopted := range []bool{true, false} {
+		c := tracking.NewCensus(tracking.Lens{}, 1)
+		c.Add(newPod("a", ownerless, released, failed), adopted)
+		same(t, "is tracked", c.Records[0].Is(tracking.Tracked), adopted)
+		same(t, "strip", len(c.Account(tracking.Terms{}).Strip) == 1, adopted)
+	}
+}

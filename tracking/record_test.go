@@ -1,0 +1,96 @@
+package tracking_test
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+	"unsafe"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// A Job may have 10^5 pods.
+func TestRecordIsSmall(t *testing.T) {
+	if size := unsafe.Sizeof(tracking.Record{}); size > 48 {
+		t.Errorf("a Record takes %d bytes, want at most 48", size)
+	}
+}
+
+func TestFinishOfUnknownTimes(t *testing.T) {
+	pod := newPod("a", failed)
+	pod.Status.ContainerStatuses = nil
+	pod.CreationTimestamp.Reset()
+	if got := take(tracking.Lens{}, pod).Records[0].Finish(); !got.IsZero() {
+		t.Errorf("Finish = %v, want the zero time", got)
+	}
+}
+
+// By index, then by UID, however many pods share the start of their UID.
+func TestInOrder(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	for _, indexed := range []bool{true, false} {
+		var pods []*corev1.Pod
+		for i := range 500 {
+			pods = append(pods, newPod(fmt.Sprintf("%s-%03d", []string{"a", "long-start", "long-start-2", ""}[i%4], i), index(fmt.Sprint(r.Intn(100)))))
+		}
+		r.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+		records := take(tracking.Lens{Indexed: indexed, Completions: 100}, pods...).InOrder(tracking.Active)
+		same(t, "records", len(records), len(pods))
+		ordered := slices.IsSortedFunc(records, func(a, b *tracking.Record) int {
+			if a.Before(b) {
+				return -1
+			}
+			return 1
+		})
+		if !ordered {
+			t.Errorf("indexed %v: the records are not in the order of Before", indexed)
+		}
+		same(t, "none", len(take(tracking.Lens{}, pods...).InOrder(tracking.Failed)), 0)
+	}
+}
+
+// The first Ready condition decides, and only that of an active pod.
+func TestReady(t *testing.T) {
+	conditions := func(statuses ...corev1.ConditionStatus) edit {
+		return func(pod *corev1.Pod) {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
+			for _, s := range statuses {
+				pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: s})
+			}
+		}
+	}
+	for _, tc := range []struct {
+		pod  *corev1.Pod
+		want int32
+	}{
+		{newPod("a", conditions()), 0},
+		{newPod("a", conditions(corev1.ConditionTrue)), 1},
+		{newPod("a", conditions(corev1.ConditionFalse, corev1.ConditionTrue)), 0},
+		{newPod("a", conditions(corev1.ConditionUnknown)), 0},
+		{newPod("a", conditions(corev1.ConditionTrue), deleted), 0},
+		{newPod("a", conditions(corev1.ConditionTrue), failed), 0},
+	} {
+		if c := take(tracking.Lens{}, tc.pod); c.Ready != tc.want {
+			t.Errorf("%v: ready = %d, want %d", tc.pod.Status.Conditions, c.Ready, tc.want)
+		}
+	}
+}
+
+func TestLens(t *testing.T) {
+	lens := tracking.Lens{Indexed: true, Completions: 3, Restarts: true}
+	got := take(lens).Lens()
+	same(t, "lens", []any{got.Indexed, got.Completions, got.Restarts}, []any{true, int32(3), true})
+}
+
+// Only pods that run or wait have restarts that count.
+func TestRestarts(t *testing.T) {
+	restarted := func(pod *corev1.Pod) {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 1<<31 - 1}}
+	}
+	pods := []*corev1.Pod{newPod("a", restarted), newPod("b", restarted), newPod("c", restarted, phase(corev1.PodFailed))}
+	same(t, "restarts", take(tracking.Lens{Restarts: true}, pods...).Restarts, int64(2)*(1<<31-1))
+	same(t, "not asked for", take(tracking.Lens{}, pods...).Restarts, int64(0))
+}
