@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -279,8 +280,8 @@ func TestAlgorithm_cap(t *testing.T) {
 			for w.sync() {
 				syncs++
 			}
-			if w.job.Status.Succeeded != int32(test.pods) || w.job.Status.CompletionTime == nil || syncs != test.syncs {
-				t.Errorf("%d succeeded, complete %t, after %d syncs; want %d, true, %d", st.Succeeded, w.job.Status.CompletionTime != nil, syncs, test.pods, test.syncs)
+			if st = &w.job.Status; st.Succeeded != int32(test.pods) || st.CompletionTime == nil || syncs != test.syncs {
+				t.Errorf("%d succeeded, complete %t, after %d syncs; want %d, true, %d", st.Succeeded, st.CompletionTime != nil, syncs, test.pods, test.syncs)
 			}
 		})
 	}
@@ -341,6 +342,27 @@ func TestAlgorithm_throttle(t *testing.T) {
 	w.sync()
 	if w.last.Status == nil {
 		t.Error("the suspension was put off")
+	}
+}
+
+// A failure whose record is put off is remembered only with it.
+func TestAlgorithm_throttledFailureCountsOnce(t *testing.T) {
+	w := newWorld(t, "completions: 100\nparallelism: 20", jobfate.WithThrottle(tracking.Throttle{Every: 5 * time.Second, Share: 0.1}))
+	w.settle()
+	w.exit("uid-0001", 1)
+	for range 3 {
+		w.sync()
+	}
+	if w.backoff.Failures != 0 || w.job.Status.Failed != 0 || w.made != 20 {
+		t.Errorf("put off: %d failures remembered, %d counted, %d pods made; want 0, 0, 20", w.backoff.Failures, w.job.Status.Failed, w.made)
+	}
+	w.wait()
+	if w.backoff.Failures != 1 || w.job.Status.Failed != 1 || w.made != 20 {
+		t.Errorf("then: %d failures remembered, %d counted, %d pods made; want 1, 1, 20", w.backoff.Failures, w.job.Status.Failed, w.made)
+	}
+	w.wait()
+	if want := 10 * time.Second; w.made != 21 || w.now.Sub(jobtest.Noon()) != want {
+		t.Errorf("replaced after %s with %d pods made, want %s, 21", w.now.Sub(jobtest.Noon()), w.made, want)
 	}
 }
 

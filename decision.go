@@ -73,6 +73,7 @@ func (p *step) decision(done Done) Decision {
 		Strip:   s.account.Strip,
 		Backoff: s.record,
 		Requeue: least(s.work.wait, s.deadline),
+		Action:  s.work.action,
 		uid:     s.job.UID,
 	}
 	s.base = status

@@ -30,8 +30,8 @@
 //     since the snapshot: [Decision.StatusPatch] sees to that. If it fails,
 //     start again with step 1, and remove no finalizer.
 //  7. Remember Backoff; count Metrics; send Events.
-//  8. Remove the finalizer of each pod in Strip. A pod that is gone already has
-//     lost it. Add the pods to what is in flight.
+//  8. Remove the finalizer of each pod in Strip, with [tracking.StripPatch]. A pod
+//     that is gone already has lost it. Add the pods to what is in flight.
 //  9. Call [Decision.Settle] with the pods that have lost their finalizer. If
 //     its Status is set, store it, on top of the one stored in step 6. Then
 //     count its Metrics and send its Events.

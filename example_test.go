@@ -63,7 +63,7 @@ func ExampleDecide() {
 	fmt.Println("completed:", d.Status.CompletedIndexes)
 	fmt.Println("create", len(d.Create), "pods, look again in", d.Requeue)
 	// Output:
-	// every index that may have a pod is backing off, the first until 12:00:10
+	// the next indexes without a pod are backing off, the first until 12:00:10
 	// index 1: backing off until 12:00:10 after 1 failure
 	// index 2: active, pod suites-2-x7k2p
 	// completed: 0

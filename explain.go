@@ -143,7 +143,7 @@ func (s *step) textEnding() string {
 
 func (s *step) textBackingOff() string {
 	if s.perIndex {
-		return "every index that may have a pod is backing off, the first until " + s.clock(s.now.Add(s.work.wait))
+		return "the next indexes without a pod are backing off, the first until " + s.clock(s.now.Add(s.work.wait))
 	}
 	return fmt.Sprintf("backing off until %s after %s", s.clock(s.now.Add(s.work.wait)), failures(s.record.Failures))
 }

@@ -56,7 +56,7 @@ func TestExplanation_job(t *testing.T) {
 		{"backing off", "completions: 1", func(w *world) { w.settle(); w.exit("uid-0001", 1) },
 			jobfate.JobBackingOff, "backing off until 12:00:10 after 1 failure", "12:00:10"},
 		{"indexes backing off", indexed, func(w *world) { w.runAll(); w.exitIndexes(1, 1) },
-			jobfate.JobBackingOff, "every index that may have a pod is backing off, the first until 12:00:10", "12:00:10"},
+			jobfate.JobBackingOff, "the next indexes without a pod are backing off, the first until 12:00:10", "12:00:10"},
 		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.remove("uid-0001", 30) },
 			jobfate.JobAwaitingTermination, "1 pod terminating, to be replaced only when terminated", ""},
 		{"no parallelism", "completions: 1\nparallelism: 0", func(*world) {}, jobfate.JobNoParallelism, "the Job's parallelism is 0", ""},

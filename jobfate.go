@@ -77,6 +77,9 @@ type Decision struct {
 	Events []Event
 	// Metrics are the counters to add to once Status is stored.
 	Metrics []Metric
+	// Action is the label action of job_syncs_total, whose other labels are the
+	// caller's to give: reconciling, tracking, pods_created or pods_deleted.
+	Action string
 	// Why explains.
 	Why Explanation
 

@@ -7,7 +7,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// The actions are the values of the label action of job_syncs_total.
+// The actions are the values of Decision.Action.
 const (
 	actionReconciling = "reconciling"
 	actionTracking    = "tracking"

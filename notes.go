@@ -31,6 +31,8 @@ const (
 	// NoteIndexConflict: the index in a pod's label is not that in its
 	// annotation; the annotation was taken.
 	NoteIndexConflict NoteCode = "IndexConflict"
+	// NoteStatusPutOff: the throttle puts the status off.
+	NoteStatusPutOff NoteCode = "StatusPutOff"
 	// NoteBadAnnotation: an annotation that holds a number cannot be read as
 	// one.
 	NoteBadAnnotation NoteCode = "BadAnnotation"
@@ -49,6 +51,9 @@ func (e Explanation) Notes() []Note {
 			are = " in the snapshot is not the Job's"
 		}
 		notes = append(notes, Note{NoteForeignPods, pods(s.foreign) + are})
+	}
+	if s.throttled {
+		notes = append(notes, Note{NoteStatusPutOff, "the last status was stored too recently, and this one records too little"})
 	}
 	if !s.indexed || s.census == nil {
 		return notes

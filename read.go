@@ -215,10 +215,10 @@ func (v *view) readOwner() field.ErrorList {
 	spec, path := &v.job.Spec, field.NewPath("spec")
 	owner, err := tracking.OwnerOf(v.job)
 	if err != nil {
-		return field.ErrorList{field.Invalid(path.Child("selector"), spec.Selector, errors.Unwrap(err).Error())}
+		return field.ErrorList{field.Invalid(path.Child("selector"), field.OmitValueType{}, errors.Unwrap(err).Error())}
 	}
 	if !owner.Selects(spec.Template.Labels) {
-		return field.ErrorList{field.Invalid(path.Child("template", "metadata", "labels"), spec.Template.Labels,
+		return field.ErrorList{field.Invalid(path.Child("template", "metadata", "labels"), field.OmitValueType{},
 			"the selector does not match them")}
 	}
 	v.owner = owner

@@ -87,16 +87,13 @@ func (o Owner) Relation(pod *corev1.Pod) Relation {
 	switch {
 	case ref != nil && ref.UID != o.uid:
 		return Foreign
+	case ref != nil && o.Selects(pod.Labels):
+		return Owned
+	case ref != nil && o.finished && HasFinalizer(pod):
+		return Orphaned
+	case ref != nil && (o.finished || o.deleting):
+		return Foreign
 	case ref != nil:
-		if o.Selects(pod.Labels) {
-			return Owned
-		}
-		switch {
-		case o.finished && HasFinalizer(pod):
-			return Orphaned
-		case o.finished || o.deleting:
-			return Foreign
-		}
 		return Releasable
 	case o.selector == nil || !o.selector.Matches(labels.Set(pod.Labels)):
 		return Foreign

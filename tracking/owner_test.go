@@ -54,6 +54,8 @@ func TestRelation(t *testing.T) {
 		{"an earlier Job of the same name", nil, []edit{controlledBy("job-uid-before")}, tracking.Foreign},
 		{"another namespace", nil, []edit{func(pod *corev1.Pod) { pod.Namespace = "other" }}, tracking.Foreign},
 		{"controlled, but its label was changed", nil, []edit{label("app", "x")}, tracking.Releasable},
+		{"a finished Job releases nothing: garbage collection needs the owner reference", finishedJob, []edit{label("app", "x")}, tracking.Orphaned},
+		{"and has nothing to free", finishedJob, []edit{label("app", "x"), released}, tracking.Foreign},
 		{"a Job that is being deleted releases nothing", deletedJob, []edit{label("app", "x")}, tracking.Foreign},
 
 		{"KEP-2307 § Pod adoption: according to the existing adoption criteria", nil, []edit{ownerless}, tracking.Adoptable},
@@ -134,8 +136,10 @@ func slowRelation(job *batchv1.Job, pod *corev1.Pod) tracking.Relation {
 		return tracking.Foreign
 	case len(controllers) > 0 && (selected || !hasSelector):
 		return tracking.Owned
-	case len(controllers) > 0 && !deleting:
+	case len(controllers) > 0 && !deleting && !ended:
 		return tracking.Releasable
+	case len(controllers) > 0 && ended && finalizer:
+		return tracking.Orphaned
 	case len(controllers) > 0 || !selected:
 		return tracking.Foreign
 	case !deleting && !ended && pod.DeletionTimestamp == nil:

@@ -1,0 +1,211 @@
+package functions
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/conformance/real"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// job draws a started Job.
+func (d draw) job(indexed bool) *batchv1.Job {
+	labels := map[string]string{batchv1.ControllerUidLabel: "uid"}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "uid"}}
+	spec := &job.Spec
+	spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
+	spec.Template.Labels = labels
+	spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	spec.Template.Spec.Containers = []corev1.Container{{Name: "c0"}}
+	spec.CompletionMode = ptr(batchv1.NonIndexedCompletion)
+	spec.Parallelism = ptr(int32(d.upTo(8)))
+	spec.BackoffLimit = ptr[int32](1000)
+	spec.PodReplacementPolicy = ptr(batchv1.TerminatingOrFailed)
+	spec.Suspend = ptr(false)
+	if indexed {
+		spec.CompletionMode = ptr(batchv1.IndexedCompletion)
+		spec.Completions = ptr(int32(1 + d.upTo(9)))
+	}
+	job.Status.StartTime = ptr(metav1.NewTime(noon))
+	return job
+}
+
+// own makes a pod the Job's.
+func own(job *batchv1.Job, p *corev1.Pod, n int) {
+	p.Name, p.UID = fmt.Sprintf("pod-%02d", n), types.UID(fmt.Sprintf("uid-%02d", n))
+	p.Labels = job.Spec.Template.Labels
+	p.Finalizers = []string{batchv1.JobTrackingFinalizer}
+	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
+}
+
+// sorted puts pods into the order in which jobfate looks at them, which is the
+// one that the real controller is handed.
+func sorted(pods []*corev1.Pod, indexed bool) []*corev1.Pod {
+	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
+		if indexed && tracking.IndexOf(a) != tracking.IndexOf(b) {
+			return int(tracking.IndexOf(a)) - int(tracking.IndexOf(b))
+		}
+		return 0
+	})
+	return pods
+}
+
+// Which active pods go when there are too many, and in which order. The
+// controller's sort is stable up to twelve pods.
+func TestActivePodsForRemoval(t *testing.T) {
+	each(t, 20, func(t *testing.T, d draw, reached func(string)) {
+		indexed := d.percent(60)
+		job := d.job(indexed)
+		var pods []*corev1.Pod
+		for n := range d.upTo(12) {
+			p := d.pod("")
+			own(job, p, n)
+			p.DeletionTimestamp = nil
+			p.Status.Phase = pick(d, corev1.PodRunning, corev1.PodRunning, corev1.PodPending, corev1.PodUnknown)
+			p.Spec.NodeName = pick(d, "", "node", "node", "other")
+			if indexed && d.percent(95) {
+				p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: strconv.Itoa(d.upTo(9))}
+			}
+			pods = append(pods, p)
+		}
+		pods = sorted(pods, indexed)
+		want := *job.Spec.Parallelism
+		if indexed {
+			want = min(want, *job.Spec.Completions)
+		}
+		tooMany := max(0, len(pods)-int(want))
+		var theirs, ours []string
+		for _, p := range real.ActivePodsForRemoval(job, pods, tooMany) {
+			theirs = append(theirs, p.Name)
+		}
+		decision, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: pods, Now: noon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, del := range decision.Delete {
+			ours = append(ours, del.Pod.Name)
+			reached(string(del.Cause))
+		}
+		if !slices.Equal(ours, theirs) {
+			t.Errorf("%d too many; jobfate %v, Kubernetes %v\nspec %s\npods %s", tooMany, ours, theirs, text(job.Spec), text(pods))
+		}
+		reached(fmt.Sprintf("indexed: %t, any: %t", indexed, len(theirs) > 0))
+	})
+}
+
+// Which indexes get a pod. Failed pods are left out: their delays come later.
+func TestFirstPendingIndexes(t *testing.T) {
+	each(t, 20, func(t *testing.T, d draw, reached func(string)) {
+		job := d.job(true)
+		n := *job.Spec.Completions
+		if d.percent(10) {
+			n = 100_000
+			job.Spec.Completions = &n
+		}
+		completed := d.indexes(n)
+		failed := d.indexes(n).Difference(completed)
+		job.Status.CompletedIndexes, job.Status.Succeeded = completed.String(), int32(completed.Len())
+		var theirFailed *real.Intervals
+		if d.percent(50) {
+			job.Spec.BackoffLimitPerIndex, job.Status.FailedIndexes = ptr[int32](2), ptr(failed.String())
+			theirFailed = ptr(intervals(failed))
+			if completed.Len()+failed.Len() >= int(n) {
+				return // it ends
+			}
+		}
+		if d.percent(50) {
+			job.Spec.PodReplacementPolicy = ptr(batchv1.Failed)
+		}
+		var pods []*corev1.Pod
+		active, terminating := 0, 0
+		used := map[int]bool{}
+		for i := range d.upTo(6) {
+			index := d.upTo(9)
+			if int32(index) >= n || used[index] || completed.Contains(int32(index)) {
+				continue
+			}
+			used[index] = true
+			p := d.pod("")
+			own(job, p, i)
+			p.DeletionTimestamp, p.Status.Phase = nil, pick(d, corev1.PodRunning, corev1.PodPending)
+			p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: strconv.Itoa(index)}
+			active++
+			if d.percent(30) {
+				p.DeletionTimestamp = ptr(metav1.NewTime(noon))
+				p.Finalizers = nil // or else it fails
+				active--
+				terminating++
+			}
+			pods = append(pods, p)
+		}
+		pods = sorted(pods, true)
+		count := int(min(*job.Spec.Parallelism, n-int32(completed.Len()))) - active
+		if *job.Spec.PodReplacementPolicy == batchv1.Failed {
+			count -= terminating
+		}
+		var theirs, ours []int
+		if count > 0 {
+			theirs = real.FirstPendingIndexes(job, pods, intervals(completed), theirFailed, count)
+		}
+		decision, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: pods, Now: noon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range decision.Create {
+			ours = append(ours, int(c.Index))
+		}
+		if len(decision.Delete) == 0 && !slices.Equal(ours, theirs) {
+			t.Errorf("%d missing; jobfate %v, Kubernetes %v\nspec %s\nstatus %s\npods %s", count, ours, theirs, text(job.Spec), text(job.Status), text(pods))
+		}
+		reached(fmt.Sprintf("created: %d", min(len(theirs), 4)))
+	})
+}
+
+// Which pods lose their finalizer because nobody is left who would count them.
+func TestOrphans(t *testing.T) {
+	each(t, 20, func(t *testing.T, d draw, reached func(string)) {
+		job := d.job(false)
+		p := d.pod("")
+		own(job, p, 0)
+		switch d.IntN(8) {
+		case 0:
+			p.OwnerReferences = nil
+		case 1:
+			p.OwnerReferences[0].Kind = "ReplicaSet"
+		case 2:
+			p.OwnerReferences[0].APIVersion = pick(d, "batch/v2", "example.com/v1")
+		case 3:
+			p.OwnerReferences[0].Controller = nil
+		case 4:
+			p.OwnerReferences[0].UID = "other"
+		}
+		if d.percent(15) {
+			p.Finalizers = nil
+		}
+		if d.percent(15) {
+			job.Spec.ManagedBy = ptr(pick(d, batchv1.JobControllerName, "example.com/other"))
+		}
+		for range d.upTo(2) {
+			job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{
+				Type:   pick(d, batchv1.JobComplete, batchv1.JobFailed, batchv1.JobFailureTarget),
+				Status: pick(d, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionFalse),
+			})
+		}
+		if d.percent(25) {
+			job = nil
+		}
+		got, want := tracking.Controller{}.Frees(p, job), real.StripsOrphan(p, job)
+		if got != want {
+			t.Errorf("jobfate %t, Kubernetes %t\npod %s\njob %s", got, want, text(p), text(job))
+		}
+		reached(fmt.Sprintf("freed: %t, Job: %t", want, job != nil))
+	})
+}

@@ -1,0 +1,336 @@
+package lifetime
+
+import (
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/conformance/real"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// A comparison is one step of both.
+type comparison struct {
+	before   *world
+	habits   habits
+	faults   faults
+	decision jobfate.Decision
+	got      *outcome // jobfate's
+	want     *outcome // the real controller's
+	out      real.Output
+}
+
+// An excuse is an entry of docs/divergences.md.
+type excuse struct {
+	name string
+	// holds reports whether the condition of the entry holds. It may put into
+	// want what the entry says that jobfate does instead; the rest must be equal
+	// then. Or it says that the entry explains everything.
+	holds func(c *comparison) verdict
+}
+
+type verdict int
+
+const (
+	no verdict = iota
+	mended
+	everything
+)
+
+// explain returns the names of the excuses, or false.
+func (c *comparison) explain() ([]string, bool) {
+	var names []string
+	for _, e := range excuses {
+		switch e.holds(c) {
+		case mended:
+			names = append(names, e.name)
+		case everything:
+			return append(names, e.name), true
+		}
+		if len(names) > 0 && c.difference() == "" {
+			return names, true
+		}
+	}
+	return names, false
+}
+
+var excuses = []excuse{
+	{"least-delay", leastDelay},
+	{"per-index-record", perIndexRecord},
+	{"remembered-backoff", rememberedBackoff},
+	{"disjoint-indexes", disjointIndexes},
+	{"start-time", startTime},
+	{"stuck-succeeded", stuckSucceeded},
+	{"completion-time", completionTime},
+	{"in-flight-end", inFlightEnd},
+	{"full-lists", fullLists},
+	{"first-classification", firstClassification},
+	{"guarded-patches", guardedPatches},
+	{"failed-deletion", failedDeletion},
+	{"predecessor", predecessor},
+	{"whole-status", wholeStatus},
+}
+
+// Some indexes may get a pod now, and others are backing off: jobfate looks
+// again when the least delay is over.
+func leastDelay(c *comparison) verdict {
+	if !c.perIndex() || len(c.decision.Create) == 0 || c.got.requeue == 0 || c.want.requeue != 0 && c.want.requeue <= c.got.requeue {
+		return no
+	}
+	c.want.requeue = c.got.requeue
+	return mended
+}
+
+// The pods of a Job with a backoff limit per index carry its memory.
+func perIndexRecord(c *comparison) verdict {
+	if !c.perIndex() || c.want.world.memory.Equal(c.got.world.memory) || !c.got.world.memory.Equal(c.before.memory) {
+		return no
+	}
+	c.want.world.memory = c.got.world.memory
+	return mended
+}
+
+// A finished pod changes nothing in the status: an Ignore rule matches it, it
+// waits for its replacement, or it succeeds where another has before.
+func rememberedBackoff(c *comparison) verdict {
+	write, strip := c.first(real.WriteStatus), c.first(real.Strip)
+	written := write >= 0 && (strip < 0 || write < strip) // before any finalizer went
+	if written || c.want.world.memory.Equal(c.got.world.memory) || !slices.ContainsFunc(c.before.view(), c.changesNothing) {
+		return no
+	}
+	c.want.world.memory = c.got.world.memory
+	return mended
+}
+
+func (c *comparison) changesNothing(pod *corev1.Pod) bool {
+	switch {
+	case !tracking.HasFinalizer(pod) || c.before.stripped[pod.UID]:
+		return false
+	case pod.Status.Phase == corev1.PodSucceeded:
+		completed, _ := indexset.Parse(c.before.job.Status.CompletedIndexes)
+		return completed.Contains(tracking.IndexOf(pod))
+	case pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil:
+		return c.perIndex() || c.ignored(pod)
+	}
+	return false
+}
+
+func (c *comparison) first(kind real.Kind) int {
+	return slices.IndexFunc(c.out.Calls, func(call real.Call) bool { return call.Kind == kind })
+}
+
+func (c *comparison) ignored(pod *corev1.Pod) bool {
+	return real.MatchFailurePolicy(policyOf(c.before.job), pod).Action == batchv1.PodFailurePolicyActionIgnore
+}
+
+// An index is in both sets of a status that Kubernetes writes.
+func disjointIndexes(c *comparison) verdict {
+	for _, st := range c.want.statuses {
+		if st.FailedIndexes == nil {
+			continue
+		}
+		completed, _ := indexset.Parse(st.CompletedIndexes)
+		failed, _ := indexset.Parse(*st.FailedIndexes)
+		if completed.Overlaps(failed) {
+			return everything
+		}
+	}
+	return no
+}
+
+// Kubernetes ends a Job that has no start time.
+func startTime(c *comparison) verdict {
+	for i, st := range c.want.statuses {
+		if st.StartTime != nil || !isTrue(st, batchv1.JobComplete) && !isTrue(st, batchv1.JobFailed) {
+			continue
+		}
+		if c.want.refused != nil {
+			return everything
+		}
+		if i < len(c.got.statuses) && c.got.statuses[i].StartTime != nil {
+			job := c.want.world.job.DeepCopy()
+			job.Status.StartTime = c.got.world.job.Status.StartTime
+			c.want.world.job = job
+			return mended
+		}
+	}
+	return no
+}
+
+// The counter is above the completed indexes, and may not fall.
+func stuckSucceeded(c *comparison) verdict {
+	spec, st := &c.before.job.Spec, &c.before.job.Status
+	if !isIndexed(c.before.job) || *spec.Completions == *spec.Parallelism || c.want.refused == nil {
+		return no
+	}
+	if completed, _ := indexset.ParseDamaged(st.CompletedIndexes, *spec.Completions); int(st.Succeeded) > completed.Len() {
+		return everything
+	}
+	return no
+}
+
+// Kubernetes writes a completion time before the start time.
+func completionTime(c *comparison) verdict {
+	for _, st := range c.want.statuses {
+		if st.CompletionTime != nil && st.StartTime != nil && st.CompletionTime.Before(st.StartTime) && c.want.refused != nil {
+			return everything
+		}
+	}
+	return no
+}
+
+// Kubernetes ends a Job with success while writes are still to be seen.
+func inFlightEnd(c *comparison) verdict {
+	if len(c.before.created)+len(c.before.deleted) == 0 || decided(&c.before.job.Status) {
+		return no
+	}
+	for _, st := range c.want.statuses {
+		if isTrue(st, batchv1.JobSuccessCriteriaMet) && !isTrue(&c.got.world.job.Status, batchv1.JobSuccessCriteriaMet) {
+			return everything
+		}
+	}
+	return no
+}
+
+// The lists are full of pods that still have their finalizer.
+func fullLists(c *comparison) verdict {
+	u := c.before.job.Status.UncountedTerminatedPods
+	if u == nil || c.habits.limits.MaxUncounted == 0 {
+		return no
+	}
+	held := 0
+	for _, uid := range append(slices.Clone(u.Failed), u.Succeeded...) {
+		if tracking.HasFinalizer(c.before.seen[uid]) && !c.before.stripped[uid] {
+			held++
+		}
+	}
+	if held < c.habits.limits.MaxUncounted {
+		return no
+	}
+	return everything
+}
+
+// A recorded pod is seen in another phase.
+func firstClassification(c *comparison) verdict {
+	u := c.before.job.Status.UncountedTerminatedPods
+	if u == nil {
+		return no
+	}
+	flipped := func(phase corev1.PodPhase) func(types.UID) bool {
+		return func(uid types.UID) bool {
+			pod := c.before.seen[uid]
+			return pod != nil && pod.Status.Phase == phase && tracking.HasFinalizer(pod) && !c.before.stripped[uid]
+		}
+	}
+	if slices.ContainsFunc(u.Failed, flipped(corev1.PodSucceeded)) || slices.ContainsFunc(u.Succeeded, flipped(corev1.PodFailed)) {
+		return everything
+	}
+	return no
+}
+
+// A pod that was to lose its finalizer before its deletion has changed.
+func guardedPatches(c *comparison) verdict {
+	if c.got.stale {
+		return everything
+	}
+	return no
+}
+
+// A ready pod whose deletion failed, for which Kubernetes reports one ready pod
+// less. One that was gone when it was to lose its finalizer before its deletion
+// counts as ready too long, which the API server may refuse.
+func failedDeletion(c *comparison) verdict {
+	failed := false
+	for _, call := range c.out.Calls {
+		if call.Kind != real.Delete && call.Kind != real.StripToDelete || call.Err == nil {
+			continue
+		}
+		for _, pod := range c.before.seen {
+			failed = failed || pod.Name == call.Pod && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+				return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+			})
+		}
+	}
+	switch {
+	case !failed:
+		return no
+	case c.want.refused != nil:
+		if st := c.want.statuses[0]; *st.Ready > st.Active {
+			return everything
+		}
+		return no
+	}
+	job := c.want.world.job.DeepCopy()
+	job.Status.Ready = c.got.world.job.Status.Ready
+	c.want.world.job = job
+	return mended
+}
+
+// The pod of an index with the most failures is not the one that failed last.
+func predecessor(c *comparison) verdict {
+	if !c.perIndex() {
+		return no
+	}
+	for _, a := range c.before.seen {
+		for _, b := range c.before.seen {
+			if a == b || tracking.IndexOf(a) != tracking.IndexOf(b) || !tracking.HasFinalizer(a) || !tracking.HasFinalizer(b) {
+				continue
+			}
+			if backoff.CountsOf(a.Annotations).Total() < backoff.CountsOf(b.Annotations).Total() && backoff.FinishTime(a).After(backoff.FinishTime(b)) {
+				return everything
+			}
+		}
+	}
+	return no
+}
+
+// Only startTime or succeeded have to change.
+func wholeStatus(c *comparison) verdict {
+	if len(c.want.statuses) > 0 || len(c.got.statuses) != 1 {
+		return no
+	}
+	job := c.want.world.job.DeepCopy()
+	st := &c.got.world.job.Status
+	job.Status.StartTime, job.Status.Succeeded = st.StartTime, st.Succeeded
+	c.want.world.job = job
+	c.want.world.memory = c.got.world.memory
+	return mended
+}
+
+func (c *comparison) perIndex() bool { return c.before.job.Spec.BackoffLimitPerIndex != nil }
+
+// difference describes how the worlds differ; empty when they do not.
+func (c *comparison) difference() string {
+	var lines []string
+	say := func(what, want, got string) {
+		if want != got {
+			lines = append(lines, what+":\n  Kubernetes "+want+"\n  jobfate    "+got)
+		}
+	}
+	w, g := c.want, c.got
+	if !equal(w.world.job, g.world.job) {
+		say("status", text(w.world.job.Status), text(g.world.job.Status))
+		if len(lines) == 0 {
+			say("job", text(w.world.job), text(g.world.job))
+		}
+	}
+	if !equal(w.world.pods, g.world.pods) {
+		say("pods", pods(w.world), pods(g.world))
+		if len(lines) == 0 {
+			say("pods", text(w.world.pods), text(g.world.pods))
+		}
+	}
+	say("in flight", inFlight(w.world), inFlight(g.world))
+	if !w.world.memory.Equal(g.world.memory) {
+		say("memory", text(w.world.memory), text(g.world.memory))
+	}
+	say("requeue", w.requeue.String(), g.requeue.String())
+	say("events", text(w.events), text(g.events))
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,395 @@
+package lifetime
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/conformance/apiserver"
+	"github.com/jobfate/jobfate/conformance/real"
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+const defaultChecks = 2500
+
+// TestMain raises the number of lifetimes from rapid's 100, unless the command
+// line says otherwise.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "rapid.checks" })
+	if !chosen {
+		if err := flag.Set("rapid.checks", strconv.Itoa(defaultChecks)); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+const mostSteps = 60
+
+// reach counts what the lifetimes reached.
+type reach map[string]int
+
+func TestLifetimes(t *testing.T) {
+	r := reach{}
+	rapid.Check(t, func(t *rapid.T) {
+		l := conceive(t, r)
+		l.live(t)
+		l.end(t)
+	})
+	r.print(t)
+	r.demand(t)
+}
+
+// demand fails for everything that a run of the usual length must reach and did
+// not: lifetimes that miss a feature say nothing about it.
+func (r reach) demand(t *testing.T) {
+	if checks, _ := strconv.Atoi(flag.Lookup("rapid.checks").Value.String()); checks < defaultChecks {
+		t.Logf("%d lifetimes are too few to reach everything", checks)
+		return
+	}
+	names := []string{"small caps", "tampered lifetimes", "end: alone", "end: by deletion", "end: backoff rebuilt"}
+	for _, e := range append(slices.Clone(podEvents), tamperings...) {
+		names = append(names, "event: "+e.name)
+	}
+	for _, name := range []string{
+		"Job is deleted", "Job is suspended", "Job is resumed", "parallelism changes", "completions change with parallelism",
+		"deadline changes", "backoffLimit changes", "controller restarts", "time passes", "the next look is due",
+	} {
+		names = append(names, "event: "+name)
+	}
+	for _, reason := range []string{
+		"BackoffLimitExceeded", "CompletionsReached", "DeadlineExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy", "SuccessPolicy",
+	} {
+		names = append(names, "end: "+reason)
+	}
+	for _, what := range []string{
+		"creates", "deletes", "strips", "claims", "backs off", "with faults", "with writes unseen", "with removals unseen", "with a stale cache", "after the end",
+	} {
+		names = append(names, "step "+what)
+	}
+	for _, name := range []string{"least-delay", "remembered-backoff", "in-flight-end", "start-time", "guarded-patches", "whole-status"} {
+		names = append(names, "excuse: "+name)
+	}
+	for _, name := range names {
+		if r[name] == 0 {
+			t.Errorf("no lifetime reached: %s", name)
+		}
+	}
+}
+
+// A lifetime is one Job and all that happens to it.
+type lifetime struct {
+	reach
+	world   *world
+	habits  habits
+	referee *referee
+	lag     int // percent of changes that a cache does not see at once
+	faulty  int // percent of syncs in which writes fail
+	story   []string
+}
+
+func conceive(t *rapid.T, r reach) *lifetime {
+	job := drawJob(t)
+	stored, errs := apiserver.Create(job)
+	if len(errs) > 0 {
+		t.Fatalf("the Job is refused: %v", errs)
+	}
+	l := &lifetime{reach: r, world: newWorld(stored, jobtest.Noon()), referee: newReferee()}
+	if chance(t, 30, "small caps") {
+		l.habits.limits.MaxUncounted = 1 + among(t, 4, "uncounted cap")
+		l.habits.limits.MaxCreateDelete = 1 + among(t, 3, "changes cap")
+		r["small caps"]++
+	}
+	l.habits.endsInFlight = rapid.Bool().Draw(t, "ends in flight")
+	l.world.tampered = chance(t, 15, "tampered")
+	if l.world.tampered {
+		r["tampered lifetimes"]++
+	}
+	l.lag = pick(t, "lag", 0, 0, 0, 20, 60)
+	l.world.lagging = l.lag > 0
+	l.faulty = pick(t, "faulty", 0, 0, 0, 25)
+	r.features(stored)
+	return l
+}
+
+func (l *lifetime) say(format string, args ...any) {
+	l.story = append(l.story, fmt.Sprintf(format, args...))
+}
+
+// live leads the Job through its steps, both controllers in lockstep.
+func (l *lifetime) live(t *rapid.T) {
+	l.reach["lifetimes"]++
+	l.say("caps %+v, ends in flight %t", l.habits.limits, l.habits.endsInFlight)
+	after := 0
+	for range 1 + among(t, mostSteps, "steps") {
+		l.step(t)
+		if terminal(l.world.job) {
+			if after++; after > 2 {
+				return
+			}
+		}
+	}
+}
+
+func (l *lifetime) step(t *rapid.T) {
+	l.reach["steps"]++
+	w := l.world
+	for range among(t, 4, "events") {
+		name := happen(t, w)
+		if name != nothing {
+			l.say("%s", name)
+		}
+		l.reach["event: "+name]++
+	}
+	w.collect()
+	w.catchUp(t, l.lag)
+	if len(w.unseen()) > 0 {
+		l.reach["step with a stale cache"]++
+	}
+	c := &comparison{before: w, habits: l.habits, faults: l.drawFaults(t)}
+	if terminal(w.job) {
+		l.afterTheEnd(t)
+		return
+	}
+	var err error
+	c.got, c.decision, err = jobfateSyncs(w, l.habits, c.faults)
+	if err != nil {
+		t.Fatalf("jobfate: %v\n%s", err, l.tale(c))
+	}
+	if c.got.refused != nil {
+		t.Fatalf("S11: jobfate's status is refused: %v\n%s", c.got.refused, l.tale(c))
+	}
+	if err := l.referee.watch(w, c.got); err != nil {
+		t.Fatalf("%v\n%s", err, l.tale(c))
+	}
+	c.want, c.out = kubernetesSyncs(w, l.habits, c.faults)
+	if c.out.Panic != nil {
+		t.Fatalf("Kubernetes panics: %v\n%s", c.out.Panic, l.tale(c))
+	}
+	if err := c.sameMemory(); err != nil {
+		t.Fatalf("%v\n%s", err, l.tale(c))
+	}
+	l.say("  sync: %s; %s", c.decision.Why.Job.Text, brief(c.got))
+	if diff := c.difference(); diff != "" {
+		names, ok := c.explain()
+		if !ok {
+			t.Fatalf("%s\n%s", diff, l.tale(c))
+		}
+		for _, name := range names {
+			l.reach["excuse: "+name]++
+		}
+		l.say("  excused: %v", names)
+	} else {
+		l.reach["steps equal"]++
+	}
+	l.note(c)
+	l.world = c.got.world
+	l.world.next = c.got.requeue
+}
+
+// sameMemory checks that the lifetime's notion of what is in flight is that of
+// the real controller itself.
+func (c *comparison) sameMemory() error {
+	w := c.want.world
+	if c.out.Creations != len(w.created) {
+		return fmt.Errorf("Kubernetes expects %d creations, %d are unseen", c.out.Creations, len(w.created))
+	}
+	if !c.habits.endsInFlight && c.out.Deletions != len(w.deleted) {
+		return fmt.Errorf("Kubernetes expects %d deletions, %d are unseen", c.out.Deletions, len(w.deleted))
+	}
+	return nil
+}
+
+func (l *lifetime) drawFaults(t *rapid.T) faults {
+	f := noFaults()
+	if l.faulty == 0 || !chance(t, l.faulty, "writes fail") {
+		return f
+	}
+	switch among(t, 4, "which") {
+	case 0:
+		f.status = among(t, 2, "status write")
+		return f
+	case 1:
+		f.create = among(t, 5, "creation")
+		return f
+	case 2:
+		f.deletion = true
+	case 3:
+		f.strip = true
+	}
+	f.pods = uids{}
+	for _, pod := range l.world.stored() {
+		if rapid.Bool().Draw(t, "pod fails") {
+			f.pods[pod.UID] = true
+		}
+	}
+	return f
+}
+
+// afterTheEnd compares which finalizers go once the Job is finished. The real
+// controller leaves that to its queue of orphans.
+func (l *lifetime) afterTheEnd(t *rapid.T) {
+	w := l.world
+	d, err := jobfate.Decide(snapshot(w), l.habits.options()...)
+	if err != nil {
+		t.Fatalf("jobfate: %v", err)
+	}
+	strip := uids{}
+	for _, pod := range d.Strip {
+		strip[pod.UID] = true
+	}
+	for _, claim := range d.Claim { // to release, which takes the finalizer too
+		strip[claim.Pod.UID] = true
+	}
+	for _, pod := range w.view() {
+		if w.stripped[pod.UID] || len(pod.OwnerReferences) == 0 {
+			continue
+		}
+		if got, want := strip[pod.UID], real.StripsOrphan(pod, w.job); got != want {
+			t.Fatalf("the Job is over; jobfate strips %s: %t, Kubernetes: %t\n%s", pod.UID, got, want, strings.Join(l.story, "\n"))
+		}
+	}
+	if out, _ := kubernetesSyncs(w, l.habits, noFaults()); len(out.statuses)+len(out.created)+len(out.deleted) > 0 || d.Status != nil {
+		t.Fatalf("a Job that is over is touched")
+	}
+	l.reach["step after the end"]++
+	for _, claim := range d.Claim {
+		if claim.Relation == tracking.Releasable {
+			w.release(claim.Pod.UID)
+		} else {
+			w.strip(claim.Pod.UID)
+		}
+	}
+	for _, pod := range d.Strip {
+		l.reach["finalizer left at the end"]++
+		w.strip(pod.UID)
+		w.stripped[pod.UID] = true
+	}
+}
+
+func brief(o *outcome) string {
+	var b strings.Builder
+	for what, list := range map[string][]types.UID{"creates": o.created, "deletes": o.deleted, "strips": o.stripped} {
+		if len(list) > 0 {
+			fmt.Fprintf(&b, "%s %v ", what, list)
+		}
+	}
+	if o.requeue > 0 {
+		fmt.Fprintf(&b, "looks again in %v ", o.requeue)
+	}
+	for _, st := range o.statuses {
+		fmt.Fprintf(&b, "status %s ", text(st))
+	}
+	return b.String()
+}
+
+func (l *lifetime) tale(c *comparison) string {
+	var b strings.Builder
+	spec := c.before.job.Spec
+	spec.Template, spec.Selector = corev1.PodTemplateSpec{}, nil
+	fmt.Fprintf(&b, "spec %s\nstory:\n%s\n", text(spec), strings.Join(l.story, "\n"))
+	fmt.Fprintf(&b, "now %v, habits %+v, faults %+v\nstatus before %s\nin flight %s\nmemory %s\n", c.before.now, c.habits, c.faults, text(c.before.job.Status), inFlight(c.before), text(c.before.memory))
+	for _, pod := range c.before.view() {
+		fmt.Fprintf(&b, "  seen   %s %s\n", describe(pod), text(pod.Status))
+	}
+	for _, pod := range c.before.stored() {
+		fmt.Fprintf(&b, "  stored %s\n", describe(pod))
+	}
+	fmt.Fprintf(&b, "jobfate: %s\n", brief(c.got))
+	if c.want != nil {
+		fmt.Fprintf(&b, "Kubernetes: %s error %v refused %v\n", brief(c.want), c.out.Err, c.want.refused)
+		for _, call := range c.out.Calls {
+			fmt.Fprintf(&b, "  %s %s %v\n", call.Kind, call.Pod, call.Err)
+		}
+	}
+	return b.String()
+}
+
+func (r reach) features(job *batchv1.Job) {
+	s := &job.Spec
+	for name, has := range map[string]bool{
+		"Indexed":            isIndexed(job),
+		"no completions":     s.Completions == nil,
+		"per index":          s.BackoffLimitPerIndex != nil,
+		"maxFailedIndexes":   s.MaxFailedIndexes != nil,
+		"failure policy":     s.PodFailurePolicy != nil,
+		"success policy":     s.SuccessPolicy != nil,
+		"replacement Failed": s.PodReplacementPolicy != nil && *s.PodReplacementPolicy == batchv1.Failed,
+		"OnFailure":          s.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure,
+		"deadline":           s.ActiveDeadlineSeconds != nil,
+	} {
+		if has {
+			r["feature: "+name]++
+		}
+	}
+}
+
+// note counts what a step did.
+func (l *lifetime) note(c *comparison) {
+	for name, has := range map[string]bool{
+		"creates":              len(c.got.created) > 0,
+		"deletes":              len(c.got.deleted) > 0,
+		"strips":               len(c.got.stripped) > 0,
+		"with faults":          c.faults.any(),
+		"Kubernetes refused":   c.want.refused != nil,
+		"backs off":            c.got.requeue > 0,
+		"with writes unseen":   len(c.before.created)+len(c.before.deleted) > 0,
+		"claims":               c.got.claimed > 0,
+		"with removals unseen": len(c.before.stripped) > 0,
+	} {
+		if has {
+			l.reach["step "+name]++
+		}
+	}
+	if terminal(c.got.world.job) {
+		for _, cond := range c.got.world.job.Status.Conditions {
+			if cond.Type == batchv1.JobComplete || cond.Type == batchv1.JobFailed {
+				l.reach["end: "+cond.Reason]++
+			}
+		}
+	}
+}
+
+func (r reach) print(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(r)) {
+		t.Logf("%8d %s", r[name], name)
+	}
+}
+
+func equal(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
+
+func text(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+func pods(w *world) string {
+	var lines []string
+	for _, pod := range w.stored() {
+		lines = append(lines, describe(pod))
+	}
+	return strings.Join(lines, "; ")
+}
+
+func inFlight(w *world) string {
+	return fmt.Sprint("created ", w.created, " deleted ", w.deleted, " stripped ", w.stripped)
+}
