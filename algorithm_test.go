@@ -419,3 +419,18 @@ func mustDecide(t testing.TB, s jobfate.Snapshot, opts ...jobfate.Option) jobfat
 	}
 	return d
 }
+
+// The throttle puts nothing off when there is nothing to store.
+func TestAlgorithm_throttleOfNothing(t *testing.T) {
+	s := largeJob(3, false, running)
+	s.LastStatus = s.Now.Add(-time.Second)
+	d := mustDecide(t, s, jobfate.WithThrottle(tracking.Throttle{Every: time.Minute, Share: 1}))
+	if !d.Idle() || d.Requeue != 0 || len(d.Why.Notes()) != 0 {
+		t.Errorf("idle %t, look again in %s, notes %v; want nothing", d.Idle(), d.Requeue, d.Why.Notes())
+	}
+	s.Job.Status.Active = 2
+	d = mustDecide(t, s, jobfate.WithThrottle(tracking.Throttle{Every: time.Minute, Share: 1}))
+	if !d.Idle() || d.Requeue != 59*time.Second || len(d.Why.Notes()) != 1 || d.Why.Notes()[0].Code != jobfate.NoteStatusPutOff {
+		t.Errorf("idle %t, look again in %s, notes %v; want the status put off for 59s", d.Idle(), d.Requeue, d.Why.Notes())
+	}
+}

@@ -81,14 +81,15 @@ func (p *step) decision(done Done) Decision {
 	if s.work.action == actionCreated && len(s.work.create) > 0 {
 		m.created(&s, int(after.active-s.census.Active), max(0, done.NotCreated-max(done.Untried, 0)))
 	}
-	if wait := s.putOff(change); wait > 0 {
+	changed := !jobstatus.Equal(status, &s.job.Status)
+	if wait := s.putOff(change); wait > 0 && (changed || len(d.Strip) > 0) {
 		s.throttled = true
 		d.Strip, d.Backoff, d.Requeue = nil, s.memory, least(d.Requeue, wait)
 		d.Metrics, d.next = m, &s
 		d.Why = s.explain()
 		return d
 	}
-	if !jobstatus.Equal(status, &s.job.Status) {
+	if changed {
 		d.Status = status.DeepCopy()
 		m.podsFinished(&s, &s.job.Status, status, s.oldSets(), s.newSets())
 	}
