@@ -14,8 +14,7 @@ func StatusUpdate(job, old *batchv1.Job) field.ErrorList {
 	job, old = orEmpty(job), orEmpty(old)
 	errs := changedMetadata(job, old)
 	c := &change{now: viewOf(&job.Status, &old.Spec), was: viewOf(&old.Status, &old.Spec)}
-	for i := range statusRules {
-		rule := &statusRules[i]
+	for _, rule := range statusRules {
 		if rule.when != nil && !rule.when(c) {
 			continue
 		}
@@ -36,8 +35,8 @@ func Status(job *batchv1.Job) field.ErrorList {
 	job = orEmpty(job)
 	v := viewOf(&job.Status, &job.Spec)
 	var errs field.ErrorList
-	for i := range statusRules {
-		if rule := &statusRules[i]; rule.state != nil {
+	for _, rule := range statusRules {
+		if rule.state != nil {
 			errs = append(errs, rule.state(&v)...)
 		}
 	}
