@@ -58,13 +58,13 @@ func (m *metrics) podsFinished(s *step, old, next *batchv1.JobStatus, oldSets, n
 	if s.indexed {
 		// After a Job has been scaled down its counter falls, and that of the
 		// metric stays.
-		succeeded = nextSets.completed.Len() - oldSets.completed.Len()
+		succeeded = nextSets.completed.Difference(oldSets.completed).Len()
 		limit := Label{"backoffLimit", "global"}
 		if s.perIndex {
 			limit.Value = "perIndex"
 		}
 		m.add(succeeded, "job_finished_indexes_total", Label{"status", "succeeded"}, limit)
-		m.add(nextSets.failed.Len()-oldSets.failed.Len(), "job_finished_indexes_total", Label{"status", "failed"}, limit)
+		m.add(nextSets.failed.Difference(oldSets.failed).Len(), "job_finished_indexes_total", Label{"status", "failed"}, limit)
 	}
 	mode := Label{"completion_mode", s.mode()}
 	m.add(succeeded, "job_pods_finished_total", mode, Label{"result", "succeeded"})

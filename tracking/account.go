@@ -118,12 +118,15 @@ func (c *Census) releasable(t Terms) []*Record {
 // returns the number of indexes that the pod completes.
 func (a *Account) record(r *Record, c *Census, t Terms) int {
 	switch {
-	case r.Is(Parked):
 	case r.Is(Succeeded) && c.lens.Indexed:
 		if r.Is(Valid) && !t.Counted.Contains(r.Index) {
-			a.Recorded++
+			// The index is new to the status, even if a list has the pod.
+			if !r.Is(Parked) {
+				a.Recorded++
+			}
 			return 1
 		}
+	case r.Is(Parked):
 	case r.Is(Succeeded):
 		a.Recorded++
 		a.Lists.Succeeded = append(a.Lists.Succeeded, r.Pod.UID)

@@ -254,13 +254,15 @@ func (w world) mayGo(terms tracking.Terms, waiting map[int64]types.UID) func(*co
 // "failed", as an "index", or not at all.
 func (w world) recorded(pod *corev1.Pod, terms tracking.Terms) string {
 	switch {
-	case w.parked(pod) || !w.valid(pod):
+	case !w.valid(pod):
 		return ""
 	case w.succeeded(pod) && w.Indexed:
 		if terms.Counted.Contains(int32(index64(pod))) {
 			return ""
 		}
 		return "index"
+	case w.parked(pod):
+		return ""
 	case w.succeeded(pod):
 		return "succeeded"
 	case (w.failed(pod) || terms.Ending == tracking.Failing) && w.action(pod) != batchv1.PodFailurePolicyActionIgnore:
@@ -312,7 +314,7 @@ func (w world) account(terms tracking.Terms, waiting map[int64]types.UID) tracki
 		case "failed":
 			a.Lists.Failed = append(a.Lists.Failed, pod.UID)
 		}
-		if how != "" {
+		if how != "" && !w.parked(pod) {
 			a.Recorded++
 		}
 		asked := !w.parked(pod) && w.valid(pod) && !w.succeeded(pod) && (w.failed(pod) || terms.Ending == tracking.Failing)

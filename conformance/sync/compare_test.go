@@ -1,0 +1,202 @@
+package sync
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/conformance/apiserver"
+	"github.com/jobfate/jobfate/conformance/real"
+)
+
+var decisions = flag.Int("decisions", 100_000, "how many decisions TestSync compares")
+
+// TestSync compares one sync with one decision, for many trials, in as many
+// goroutines as pay. It prints what the trials reached.
+func TestSync(t *testing.T) {
+	const workers = 2
+	flag.Parse()
+	if err := flag.Set("rapid.checks", fmt.Sprint(*decisions/workers)); err != nil {
+		t.Fatal(err)
+	}
+	var all reach
+	t.Run("trials", func(t *testing.T) {
+		for n := range workers {
+			t.Run(fmt.Sprint(n), func(t *testing.T) {
+				t.Parallel()
+				var mine reach
+				rapid.Check(t, func(t *rapid.T) { compare(t, drawTrial(t), &mine) })
+				all.add(&mine)
+			})
+		}
+	})
+	all.print(os.Stdout)
+	if !t.Failed() {
+		all.check(t)
+	}
+}
+
+// FuzzSync is TestSync for the fuzzer of the go command.
+func FuzzSync(f *testing.F) {
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
+		var r reach
+		compare(t, drawTrial(t), &r)
+	}))
+}
+
+// gates guards the feature gates. A trial with one of them off has the process
+// to itself: the API server's defaults depend on the gates too.
+var gates sync.RWMutex
+
+// hold takes the gates for a trial and returns how to give them back.
+func (c *trial) hold() func() {
+	if c.noPerIndex || c.noReplace {
+		gates.Lock()
+		return gates.Unlock
+	}
+	gates.RLock()
+	return gates.RUnlock
+}
+
+// fataler is a test or a random trial of one.
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// compare runs both sides of a trial and fails unless they are equal, but for
+// the divergences.
+func compare(t fataler, c *trial, r *reach) {
+	t.Helper()
+	defer c.hold()()
+	if c.impossible != "" {
+		refuses(t, c)
+		r.excused("impossible-input")
+		return
+	}
+	us, err := decide(c)
+	if err != nil {
+		t.Fatalf("jobfate does not decide: %v\n%s", err, describe(c))
+	}
+	accepted(t, c, us)
+	them := newRun(c)
+	r.note(c, us)
+	if cmp.Equal(them.outcome, us.out) {
+		return
+	}
+	r.differed++
+	used, diff := explain(us, them)
+	if diff != "" {
+		t.Fatalf("-real +jobfate\n%s\nexcuses tried: %v\nwithout any:\n%s\n%s",
+			diff, used, cmp.Diff(them.outcome, us.out), describe(c))
+	}
+	for _, name := range used {
+		r.excused(name)
+	}
+}
+
+// refuses fails unless jobfate refuses to decide and names the field.
+func refuses(t fataler, c *trial) {
+	t.Helper()
+	_, err := decide(c)
+	if err == nil || !strings.Contains(err.Error(), c.impossible) {
+		t.Fatalf("got error %v, want one that names %s\n%s", err, c.impossible, describe(c))
+	}
+}
+
+// accepted fails unless the API server takes every status of jobfate.
+func accepted(t fataler, c *trial, us *caller) {
+	t.Helper()
+	job := c.snapshot.Job
+	for i, status := range []*batchv1.JobStatus{us.decision.Status, us.settlement.Status} {
+		if status == nil {
+			continue
+		}
+		next := job.DeepCopy()
+		next.Status = *status
+		if errs := apiserver.AcceptStatus(job, next); len(errs) > 0 {
+			t.Fatalf("status %d of jobfate is refused: %v\nbefore: %s\nafter: %s\n%s",
+				i, errs, text(job.Status), text(status), describe(c))
+		}
+		job = next
+	}
+}
+
+// A run is one sync of the real controller.
+type run struct {
+	in      real.Input
+	out     real.Output
+	outcome outcome
+}
+
+func newRun(c *trial) *run {
+	r := &run{in: c.input()}
+	r.sync()
+	return r
+}
+
+// panicEvent is the type of the event that stands for a panic.
+const panicEvent = "Panic"
+
+// sync runs the controller. A panic is an outcome that equals none of jobfate's.
+func (r *run) sync() {
+	r.out = real.Sync(r.in)
+	r.outcome = newOutcome(&r.in, &r.out)
+	if r.out.Panic != nil {
+		r.outcome.Events = append(r.outcome.Events, real.Event{Type: panicEvent, Message: fmt.Sprint(r.out.Panic)})
+	}
+	r.free()
+}
+
+// free adds the pods whose finalizer the controller removes outside a sync,
+// because they are orphans. It does that for every orphan that it hears of;
+// jobfate only for those that the Job selects, since it is told of no others.
+func (r *run) free() {
+	finished := isFinished(r.in.Job)
+	for _, pod := range r.in.Pods {
+		owner := controllerOf(pod)
+		switch {
+		case owner == nil && selects(r.in.Job, pod) && (finished || r.in.Job.DeletionTimestamp != nil || pod.DeletionTimestamp != nil):
+		case owner != nil && owner.UID == r.in.Job.UID && finished && !(selects(r.in.Job, pod) && slices.Contains(r.in.Stripped, pod.UID)):
+		default:
+			continue
+		}
+		if real.StripsOrphan(pod, r.in.Job) {
+			r.outcome.Freed = append(r.outcome.Freed, pod.Name)
+		}
+	}
+	r.outcome.finish()
+}
+
+func text(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// describe prints a trial.
+func describe(c *trial) string {
+	var b strings.Builder
+	s := &c.snapshot
+	spec := s.Job.Spec
+	spec.Template, spec.Selector = corev1.PodTemplateSpec{}, nil
+	fmt.Fprintf(&b, "now %s restartPolicy %s deleted %v\nspec %s\nstatus %s\nin flight %+v\nbackoff %+v\nlimits %+v noPerIndex %v noReplace %v\nfail %+v\n",
+		s.Now, s.Job.Spec.Template.Spec.RestartPolicy, s.Job.DeletionTimestamp, text(spec), text(s.Job.Status), s.InFlight, s.Backoff, c.limits, c.noPerIndex, c.noReplace, c.fail)
+	for _, p := range inOrder(s) {
+		fmt.Fprintf(&b, "  %s %q deleted=%v finalizers=%v owners=%d labels=%d annotations=%v created=%s node=%q %s\n",
+			p.UID, p.Status.Phase, p.DeletionTimestamp, p.Finalizers, len(p.OwnerReferences), len(p.Labels), p.Annotations, p.CreationTimestamp, p.Spec.NodeName, text(p.Status))
+	}
+	return b.String()
+}

@@ -1,0 +1,339 @@
+package sync
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/conformance/real"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// A divergence is a trial that shows what each side does, so that either
+// changing is noticed. What they do stands in testdata/divergences.txt.
+type divergence struct {
+	name  string // the heading in docs/divergences.md
+	trial *trial
+}
+
+var rewrite = flag.Bool("rewrite", false, "write testdata/divergences.txt anew")
+
+const pinned = "testdata/divergences.txt"
+
+// sides writes down what both sides do.
+func sides(name string, c *trial, them, us outcome) string {
+	return fmt.Sprintf("== %s\n---- Kubernetes\n%s\n---- jobfate\n%s\n", name, tell(c, them), tell(c, us))
+}
+
+func uncounted(succeeded, failed []types.UID) func(*trial) {
+	return onJob(func(j *batchv1.Job) {
+		j.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: succeeded, Failed: failed}
+	})
+}
+
+func suspendedCondition(status corev1.ConditionStatus, reason string) func(*trial) {
+	return onJob(func(j *batchv1.Job) {
+		j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: status, Reason: reason}}
+	})
+}
+
+func TestDivergences(t *testing.T) {
+	want := map[string]string{}
+	file, err := os.ReadFile(pinned)
+	if err != nil && !*rewrite {
+		t.Fatal(err)
+	}
+	for _, part := range strings.SplitAfter(string(file), "\n\n") {
+		name, _, _ := strings.Cut(strings.TrimPrefix(part, "== "), "\n")
+		want[name] = strings.TrimSuffix(part, "\n")
+	}
+	var got []string
+	for _, d := range divergent() {
+		t.Run(d.name, func(t *testing.T) {
+			us, err := decide(d.trial)
+			if err != nil {
+				t.Fatalf("jobfate does not decide: %v", err)
+			}
+			them := newRun(d.trial)
+			both := sides(d.name, d.trial, them.outcome, us.out)
+			got = append(got, both)
+			if diff := cmp.Diff(strings.TrimSpace(want[d.name]), strings.TrimSpace(both)); diff != "" && !*rewrite {
+				t.Errorf("%s (-want +got):\n%s", pinned, diff)
+			}
+			names, diff := explain(us, them)
+			if diff != "" || !slices.Contains(names, d.name) {
+				t.Errorf("explained by %v, want %s; left of the difference:\n%s", names, d.name, diff)
+			}
+			accepted(t, d.trial, us)
+		})
+	}
+	if *rewrite {
+		if err := os.WriteFile(pinned, []byte(strings.Join(got, "\n")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// divergent are the divergences that one trial shows. The others have tests of
+// their own below.
+func divergent() []divergence {
+	return []divergence{
+		{
+			name:  "disjoint-indexes",
+			trial: newTrial(size(0, 2), limitPerIndex(0), pod("a", corev1.PodSucceeded, index(0)), pod("b", corev1.PodFailed, index(0))),
+		},
+		{
+			name:  "first-classification",
+			trial: newTrial(size(0, 3), uncounted([]types.UID{"a"}, nil), pod("a", corev1.PodFailed)),
+		},
+		{
+			name:  "uncounted-lists",
+			trial: newTrial(uncounted(nil, []types.UID{"gone", "gone"})),
+		},
+		{
+			name: "full-lists",
+			trial: newTrial(uncounted(nil, []types.UID{"b", "c"}), pod("a", corev1.PodFailed), pod("b", corev1.PodFailed), pod("c", corev1.PodFailed),
+				func(c *trial) { c.limits.MaxUncounted, c.limits.MaxCreateDelete = 2, 2 }),
+		},
+		{
+			name: "canonical-indexes",
+			trial: newTrial(size(0, 4), onJob(func(j *batchv1.Job) {
+				byIndex(j)
+				j.Status.CompletedIndexes, j.Status.Succeeded = "2,2", 2
+			}), size(4, 4), func(c *trial) { c.snapshot.InFlight.Creations = 1 }),
+		},
+		{
+			name:  "saturation",
+			trial: newTrial(onJob(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = ptr(int64(1 << 62)) })),
+		},
+		{
+			name: "in-flight-end",
+			trial: newTrial(onJob(func(j *batchv1.Job) { j.Status.Succeeded = 1 }),
+				func(c *trial) { c.snapshot.InFlight.Creations = 1 }),
+		},
+		{
+			name: "start-time",
+			trial: newTrial(onJob(func(j *batchv1.Job) {
+				j.Spec.Suspend, j.Status.StartTime, j.Status.Succeeded = ptr(true), nil, 1
+			})),
+		},
+		{
+			name: "completion-time",
+			trial: newTrial(onJob(func(j *batchv1.Job) {
+				j.Status.StartTime, j.Status.Succeeded = ptr(at(30)), 1
+			})),
+		},
+		{
+			name:  "resume-start-time",
+			trial: newTrial(suspendedCondition(corev1.ConditionFalse, "Other")),
+		},
+		{
+			name: "stuck-succeeded",
+			trial: newTrial(size(0, 3), onJob(func(j *batchv1.Job) {
+				byIndex(j)
+				j.Status.CompletedIndexes, j.Status.Succeeded, j.Status.Active = "0", 3, 1
+			})),
+		},
+		{
+			name:  "whole-status",
+			trial: newTrial(onJob(func(j *batchv1.Job) { j.Status.StartTime = nil })),
+		},
+		{
+			name:  "indexed-succeeded-list",
+			trial: newTrial(size(0, 2), onJob(byIndex), uncounted([]types.UID{"a"}, nil), pod("a", corev1.PodSucceeded, index(0))),
+		},
+		{
+			name:  "remembered-backoff",
+			trial: newTrial(rule(batchv1.PodFailurePolicyActionIgnore), pod("a", corev1.PodFailed)),
+		},
+		{
+			name:  "per-index-record",
+			trial: newTrial(size(1, 1), limitPerIndex(3), pod("a", corev1.PodFailed, index(0), failures(0))),
+		},
+		{
+			name: "predecessor",
+			trial: newTrial(size(1, 1), limitPerIndex(5),
+				pod("a", corev1.PodFailed, index(0), failures(0), finished(1, -100)),
+				pod("b", corev1.PodFailed, index(0), failures(2), finished(1, -200))),
+		},
+		{
+			name:  "least-delay",
+			trial: newTrial(size(2, 2), limitPerIndex(1), pod("a", corev1.PodFailed, index(0), failures(0))),
+		},
+		{
+			name: "failed-deletion",
+			trial: newTrial(pod("a", corev1.PodRunning, isReady),
+				func(c *trial) { c.fail.Delete = map[string]error{"a": real.ErrInternal} }),
+		},
+		{
+			name:  "creation-metric",
+			trial: newTrial(size(3, 3), func(c *trial) { c.fail.Create = map[int]error{1: real.ErrInternal} }),
+		},
+		{
+			name: "settle-metric",
+			trial: newTrial(pod("a", corev1.PodFailed), pod("b", corev1.PodFailed),
+				func(c *trial) { c.fail.Strip = map[string]error{"b": real.ErrInternal} }),
+		},
+		{
+			name: "early-events",
+			trial: newTrial(onJob(func(j *batchv1.Job) { j.Spec.Suspend = ptr(true) }),
+				func(c *trial) { c.fail.Status = map[int]error{0: real.ErrInternal} }),
+		},
+		{
+			name:  "stale-job",
+			trial: newTrial(func(c *trial) { c.snapshot.InFlight.Status = true }),
+		},
+	}
+}
+
+// The order of the pods decides which message the real controller reports; to
+// jobfate it is all the same.
+func TestDivergence_order(t *testing.T) {
+	c := newTrial(rule(batchv1.PodFailurePolicyActionFailJob), pod("a", corev1.PodFailed), pod("b", corev1.PodFailed))
+	message := func(o outcome) string { return condition(o.Statuses[0].Status, batchv1.JobFailureTarget).Message }
+	for _, first := range []string{"a", "b"} {
+		r := &run{in: c.input()}
+		if first == "b" {
+			slices.Reverse(r.in.Pods)
+		}
+		r.sync()
+		if want := "for pod ns/" + first; !strings.Contains(message(r.outcome), want) {
+			t.Errorf("the real controller, given %s first: got %q, want %q in it", first, message(r.outcome), want)
+		}
+		us, err := decide(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "for pod ns/a"; !strings.Contains(message(us.out), want) {
+			t.Errorf("jobfate: got %q, want %q in it", message(us.out), want)
+		}
+		slices.Reverse(c.snapshot.Pods)
+	}
+}
+
+// A Job that does not select its own pods.
+func TestDivergence_impossibleInput(t *testing.T) {
+	c := newTrial(size(1, 1), onJob(func(j *batchv1.Job) { j.Spec.Template.Labels = map[string]string{"other": "label"} }))
+	if got := tell(c, newRun(c).outcome); !strings.HasPrefix(got, "create job-00000\n") {
+		t.Errorf("the real controller: got %q, want it to create a pod", got)
+	}
+	c.impossible = "spec.template.metadata.labels"
+	refuses(t, c)
+	for _, i := range impossibles {
+		c := newTrial()
+		i.make(&c.snapshot)
+		c.impossible = i.field
+		refuses(t, c)
+	}
+}
+
+func TestDivergence_guardedPatches(t *testing.T) {
+	c := newTrial(pod("a", corev1.PodRunning))
+	const plain = `{"metadata":{"$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`
+	if got := string(real.Sync(c.input()).Calls[0].Patch); got != plain {
+		t.Errorf("the real controller: got %s, want %s", got, plain)
+	}
+	us, err := decide(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"metadata":{"$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"],"resourceVersion":"1","uid":"a"}}`
+	if got := us.out.Deletions[0].Patch; got != want {
+		t.Errorf("jobfate: got %s, want %s", got, want)
+	}
+}
+
+// The options that improve a decision: without them the sides are equal.
+func TestDivergence_options(t *testing.T) {
+	throttled := newTrial(size(4, 4), pod("a", corev1.PodFailed), func(c *trial) {
+		c.snapshot.LastStatus = c.snapshot.Now
+	})
+	tests := []struct {
+		name    string
+		trial   *trial
+		option  jobfate.Option
+		changes func(without, with jobfate.Decision) bool
+	}{
+		{
+			"FillFreeSlots", newTrial(size(1, 2), limitPerIndex(1), pod("a", corev1.PodFailed, index(0), failures(0))),
+			jobfate.FillFreeSlots(),
+			func(without, with jobfate.Decision) bool { return len(without.Create) == 0 && len(with.Create) == 1 },
+		},
+		{
+			"GranularReasons", newTrial(rule(batchv1.PodFailurePolicyActionFailJob), pod("a", corev1.PodFailed)),
+			jobfate.GranularReasons(), reasons("PodFailurePolicy", "PodFailurePolicy_0"),
+		},
+		{
+			"RuleNames", newTrial(rule(batchv1.PodFailurePolicyActionFailJob), pod("a", corev1.PodFailed)),
+			jobfate.RuleNames("Broken"), reasons("PodFailurePolicy", "PodFailurePolicy_Broken"),
+		},
+		{
+			"WithThrottle", throttled, jobfate.WithThrottle(tracking.Throttle{Every: time.Minute, Share: 0.5}),
+			func(without, with jobfate.Decision) bool { return without.Status != nil && with.Status == nil },
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			us, err := decide(tt.trial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The trial of FillFreeSlots has a limit per index.
+			if them := newRun(tt.trial); !cmp.Equal(them.outcome, us.out) {
+				if names, diff := explain(us, them); diff != "" || !slices.Equal(names, []string{"per-index-record"}) {
+					t.Errorf("without the option, explained by %v (-real +jobfate):\n%s", names, diff)
+				}
+			}
+			without, _ := jobfate.Decide(tt.trial.snapshot)
+			with, _ := jobfate.Decide(tt.trial.snapshot, tt.option)
+			if !tt.changes(without, with) {
+				t.Errorf("the option does not do what it is for:\nwithout %s\nwith %s", text(without), text(with))
+			}
+		})
+	}
+}
+
+func reasons(without, with string) func(a, b jobfate.Decision) bool {
+	return func(a, b jobfate.Decision) bool {
+		return condition(a.Status, batchv1.JobFailureTarget).Reason == without && condition(b.Status, batchv1.JobFailureTarget).Reason == with
+	}
+}
+
+// The page and the code know the same divergences, and each has its test.
+func TestDivergencesAreListed(t *testing.T) {
+	page, err := os.ReadFile("../../docs/divergences.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, ok := strings.Cut(string(page), "\n## Decisions that an option improves")
+	if !ok {
+		t.Fatal("the page has no part about options")
+	}
+	var listed []string
+	for _, m := range regexp.MustCompile(`(?m)^### (.*)$`).FindAllStringSubmatch(head, -1) {
+		listed = append(listed, m[1])
+	}
+	slices.Sort(listed)
+	if diff := cmp.Diff(listed, divergences()); diff != "" {
+		t.Errorf("divergences (-docs/divergences.md +code):\n%s", diff)
+	}
+	tested := []string{"order", "impossible-input", "guarded-patches"}
+	for _, d := range divergent() {
+		tested = append(tested, d.name)
+	}
+	slices.Sort(tested)
+	if diff := cmp.Diff(listed, tested); diff != "" {
+		t.Errorf("divergences (-docs/divergences.md +tests with both sides):\n%s", diff)
+	}
+}

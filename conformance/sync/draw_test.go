@@ -1,0 +1,264 @@
+package sync
+
+import (
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/conformance/apiserver"
+	"github.com/jobfate/jobfate/conformance/real"
+	"github.com/jobfate/jobfate/jobtest"
+)
+
+// chance is true in so many of a hundred cases. It is made of coin tosses,
+// because rapid draws numbers near the ends of a range far more often than
+// others.
+func chance(t *rapid.T, percent int, label string) bool {
+	n := 0
+	for range 7 {
+		n *= 2
+		if rapid.Bool().Draw(t, label) {
+			n++
+		}
+	}
+	return 100*n >= 128*(100-percent)
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// edited is a cluster in which only pods are tampered with.
+func edited() jobtest.Mix {
+	m := jobtest.Usual()
+	m.Edited = 20
+	return m
+}
+
+// drawTrial draws a snapshot of jobtest, adds what is rare there, and draws
+// limits, features and faults.
+func drawTrial(t *rapid.T) *trial {
+	mix := jobtest.Usual()
+	switch {
+	case chance(t, 25, "wild"):
+		mix = jobtest.Wild()
+	case chance(t, 25, "edited"):
+		mix = edited()
+	}
+	c := &trial{snapshot: jobtest.Snapshots(mix).Draw(t, "snapshot")}
+	s := &c.snapshot
+	// Both sides get the pod template with its defaults, to compare whole pods.
+	gates.RLock()
+	s.Job.Spec.Template = apiserver.Default(s.Job).Spec.Template
+	gates.RUnlock()
+	s.Pods = rapid.Permutation(s.Pods).Draw(t, "order")
+	if chance(t, 45, "goes on") {
+		goOn(t, s)
+	}
+	drawUndefaulted(t, &s.Job.Spec)
+	drawTimes(t, s)
+	drawConditions(t, s)
+	drawRareStatus(t, s)
+	s.InFlight.Status = chance(t, 1, "end unseen")
+	drawSettings(t, c)
+	if chance(t, 35, "faults") {
+		drawFaults(t, c)
+	}
+	if chance(t, 1, "impossible") {
+		drawImpossible(t, c)
+	}
+	return c
+}
+
+// goOn changes a snapshot so that the Job rather goes on than ends: most Jobs
+// that are drawn have a reason to end, and then create no pod.
+func goOn(t *rapid.T, s *jobfate.Snapshot) {
+	spec, st := &s.Job.Spec, &s.Job.Status
+	spec.BackoffLimit, spec.ActiveDeadlineSeconds, spec.Suspend = ptr(int32(100)), nil, ptr(false)
+	spec.Parallelism = ptr(int32(rapid.IntRange(3, 9).Draw(t, "parallelism")))
+	if spec.Completions != nil && *spec.Completions < 100 {
+		*spec.Completions += 4
+	}
+	if spec.BackoffLimitPerIndex != nil {
+		spec.BackoffLimitPerIndex = ptr(int32(5))
+		spec.MaxFailedIndexes = nil
+	}
+	s.Job.DeletionTimestamp, st.Conditions = nil, nil
+	s.InFlight.Creations, s.InFlight.Deletions = 0, 0
+	if chance(t, 60, "later") {
+		// All delays are over; some that doubled often are not.
+		s.Now = s.Now.Add(5 * time.Minute)
+	}
+	if chance(t, 60, "nothing remembered") {
+		s.Backoff.Failures, s.Backoff.LastFailure = 0, time.Time{}
+	}
+}
+
+// drawUndefaulted takes fields away that hold what the API server would set.
+func drawUndefaulted(t *rapid.T, spec *batchv1.JobSpec) {
+	if !chance(t, 30, "defaults absent") {
+		return
+	}
+	one := spec.Parallelism != nil && *spec.Parallelism == 1
+	switch {
+	case one && spec.Completions != nil && *spec.Completions == 1 && chance(t, 50, "no size"):
+		spec.Parallelism, spec.Completions = nil, nil
+	case one && spec.Completions != nil:
+		spec.Parallelism = nil
+	}
+	if *spec.CompletionMode == batchv1.NonIndexedCompletion {
+		spec.CompletionMode = nil
+	}
+}
+
+// drawTimes draws a clock between two seconds, a start in the future, and
+// deadlines that no clock reaches.
+func drawTimes(t *rapid.T, s *jobfate.Snapshot) {
+	if chance(t, 30, "between seconds") {
+		s.Now = s.Now.Add(time.Duration(rapid.IntRange(1, 999).Draw(t, "milliseconds")) * time.Millisecond)
+	}
+	if s.Job.Status.StartTime != nil && chance(t, 4, "start in the future") {
+		s.Job.Status.StartTime = ptr(metav1.NewTime(jobtest.Noon().Add(30 * time.Second)))
+	}
+	if s.Job.Spec.ActiveDeadlineSeconds != nil && chance(t, 3, "endless deadline") {
+		s.Job.Spec.ActiveDeadlineSeconds = ptr(rapid.SampledFrom([]int64{9_223_372_036, 9_223_372_037, 1 << 62, 1<<63 - 1}).Draw(t, "deadline"))
+	}
+}
+
+// drawConditions draws conditions that are not True, terminal ones, and a
+// Suspended condition that others have written.
+func drawConditions(t *rapid.T, s *jobfate.Snapshot) {
+	st := &s.Job.Status
+	add := func(kind batchv1.JobConditionType, status corev1.ConditionStatus, reason string) {
+		at := metav1.NewTime(jobtest.Noon().Add(-40 * time.Second))
+		st.Conditions = append(st.Conditions, batchv1.JobCondition{
+			Type: kind, Status: status, Reason: reason, Message: "as drawn", LastProbeTime: at, LastTransitionTime: at,
+		})
+	}
+	has := func(kind batchv1.JobConditionType) bool {
+		return slices.ContainsFunc(st.Conditions, func(c batchv1.JobCondition) bool { return c.Type == kind })
+	}
+	for _, kind := range []batchv1.JobConditionType{batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, batchv1.JobFailed, batchv1.JobComplete} {
+		if !has(kind) && chance(t, 2, "not "+string(kind)) {
+			add(kind, rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionUnknown}).Draw(t, "status"), "NotYet")
+		}
+	}
+	if !has(batchv1.JobSuspended) && chance(t, 3, "strange Suspended") {
+		add(batchv1.JobSuspended, rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionUnknown, corev1.ConditionTrue}).Draw(t, "status"), "Other")
+	}
+	if chance(t, 2, "finished") {
+		add(rapid.SampledFrom([]batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed}).Draw(t, "end"), corev1.ConditionTrue, "Done")
+	}
+}
+
+// drawRareStatus draws counters and lists that only an accident leaves behind.
+func drawRareStatus(t *rapid.T, s *jobfate.Snapshot) {
+	st := &s.Job.Status
+	if indexed(s.Job) && chance(t, 3, "succeeded too high") {
+		st.Succeeded += 2
+	}
+	u := st.UncountedTerminatedPods
+	if u == nil {
+		return
+	}
+	if len(u.Failed) > 0 && chance(t, 3, "UID twice") {
+		u.Failed = append(u.Failed, u.Failed[0])
+	}
+	if len(u.Failed) > 0 && chance(t, 2, "UID in both") {
+		u.Succeeded = append(u.Succeeded, u.Failed[0])
+	}
+	if chance(t, 1, "empty UID") {
+		u.Failed = append(u.Failed, "")
+	}
+	// A pod that terminates does not stand in the list of the succeeded: its
+	// phase was Succeeded then, and phases do not go back.
+	u.Succeeded = slices.DeleteFunc(u.Succeeded, func(uid types.UID) bool {
+		return slices.ContainsFunc(s.Pods, func(p *corev1.Pod) bool {
+			return p.UID == uid && p.DeletionTimestamp != nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
+		})
+	})
+}
+
+func drawSettings(t *rapid.T, c *trial) {
+	if chance(t, 40, "small caps") {
+		c.limits.MaxUncounted = rapid.IntRange(1, 5).Draw(t, "uncounted cap")
+		c.limits.MaxCreateDelete = rapid.IntRange(1, 3).Draw(t, "changes cap")
+	}
+	if chance(t, 20, "other delays") {
+		c.limits.Base = time.Duration(rapid.IntRange(1, 60_000).Draw(t, "base")) * time.Millisecond
+		c.limits.Cap = c.limits.Base * time.Duration(rapid.IntRange(1, 40).Draw(t, "cap"))
+	}
+	if chance(t, 20, "other period") {
+		c.limits.BatchPeriod = time.Duration(rapid.IntRange(1, 5000).Draw(t, "period")) * time.Millisecond
+	}
+	c.noPerIndex = chance(t, 8, "no per-index backoff")
+	c.noReplace = chance(t, 8, "no replacement policy")
+}
+
+// drawFaults draws the writes that fail. Each kind fails in one of three trials
+// with faults, and then half of its writes do.
+func drawFaults(t *rapid.T, c *trial) {
+	errs := []error{real.ErrInternal, real.ErrNotFound, real.ErrConflict}
+	pods := func(kind string) map[string]error {
+		if !chance(t, 33, kind+" fails") {
+			return nil
+		}
+		m := map[string]error{}
+		for _, p := range c.snapshot.Pods {
+			if rapid.Bool().Draw(t, kind) {
+				m[p.Name] = rapid.SampledFrom(errs).Draw(t, "error")
+			}
+		}
+		return m
+	}
+	ordinals := func(kind string, most int, errs ...error) map[int]error {
+		if !chance(t, 33, kind+" fails") {
+			return nil
+		}
+		return map[int]error{rapid.IntRange(0, most).Draw(t, kind): rapid.SampledFrom(errs).Draw(t, "error")}
+	}
+	c.fail = real.Faults{
+		Create:        ordinals("creation", 4, real.ErrInternal, real.ErrConflict),
+		Adopt:         pods("adoption"),
+		Release:       pods("release"),
+		StripToDelete: pods("removal before deletion"),
+		Delete:        pods("deletion"),
+		Strip:         pods("removal"),
+		Status:        ordinals("status", 1, real.ErrInternal, real.ErrConflict),
+	}
+	if chance(t, 5, "live read fails") {
+		c.fail.Get = real.ErrInternal
+	}
+}
+
+// drawImpossible makes a snapshot that the API server never stores.
+func drawImpossible(t *rapid.T, c *trial) {
+	i := impossibles[rapid.IntRange(0, len(impossibles)-1).Draw(t, "what")]
+	i.make(&c.snapshot)
+	c.impossible = i.field
+}
+
+// impossibles are what jobfate refuses, with the field that it names.
+var impossibles = []struct {
+	field string
+	make  func(*jobfate.Snapshot)
+}{
+	{"spec.parallelism", func(s *jobfate.Snapshot) { s.Job.Spec.Parallelism = ptr(int32(-1)) }},
+	{"spec.backoffLimit", func(s *jobfate.Snapshot) { s.Job.Spec.BackoffLimit = ptr(int32(-1)) }},
+	{"spec.activeDeadlineSeconds", func(s *jobfate.Snapshot) { s.Job.Spec.ActiveDeadlineSeconds = ptr(int64(-1)) }},
+	{"spec.completionMode", func(s *jobfate.Snapshot) { s.Job.Spec.CompletionMode = ptr(batchv1.CompletionMode("Other")) }},
+	{"spec.template.metadata.labels", func(s *jobfate.Snapshot) { s.Job.Spec.Template.Labels = map[string]string{"other": "label"} }},
+	{"spec.selector", func(s *jobfate.Snapshot) {
+		s.Job.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Other"}}}
+	}},
+	{"status.failed", func(s *jobfate.Snapshot) { s.Job.Status.Conditions, s.Job.Status.Failed = nil, -1 }},
+	{"metadata.uid", func(s *jobfate.Snapshot) { s.Job.UID = "" }},
+	{"pods[1].metadata.uid", func(s *jobfate.Snapshot) {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "twin", UID: "twin"}}
+		s.Pods = []*corev1.Pod{pod, pod.DeepCopy()}
+	}},
+}

@@ -1,0 +1,426 @@
+package sync
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/conformance/apiserver"
+	"github.com/jobfate/jobfate/conformance/real"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// listedNotMatched takes back that pods which run, though they stand in the list
+// of the succeeded, were matched against the pod failure policy.
+func listedNotMatched(d *dispute) (changed bool) {
+	u := d.them.in.Job.Status.UncountedTerminatedPods
+	if u == nil {
+		return false
+	}
+	for _, c := range d.them.outcome.Strips {
+		if pod := d.pod(c.Pod); slices.Contains(u.Succeeded, pod.UID) && d.unhandle(pod) {
+			changed = true
+		}
+	}
+	return changed
+}
+
+// unhandle takes back that a pod whose finalizer goes was matched against the
+// pod failure policy, and reports whether it was.
+func (d *dispute) unhandle(pod *corev1.Pod) bool {
+	o := &d.them.outcome
+	policy := d.them.in.Job.Spec.PodFailurePolicy
+	failing := d.ends() && isTrue(d.status(), batchv1.JobFailureTarget)
+	if policy == nil || pod.Status.Phase == corev1.PodSucceeded || !valid(d.them.in.Job, pod) || !d.failed(pod) && !failing {
+		return false
+	}
+	if d.noPerIndex {
+		policy = policy.DeepCopy()
+		policy.Rules = slices.DeleteFunc(policy.Rules, func(r batchv1.PodFailurePolicyRule) bool {
+			return r.Action == batchv1.PodFailurePolicyActionFailIndex
+		})
+	}
+	action := real.MatchFailurePolicy(policy, pod).Action
+	if action == "" {
+		return false
+	}
+	name := fmt.Sprintf("pod_failures_handled_by_failure_policy_total{action=%q}", action)
+	d.setMetric(name, o.Metrics[name]-1)
+	return true
+}
+
+// withoutNewOverlap takes completed indexes out of the failed ones.
+func withoutNewOverlap(d *dispute) bool {
+	job := d.them.in.Job
+	if !d.perIndex() {
+		return false
+	}
+	gained := 0
+	changed := d.each(func(st *batchv1.JobStatus) bool {
+		failed, completed := parseIndexes(job, *st.FailedIndexes), parseIndexes(job, st.CompletedIndexes)
+		text := failed.Difference(completed).String()
+		st.FailedIndexes = &text
+		gained = failed.Difference(completed).Len()
+		return failed.Overlaps(completed)
+	})
+	if !changed {
+		return false
+	}
+	if old := job.Status.FailedIndexes; old != nil {
+		gained -= parseIndexes(job, *old).Len()
+	}
+	d.setMetric(`job_finished_indexes_total{backoffLimit="perIndex",status="failed"}`, float64(max(0, gained)))
+	return true
+}
+
+// setMetric sets a counter; one that has not moved is absent.
+func (d *dispute) setMetric(name string, n float64) {
+	d.them.outcome.Metrics[name] = n
+	if n == 0 {
+		delete(d.them.outcome.Metrics, name)
+	}
+}
+
+// unchangedRecord leaves the backoff record of a Job with a backoff limit per
+// index as it was.
+func unchangedRecord(d *dispute) bool {
+	was := record(d.snapshot.Backoff.Failures, &d.snapshot.Backoff.LastFailure)
+	if !d.perIndex() || gocmp.Equal(d.them.outcome.Backoff, was) {
+		return false
+	}
+	d.them.outcome.Backoff = was
+	return true
+}
+
+// untilDeadline raises the time until the deadline to what it would have been.
+func untilDeadline(d *dispute) bool {
+	o := &d.them.outcome
+	if o.Requeue <= (longest-2*slack)*time.Second {
+		return false
+	}
+	if o.Requeue += slack * time.Second; o.Requeue < 0 {
+		o.Requeue = math.MaxInt64
+	}
+	return true
+}
+
+// outOfRange raises the failure counts of new pods to what they would have been.
+func outOfRange(d *dispute) (changed bool) {
+	for i := range d.them.outcome.Creations {
+		c := &d.them.outcome.Creations[i]
+		for _, key := range countKeys {
+			if n, err := strconv.Atoi(c.Object.Annotations[key]); err == nil && n > 1<<28 {
+				c.Object = c.Object.DeepCopy()
+				c.Object.Annotations[key] = strconv.Itoa(min(n+shift, math.MaxInt32))
+				changed = true
+			}
+		}
+	}
+	return changed
+}
+
+// withoutUnlisted takes out what onlyListed let in.
+func withoutUnlisted(d *dispute) bool {
+	if len(d.hidden) == 0 {
+		return false
+	}
+	o := &d.them.outcome
+	n := len(o.Strips)
+	o.Strips = slices.DeleteFunc(o.Strips, func(c call) bool {
+		if d.hidden[c.Pod] {
+			d.unhandle(d.pod(c.Pod))
+		}
+		return d.hidden[c.Pod]
+	})
+	d.unlisted = len(o.Strips) != n
+	if len(o.Strips) == 0 {
+		o.Strips = nil
+	}
+	var uids []types.UID
+	for name := range d.hidden {
+		uids = append(uids, d.pod(name).UID)
+	}
+	unlisted := func(uid types.UID) bool { return slices.Contains(uids, uid) }
+	changed := d.each(func(st *batchv1.JobStatus) bool {
+		u := st.UncountedTerminatedPods
+		n := len(u.Failed) + len(u.Succeeded)
+		u.Failed = slices.DeleteFunc(u.Failed, unlisted)
+		u.Succeeded = slices.DeleteFunc(u.Succeeded, unlisted)
+		changed := len(u.Failed)+len(u.Succeeded) != n
+		*st = *normal(st)
+		return changed
+	})
+	o.Failed = slices.ContainsFunc(slices.Concat(o.Deletions, o.Creations, o.Strips, o.Statuses), call.failed)
+	return changed || d.unlisted
+}
+
+// unseeInFlight takes the phantom out of the number of active pods.
+func unseeInFlight(d *dispute) bool {
+	if d.pod(phantom) == nil {
+		return false
+	}
+	return d.each(func(st *batchv1.JobStatus) bool {
+		st.Active--
+		return true
+	})
+}
+
+// readyAfterFailure counts a ready pod as ready while it is there, and no
+// longer.
+func readyAfterFailure(d *dispute) bool {
+	var wrong int32
+	for _, c := range d.them.outcome.Deletions {
+		switch {
+		case !ready(d.pod(c.Pod)):
+		case c.Kind == real.Delete && c.failed():
+			wrong++
+		case c.Kind == real.StripToDelete && c.gone():
+			wrong--
+		}
+	}
+	return wrong != 0 && d.each(func(st *batchv1.JobStatus) bool {
+		*st.Ready += wrong
+		return true
+	})
+}
+
+// succeededFromIndexes takes the number of succeeded pods from the indexes.
+func succeededFromIndexes(d *dispute) bool {
+	u := d.stored.UncountedTerminatedPods
+	if !indexed(d.them.in.Job) || len(u.Succeeded) == 0 {
+		return false
+	}
+	// No index completes twice.
+	d.dropEvents("TooManySucceededPods")
+	return d.each(func(st *batchv1.JobStatus) bool {
+		n := int32(parseIndexes(d.them.in.Job, st.CompletedIndexes).Len())
+		changed := n != st.Succeeded
+		st.Succeeded = n
+		return changed
+	})
+}
+
+// keepSucceeded keeps the number of succeeded pods where the API server does
+// not let it fall.
+func keepSucceeded(d *dispute) bool {
+	spec := &d.them.in.Job.Spec
+	if !indexed(d.them.in.Job) || *spec.Completions == *spec.Parallelism {
+		return false
+	}
+	return d.each(func(st *batchv1.JobStatus) bool {
+		falls := st.Succeeded < d.stored.Succeeded
+		st.Succeeded = max(st.Succeeded, d.stored.Succeeded)
+		return falls
+	})
+}
+
+// keepStartTime keeps the start time where the Job was not suspended before.
+func keepStartTime(d *dispute) bool {
+	old := condition(d.stored, batchv1.JobSuspended)
+	if old == nil || isTrue(d.stored, batchv1.JobSuspended) || *d.them.in.Job.Spec.Suspend {
+		return false
+	}
+	start := d.stored.StartTime
+	if start == nil {
+		start = ptr(metav1.NewTime(d.snapshot.Now))
+	}
+	return d.each(func(st *batchv1.JobStatus) bool {
+		now := condition(st, batchv1.JobSuspended)
+		if now.Reason == old.Reason && now.Message == old.Message && now.Status == old.Status {
+			return false
+		}
+		changed := !st.StartTime.Equal(start)
+		st.StartTime = start
+		return changed
+	})
+}
+
+func ended(st *batchv1.JobStatus) bool {
+	return isTrue(st, batchv1.JobComplete) || isTrue(st, batchv1.JobFailed)
+}
+
+// startAtEnd gives a Job that ends a start time.
+func startAtEnd(d *dispute) bool {
+	return d.each(func(st *batchv1.JobStatus) bool {
+		if !ended(st) || st.StartTime != nil {
+			return false
+		}
+		st.StartTime = ptr(metav1.NewTime(d.snapshot.Now))
+		return true
+	})
+}
+
+// completeAfterStart lets no Job complete before it starts.
+func completeAfterStart(d *dispute) bool {
+	return d.each(func(st *batchv1.JobStatus) bool {
+		if st.CompletionTime == nil || !st.CompletionTime.Before(st.StartTime) {
+			return false
+		}
+		st.CompletionTime = st.StartTime
+		return true
+	})
+}
+
+// leastDelay sets the timer that the controller sets in the sync after the one
+// in which it creates pods, when only indexes that wait are left.
+func leastDelay(d *dispute) bool {
+	o := &d.them.outcome
+	if !d.perIndex() || len(o.Creations) == 0 {
+		return false
+	}
+	next := run{in: d.them.in}
+	next.in.Fail.Create = nil
+	next.sync()
+	left := d.changesCap() - len(next.outcome.Creations)
+	if left == 0 {
+		return false
+	}
+	next.in.Limits.MaxCreateDelete = left
+	next.in.Pods = slices.Clone(next.in.Pods)
+	for _, c := range next.outcome.Creations {
+		pod := c.Object.DeepCopy()
+		pod.Name, pod.UID = c.Pod, types.UID(c.Pod)
+		next.in.Pods = append(next.in.Pods, pod)
+	}
+	slices.SortStableFunc(next.in.Pods, func(a, b *corev1.Pod) int {
+		return cmp.Compare(tracking.IndexOf(a), tracking.IndexOf(b))
+	})
+	next.sync()
+	wait := next.outcome.Requeue
+	if wait == 0 || o.Requeue != 0 && o.Requeue <= wait {
+		return false
+	}
+	o.Requeue = wait
+	return true
+}
+
+// creationMetric counts a creation that failed as nothing but that. Where the
+// status was not stored it counts none.
+func creationMetric(d *dispute) (changed bool) {
+	o := &d.them.outcome
+	for name, n := range maps.Clone(o.Metrics) {
+		if !strings.HasPrefix(name, "job_pods_creation_total") {
+			continue
+		}
+		if d.firstStatusFailed() {
+			d.setMetric(name, 0)
+			changed = true
+		} else if reason, failed := strings.CutSuffix(name, `,status="failed"}`); failed {
+			created := reason + `,status="succeeded"}`
+			d.setMetric(created, o.Metrics[created]-n)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// firstStatusFailed reports whether the first status could not be stored, so
+// that no finalizer was removed.
+func (d *dispute) firstStatusFailed() bool {
+	o := &d.them.outcome
+	return len(o.Statuses) == 1 && o.Statuses[0].Err != "" && len(o.Strips) == 0
+}
+
+// settleMetric counts the pods that are counted while the finalizers of others
+// could not be removed.
+func settleMetric(d *dispute) (changed bool) {
+	o := &d.them.outcome
+	if !slices.ContainsFunc(o.Strips, call.failed) && !d.unlisted || o.StoredFirst >= len(o.Statuses) || o.Statuses[o.StoredFirst].Err != "" {
+		return false
+	}
+	before, after := d.stored, o.Statuses[o.StoredFirst].Status
+	if o.StoredFirst > 0 {
+		before = o.Statuses[0].Status
+	}
+	mode := batchv1.NonIndexedCompletion
+	results := map[string]int32{"failed": after.Failed - before.Failed}
+	if indexed(d.them.in.Job) {
+		mode = batchv1.IndexedCompletion
+	} else {
+		results["succeeded"] = after.Succeeded - before.Succeeded
+	}
+	for result, n := range results {
+		name := fmt.Sprintf("job_pods_finished_total{completion_mode=%q,result=%q}", mode, result)
+		d.setMetric(name, o.Metrics[name]+float64(n))
+		changed = changed || n != 0
+	}
+	return changed
+}
+
+// earlyEvents takes back the events about a suspension that was not stored.
+func earlyEvents(d *dispute) bool {
+	if !d.firstStatusFailed() {
+		return false
+	}
+	return d.dropEvents("Suspended", "Resumed")
+}
+
+// dropEvents takes back the events with some reasons.
+func (d *dispute) dropEvents(reasons ...string) bool {
+	o := &d.them.outcome
+	left := slices.DeleteFunc(slices.Clone(o.Events), func(e real.Event) bool { return slices.Contains(reasons, e.Reason) })
+	dropped := len(left) != len(o.Events)
+	if o.Events = left; len(left) == 0 {
+		o.Events = nil
+	}
+	return dropped
+}
+
+// lookAgain sets a timer while the end of the Job is still to be seen. Orphans
+// wait until then.
+func lookAgain(d *dispute) bool {
+	o := &d.them.outcome
+	if !d.them.in.Finished || isFinished(d.them.in.Job) {
+		return false
+	}
+	o.Requeue, o.Finished, o.Freed = cmp.Or(d.limits.BatchPeriod, time.Second), false, nil
+	return true
+}
+
+// refusals are the rules of the API server that some divergences are about, by
+// what the refusal says.
+var refusals = []struct{ name, field, detail string }{
+	{"disjoint-indexes", "status.failedIndexes", "failedIndexes and completedIndexes overlap"},
+	{"first-classification", "status.uncountedTerminatedPods", "Duplicate value"},
+}
+
+// refusal returns the name of the divergence for which the API server refuses
+// the status of the real controller, as it is or as the excuses have it; empty if
+// it is another or accepts it. There is then nothing to compare: the controller
+// stops there, for ever.
+func (d *dispute) refusal() string {
+	for _, r := range []*run{d.direct, d.them} {
+		if name := d.refused(r); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+func (d *dispute) refused(r *run) string {
+	job := d.snapshot.Job
+	for _, c := range r.outcome.Statuses {
+		next := job.DeepCopy()
+		next.Status = *c.Status
+		for _, err := range apiserver.AcceptStatus(job, next) {
+			for _, r := range refusals {
+				if strings.HasPrefix(err.Field, r.field) && strings.Contains(err.Error(), r.detail) {
+					return r.name
+				}
+			}
+		}
+		job = next
+	}
+	return ""
+}

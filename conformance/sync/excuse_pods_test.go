@@ -1,0 +1,93 @@
+package sync
+
+import (
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// What a pod is to a Job, in the plainest words.
+
+func controllerOf(pod *corev1.Pod) *metav1.OwnerReference { return metav1.GetControllerOf(pod) }
+
+func selects(job *batchv1.Job, pod *corev1.Pod) bool {
+	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
+	return err == nil && selector.Matches(labels.Set(pod.Labels))
+}
+
+func owned(job *batchv1.Job, pod *corev1.Pod) bool {
+	owner := controllerOf(pod)
+	return owner != nil && owner.UID == job.UID && selects(job, pod)
+}
+
+func adoptable(job *batchv1.Job, pod *corev1.Pod) bool {
+	return controllerOf(pod) == nil && selects(job, pod) && job.DeletionTimestamp == nil && pod.DeletionTimestamp == nil
+}
+
+// ours reports whether the controller has the pod: it owns it, or adopts it and
+// does not find on the way that it is gone.
+func (d *dispute) ours(pod *corev1.Pod) bool {
+	job := d.them.in.Job
+	return owned(job, pod) || adoptable(job, pod) && !apierrors.IsNotFound(d.fail.Adopt[pod.Name])
+}
+
+// finalized reports whether the pod is the Job's and carries the finalizer, or
+// gets it because it is adopted.
+func (d *dispute) finalized(pod *corev1.Pod) bool {
+	return d.ours(pod) && (tracking.HasFinalizer(pod) || controllerOf(pod) == nil)
+}
+
+// tracked reports whether the pod is still to be counted.
+func (d *dispute) tracked(pod *corev1.Pod) bool {
+	return d.finalized(pod) && !slices.Contains(d.them.in.Stripped, pod.UID)
+}
+
+// valid reports whether the pod can count.
+func valid(job *batchv1.Job, pod *corev1.Pod) bool {
+	if !indexed(job) {
+		return true
+	}
+	index := tracking.IndexOf(pod)
+	if job.Spec.Completions == nil {
+		return index == 0 // the default is 1
+	}
+	return index >= 0 && index < *job.Spec.Completions
+}
+
+func terminal(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// failed reports whether the pod counts as failed by its phase.
+func (d *dispute) failed(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodFailed ||
+		pod.Status.Phase != corev1.PodSucceeded && pod.DeletionTimestamp != nil && !d.onlyFailedReplaced()
+}
+
+func ready(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// replacePod puts a changed copy of a pod into the input.
+func (d *dispute) replacePod(i int, change func(*corev1.Pod)) {
+	pod := d.them.in.Pods[i].DeepCopy()
+	change(pod)
+	d.them.in.Pods[i] = pod
+}
+
+func (d *dispute) pod(name string) *corev1.Pod {
+	for _, p := range d.them.in.Pods {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}

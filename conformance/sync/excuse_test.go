@@ -1,0 +1,210 @@
+package sync
+
+import (
+	"slices"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// An excuse is a divergence of docs/divergences.md, by its name there. It says
+// what the real controller would do without the divergence: it changes what the
+// controller is given, or what it answered. Each function reports whether it
+// changed anything.
+type excuse struct {
+	name   string
+	input  func(*dispute) bool
+	output func(*dispute) bool
+}
+
+// excuses are applied in this order. Two names are missing: guarded-patches and
+// order are about every trial (see guarded and inOrder).
+var excuses = []excuse{
+	{name: "canonical-indexes", input: canonicalIndexes},
+	{name: "uncounted-lists", input: uncountedLists},
+	{name: "first-classification", input: firstClassification, output: listedNotMatched},
+	{name: "disjoint-indexes", input: withoutOverlap, output: withoutNewOverlap},
+	{name: "saturation", input: withinRange, output: outOfRange},
+	{name: "full-lists", input: onlyListed, output: withoutUnlisted},
+	{name: "predecessor", input: mostFailuresFirst},
+	{name: "in-flight-end", input: seeInFlight, output: unseeInFlight},
+	{name: whetherWritten, input: writeAlways},
+	{name: "per-index-record", output: unchangedRecord},
+	{name: "failed-deletion", output: readyAfterFailure},
+	{name: "indexed-succeeded-list", output: succeededFromIndexes},
+	{name: "stuck-succeeded", output: keepSucceeded},
+	{name: "resume-start-time", output: keepStartTime},
+	{name: "start-time", output: startAtEnd},
+	{name: "completion-time", output: completeAfterStart},
+	{name: "least-delay", output: leastDelay},
+	{name: "saturation", output: untilDeadline},
+	{name: "creation-metric", output: creationMetric},
+	{name: "settle-metric", output: settleMetric},
+	{name: "early-events", output: earlyEvents},
+	{name: "stale-job", output: lookAgain},
+}
+
+// whetherWritten stands for whole-status and remembered-backoff, which have the
+// same cause: the real controller does not write a status that it should. It is
+// also what makes other excuses comparable: with a repaired input the controller
+// may see no reason to write.
+const whetherWritten = "whether the status is written"
+
+// A dispute is a trial in which the two sides differ.
+type dispute struct {
+	*trial
+	us     *caller // what jobfate did
+	direct *run    // what the real controller did
+	them   *run    // what it does as the excuses have it
+	// stored is the status before the sync, which the excuses do not change.
+	stored *batchv1.JobStatus
+	// hidden are the pods that full lists do not take; unlisted says that there
+	// was one to take. See onlyListed.
+	hidden   map[string]bool
+	unlisted bool
+}
+
+func newDispute(us *caller, direct *run) *dispute {
+	return &dispute{trial: us.trial, us: us, direct: direct, stored: normal(&us.snapshot.Job.Status)}
+}
+
+// explain returns the names of the divergences that account for the difference,
+// as few as possible, and what they leave of it.
+func explain(us *caller, direct *run) (names []string, diff string) {
+	d := newDispute(us, direct)
+	used, diff := d.attempt(nil)
+	if diff != "" {
+		if name := d.refusal(); name != "" {
+			return []string{name}, ""
+		}
+		return d.withoutStatusFaults(used, diff)
+	}
+	var without []string
+	for _, name := range used {
+		others, diff := d.attempt(append(without, name))
+		if diff == "" && !slices.ContainsFunc(others, func(o string) bool { return !slices.Contains(used, o) }) {
+			without = append(without, name)
+		}
+	}
+	for _, name := range used {
+		switch {
+		case slices.Contains(without, name):
+		case name == whetherWritten:
+			names = append(names, d.unwritten()...)
+		default:
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, "a difference without a name:\n" + cmp.Diff(direct.outcome, us.out)
+	}
+	return names, ""
+}
+
+// attempt applies all excuses but some, and returns those that changed anything
+// and the difference that is left.
+func (d *dispute) attempt(without []string) (used []string, diff string) {
+	d.them, d.hidden = &run{in: d.trial.input()}, map[string]bool{}
+	d.unlisted = false
+	for _, e := range excuses {
+		if e.input != nil && !slices.Contains(without, e.name) && e.input(d) {
+			used = append(used, e.name)
+		}
+	}
+	d.them.sync()
+	for _, e := range excuses {
+		if e.output != nil && !slices.Contains(without, e.name) && e.output(d) && !slices.Contains(used, e.name) {
+			used = append(used, e.name)
+		}
+	}
+	d.dropUnchanged()
+	return used, cmp.Diff(d.them.outcome, d.us.out)
+}
+
+// dropUnchanged drops a first status that says what is stored already. An excuse
+// may have made it so, or made the controller write it.
+func (d *dispute) dropUnchanged() {
+	o := &d.them.outcome
+	if len(o.Statuses) > 0 && cmp.Equal(o.Statuses[0].Status, d.stored) {
+		o.StoredFirst = max(0, o.StoredFirst-1)
+		if o.Statuses = o.Statuses[1:]; len(o.Statuses) == 0 {
+			o.Statuses = nil
+		}
+	}
+	if len(o.Strips) == 0 {
+		o.StoredFirst = 0
+	}
+}
+
+// unwritten names what jobfate writes or remembers and the real controller does
+// not.
+func (d *dispute) unwritten() (names []string) {
+	if d.us.decision.Status != nil && !d.wroteFirst() {
+		names = append(names, "whole-status")
+	}
+	if !cmp.Equal(d.direct.outcome.Backoff, d.us.out.Backoff) {
+		names = append(names, "remembered-backoff")
+	}
+	return names
+}
+
+// wroteFirst reports whether the real controller wrote the status before it
+// removed finalizers.
+func (d *dispute) wroteFirst() bool {
+	o := &d.direct.outcome
+	if len(o.Strips) > 0 {
+		return o.StoredFirst > 0
+	}
+	return len(o.Statuses) > 0 && (!o.Finished || len(o.Statuses) > 1)
+}
+
+// withoutStatusFaults explains a trial in which a status cannot be written by
+// the one in which it can be. Where an excuse changes whether there is a write,
+// the fault would hit another one.
+func (d *dispute) withoutStatusFaults(used []string, diff string) ([]string, string) {
+	if len(d.fail.Status) == 0 {
+		return used, diff
+	}
+	plain := *d.trial
+	plain.fail.Status = nil
+	us, err := decide(&plain)
+	if err != nil {
+		return nil, err.Error()
+	}
+	direct := newRun(&plain)
+	if cmp.Equal(direct.outcome, us.out) {
+		return used, diff // the fault is what makes the difference
+	}
+	return explain(us, direct)
+}
+
+// each runs f on the statuses of the real controller and reports whether one
+// has changed.
+func (d *dispute) each(f func(*batchv1.JobStatus) bool) (changed bool) {
+	for _, c := range d.them.outcome.Statuses {
+		if f(c.Status) {
+			changed = true
+		}
+	}
+	return changed
+}
+
+func condition(st *batchv1.JobStatus, kind batchv1.JobConditionType) *batchv1.JobCondition {
+	for i := range st.Conditions {
+		if st.Conditions[i].Type == kind {
+			return &st.Conditions[i]
+		}
+	}
+	return nil
+}
+
+func isTrue(st *batchv1.JobStatus, kind batchv1.JobConditionType) bool {
+	return slices.ContainsFunc(st.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == kind && c.Status == corev1.ConditionTrue
+	})
+}
+
+func isFinished(job *batchv1.Job) bool {
+	return isTrue(&job.Status, batchv1.JobComplete) || isTrue(&job.Status, batchv1.JobFailed)
+}

@@ -1,0 +1,198 @@
+package sync
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/conformance/real"
+)
+
+// An outcome is everything that a sync did. The calls of one kind are by the
+// name of the pod, creations by ordinal: within a batch there is no order.
+type outcome struct {
+	Claims    []call
+	Deletions []call // of one pod: first the finalizer, then the pod
+	Creations []call
+	Statuses  []call
+	Strips    []call
+	// StoredFirst is how many statuses were written before the first finalizer
+	// went; zero when none went.
+	StoredFirst int
+	Freed       []string // pods that lose the finalizer since nobody will count them
+
+	Events    []real.Event
+	PodEvents []real.Event
+	Requeue   time.Duration // 0: none
+	Backoff   real.Record
+	Metrics   map[string]float64
+	Finished  bool // the end of the Job was stored
+	Failed    bool // a write failed: look again soon
+}
+
+// A call is a write, and whether it failed.
+type call struct {
+	Kind   real.Kind
+	Pod    string
+	Object *corev1.Pod
+	Patch  string
+	Status *batchv1.JobStatus
+	Err    string
+}
+
+// failed reports whether the call failed. One that meets a pod that is gone
+// already has got what it was for, unless it was to create or to store.
+func (c call) failed() bool { return c.Err != "" && !c.gone() }
+
+// gone reports whether the pod of the call was gone already.
+func (c call) gone() bool { return strings.Contains(c.Err, "not found") }
+
+func newCall(c real.Call) call {
+	out := call{Kind: c.Kind, Pod: c.Pod, Object: c.Object, Patch: canonicalJSON(c.Patch)}
+	if c.Status != nil {
+		out.Status = normal(c.Status)
+	}
+	if c.Err != nil {
+		out.Err = c.Err.Error()
+	}
+	return out
+}
+
+// canonicalJSON writes the keys of objects in order.
+func canonicalJSON(data []byte) string {
+	if data == nil {
+		return ""
+	}
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		panic(fmt.Sprintf("a patch is not JSON: %v: %s", err, data))
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it has just been decoded
+	}
+	return string(text)
+}
+
+// normal returns a copy of a status in which what is empty is absent.
+func normal(status *batchv1.JobStatus) *batchv1.JobStatus {
+	st := status.DeepCopy()
+	if st.UncountedTerminatedPods == nil {
+		st.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
+	}
+	u := st.UncountedTerminatedPods
+	if len(u.Succeeded) == 0 {
+		u.Succeeded = nil
+	}
+	if len(u.Failed) == 0 {
+		u.Failed = nil
+	}
+	if len(st.Conditions) == 0 {
+		st.Conditions = nil
+	}
+	return st
+}
+
+// add puts a call into its place.
+func (o *outcome) add(c real.Call) {
+	n := newCall(c)
+	switch c.Kind {
+	case real.Adopt, real.Release:
+		o.Claims = append(o.Claims, n)
+	case real.StripToDelete, real.Delete:
+		o.Deletions = append(o.Deletions, n)
+	case real.Create:
+		o.Creations = append(o.Creations, n)
+	case real.WriteStatus:
+		o.Statuses = append(o.Statuses, n)
+	case real.Strip:
+		if len(o.Strips) == 0 {
+			o.StoredFirst = len(o.Statuses)
+		}
+		o.Strips = append(o.Strips, n)
+	default:
+		panic("an unknown kind of call: " + c.Kind)
+	}
+}
+
+// finish sorts what has no order.
+func (o *outcome) finish() {
+	byPod := func(a, b call) int { return cmp.Compare(a.Pod, b.Pod) }
+	for _, calls := range [][]call{o.Claims, o.Deletions, o.Strips} {
+		slices.SortStableFunc(calls, byPod)
+	}
+	slices.SortFunc(o.PodEvents, func(a, b real.Event) int {
+		return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message))
+	})
+	slices.Sort(o.Freed)
+}
+
+// newOutcome puts what the real controller did into an outcome.
+func newOutcome(in *real.Input, out *real.Output) outcome {
+	o := outcome{
+		Events:    out.Events,
+		PodEvents: slices.Clone(out.PodEvents),
+		Metrics:   map[string]float64{},
+		Finished:  out.Memory.Finished,
+		Failed:    out.Err != nil,
+	}
+	for _, c := range out.Calls {
+		if c.Kind == real.Create {
+			// The namespace is in the address of the request.
+			pod := *c.Object
+			pod.Namespace = in.Job.Namespace
+			c.Object = &pod
+		}
+		c.Patch = guarded(in, c)
+		o.add(c)
+	}
+	for i, d := range out.Requeues {
+		if i == 0 || d < o.Requeue {
+			o.Requeue = d
+		}
+	}
+	if out.Memory.Backoff != nil {
+		o.Backoff = record(out.Memory.Backoff.Failures, out.Memory.Backoff.LastFailure)
+	}
+	for name, n := range out.Metrics {
+		// How many syncs there were is for the caller to count.
+		if !strings.HasPrefix(name, "job_syncs_total") {
+			o.Metrics[name] = n
+		}
+	}
+	o.finish()
+	return o
+}
+
+// record returns a record whose time is in UTC; no time is nil.
+func record(failures int32, last *time.Time) real.Record {
+	r := real.Record{Failures: failures}
+	if last != nil && !last.IsZero() {
+		utc := last.UTC()
+		r.LastFailure = &utc
+	}
+	return r
+}
+
+// guarded adds to a patch of the real controller what jobfate's patches name:
+// the pod's UID, and the resource version where the pod is not to be counted.
+// That is the divergence guarded-patches.
+func guarded(in *real.Input, c real.Call) []byte {
+	if c.Patch == nil {
+		return nil
+	}
+	i := slices.IndexFunc(in.Pods, func(p *corev1.Pod) bool { return p.Name == c.Pod })
+	names := fmt.Sprintf(`"uid":%q,`, in.Pods[i].UID)
+	if c.Kind == real.StripToDelete {
+		names += fmt.Sprintf(`"resourceVersion":%q,`, in.Pods[i].ResourceVersion)
+	}
+	const head = `"metadata":{`
+	return bytes.Replace(c.Patch, []byte(head), []byte(head+names), 1)
+}

@@ -1,0 +1,248 @@
+package sync
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// reach counts what random trials got to.
+type reach struct {
+	mu       sync.Mutex
+	trials   int // with a decision
+	differed int // of those, the ones that needed an excuse
+	features counts
+	pairs    counts // of features
+	actions  counts
+	ends     counts // by reason
+	excuses  counts
+}
+
+// counts count by name; nil until something is counted.
+type counts map[string]int
+
+func (c *counts) add(name string, n int) {
+	if *c == nil {
+		*c = counts{}
+	}
+	(*c)[name] += n
+}
+
+// note counts what a trial and the decision about it reach.
+func (r *reach) note(c *trial, us *caller) {
+	r.trials++
+	var has []string
+	for _, f := range traits {
+		if f.in(c) {
+			has = append(has, f.name)
+		}
+	}
+	for i, a := range has {
+		r.features.add(a, 1)
+		for _, b := range has[i+1:] {
+			r.pairs.add(a+" × "+b, 1)
+		}
+	}
+	for _, a := range actions {
+		if a.in(c, us) {
+			r.actions.add(a.name, 1)
+		}
+	}
+	for _, event := range us.out.Events {
+		if us.settlement.Finished {
+			r.ends.add(event.Reason, 1)
+		}
+	}
+	if len(c.snapshot.Pods) > 1 {
+		r.excused("order")
+	}
+	if slices.ContainsFunc(slices.Concat(us.out.Deletions, us.out.Strips), func(c call) bool { return c.Patch != "" }) {
+		r.excused("guarded-patches")
+	}
+}
+
+func (r *reach) excused(name string) { r.excuses.add(name, 1) }
+
+// add adds what another worker reached.
+func (r *reach) add(o *reach) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trials += o.trials
+	r.differed += o.differed
+	for _, t := range []struct {
+		to   *counts
+		from counts
+	}{{&r.features, o.features}, {&r.pairs, o.pairs}, {&r.actions, o.actions}, {&r.ends, o.ends}, {&r.excuses, o.excuses}} {
+		for name, n := range t.from {
+			t.to.add(name, n)
+		}
+	}
+}
+
+func (r *reach) print(w io.Writer) {
+	fmt.Fprintf(w, "decisions compared: %d, of which %d needed an excuse\n", r.trials, r.differed)
+	for _, t := range []struct {
+		title string
+		of    counts
+	}{{"features", r.features}, {"actions", r.actions}, {"ends", r.ends}, {"divergences", r.excuses}} {
+		fmt.Fprintf(w, "%s:\n", t.title)
+		for _, name := range slices.Sorted(maps.Keys(t.of)) {
+			fmt.Fprintf(w, "  %7d %s\n", t.of[name], name)
+		}
+	}
+	rarest := slices.SortedFunc(maps.Keys(r.pairs), func(a, b string) int { return r.pairs[a] - r.pairs[b] })
+	fmt.Fprintf(w, "pairs of features: %d, of which the rarest:\n", len(rarest))
+	for _, name := range rarest[:min(12, len(rarest))] {
+		fmt.Fprintf(w, "  %7d %s\n", r.pairs[name], name)
+	}
+}
+
+// check fails when something was reached too rarely. The floors are far below
+// what is usual, and for 100,000 trials; a short run checks nothing.
+func (r *reach) check(t *testing.T) {
+	if r.trials < 50_000 {
+		return
+	}
+	scale := float64(r.trials) / 100_000
+	atLeast := func(floor int, n int, name string) {
+		if float64(n) < float64(floor)*scale {
+			t.Errorf("%s: reached %d times in %d trials, want at least %.0f", name, n, r.trials, float64(floor)*scale)
+		}
+	}
+	for i, a := range traits {
+		atLeast(200, r.features[a.name], a.name)
+		for _, b := range traits[i+1:] {
+			if !excludes(a.name, b.name) {
+				// A small part of what it would be if they were independent.
+				floor := r.features[a.name] * r.features[b.name] / r.trials / 50
+				atLeast(max(1, int(float64(floor)/scale)), r.pairs[a.name+" × "+b.name], a.name+" × "+b.name)
+			}
+		}
+	}
+	for _, a := range actions {
+		atLeast(200, r.actions[a.name], a.name)
+	}
+	for _, end := range ends {
+		atLeast(20, r.ends[end], "the end "+end)
+	}
+	for _, name := range divergences() {
+		atLeast(1, r.excuses[name], "the divergence "+name)
+	}
+}
+
+// ends are the events with which a Job ends.
+var ends = []string{
+	"Completed", "TooManySucceededPods", "BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy",
+	"MaxFailedIndexesExceeded", "FailedIndexes",
+}
+
+// divergences are the names of docs/divergences.md that the comparison knows.
+func divergences() []string {
+	names := []string{"guarded-patches", "order", "impossible-input", "whole-status", "remembered-backoff"}
+	for _, e := range excuses {
+		if e.name != whetherWritten && !slices.Contains(names, e.name) {
+			names = append(names, e.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// traits are the features that a trial may have. Those of pods say that there is such a
+// pod.
+var traits = slices.Concat(specFeatures, ruleFeatures(), statusFeatures, podFeatures)
+
+type feature struct {
+	name string
+	in   func(*trial) bool
+}
+
+func onSpec(name string, in func(*batchv1.JobSpec) bool) feature {
+	return feature{name, func(c *trial) bool { return in(&c.snapshot.Job.Spec) }}
+}
+
+func onStatus(name string, in func(*batchv1.JobStatus) bool) feature {
+	return feature{name, func(c *trial) bool { return in(&c.snapshot.Job.Status) }}
+}
+
+var actions = []struct {
+	name string
+	in   func(*trial, *caller) bool
+}{
+	{"create", func(_ *trial, us *caller) bool { return len(us.decision.Create) > 0 }},
+	{"create for an index", func(c *trial, us *caller) bool { return len(us.decision.Create) > 0 && indexed(c.snapshot.Job) }},
+	{"create a replacement", func(_ *trial, us *caller) bool {
+		for _, creation := range us.decision.Create {
+			if creation.Replaces != nil {
+				return true
+			}
+		}
+		return false
+	}},
+	{"delete, because the Job ends", deletes("JobEnds")},
+	{"delete, because of suspension", deletes("Suspended")},
+	{"delete, because there are too many", deletes("TooMany")},
+	{"delete, because of a duplicate", deletes("DuplicateIndex")},
+	{"delete, because the index is too high", deletes("IndexBeyondCompletions")},
+	{"delete, because there is no index", deletes("NoIndex")},
+	{"adopt", claims(tracking.Adoptable)},
+	{"release", claims(tracking.Releasable)},
+	{"free an orphan", claims(tracking.Orphaned)},
+	{"store a status", func(_ *trial, us *caller) bool { return us.decision.Status != nil }},
+	{"strip", func(_ *trial, us *caller) bool { return len(us.decision.Strip) > 0 }},
+	{"settle", func(_ *trial, us *caller) bool { return us.settlement.Status != nil }},
+	{"finish", func(_ *trial, us *caller) bool { return us.settlement.Finished }},
+	{"wait", func(_ *trial, us *caller) bool { return us.out.Requeue > 0 }},
+	{"suspend", tells("Suspended")},
+	{"resume", tells("Resumed")},
+	{"fail to create", failsTo(func(us *caller) []call { return us.out.Creations })},
+	{"fail to delete", failsTo(func(us *caller) []call { return us.out.Deletions })},
+	{"fail to strip", failsTo(func(us *caller) []call { return us.out.Strips })},
+	{"fail to claim", failsTo(func(us *caller) []call { return us.out.Claims })},
+	{"fail to store", failsTo(func(us *caller) []call { return us.out.Statuses })},
+	{"do nothing", func(_ *trial, us *caller) bool { return us.decision.Idle() }},
+}
+
+func deletes(cause string) func(*trial, *caller) bool {
+	return func(_ *trial, us *caller) bool {
+		for _, d := range us.decision.Delete {
+			if string(d.Cause) == cause {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func claims(as tracking.Relation) func(*trial, *caller) bool {
+	return func(_ *trial, us *caller) bool {
+		for _, c := range us.decision.Claim {
+			if c.Relation == as {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func tells(reason string) func(*trial, *caller) bool {
+	return func(_ *trial, us *caller) bool {
+		for _, e := range us.out.Events {
+			if e.Reason == reason {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func failsTo(calls func(*caller) []call) func(*trial, *caller) bool {
+	return func(_ *trial, us *caller) bool { return slices.ContainsFunc(calls(us), call.failed) }
+}

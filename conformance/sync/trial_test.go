@@ -1,0 +1,116 @@
+package sync
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-base/featuregate"
+	"k8s.io/kubernetes/pkg/features"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/conformance/apiserver"
+	"github.com/jobfate/jobfate/conformance/real"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// A trial is one input for both sides. Nothing in it is changed.
+type trial struct {
+	snapshot jobfate.Snapshot // as jobfate gets it
+	fail     real.Faults
+	limits   real.Limits
+	noPerIndex,
+	noReplace bool // the features that are off
+	// impossible is the field that the error of jobfate has to name; empty for
+	// an input that can be decided.
+	impossible string
+}
+
+// options are what jobfate is told of the limits and features.
+func (t *trial) options() []jobfate.Option {
+	opts := []jobfate.Option{
+		jobfate.WithCaps(t.limits.MaxUncounted, t.limits.MaxCreateDelete),
+		jobfate.WithBackoff(backoff.Policy{Base: t.limits.Base, Cap: t.limits.Cap}),
+	}
+	if t.limits.BatchPeriod != 0 {
+		opts = append(opts, jobfate.WithBatchPeriod(t.limits.BatchPeriod))
+	}
+	if t.noPerIndex {
+		opts = append(opts, jobfate.WithoutPerIndexBackoff())
+	}
+	if t.noReplace {
+		opts = append(opts, jobfate.WithoutReplacementPolicy())
+	}
+	return opts
+}
+
+// input is what the real controller is told.
+func (t *trial) input() real.Input {
+	s := &t.snapshot
+	in := real.Input{
+		Job:  apiserver.Default(s.Job),
+		Pods: inOrder(s),
+		Now:  s.Now,
+		Memory: real.Memory{
+			Creations: s.InFlight.Creations,
+			Deletions: s.InFlight.Deletions,
+			Stripped:  s.InFlight.Stripped,
+			Finished:  s.InFlight.Status,
+		},
+		Fail:   t.fail,
+		Limits: t.limits,
+	}
+	if s.Backoff.Failures != 0 || !s.Backoff.LastFailure.IsZero() {
+		last := s.Backoff.LastFailure
+		in.Backoff = &real.Record{Failures: s.Backoff.Failures, LastFailure: &last}
+	}
+	if t.noPerIndex {
+		in.Off = append(in.Off, featuregate.Feature(features.JobBackoffLimitPerIndex))
+	}
+	if t.noReplace {
+		in.Off = append(in.Off, featuregate.Feature(features.JobPodReplacementPolicy))
+	}
+	return in
+}
+
+// inOrder returns the pods in the order that jobfate follows: by index for an
+// Indexed Job, then by UID.
+func inOrder(s *jobfate.Snapshot) []*corev1.Pod {
+	pods := slices.Clone(s.Pods)
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+		if indexed(s.Job) {
+			if c := cmp.Compare(tracking.IndexOf(a), tracking.IndexOf(b)); c != 0 {
+				return c
+			}
+		}
+		return cmp.Compare(a.UID, b.UID)
+	})
+	return pods
+}
+
+func indexed(job *batchv1.Job) bool {
+	return job.Spec.CompletionMode != nil && *job.Spec.CompletionMode == batchv1.IndexedCompletion
+}
+
+// perIndex reports whether failures are counted per index.
+func (t *trial) perIndex() bool {
+	return indexed(t.snapshot.Job) && t.snapshot.Job.Spec.BackoffLimitPerIndex != nil && !t.noPerIndex
+}
+
+// onlyFailedReplaced reports whether a pod that terminates is not failed yet.
+func (t *trial) onlyFailedReplaced() bool {
+	spec := &t.snapshot.Job.Spec
+	return spec.PodFailurePolicy != nil ||
+		!t.noReplace && spec.PodReplacementPolicy != nil && *spec.PodReplacementPolicy == batchv1.Failed
+}
+
+// uncountedCap is how many UIDs the lists may hold.
+func (t *trial) uncountedCap() int { return cmp.Or(t.limits.MaxUncounted, 500) }
+
+func (t *trial) changesCap() int { return cmp.Or(t.limits.MaxCreateDelete, 500) }
+
+func (t *trial) base() time.Duration  { return cmp.Or(t.limits.Base, 10*time.Second) }
+func (t *trial) delay() time.Duration { return cmp.Or(t.limits.Cap, 10*time.Minute) }
