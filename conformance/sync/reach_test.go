@@ -133,7 +133,9 @@ func (r *reach) check(t *testing.T) {
 		atLeast(20, r.ends[end], "the end "+end)
 	}
 	for _, name := range divergences() {
-		atLeast(1, r.excuses[name], "the divergence "+name)
+		if !slices.Contains(rare, name) {
+			atLeast(10, r.excuses[name], "the divergence "+name)
+		}
 	}
 }
 
@@ -142,6 +144,10 @@ var ends = []string{
 	"Completed", "TooManySucceededPods", "BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy",
 	"MaxFailedIndexesExceeded", "FailedIndexes",
 }
+
+// rare are the divergences that a random trial meets a few times in 100,000. A
+// run may miss them; TestDivergences has them all.
+var rare = []string{"remembered-backoff", "whole-status"}
 
 // divergences are the names of docs/divergences.md that the comparison knows.
 func divergences() []string {

@@ -1,0 +1,44 @@
+package sync
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// What random trials once found, shrunk: the two sides differed, and no
+// divergence is about it.
+func TestFound(t *testing.T) {
+	ended := onJob(func(j *batchv1.Job) {
+		j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+	})
+	unselected := func(p *corev1.Pod) { p.Labels = nil }
+	tests := []struct {
+		name  string
+		trial *trial
+	}{
+		{"a finished Job releases no pod", newTrial(ended,
+			pod("a", corev1.PodRunning, unselected, func(p *corev1.Pod) { p.Finalizers = nil }))},
+		{"a finished Job frees a pod that it no longer selects", newTrial(ended, pod("a", corev1.PodRunning, unselected))},
+		{"so does one that is being deleted", newTrial(ended, pod("a", corev1.PodRunning, unselected),
+			onJob(func(j *batchv1.Job) { j.DeletionTimestamp = ptr(at(0)) }))},
+		{"the default replacement policy names the reason of a creation", newTrial(size(1, 1), rule(batchv1.PodFailurePolicyActionCount),
+			onJob(func(j *batchv1.Job) { j.Spec.PodReplacementPolicy, j.Status.Failed = nil, 1 }))},
+		{"an Indexed Job has never too many succeeded pods", newTrial(size(0, 1), onJob(byIndex),
+			onJob(func(j *batchv1.Job) { j.Status.Succeeded, j.Status.CompletedIndexes = 3, "0" }))},
+		{"the index of a listed pod counts towards the cap", newTrial(size(0, 3), onJob(byIndex), uncounted([]types.UID{"a"}, nil),
+			pod("a", corev1.PodSucceeded, index(0)), pod("b", corev1.PodFailed, index(1)),
+			func(c *trial) { c.limits.MaxUncounted, c.limits.MaxCreateDelete = 2, 2 })},
+		{"indexes that a damaged status held as completed and failed are no news", newTrial(size(0, 5), limitPerIndex(0),
+			onJob(func(j *batchv1.Job) { j.Status.CompletedIndexes, j.Status.FailedIndexes = "3", ptr("3-1") }),
+			pod("a", corev1.PodFailed, index(0)))},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var r reach
+			compare(t, tt.trial, &r)
+		})
+	}
+}
