@@ -30,13 +30,19 @@ const defaultChecks = 2500
 // line says otherwise.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	chosen := false
-	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "rapid.checks" })
-	if !chosen {
-		if err := flag.Set("rapid.checks", strconv.Itoa(defaultChecks)); err != nil {
+	// The same lifetimes each time, unless the flags say otherwise: what a change
+	// breaks shows at that change.
+	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(defaultChecks), "rapid.seed": "1"} {
+		chosen := false
+		flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == name })
+		if chosen {
+			continue
+		}
+		if err := flag.Set(name, value); err != nil {
 			panic(err)
 		}
 	}
+
 	os.Exit(m.Run())
 }
 

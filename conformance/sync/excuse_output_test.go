@@ -400,19 +400,19 @@ var refusals = []struct{ name, field, detail string }{
 // it is another or accepts it. There is then nothing to compare: the controller
 // stops there, for ever.
 func (d *dispute) refusal() string {
-	for _, r := range []*run{d.direct, d.them} {
-		if name := d.refused(r); name != "" {
+	for _, statuses := range [][]*batchv1.JobStatus{d.direct.statuses(), d.answered} {
+		if name := d.refused(statuses); name != "" {
 			return name
 		}
 	}
 	return ""
 }
 
-func (d *dispute) refused(r *run) string {
+func (d *dispute) refused(statuses []*batchv1.JobStatus) string {
 	job := d.snapshot.Job
-	for _, c := range r.outcome.Statuses {
+	for _, st := range statuses {
 		next := job.DeepCopy()
-		next.Status = *c.Status
+		next.Status = *st
 		for _, err := range apiserver.AcceptStatus(job, next) {
 			for _, r := range refusals {
 				if strings.HasPrefix(err.Field, r.field) && strings.Contains(err.Error(), r.detail) {
@@ -423,4 +423,12 @@ func (d *dispute) refused(r *run) string {
 		job = next
 	}
 	return ""
+}
+
+// statuses returns copies of the statuses that the real controller wrote.
+func (r *run) statuses() (all []*batchv1.JobStatus) {
+	for _, c := range r.outcome.Statuses {
+		all = append(all, c.Status.DeepCopy())
+	}
+	return all
 }

@@ -57,6 +57,9 @@ type dispute struct {
 	us     *caller // what jobfate did
 	direct *run    // what the real controller did
 	them   *run    // what it does as the excuses have it
+	// answered are the statuses that it wrote for the input as the excuses have
+	// it, before they changed them.
+	answered []*batchv1.JobStatus
 	// stored is the status before the sync, which the excuses do not change.
 	stored *batchv1.JobStatus
 	// hidden are the pods that full lists do not take; unlisted says that there
@@ -113,6 +116,7 @@ func (d *dispute) attempt(without []string) (used []string, diff string) {
 		}
 	}
 	d.them.sync()
+	d.answered = d.them.statuses()
 	for _, e := range excuses {
 		if e.output != nil && !slices.Contains(without, e.name) && e.output(d) && !slices.Contains(used, e.name) {
 			used = append(used, e.name)
