@@ -1,0 +1,170 @@
+package cluster
+
+import (
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Cache is the watch caches of one controller: one of Jobs, one of pods. They
+// lag behind until they are told to catch up, each on its own, and pod by pod.
+type Cache struct {
+	c    *Cluster
+	job  *batchv1.Job
+	pods shelf
+	// What is not shown yet: the versions of the Job, in order, and the pods that
+	// have changed, in the order of their first change.
+	jobs []*batchv1.Job
+	late []types.UID
+	live bool
+}
+
+// NewCache starts a cache that shows what is stored. A live one never lags.
+func (c *Cluster) NewCache(live bool) *Cache {
+	cache := &Cache{c: c, job: c.job, live: live}
+	for _, pod := range c.Pods() {
+		cache.pods.put(pod)
+	}
+	c.caches = append(c.caches, cache)
+	return cache
+}
+
+// NewCacheAt starts a cache that shows what was stored before the last changes,
+// at most as many as History remembers: what a controller finds when it starts
+// again and is served by an API server that lags. The pods may lag by more than
+// the Job; then they are older, and what the controllers of Jobs may rely on is
+// broken.
+func (c *Cluster) NewCacheAt(jobBack, podsBack int) *Cache {
+	cache := c.NewCache(false)
+	back := func(n int) []change { return c.past[len(c.past)-min(n, len(c.past)):] }
+	c.rewindJob(cache, back(jobBack))
+	cache.rewindPods(c.past[:len(c.past)-len(back(podsBack))], back(podsBack))
+	return cache
+}
+
+// rewindJob undoes changes of the Job, as far as an earlier version is known.
+func (c *Cluster) rewindJob(cache *Cache, undone []change) {
+	earlier := c.past[:len(c.past)-len(undone)]
+	for _, e := range slices.Backward(earlier) {
+		if e.uid != "" {
+			continue
+		}
+		cache.job = e.job
+		for _, u := range undone {
+			if u.uid == "" {
+				cache.jobs = append(cache.jobs, u.job)
+			}
+		}
+		return
+	}
+}
+
+// rewindPods undoes changes of pods. The earlier version of a pod is the last
+// one before them; without any it was created by one of them or is not
+// remembered, and then stays.
+func (s *Cache) rewindPods(earlier, undone []change) {
+	for i, u := range undone {
+		if u.uid == "" || slices.ContainsFunc(undone[:i], func(o change) bool { return o.uid == u.uid }) {
+			continue
+		}
+		var before *corev1.Pod
+		known := false
+		for _, e := range slices.Backward(earlier) {
+			if e.uid == u.uid {
+				before, known = e.pod, true
+				break
+			}
+		}
+		switch {
+		case before != nil:
+			s.pods.put(before)
+		case known || u.pod != nil && len(u.pod.Status.Conditions) == 0 && u.pod.Spec.NodeName == "":
+			s.pods.drop(u.uid) // its creation is among what is undone
+		default:
+			continue
+		}
+		s.latePod(u.uid)
+	}
+}
+
+// Stop ends a cache: it is told of nothing any more.
+func (s *Cache) Stop() {
+	s.c.caches = slices.DeleteFunc(s.c.caches, func(o *Cache) bool { return o == s })
+}
+
+func (s *Cache) lateJob(job *batchv1.Job) {
+	if s.live {
+		s.job = job
+		return
+	}
+	s.jobs = append(s.jobs, job)
+}
+
+func (s *Cache) latePod(uid types.UID) {
+	if s.live {
+		s.show(uid)
+	} else if !slices.Contains(s.late, uid) {
+		s.late = append(s.late, uid)
+	}
+}
+
+func (s *Cache) show(uid types.UID) {
+	if pod := s.c.pods.get(uid); pod != nil {
+		s.pods.put(pod)
+	} else {
+		s.pods.drop(uid)
+	}
+}
+
+// Late returns the pods that the cache shows as they were, and how many versions
+// it is behind the Job.
+func (s *Cache) Late() (pods []types.UID, job int) { return s.late, len(s.jobs) }
+
+// ShowJob shows the next version of the Job.
+func (s *Cache) ShowJob() {
+	if len(s.jobs) > 0 {
+		s.job, s.jobs = s.jobs[0], s.jobs[1:]
+	}
+}
+
+// ShowPod shows a pod as it is stored now. Versions in between are never shown.
+func (s *Cache) ShowPod(uid types.UID) {
+	if i := slices.Index(s.late, uid); i >= 0 {
+		s.late = slices.Delete(s.late, i, i+1)
+		s.show(uid)
+	}
+}
+
+// ShowPods shows all pods as they are stored.
+func (s *Cache) ShowPods() {
+	for _, uid := range s.late {
+		s.show(uid)
+	}
+	s.late = nil
+}
+
+// ShowAll shows everything as it is stored.
+func (s *Cache) ShowAll() {
+	s.ShowPods()
+	s.job, s.jobs = s.c.job, nil
+}
+
+// View returns what the cache shows now.
+func (s *Cache) View() View {
+	late := slices.Clone(s.late)
+	return View{Now: s.c.Now, Job: s.job, Pods: s.pods.all(), Complete: func(uid types.UID) bool { return !slices.Contains(late, uid) }}
+}
+
+// Outcome is what became of a sync.
+type Outcome struct {
+	// After is when the controller wants to look again; At is that as a time,
+	// zero when only a change is worth it.
+	After time.Duration
+	At    time.Time
+	Err   error
+	// Killed says that the controller was killed and must not be used again.
+	Killed bool
+}

@@ -1,0 +1,243 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// Caller carries the decisions of jobfate out, by the protocol of its doc.go.
+// The numbers in its code are those of the steps.
+type Caller struct {
+	// Options are handed to each decision.
+	Options []jobfate.Option
+	// As is who the caller is, for pods whose Job is gone.
+	As tracking.Controller
+	// Decided is told of each decision, as it is before anything is carried out.
+	Decided func(jobfate.Snapshot, jobfate.Decision)
+	// Heard and Counted are told of events and metrics.
+	Heard   func(jobfate.Event)
+	Counted func(jobfate.Metric)
+
+	memory Memory
+}
+
+var (
+	errDeleted  = errors.New("the Job is being deleted")
+	errNotShown = errors.New("the Job is not to be seen yet")
+	errAgain    = errors.New("something failed")
+	errSnapshot = errors.New("the Job cannot be decided")
+)
+
+// NewCaller returns a caller that remembers nothing.
+func NewCaller(options ...jobfate.Option) *Caller { return &Caller{Options: options} }
+
+// Sync carries one decision out.
+func (c *Caller) Sync(client *Client) (time.Duration, error) {
+	job := client.Job
+	if err := c.free(client); err != nil {
+		return 0, err
+	}
+	if job == nil {
+		c.memory = Memory{}
+		return 0, nil
+	}
+	s := jobfate.Snapshot{Job: job, Pods: client.Pods, Now: client.Now} // 1
+	if err := c.memory.fill(&s, &client.View, c.Options); err != nil {
+		return 0, fmt.Errorf("%w: %w", errSnapshot, err)
+	}
+	d, err := jobfate.Decide(s, c.Options...) // 2
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", errSnapshot, err)
+	}
+	if c.Decided != nil {
+		c.Decided(s, d)
+	}
+	if err := c.claim(client, d); err != nil { // 3
+		return 0, err
+	}
+	done, failed := c.act(client, d) // 4
+	if failed {                      // 5
+		d = d.Revise(done)
+	}
+	version := job.ResourceVersion
+	if patch := d.StatusPatch(version); patch != nil { // 6
+		if version, err = c.store(client, patch); err != nil {
+			return d.Requeue, err
+		}
+	}
+	c.memory.backoff = d.Backoff // 7
+	c.tell(d.Events, d.Metrics)
+	gone := c.strip(client, d.Strip) // 8
+	failed = failed || len(gone) < len(d.Strip)
+	settled := d.Settle(gone...) // 9
+	if patch := settled.StatusPatch(version); patch != nil {
+		if _, err = c.store(client, patch); err != nil {
+			return d.Requeue, err
+		}
+	}
+	c.tell(settled.Events, settled.Metrics)
+	if failed { // 10
+		return d.Requeue, errAgain
+	}
+	return d.Requeue, nil
+}
+
+func (c *Caller) claim(client *Client, d jobfate.Decision) error {
+	for i, claim := range d.Claim {
+		adopts := claim.Relation == tracking.Adoptable
+		if adopts && !slices.ContainsFunc(d.Claim[:i], func(o jobfate.Claim) bool { return o.Relation == tracking.Adoptable }) {
+			fresh, err := client.GetJob()
+			switch {
+			case err != nil:
+				return err
+			case fresh == nil || fresh.UID != client.Job.UID || fresh.DeletionTimestamp != nil:
+				return errDeleted
+			}
+		}
+		_, err := client.PatchPod(claim.Pod, claim.Patch())
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+		if err == nil && !adopts {
+			c.memory.stripped = append(c.memory.stripped, claim.Pod.UID)
+		}
+	}
+	return nil
+}
+
+func (c *Caller) act(client *Client, d jobfate.Decision) (done jobfate.Done, failed bool) {
+	for _, del := range d.Delete {
+		err := c.delete(client, del)
+		if err != nil && !apierrors.IsNotFound(err) {
+			failed = true
+			done.NotDeleted = append(done.NotDeleted, del.Pod.UID)
+		} else {
+			err = nil
+			c.memory.deleted = append(c.memory.deleted, del.Pod.UID)
+		}
+		c.hear(del.Event(err))
+	}
+	left := d.Create
+	for batch := 1; len(left) > 0 && !failed; batch *= 2 {
+		n := min(batch, len(left))
+		for _, creation := range left[:n] {
+			pod, err := client.CreatePod(creation.Pod)
+			if err != nil {
+				failed = true
+				done.NotCreated++
+				c.hear(creation.Event("", err))
+				continue
+			}
+			c.memory.created = append(c.memory.created, pod.UID)
+			c.hear(creation.Event(pod.Name, nil))
+		}
+		left = left[n:]
+	}
+	done.NotCreated += len(left)
+	done.Untried = len(left)
+	return done, failed
+}
+
+func (c *Caller) delete(client *Client, d jobfate.Deletion) error {
+	if patch := d.Patch(); patch != nil {
+		if _, err := client.PatchPod(d.Pod, patch); err != nil {
+			return err
+		}
+		c.memory.stripped = append(c.memory.stripped, d.Pod.UID)
+	}
+	return client.DeletePod(d.Pod, d.Options())
+}
+
+// store stores a status and returns the resource version that it got.
+func (c *Caller) store(client *Client, patch []byte) (string, error) {
+	job, err := client.PatchStatus(patch)
+	if err != nil {
+		return "", err
+	}
+	c.memory.stored, c.memory.lastStatus = job.ResourceVersion, client.Now
+	return job.ResourceVersion, nil
+}
+
+func (c *Caller) strip(client *Client, pods []*corev1.Pod) (gone []*corev1.Pod) {
+	for _, pod := range pods {
+		_, err := client.PatchPod(pod, tracking.StripPatch(pod))
+		if err == nil || apierrors.IsNotFound(err) {
+			gone = append(gone, pod)
+			c.memory.stripped = append(c.memory.stripped, pod.UID)
+		}
+	}
+	return gone
+}
+
+// free takes the finalizer off the pods whose Job is gone, and those that no
+// Job is left to adopt. That the cache does not show a Job does not say that it
+// is gone, so a live read comes first.
+func (c *Caller) free(client *Client) error {
+	var fresh *batchv1.Job
+	asked := false
+	for _, pod := range client.Pods {
+		owner := metav1.GetControllerOfNoCopy(pod)
+		if job := client.Job; job != nil && (owner == nil || owner.UID == job.UID) || !c.As.Frees(pod, nil) {
+			continue
+		}
+		if !asked {
+			var err error
+			if fresh, err = client.GetJob(); err != nil {
+				return err
+			}
+			asked = true
+		}
+		if fresh != nil && (owner == nil || owner.UID == fresh.UID) {
+			return errNotShown
+		}
+		if _, err := client.PatchPod(pod, tracking.StripPatch(pod)); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Caller) tell(events []jobfate.Event, metrics []jobfate.Metric) {
+	for _, e := range events {
+		c.hear(e)
+	}
+	if c.Counted != nil {
+		for _, m := range metrics {
+			c.Counted(m)
+		}
+	}
+}
+
+func (c *Caller) hear(e jobfate.Event) {
+	if c.Heard != nil {
+		c.Heard(e)
+	}
+}
+
+// older reports whether a resource version is older than another.
+func older(version, than string) bool {
+	a, _ := strconv.ParseUint(version, 10, 64)
+	b, _ := strconv.ParseUint(than, 10, 64)
+	return a < b
+}
+
+// podsByUID are the pods of a view by UID.
+func podsByUID(pods []*corev1.Pod) map[types.UID]*corev1.Pod {
+	m := make(map[types.UID]*corev1.Pod, len(pods))
+	for _, pod := range pods {
+		m[pod.UID] = pod
+	}
+	return m
+}

@@ -1,0 +1,120 @@
+package cluster
+
+import (
+	"errors"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// A Controller is what is put to the test.
+type Controller interface {
+	// Sync looks at the Job once and writes what is due, through the client and
+	// in no other way. It returns when it wants to look again; zero is only when
+	// something changes. An error makes it look again soon. What the client
+	// returns is shared and must not be changed.
+	//
+	// Once it is killed, every request fails with ErrKilled, and after Sync has
+	// returned the controller is never used again.
+	Sync(*Client) (time.Duration, error)
+}
+
+// ErrKilled is what a controller gets for every request after its death.
+var ErrKilled = errors.New("the controller has been killed")
+
+// View is what the caches of a controller show.
+type View struct {
+	Now time.Time
+	// Job is nil when the cache shows none.
+	Job *batchv1.Job
+	// Pods are all pods of the namespace, whoever owns them.
+	Pods []*corev1.Pod
+	// Complete says of a UID that the cache shows all that ever happened to that
+	// pod. If it shows no such pod then there is none any more.
+	Complete func(types.UID) bool
+}
+
+// Client is a controller's access to the cluster.
+type Client struct {
+	// View is what the caches show. It does not change during a sync.
+	View
+	// Send sends a request.
+	Send func(*Request) (Answer, error)
+}
+
+// Verb says what a request asks for.
+type Verb string
+
+// The verbs. Get reads a Job live, past the caches.
+const (
+	Create Verb = "create"
+	Delete Verb = "delete"
+	Patch  Verb = "patch"
+	Status Verb = "status"
+	Get    Verb = "get"
+)
+
+// Request is a request to the API server.
+type Request struct {
+	Verb Verb
+	// Name and UID are those of the pod that is patched or deleted, as the
+	// controller knows it. The UID is for those who watch; the server goes by
+	// what Patch and Options say.
+	Name string
+	UID  types.UID
+	// Pod is the pod to create.
+	Pod *corev1.Pod
+	// Patch is a strategic merge patch of a pod or a JSON merge patch of the
+	// status of a Job.
+	Patch []byte
+	// Options are those of a deletion.
+	Options metav1.DeleteOptions
+	// Job is set to replace the status of a Job instead of patching it.
+	Job *batchv1.Job
+}
+
+// Answer is the object as the API server has stored it; nil once it is gone.
+type Answer struct {
+	Pod *corev1.Pod
+	Job *batchv1.Job
+}
+
+// GetJob reads the Job live. The Job is nil when there is none.
+func (c *Client) GetJob() (*batchv1.Job, error) {
+	a, err := c.Send(&Request{Verb: Get})
+	return a.Job, err
+}
+
+// CreatePod creates a pod and returns it with its name and UID.
+func (c *Client) CreatePod(pod *corev1.Pod) (*corev1.Pod, error) {
+	a, err := c.Send(&Request{Verb: Create, Pod: pod})
+	return a.Pod, err
+}
+
+// DeletePod asks for the deletion of a pod.
+func (c *Client) DeletePod(pod *corev1.Pod, options metav1.DeleteOptions) error {
+	_, err := c.Send(&Request{Verb: Delete, Name: pod.Name, UID: pod.UID, Options: options})
+	return err
+}
+
+// PatchPod sends a strategic merge patch of a pod's metadata.
+func (c *Client) PatchPod(pod *corev1.Pod, patch []byte) (*corev1.Pod, error) {
+	a, err := c.Send(&Request{Verb: Patch, Name: pod.Name, UID: pod.UID, Patch: patch})
+	return a.Pod, err
+}
+
+// PatchStatus sends a JSON merge patch of the Job's status.
+func (c *Client) PatchStatus(patch []byte) (*batchv1.Job, error) {
+	a, err := c.Send(&Request{Verb: Status, Patch: patch})
+	return a.Job, err
+}
+
+// UpdateStatus replaces the Job's status; the Job's resource version must be the
+// one that is stored.
+func (c *Client) UpdateStatus(job *batchv1.Job) (*batchv1.Job, error) {
+	a, err := c.Send(&Request{Verb: Status, Job: job})
+	return a.Job, err
+}

@@ -1,0 +1,174 @@
+package cluster
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/validation"
+)
+
+// Cluster is a namespace with one Job and any pods. Objects in it never change:
+// each change stores a new version, and whoever holds the old one keeps it.
+type Cluster struct {
+	// Now is the time. Whoever drives the cluster moves it.
+	Now time.Time
+	// Intercept is asked about every request of a controller, if it is set. It may
+	// change the cluster before it answers.
+	Intercept func(*Request) Fault
+	// Watch is told of every change, if it is set.
+	Watch func(Step)
+	// History is the number of changes that are remembered, for caches that go
+	// back in time.
+	History int
+	// Quota is how many pods there may be at a time; zero is no limit.
+	Quota int
+
+	job     *batchv1.Job
+	pods    shelf
+	names   map[string]types.UID
+	version int
+	made    int // pods
+	jobs    int // Jobs
+	caches  []*Cache
+	past    []change
+}
+
+// Fault is what happens to a request. The zero Fault is none.
+type Fault struct {
+	// Err is what the sender gets instead of the answer.
+	Err error
+	// Lost says that the request has its effect all the same.
+	Lost bool
+	// Killed says that the sender dies: with Lost after the request, else before.
+	Killed bool
+}
+
+// Step is a change of the cluster. The pod or the Job has changed, and the other
+// one has not.
+type Step struct {
+	Now time.Time
+	// Request is what the controller asked for, and View what it saw when it
+	// began; nil when somebody else made the change.
+	Request *Request
+	View    *View
+	// Job is the Job after the change, OldJob before.
+	Job, OldJob *batchv1.Job
+	// Pod is the pod after the change, OldPod before; both nil when the Job has
+	// changed.
+	Pod, OldPod *corev1.Pod
+	// Pods are all pods after the change.
+	Pods func() []*corev1.Pod
+	// Refused is set when nothing has changed because what the controller asked
+	// for is not valid.
+	Refused error
+}
+
+// change is a change as the past remembers it: of the Job when there is no UID.
+type change struct {
+	uid types.UID
+	pod *corev1.Pod
+	job *batchv1.Job
+}
+
+// New starts a cluster with a Job, which it stores as the API server does, with
+// defaults and a generated selector. It fails when the Job is not valid.
+func New(job *batchv1.Job, now time.Time) (*Cluster, error) {
+	c := &Cluster{Now: now, names: map[string]types.UID{}}
+	return c, c.CreateJob(job)
+}
+
+// CreateJob creates the Job, where there is none or no longer one.
+func (c *Cluster) CreateJob(job *batchv1.Job) error {
+	if c.job != nil {
+		return fmt.Errorf("there is a Job %s already", c.job.Name)
+	}
+	job = job.DeepCopy()
+	c.jobs++
+	job.UID, job.ResourceVersion = types.UID(fmt.Sprintf("job-%d", c.jobs)), ""
+	job.CreationTimestamp, job.DeletionTimestamp = metav1.NewTime(c.Now), nil
+	if job.Name == "" {
+		job.Name = "job"
+	}
+	if job.Namespace == "" {
+		job.Namespace = metav1.NamespaceDefault
+	}
+	job = validation.PrepareCreate(job)
+	if errs := validation.Create(job); len(errs) > 0 {
+		return errs.ToAggregate()
+	}
+	c.putJob(job, nil, nil)
+	return nil
+}
+
+// Job returns the Job as it is stored; nil when there is none.
+func (c *Cluster) Job() *batchv1.Job { return c.job }
+
+// Pods returns the pods as they are stored, in the order of their creation.
+func (c *Cluster) Pods() []*corev1.Pod { return c.pods.all() }
+
+// Pod returns a pod as it is stored; nil when there is none.
+func (c *Cluster) Pod(uid types.UID) *corev1.Pod { return c.pods.get(uid) }
+
+// putJob stores the next version of the Job, which nobody else holds yet; nil
+// takes it away.
+func (c *Cluster) putJob(next *batchv1.Job, r *Request, v *View) {
+	old := c.job
+	c.version++
+	if next != nil {
+		next.ResourceVersion = strconv.Itoa(c.version)
+	}
+	c.job = next
+	c.remember(change{job: next})
+	for _, cache := range c.caches {
+		cache.lateJob(next)
+	}
+	c.tell(Step{Request: r, View: v, OldJob: old})
+}
+
+// putPod stores the next version of a pod; nil takes it away.
+func (c *Cluster) putPod(old, next *corev1.Pod, r *Request, v *View) {
+	if old == next {
+		return
+	}
+	c.version++
+	uid := types.UID("")
+	if next != nil {
+		next.ResourceVersion = strconv.Itoa(c.version)
+		uid = next.UID
+		c.names[next.Name] = uid
+		c.pods.put(next)
+	} else {
+		uid = old.UID
+		delete(c.names, old.Name)
+		c.pods.drop(uid)
+	}
+	c.remember(change{uid: uid, pod: next})
+	for _, cache := range c.caches {
+		cache.latePod(uid)
+	}
+	c.tell(Step{Request: r, View: v, OldJob: c.job, Pod: next, OldPod: old})
+}
+
+func (c *Cluster) tell(s Step) {
+	if c.Watch == nil {
+		return
+	}
+	s.Now, s.Job, s.Pods = c.Now, c.job, c.Pods
+	c.Watch(s)
+}
+
+func (c *Cluster) remember(e change) {
+	if c.History == 0 {
+		return
+	}
+	c.past = append(c.past, e)
+	if len(c.past) > 2*c.History {
+		c.past = append([]change(nil), c.past[len(c.past)-c.History:]...)
+	}
+}

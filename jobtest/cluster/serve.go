@@ -1,0 +1,140 @@
+package cluster
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Run lets a controller sync once, on what a cache shows. It reports what Sync
+// returned, and whether the controller was killed meanwhile.
+func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
+	var out Outcome
+	view := cache.View()
+	client := &Client{View: view, Send: func(r *Request) (Answer, error) {
+		if out.Killed {
+			return Answer{}, ErrKilled
+		}
+		var f Fault
+		if c.Intercept != nil {
+			f = c.Intercept(r)
+		}
+		out.Killed = f.Killed
+		if f.Killed && f.Err == nil {
+			f.Err = ErrKilled
+		}
+		if f.Err != nil && !f.Lost {
+			return Answer{}, f.Err
+		}
+		answer, err := c.serve(r, &view)
+		if f.Err != nil {
+			return Answer{}, f.Err
+		}
+		return answer, err
+	}}
+	out.After, out.Err = controller.Sync(client)
+	if out.After > 0 {
+		out.At = c.Now.Add(out.After)
+	}
+	return out
+}
+
+// serve does what an API server does.
+func (c *Cluster) serve(r *Request, v *View) (Answer, error) {
+	switch r.Verb {
+	case Get:
+		return Answer{Job: c.job}, nil
+	case Status:
+		return c.serveStatus(r, v)
+	case Create:
+		return c.serveCreate(r, v)
+	}
+	old := c.pods.get(c.names[r.Name])
+	if old == nil {
+		return Answer{}, apierrors.NewNotFound(podResource, r.Name)
+	}
+	var next *corev1.Pod
+	var err error
+	switch r.Verb {
+	case Patch:
+		next, err = PatchPod(old, r.Patch)
+	case Delete:
+		next, err = deleteRequested(old, r.Options, metav1.NewTime(c.Now))
+	default:
+		err = apierrors.NewBadRequest(fmt.Sprintf("the verb %q", r.Verb))
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	c.putPod(old, next, r, v)
+	return Answer{Pod: next}, nil
+}
+
+// DefaultGrace is the grace of a deletion that names none, in seconds.
+const DefaultGrace = 30
+
+func deleteRequested(pod *corev1.Pod, o metav1.DeleteOptions, now metav1.Time) (*corev1.Pod, error) {
+	if p := o.Preconditions; p != nil {
+		var uid types.UID
+		var version string
+		if p.UID != nil {
+			uid = *p.UID
+		}
+		if p.ResourceVersion != nil {
+			version = *p.ResourceVersion
+		}
+		if err := preconditions(podResource, pod, uid, version); err != nil {
+			return nil, err
+		}
+	}
+	grace := int64(DefaultGrace)
+	if o.GracePeriodSeconds != nil {
+		grace = *o.GracePeriodSeconds
+	}
+	return DeletePod(pod, grace, now.Time), nil
+}
+
+func (c *Cluster) serveStatus(r *Request, v *View) (Answer, error) {
+	if c.job == nil {
+		return Answer{}, apierrors.NewNotFound(jobResource, "job")
+	}
+	next, err := c.job, error(nil)
+	if r.Job != nil {
+		next, err = UpdateStatus(c.job, r.Job.UID, r.Job.ResourceVersion, r.Job.Status.DeepCopy())
+	} else {
+		next, err = PatchStatus(c.job, r.Patch)
+	}
+	if apierrors.IsInvalid(err) {
+		c.tell(Step{Request: r, View: v, OldJob: c.job, Refused: err})
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	c.putJob(next, r, v)
+	return Answer{Job: next}, nil
+}
+
+func (c *Cluster) serveCreate(r *Request, v *View) (Answer, error) {
+	if c.Quota > 0 && len(c.pods.place) >= c.Quota {
+		return Answer{}, apierrors.NewForbidden(podResource, r.Pod.GenerateName, fmt.Errorf("exceeded quota: pods=%d", c.Quota))
+	}
+	c.made++
+	next := NewPod(r.Pod, c.made, metav1.NewTime(c.Now))
+	c.putPod(nil, next, r, v)
+	return Answer{Pod: next}, nil
+}
+
+// NewPod returns a pod as it is stored when it is created, the n-th.
+func NewPod(sent *corev1.Pod, n int, now metav1.Time) *corev1.Pod {
+	pod := sent.DeepCopy()
+	pod.UID = types.UID(fmt.Sprintf("pod-%d", n))
+	if pod.Name == "" {
+		pod.Name = fmt.Sprintf("%s%d", pod.GenerateName, n)
+	}
+	pod.CreationTimestamp = now
+	pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
+	return pod
+}

@@ -1,0 +1,59 @@
+package cluster
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// shelf holds pods in the order in which they came. The zero shelf is empty.
+type shelf struct {
+	place map[types.UID]int
+	pods  []*corev1.Pod // with gaps, which are closed when they are the larger part
+}
+
+func (s *shelf) get(uid types.UID) *corev1.Pod {
+	if at, ok := s.place[uid]; ok {
+		return s.pods[at]
+	}
+	return nil
+}
+
+// put takes a pod up, or puts it in the place of its earlier version.
+func (s *shelf) put(pod *corev1.Pod) {
+	if at, ok := s.place[pod.UID]; ok {
+		s.pods[at] = pod
+		return
+	}
+	if s.place == nil {
+		s.place = map[types.UID]int{}
+	}
+	s.place[pod.UID] = len(s.pods)
+	s.pods = append(s.pods, pod)
+}
+
+func (s *shelf) drop(uid types.UID) {
+	at, ok := s.place[uid]
+	if !ok {
+		return
+	}
+	delete(s.place, uid)
+	s.pods[at] = nil
+	if len(s.pods) > 16 && len(s.place) < len(s.pods)/2 {
+		kept := s.all()
+		s.pods = kept
+		for i, pod := range kept {
+			s.place[pod.UID] = i
+		}
+	}
+}
+
+// all returns the pods in a slice of its own.
+func (s *shelf) all() []*corev1.Pod {
+	pods := make([]*corev1.Pod, 0, len(s.place))
+	for _, pod := range s.pods {
+		if pod != nil {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}

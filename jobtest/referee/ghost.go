@@ -1,0 +1,93 @@
+package referee
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Ghost is what the referee knows of the past. The zero Ghost is that of a Job
+// that has just been created.
+type Ghost struct {
+	// Charged are the pods that have been recorded in a stored status, and as
+	// what. A pod that has been orphaned is no longer the Job's, and should the
+	// Job adopt it again it may be charged anew.
+	Charged map[types.UID]corev1.PodPhase
+	// Failed and Succeeded are how many pods were ever charged.
+	Failed, Succeeded int32
+	// Parallelism is the largest that has been in force.
+	Parallelism int32
+	// Failures is, per index, the highest number of failures that a pod of it has
+	// carried.
+	Failures map[int32]int32
+	// Strange are pods that somebody has tampered with, or has added.
+	Strange map[types.UID]bool
+	// Blind says that the controller was started again with a view that lacks
+	// writes of its predecessor. Until it has caught up it may create pods that
+	// are not wanted.
+	Blind bool
+	// Disturbed says that something was taken away that the Job's memory was kept
+	// in: the annotations or finalizers of its pods.
+	Disturbed bool
+}
+
+// Clone returns a ghost that shares nothing with this one.
+func (g Ghost) Clone() Ghost {
+	g.Charged, g.Failures, g.Strange = maps.Clone(g.Charged), maps.Clone(g.Failures), maps.Clone(g.Strange)
+	return g
+}
+
+// Key returns the ghost as text: ghosts with equal keys know the same.
+func (g Ghost) Key() string {
+	return fmt.Sprint(g.Charged, g.Failed, g.Succeeded, g.Parallelism, g.Failures, g.Strange, g.Blind, g.Disturbed)
+}
+
+// Forget forgets a pod that is gone and will never be heard of again, so that
+// another may take its UID.
+func (g *Ghost) Forget(uid types.UID) {
+	delete(g.Charged, uid)
+	delete(g.Strange, uid)
+}
+
+// Started is to be called for the first Job, and for each that is created later
+// under the same name.
+func (g *Ghost) Started(job *batchv1.Job) {
+	*g = Ghost{
+		Charged: map[types.UID]corev1.PodPhase{}, Failures: map[int32]int32{}, Strange: g.Strange,
+		Failed: job.Status.Failed, Succeeded: job.Status.Succeeded, Blind: g.Blind,
+	}
+	if g.Strange == nil {
+		g.Strange = map[types.UID]bool{}
+	}
+	g.spec(job)
+}
+
+func (g *Ghost) spec(job *batchv1.Job) {
+	if p := job.Spec.Parallelism; p != nil {
+		g.Parallelism = max(g.Parallelism, *p)
+	}
+}
+
+// charge enters the UIDs that a status records and the one before did not.
+func (g *Ghost) charge(old, now []types.UID, as corev1.PodPhase) (new []types.UID, err error) {
+	for _, uid := range now {
+		if slices.Contains(old, uid) {
+			continue
+		}
+		if before, ok := g.Charged[uid]; ok {
+			return nil, fmt.Errorf("%s is charged as %s and was charged as %s before", uid, as, before)
+		}
+		g.Charged[uid] = as
+		new = append(new, uid)
+		if as == corev1.PodFailed {
+			g.Failed++
+		} else {
+			g.Succeeded++
+		}
+	}
+	return new, nil
+}

@@ -1,0 +1,239 @@
+package referee
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// seeWrite checks a patch or a deletion of a pod.
+func seeWrite(g *Ghost, s *cluster.Step) *Violation {
+	old := s.OldPod
+	if owner := metav1.GetControllerOfNoCopy(old); owner != nil && s.Job != nil && owner.UID != s.Job.UID && hasFinalizer(old) != hasFinalizer(s.Pod) {
+		// The pods of an earlier Job lose their finalizer, and no more.
+		if s.Request.Verb == cluster.Delete {
+			return violated("S15", "%s belongs to %s and is deleted", old.UID, owner.UID)
+		}
+		return nil
+	}
+	if !namesUID(s.Request) {
+		return violated("S15", "a %s of %s does not name its UID", s.Request.Verb, old.UID)
+	}
+	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && !mayLose(g, s) {
+		return violated("S2", "the finalizer of %s goes, and nothing records it", old.UID)
+	}
+	return nil
+}
+
+func namesUID(r *cluster.Request) bool {
+	if r.Verb == cluster.Delete {
+		return r.Options.Preconditions != nil && r.Options.Preconditions.UID != nil
+	}
+	return bytes.Contains(r.Patch, []byte(strconv.Quote(string(r.UID))))
+}
+
+// mayLose reports whether the finalizer of a pod may go.
+func mayLose(g *Ghost, s *cluster.Step) bool {
+	pod, job := s.OldPod, s.Job
+	if _, ok := g.Charged[pod.UID]; ok {
+		return true
+	}
+	if job == nil || job.DeletionTimestamp != nil || !ownedBy(pod, job) || s.Pod != nil && !ownedBy(s.Pod, job) {
+		return true // deleted, orphaned or released
+	}
+	if isTrue(&job.Status, batchv1.JobComplete) || isTrue(&job.Status, batchv1.JobFailed) {
+		return true
+	}
+	if !cluster.HasEnded(pod) && (pod.DeletionTimestamp == nil || bytes.Contains(s.Request.Patch, []byte(`"resourceVersion"`))) {
+		return true // deleted by the controller itself, next
+	}
+	if pod.Status.Phase == corev1.PodFailed && action(job, pod) == batchv1.PodFailurePolicyActionIgnore {
+		return true
+	}
+	if isTrue(&job.Status, batchv1.JobSuccessCriteriaMet) && pod.Status.Phase != corev1.PodFailed {
+		return true
+	}
+	if !isIndexed(job) {
+		return false
+	}
+	index, ok := indexOf(pod)
+	if !ok || index >= *job.Spec.Completions {
+		return true
+	}
+	return pod.Status.Phase == corev1.PodSucceeded && contains(job.Status.CompletedIndexes, index)
+}
+
+// seeCreation checks a pod that the controller has created.
+func (r Rules) seeCreation(g *Ghost, s *cluster.Step) *Violation {
+	seen, pod := s.View.Job, s.Pod
+	switch {
+	case seen == nil || !ownedBy(pod, seen):
+		return violated("S15", "%s is created for no Job that is to be seen", pod.UID)
+	case isOver(&seen.Status), !g.Blind && s.Job != nil && isOver(&s.Job.Status):
+		return violated("S7", "%s is created, and the Job has been decided", pod.UID)
+	case seen.Spec.Suspend != nil && *seen.Spec.Suspend:
+		return violated("S7", "%s is created, and the Job is suspended", pod.UID)
+	case seen.DeletionTimestamp != nil:
+		return violated("S7", "%s is created, and the Job is being deleted", pod.UID)
+	}
+	if s.Job == nil || s.Job.UID != seen.UID {
+		return nil // the Job went meanwhile, which nobody can know
+	}
+	pods := s.Pods()
+	if v := g.tooMany(s, pods); v != nil {
+		return v
+	}
+	if isIndexed(seen) {
+		if v := g.unwanted(s, pods); v != nil {
+			return v
+		}
+	}
+	if seen.Spec.BackoffLimitPerIndex != nil {
+		return r.seeSuccessor(g, s, pods)
+	}
+	return r.tooSoon(s)
+}
+
+func isOver(st *batchv1.JobStatus) bool {
+	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget, batchv1.JobComplete, batchv1.JobFailed} {
+		if isTrue(st, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// occupies reports whether a pod takes a place that another must not be created
+// for.
+func occupies(job *batchv1.Job, pod *corev1.Pod) bool {
+	if !ownedBy(pod, job) || cluster.HasEnded(pod) {
+		return false
+	}
+	onlyFailed := job.Spec.PodReplacementPolicy != nil && *job.Spec.PodReplacementPolicy == batchv1.Failed
+	return pod.DeletionTimestamp == nil || onlyFailed
+}
+
+func (g *Ghost) tooMany(s *cluster.Step, pods []*corev1.Pod) *Violation {
+	if g.Blind {
+		return nil
+	}
+	n := int32(0)
+	for _, pod := range pods {
+		if occupies(s.Job, pod) && !g.Strange[pod.UID] {
+			n++
+		}
+	}
+	if n > g.Parallelism {
+		return violated("S6", "with %s there are %d pods, and parallelism was never above %d", s.Pod.UID, n, g.Parallelism)
+	}
+	return nil
+}
+
+// unwanted checks that an index needs the pod that was created for it.
+func (g *Ghost) unwanted(s *cluster.Step, pods []*corev1.Pod) *Violation {
+	seen := s.View.Job
+	index, ok := indexOf(s.Pod)
+	if !ok || index >= *seen.Spec.Completions {
+		return violated("S5", "%s is created for the index %d of %d", s.Pod.UID, index, *seen.Spec.Completions)
+	}
+	for _, st := range []*batchv1.JobStatus{&seen.Status, &s.Job.Status} {
+		over := contains(st.CompletedIndexes, index) || st.FailedIndexes != nil && contains(*st.FailedIndexes, index)
+		if over && (st == &seen.Status || !g.Blind) {
+			return violated("S5", "%s is created, and its index %d is done", s.Pod.UID, index)
+		}
+	}
+	for _, pod := range pods {
+		other, ok := indexOf(pod)
+		if ok && other == index && pod.UID != s.Pod.UID && occupies(s.Job, pod) && !g.Strange[pod.UID] && !g.Blind {
+			return violated("S6", "%s is created, and %s is alive in its index %d", s.Pod.UID, pod.UID, index)
+		}
+	}
+	return nil
+}
+
+// seeSuccessor checks the failures that a pod takes over from those before it in
+// its index, and that it does not come too soon after them.
+func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation {
+	index, _ := indexOf(s.Pod)
+	carries, _ := strconv.ParseInt(s.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation], 10, 32)
+	due, has := int64(g.Failures[index]), false
+	for _, pod := range pods {
+		other, ok := indexOf(pod)
+		if !ok || other != index || pod.UID == s.Pod.UID || !hasFinalizer(pod) || !ownedBy(pod, s.Job) || pod.Status.Phase != corev1.PodFailed {
+			continue
+		}
+		failures := number(pod, batchv1.JobIndexFailureCountAnnotation)
+		ignored := number(pod, batchv1.JobIndexIgnoredFailureCountAnnotation)
+		if r.Backoff.Base >= 0 && s.Now.Before(backoff.FinishTime(pod).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
+			return violated("S12", "%s replaces %s too soon", s.Pod.UID, pod.UID)
+		}
+		if action(s.Job, pod) != batchv1.PodFailurePolicyActionIgnore {
+			failures = min(failures+1, math.MaxInt32)
+		}
+		due, has = max(due, failures), true
+	}
+	if g.Disturbed || g.Blind {
+		return nil
+	}
+	if carries < due || has && carries > due {
+		return violated("S13", "%s carries %d failures, and index %d has had %d", s.Pod.UID, carries, index, due)
+	}
+	g.Failures[index] = int32(carries)
+	return nil
+}
+
+// tooSoon checks a pod of a Job that backs off as a whole. Of the number of
+// failures only the first is demanded here: how many there were since the last
+// success depends on what the controller remembers.
+func (r Rules) tooSoon(s *cluster.Step) *Violation {
+	var failed, succeeded time.Time
+	for _, pod := range s.View.Pods {
+		if !ownedBy(pod, s.View.Job) {
+			continue
+		}
+		at := backoff.FinishTime(pod)
+		switch pod.Status.Phase {
+		case corev1.PodFailed:
+			if at.After(failed) {
+				failed = at
+			}
+		case corev1.PodSucceeded:
+			if at.After(succeeded) {
+				succeeded = at
+			}
+		}
+	}
+	if failed.After(succeeded) && s.Now.Before(failed.Add(r.delay(1))) {
+		return violated("S12", "%s is created %v after a failure", s.Pod.UID, s.Now.Sub(failed))
+	}
+	return nil
+}
+
+func number(pod *corev1.Pod, annotation string) int64 {
+	n, _ := strconv.ParseInt(pod.Annotations[annotation], 10, 32)
+	return max(n, 0)
+}
+
+func indexOf(pod *corev1.Pod) (int32, bool) {
+	n, err := strconv.ParseInt(pod.Annotations[batchv1.JobCompletionIndexAnnotation], 10, 32)
+	return int32(n), err == nil && n >= 0
+}
+
+func contains(list string, index int32) bool {
+	set, err := indexset.Parse(list)
+	return err == nil && set.Contains(index)
+}
+
+func hasFinalizer(pod *corev1.Pod) bool {
+	return pod != nil && slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)
+}

@@ -1,0 +1,125 @@
+package referee
+
+import (
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// Rules are what the referee must know of the controller.
+type Rules struct {
+	// Backoff is the delay that the controller keeps before it replaces a failed
+	// pod; the zero value is that of Kubernetes.
+	Backoff backoff.Policy
+}
+
+// Violation is a property that does not hold.
+type Violation struct {
+	// Property is its name in docs/reliability.md.
+	Property string
+	Text     string
+}
+
+func (v *Violation) Error() string { return v.Property + ": " + v.Text }
+
+func violated(property, format string, args ...any) *Violation {
+	return &Violation{property, fmt.Sprintf(format, args...)}
+}
+
+// See looks at one change of the cluster and enters it in the ghost. It returns
+// the first property that does not hold; nil when all do.
+func (r Rules) See(g *Ghost, s *cluster.Step) *Violation {
+	switch {
+	case s.Refused != nil:
+		return violated("S11", "the API server refuses the status: %v", s.Refused)
+	case s.Pod == nil && s.OldPod == nil:
+		return r.seeJob(g, s)
+	case s.Request == nil:
+		g.seeOthers(s)
+		return nil
+	case s.OldPod == nil:
+		return r.seeCreation(g, s)
+	}
+	return seeWrite(g, s)
+}
+
+func (r Rules) seeJob(g *Ghost, s *cluster.Step) *Violation {
+	switch {
+	case s.Job == nil:
+		return nil
+	case s.OldJob == nil || s.OldJob.UID != s.Job.UID:
+		g.Started(s.Job)
+		return nil
+	case s.Request == nil:
+		g.spec(s.Job)
+		return nil
+	}
+	if v := g.seeCharges(s); v != nil {
+		return v
+	}
+	return seeStatus(s.OldJob, &s.OldJob.Status, &s.Job.Status)
+}
+
+// seeOthers enters what others have done to a pod.
+func (g *Ghost) seeOthers(s *cluster.Step) {
+	switch old, pod := s.OldPod, s.Pod; {
+	case old == nil:
+		g.Strange[pod.UID] = true
+	case pod == nil:
+		// A pod that vanishes with its finalizer on was torn out by force.
+	case ownedBy(old, s.Job) && !ownedBy(pod, s.Job):
+		delete(g.Charged, pod.UID)
+		g.Strange[pod.UID] = true
+	case tampered(old, pod):
+		g.Strange[pod.UID], g.Disturbed = true, true
+	}
+}
+
+// tampered reports whether a change of a pod touched what a Job keeps its memory
+// in.
+func tampered(old, pod *corev1.Pod) bool {
+	return hasFinalizer(old) != hasFinalizer(pod) ||
+		len(old.Annotations) != len(pod.Annotations) ||
+		anyDiffers(old.Annotations, pod.Annotations) || anyDiffers(old.Labels, pod.Labels)
+}
+
+func anyDiffers(a, b map[string]string) bool {
+	for key, value := range a {
+		if b[key] != value {
+			return true
+		}
+	}
+	return false
+}
+
+func ownedBy(pod *corev1.Pod, job *batchv1.Job) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	return owner != nil && job != nil && owner.UID == job.UID
+}
+
+// delay is how long a Job or an index waits after its n-th failure.
+func (r Rules) delay(n int32) time.Duration {
+	base, limit := r.Backoff.Base, r.Backoff.Cap
+	if base == 0 {
+		base = 10 * time.Second
+	}
+	if limit == 0 {
+		limit = 10 * time.Minute
+	}
+	if n <= 0 {
+		return 0
+	}
+	wait := base
+	for range n - 1 {
+		if wait *= 2; wait >= limit {
+			return limit
+		}
+	}
+	return min(wait, limit)
+}

@@ -1,0 +1,193 @@
+package referee
+
+import (
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// seeCharges checks the counters of a status that was stored, and charges the
+// pods that it records.
+func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
+	old, now := &s.OldJob.Status, &s.Job.Status
+	wasFailed, wasSucceeded := uncounted(old)
+	failed, succeeded := uncounted(now)
+	newFailed, err := g.charge(wasFailed, failed, corev1.PodFailed)
+	if err == nil {
+		_, err = g.charge(wasSucceeded, succeeded, corev1.PodSucceeded)
+	}
+	if err != nil {
+		return violated("S1", "%v", err)
+	}
+	if len(failed)+len(succeeded) > 500 {
+		return violated("S5", "%d pods are listed as uncounted", len(failed)+len(succeeded))
+	}
+	if n := now.Failed + int32(len(failed)); n != g.Failed {
+		return violated("S1", "failed is %d with %d uncounted, but %d pods were charged", now.Failed, len(failed), g.Failed)
+	}
+	indexed := isIndexed(s.Job)
+	if n := now.Succeeded + int32(len(succeeded)); !indexed && n != g.Succeeded {
+		return violated("S1", "succeeded is %d with %d uncounted, but %d pods were charged", now.Succeeded, len(succeeded), g.Succeeded)
+	}
+	pods := s.Pods()
+	if v := g.seeIgnored(s, pods, newFailed); v != nil {
+		return v
+	}
+	for _, uid := range slices.Concat(wasFailed, wasSucceeded) {
+		if slices.Contains(failed, uid) || slices.Contains(succeeded, uid) {
+			continue
+		}
+		if pod := find(pods, uid); pod != nil && hasFinalizer(pod) && !g.Strange[uid] {
+			return violated("S1", "%s leaves the list of uncounted pods with its finalizer on", uid)
+		}
+	}
+	return nil
+}
+
+// seeIgnored checks that no pod is charged that the first rule to match says to
+// ignore.
+func (g *Ghost) seeIgnored(s *cluster.Step, pods []*corev1.Pod, charged []types.UID) *Violation {
+	for _, uid := range charged {
+		pod := find(s.View.Pods, uid)
+		if pod == nil {
+			return violated("S1", "%s is charged, and was not to be seen", uid)
+		}
+		if pod.Status.Phase == corev1.PodFailed && action(s.View.Job, pod) == batchv1.PodFailurePolicyActionIgnore {
+			return violated("S14", "%s is charged, and a rule says to ignore it", uid)
+		}
+	}
+	return nil
+}
+
+// seeStatus checks one status in place of another.
+func seeStatus(job *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
+	for _, check := range []func(*batchv1.Job, *batchv1.JobStatus, *batchv1.JobStatus) *Violation{
+		counters, indexes, ends, terminal,
+	} {
+		if v := check(job, old, now); v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+func counters(job *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
+	scaled := isIndexed(job) && *job.Spec.Completions == *job.Spec.Parallelism
+	switch {
+	case now.Failed < old.Failed:
+		return violated("S3", "failed falls from %d to %d", old.Failed, now.Failed)
+	case now.Succeeded < old.Succeeded && !scaled:
+		return violated("S3", "succeeded falls from %d to %d", old.Succeeded, now.Succeeded)
+	case now.Ready != nil && (*now.Ready < 0 || *now.Ready > now.Active):
+		return violated("S10", "ready is %d, active %d", *now.Ready, now.Active)
+	}
+	return nil
+}
+
+func indexes(job *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
+	if !isIndexed(job) {
+		return nil
+	}
+	completed, err := indexset.Parse(now.CompletedIndexes)
+	if err != nil {
+		return violated("S4", "completedIndexes: %v", err)
+	}
+	before, err := indexset.Parse(old.CompletedIndexes)
+	if err == nil {
+		if lost := before.Clip(*job.Spec.Completions).Difference(completed); !lost.IsEmpty() {
+			return violated("S3", "completedIndexes lose %s", lost)
+		}
+	}
+	// A scaled Job keeps its counter until the API server lets it fall.
+	if n := int32(completed.Len()); n > now.Succeeded || n < now.Succeeded && now.Succeeded > old.Succeeded {
+		return violated("S1", "succeeded is %d, completedIndexes are %s", now.Succeeded, completed)
+	}
+	if now.FailedIndexes == nil {
+		return nil
+	}
+	failed, err := indexset.Parse(*now.FailedIndexes)
+	if err != nil {
+		return violated("S4", "failedIndexes: %v", err)
+	}
+	if failed.Overlaps(completed) {
+		return violated("S4", "completedIndexes are %s, failedIndexes %s", completed, failed)
+	}
+	return nil
+}
+
+func ends(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
+	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget, batchv1.JobComplete, batchv1.JobFailed} {
+		if isTrue(old, kind) && !isTrue(now, kind) {
+			return violated("S8", "%s is taken back", kind)
+		}
+	}
+	complete, failed := isTrue(now, batchv1.JobComplete), isTrue(now, batchv1.JobFailed)
+	met, target := isTrue(now, batchv1.JobSuccessCriteriaMet), isTrue(now, batchv1.JobFailureTarget)
+	switch {
+	case met && target:
+		return violated("S8", "SuccessCriteriaMet and FailureTarget are both true")
+	case complete && !met:
+		return violated("S8", "Complete without SuccessCriteriaMet")
+	case failed && !target:
+		return violated("S8", "Failed without FailureTarget")
+	case isTrue(old, batchv1.JobComplete), isTrue(old, batchv1.JobFailed):
+		return violated("S8", "the status of a Job that has ended changes")
+	}
+	return nil
+}
+
+func terminal(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
+	complete := isTrue(now, batchv1.JobComplete)
+	if !complete && !isTrue(now, batchv1.JobFailed) {
+		return nil
+	}
+	failed, succeeded := uncounted(now)
+	terminating := now.Terminating != nil && *now.Terminating != 0
+	switch {
+	case now.Active != 0 || terminating:
+		return violated("S9", "the Job ends with %d pods active and %v terminating", now.Active, now.Terminating)
+	case len(failed)+len(succeeded) > 0:
+		return violated("S9", "the Job ends with uncounted pods")
+	case now.StartTime == nil:
+		return violated("S9", "the Job ends without a start time")
+	case complete != (now.CompletionTime != nil):
+		return violated("S9", "completionTime is %v", now.CompletionTime)
+	case complete && now.CompletionTime.Before(now.StartTime):
+		return violated("S9", "completionTime is before startTime")
+	}
+	return nil
+}
+
+func uncounted(st *batchv1.JobStatus) (failed, succeeded []types.UID) {
+	if u := st.UncountedTerminatedPods; u != nil {
+		return u.Failed, u.Succeeded
+	}
+	return nil, nil
+}
+
+func isTrue(st *batchv1.JobStatus, kind batchv1.JobConditionType) bool {
+	for i := range st.Conditions {
+		if st.Conditions[i].Type == kind {
+			return st.Conditions[i].Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func isIndexed(job *batchv1.Job) bool {
+	return job.Spec.CompletionMode != nil && *job.Spec.CompletionMode == batchv1.IndexedCompletion
+}
+
+func find(pods []*corev1.Pod, uid types.UID) *corev1.Pod {
+	for _, pod := range pods {
+		if pod.UID == uid {
+			return pod
+		}
+	}
+	return nil
+}
