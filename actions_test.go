@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -42,14 +43,14 @@ template:
 			GenerateName: "job-0-",
 			Namespace:    "ns",
 			Labels: map[string]string{
-				"app": "x", "batch.kubernetes.io/controller-uid": "job-uid", "batch.kubernetes.io/job-name": "job",
-				"controller-uid": "job-uid", "job-name": "job", "batch.kubernetes.io/job-completion-index": "0",
+				"app": "x", "batch.kubernetes.io/controller-uid": "job-1", "batch.kubernetes.io/job-name": "job",
+				"controller-uid": "job-1", "job-name": "job", "batch.kubernetes.io/job-completion-index": "0",
 			},
 			Annotations: map[string]string{
 				"note": "z", "batch.kubernetes.io/job-completion-index": "0", "batch.kubernetes.io/job-index-failure-count": "0",
 			},
 			Finalizers:      []string{"example.com/own", "batch.kubernetes.io/job-tracking"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job-uid", Controller: ptrTo(true), BlockOwnerDeletion: ptrTo(true)}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job-1", Controller: ptrTo(true), BlockOwnerDeletion: ptrTo(true)}},
 		},
 		Spec: corev1.PodSpec{
 			RestartPolicy:  corev1.RestartPolicyNever,
@@ -78,7 +79,7 @@ func TestActions_failureCountsOfReplacements(t *testing.T) {
 		want string // failures and ignored failures
 	}{{1, "1 "}, {9, "1 1"}, {9, "1 2"}, {1, "2 2"}, {1, "3 2"}} {
 		w.runAll()
-		before := w.ofIndex(0)
+		before := w.Pod(w.ofIndex(0))
 		w.exitIndexes(step.code, 0)
 		w.settle()
 		w.advance(10 * time.Minute)
@@ -120,15 +121,15 @@ func TestActions_statusPatch(t *testing.T) {
 	job := specJob(t, "completions: 1")
 	pod := podIn(job, 1, corev1.PodSucceeded)
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
-	want := `{"metadata":{"uid":"job-uid","resourceVersion":"7"},"status":{"conditions":[{"type":"SuccessCriteriaMet","status":"True",` +
+	want := `{"metadata":{"uid":"job-1","resourceVersion":"7"},"status":{"conditions":[{"type":"SuccessCriteriaMet","status":"True",` +
 		`"lastProbeTime":"2026-01-01T12:00:00Z","lastTransitionTime":"2026-01-01T12:00:00Z","reason":"CompletionsReached","message":"Reached expected number of succeeded pods"}],` +
 		`"startTime":"2026-01-01T12:00:00Z","completionTime":null,"active":null,"succeeded":null,"failed":null,"terminating":0,"completedIndexes":null,"failedIndexes":null,` +
-		`"uncountedTerminatedPods":{"succeeded":["uid-0001"],"failed":null},"ready":0}}`
+		`"uncountedTerminatedPods":{"succeeded":["pod-1"],"failed":null},"ready":0}}`
 	if got := string(d.StatusPatch("7")); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	s := d.Settle(pod)
-	if got := string(s.StatusPatch("8")); !strings.HasPrefix(got, `{"metadata":{"uid":"job-uid","resourceVersion":"8"},"status":{"conditions":[`) || !strings.Contains(got, `"succeeded":1,`) {
+	if got := string(s.StatusPatch("8")); !strings.HasPrefix(got, `{"metadata":{"uid":"job-1","resourceVersion":"8"},"status":{"conditions":[`) || !strings.Contains(got, `"succeeded":1,`) {
 		t.Errorf("settled: %s", got)
 	}
 	if d.Idle() {
@@ -177,7 +178,7 @@ func TestActions_release(t *testing.T) {
 	if len(d.Claim) != 1 || d.Claim[0].Relation != tracking.Releasable || len(d.Create) != 1 {
 		t.Fatalf("claims %v, %d to create; want a release, 1", d.Claim, len(d.Create))
 	}
-	want := `{"metadata":{"uid":"uid-0001","ownerReferences":[{"$patch":"delete","uid":"job-uid"}],"$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`
+	want := `{"metadata":{"uid":"pod-1","ownerReferences":[{"$patch":"delete","uid":"job-1"}],"$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`
 	if got := string(d.Claim[0].Patch()); got != want {
 		t.Errorf("the patch is\n%s\nwant\n%s", got, want)
 	}
@@ -197,7 +198,7 @@ func TestActions_whichPodsGoFirst(t *testing.T) {
 	}
 	ready := func(minute int, restarts, sidecar int32) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
-			setCondition(pod, corev1.PodReady, corev1.ConditionTrue, at(minute).Time)
+			*pod = *cluster.ReadyPod(pod, corev1.ConditionTrue, at(minute).Time)
 			pod.Status.ContainerStatuses[0].RestartCount = restarts
 			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", RestartCount: 99}, {Name: "side", RestartCount: sidecar}}
 		}
@@ -243,7 +244,7 @@ func TestActions_misplacedPods(t *testing.T) {
 	job := specJob(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
 	pod := func(n int, index string, change func(*corev1.Pod)) *corev1.Pod {
 		pod := podIn(job, 1, corev1.PodRunning)
-		pod.Name, pod.UID = fmt.Sprintf("job-p%d", n), types.UID(fmt.Sprintf("uid-%d", n))
+		pod.Name, pod.UID = fmt.Sprintf("job-%d", n), types.UID(fmt.Sprintf("pod-%d", n))
 		pod.Annotations[batchv1.JobCompletionIndexAnnotation], pod.Labels[batchv1.JobCompletionIndexAnnotation] = index, index
 		change(pod)
 		return pod
@@ -256,15 +257,15 @@ func TestActions_misplacedPods(t *testing.T) {
 		want map[types.UID]jobfate.Cause
 	}{
 		{"all in place", []*corev1.Pod{pod(1, "0", as), pod(2, "1", as), pod(3, "2", as)}, map[types.UID]jobfate.Cause{}},
-		{"a duplicate", []*corev1.Pod{pod(1, "0", as), pod(2, "0", pending)}, map[types.UID]jobfate.Cause{"uid-2": jobfate.CauseDuplicate}},
+		{"a duplicate", []*corev1.Pod{pod(1, "0", as), pod(2, "0", pending)}, map[types.UID]jobfate.Cause{"pod-2": jobfate.CauseDuplicate}},
 		{"three of one index", []*corev1.Pod{pod(1, "1", pending), pod(2, "1", as), pod(3, "1", pending)},
-			map[types.UID]jobfate.Cause{"uid-1": jobfate.CauseDuplicate, "uid-3": jobfate.CauseDuplicate}},
+			map[types.UID]jobfate.Cause{"pod-1": jobfate.CauseDuplicate, "pod-3": jobfate.CauseDuplicate}},
 		{"beyond", []*corev1.Pod{pod(1, "0", as), pod(2, "3", as), pod(3, "2147483648", as)},
-			map[types.UID]jobfate.Cause{"uid-2": jobfate.CauseBeyond, "uid-3": jobfate.CauseBeyond}},
+			map[types.UID]jobfate.Cause{"pod-2": jobfate.CauseBeyond, "pod-3": jobfate.CauseBeyond}},
 		{"none at all", []*corev1.Pod{pod(1, "", as), pod(2, "0", func(pod *corev1.Pod) { pod.Annotations = nil })},
-			map[types.UID]jobfate.Cause{"uid-1": jobfate.CauseNoIndex, "uid-2": jobfate.CauseNoIndex}},
+			map[types.UID]jobfate.Cause{"pod-1": jobfate.CauseNoIndex, "pod-2": jobfate.CauseNoIndex}},
 		{"and too many", []*corev1.Pod{pod(1, "0", as), pod(2, "1", as), pod(3, "2", pending), pod(4, "x", as)},
-			map[types.UID]jobfate.Cause{"uid-3": jobfate.CauseTooMany, "uid-4": jobfate.CauseNoIndex}},
+			map[types.UID]jobfate.Cause{"pod-3": jobfate.CauseTooMany, "pod-4": jobfate.CauseNoIndex}},
 	} {
 		job := job.DeepCopy()
 		if test.name == "and too many" {

@@ -29,9 +29,9 @@ var stories = []story{
 		spec: "completions: 3\nparallelism: 2",
 		happens: func(w *world) {
 			w.runAll()
-			w.exit(w.alive()[0].UID, 1)
+			w.End(w.alive()[0].UID, 1)
 			w.settle()
-			w.exit(w.alive()[0].UID, 0)
+			w.End(w.alive()[0].UID, 0)
 		},
 		end: `active=0 ready=0 terminating=0 succeeded=3 failed=1 completedIndexes="" failedIndexes=none uncounted=0 Complete=True:CompletionsReached SuccessCriteriaMet=True:CompletionsReached`,
 	},
@@ -74,10 +74,10 @@ podFailurePolicy:
   - {action: FailJob, onExitCodes: {operator: In, values: [42]}}`,
 		happens: func(w *world) {
 			w.runAll()
-			w.disrupt(w.alive()[0].UID)
-			w.exit(w.alive()[0].UID, 137)
+			w.Disrupt(w.alive()[0].UID)
+			w.End(w.alive()[0].UID, 137)
 			w.pass()
-			w.exit(w.alive()[0].UID, 42)
+			w.End(w.alive()[0].UID, 42)
 			w.settle()
 		},
 		// One by the rule, and two that were stopped because of it.
@@ -89,9 +89,9 @@ podFailurePolicy:
 		happens: func(w *world) {
 			w.runAll()
 			pods := w.alive()
-			w.remove(pods[0].UID, 30)
-			w.change(pods[1].UID, func(pod *corev1.Pod) { pod.OwnerReferences, pod.Finalizers = nil, nil })
-			w.change(pods[2].UID, func(pod *corev1.Pod) { pod.Labels = map[string]string{"taken": "over"} })
+			w.Delete(pods[0].UID, 30)
+			w.Edit(pods[1].UID, func(pod *corev1.Pod) { pod.OwnerReferences, pod.Finalizers = nil, nil })
+			w.Edit(pods[2].UID, func(pod *corev1.Pod) { pod.Labels = map[string]string{"taken": "over"} })
 			w.pass()
 		},
 		end: `active=0 ready=0 terminating=0 succeeded=3 failed=1 completedIndexes="" failedIndexes=none uncounted=0 Complete=True:CompletionsReached SuccessCriteriaMet=True:CompletionsReached`,
@@ -101,9 +101,9 @@ podFailurePolicy:
 		spec: "completions: 4\nparallelism: 3\ncompletionMode: Indexed\nsuccessPolicy: {rules: [{succeededCount: 2}]}\npodReplacementPolicy: Failed",
 		happens: func(w *world) {
 			w.runAll()
-			w.remove(w.ofIndex(2).UID, 30)
+			w.Delete(w.ofIndex(2), 30)
 			w.settle()
-			w.exit(w.ofIndex(2).UID, 143)
+			w.End(w.ofIndex(2), 143)
 			w.pass()
 			w.exitIndexes(0, 0, 1)
 			w.settle()
@@ -117,7 +117,7 @@ func (w *world) runAll() {
 	w.settle()
 	for _, pod := range w.alive() {
 		if pod.DeletionTimestamp == nil {
-			w.run(pod.UID)
+			w.Start(pod.UID)
 		}
 	}
 	w.settle()
@@ -132,7 +132,7 @@ func (w *world) pass() {
 	}
 	for _, pod := range w.alive() {
 		if pod.DeletionTimestamp != nil {
-			w.exit(pod.UID, 143)
+			w.End(pod.UID, 143)
 		}
 	}
 	w.settle()
@@ -146,12 +146,12 @@ func (s story) tell(t *testing.T, f fault) *world {
 	s.happens(w)
 	for range 20 {
 		w.pass()
-		if jobstatus.Finished(w.job) != nil {
+		if jobstatus.Finished(w.Job()) != nil {
 			break
 		}
 		for _, pod := range w.alive() {
 			if tracking.HasFinalizer(pod) {
-				w.exit(pod.UID, 0)
+				w.End(pod.UID, 0)
 			}
 		}
 	}
@@ -162,18 +162,18 @@ func TestAlgorithm_anyWriteMayFail(t *testing.T) {
 	for _, s := range stories {
 		t.Run(s.name, func(t *testing.T) {
 			undisturbed := s.tell(t, fault{})
-			if got := shape(&undisturbed.job.Status); got != s.end {
+			if got := shape(&undisturbed.Job().Status); got != s.end {
 				t.Fatalf("the end is\n%s\nwant\n%s\n%s", got, s.end, strings.Join(undisturbed.log, "\n"))
 			}
 			for at := 1; at <= undisturbed.writes; at++ {
 				for _, kind := range []faultKind{crashBefore, crashAfter, refuse, lose} {
 					t.Run(fmt.Sprintf("%s %d", kind, at), func(t *testing.T) {
 						w := s.tell(t, fault{at, kind})
-						if got := shape(&w.job.Status); got != s.end {
+						if got := shape(&w.Job().Status); got != s.end {
 							t.Errorf("the end is\n%s\nwant\n%s\n%s", got, s.end, strings.Join(w.log, "\n"))
 						}
-						if held := slices.IndexFunc(w.pods, tracking.HasFinalizer); held >= 0 {
-							t.Errorf("%s keeps its finalizer\n%s", nick(w.pods[held]), strings.Join(w.log, "\n"))
+						if held := slices.IndexFunc(w.Pods(), tracking.HasFinalizer); held >= 0 {
+							t.Errorf("%s keeps its finalizer\n%s", nick(w.Pods()[held]), strings.Join(w.log, "\n"))
 						}
 					})
 				}
@@ -194,16 +194,16 @@ func TestAlgorithm_laggingViews(t *testing.T) {
 				for range 20 {
 					w.late(jobToo)
 					w.pass()
-					if jobstatus.Finished(w.job) != nil {
+					if jobstatus.Finished(w.Job()) != nil {
 						break
 					}
 					for _, pod := range w.alive() {
 						if tracking.HasFinalizer(pod) {
-							w.exit(pod.UID, 0)
+							w.End(pod.UID, 0)
 						}
 					}
 				}
-				if got := shape(&w.job.Status); got != s.end {
+				if got := shape(&w.Job().Status); got != s.end {
 					t.Errorf("the end is\n%s\nwant\n%s\n%s", got, s.end, strings.Join(w.log, "\n"))
 				}
 			})
@@ -216,11 +216,11 @@ func (w *world) late(jobToo bool) {
 	w.t.Helper()
 	w.lag(jobToo)
 	w.sync()
-	made, pods := w.made, len(w.pods)
+	made, pods := w.made, len(w.Pods())
 	w.sync()
 	w.sync()
-	w.sight = nil
-	if w.made != made || len(w.pods) != pods {
+	w.lags = false
+	if w.made != made || len(w.Pods()) != pods {
 		w.t.Fatalf("stale looks changed pods\n%s", strings.Join(w.log, "\n"))
 	}
 }

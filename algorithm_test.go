@@ -9,10 +9,12 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -21,29 +23,23 @@ import (
 
 // podIn returns a pod of the job, as its controller has made it, in a phase.
 func podIn(job *batchv1.Job, n int, phase corev1.PodPhase) *corev1.Pod {
-	w := &world{now: job.CreationTimestamp.Time, made: n - 1}
-	d, err := jobfate.Decide(jobfate.Snapshot{Job: fresh(job), Now: w.now})
+	now := job.CreationTimestamp
+	d, err := jobfate.Decide(jobfate.Snapshot{Job: fresh(job), Now: now.Time})
 	if err != nil {
 		panic(err)
 	}
-	for _, c := range d.Create {
-		if c.Index == tracking.NoIndex || int(c.Index) == n-1 {
-			if _, err := w.createPod(c.Pod); err != nil {
-				panic(err)
-			}
-			break
-		}
-	}
-	pod := w.pods[0]
+	i := slices.IndexFunc(d.Create, func(c jobfate.Creation) bool { return c.Index == tracking.NoIndex || int(c.Index) == n-1 })
+	pod := cluster.NewPod(d.Create[i].Pod, n, now)
+	pod.ResourceVersion = "1"
 	switch phase {
 	case corev1.PodRunning:
-		w.run(pod.UID)
+		return cluster.StartPod(pod, now.Time)
 	case corev1.PodSucceeded:
-		w.exit(pod.UID, 0)
+		return cluster.EndPod(pod, 0, now.Time)
 	case corev1.PodFailed:
-		w.exit(pod.UID, 1)
+		return cluster.EndPod(pod, 1, now.Time)
 	}
-	return w.pods[0]
+	return pod
 }
 
 // fresh is the Job as it was created.
@@ -79,12 +75,12 @@ func TestAlgorithm_step1_countsInThreePlaces(t *testing.T) {
 	}{
 		{"none", 0, nil, nil, 10},
 		{"in the counter", 3, nil, nil, 7},
-		{"in the list, pod gone", 0, []types.UID{"uid-0001", "uid-0002"}, nil, 8},
+		{"in the list, pod gone", 0, []types.UID{"pod-1", "pod-2"}, nil, 8},
 		{"with a finalizer", 0, nil, []*corev1.Pod{done}, 9},
-		{"with a finalizer and in the list", 0, []types.UID{"uid-0001"}, []*corev1.Pod{done}, 9},
-		{"without a finalizer and in the list", 0, []types.UID{"uid-0001"}, []*corev1.Pod{without(done)}, 9},
+		{"with a finalizer and in the list", 0, []types.UID{"pod-1"}, []*corev1.Pod{done}, 9},
+		{"without a finalizer and in the list", 0, []types.UID{"pod-1"}, []*corev1.Pod{without(done)}, 9},
 		{"without a finalizer: in the counter already", 1, nil, []*corev1.Pod{without(done)}, 9},
-		{"all three", 3, []types.UID{"uid-0002"}, []*corev1.Pod{done}, 5},
+		{"all three", 3, []types.UID{"pod-2"}, []*corev1.Pod{done}, 5},
 		{"more than completions", 12, nil, nil, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -112,9 +108,9 @@ func TestAlgorithm_step1_failedPodsSimilarly(t *testing.T) {
 		{0, nil, false},
 		{2, nil, false},
 		{3, nil, true},
-		{2, []types.UID{"uid-0007"}, true},
-		{2, []types.UID{"uid-0001"}, false},
-		{1, []types.UID{"uid-0001", "uid-0007"}, false},
+		{2, []types.UID{"pod-7"}, true},
+		{2, []types.UID{"pod-1"}, false},
+		{1, []types.UID{"pod-1", "pod-7"}, false},
 	} {
 		job := job.DeepCopy()
 		job.Status = batchv1.JobStatus{StartTime: &start, Failed: test.failed,
@@ -131,12 +127,12 @@ func TestAlgorithm_step1_failedPodsSimilarly(t *testing.T) {
 func TestAlgorithm_steps2to4_order(t *testing.T) {
 	w := newWorld(t, "completions: 3\nparallelism: 2")
 	w.settle()
-	w.run("uid-0001")
+	w.Start("pod-1")
 	w.settle()
 	w.log = nil
-	w.exit("uid-0001", 0)
+	w.End("pod-1", 0)
 	w.advance(time.Second) // a failure no later than the last success would not be waited for
-	w.exit("uid-0002", 1)
+	w.End("pod-2", 1)
 	w.sync()
 	want := []string{
 		"status active 2→0, ready 1→0, uncounted.succeeded []→[p1], uncounted.failed []→[p2]",
@@ -154,16 +150,16 @@ func TestAlgorithm_steps2to4_order(t *testing.T) {
 func TestAlgorithm_step4_afterPartOfStep3(t *testing.T) {
 	w := newWorld(t, "completions: 3\nparallelism: 3")
 	w.settle()
-	for _, uid := range []types.UID{"uid-0001", "uid-0002", "uid-0003"} {
-		w.exit(uid, 0)
+	for _, uid := range []types.UID{"pod-1", "pod-2", "pod-3"} {
+		w.End(uid, 0)
 	}
 	w.fault = fault{at: w.writes + 3, kind: refuse} // status, strip p1, strip p2
 	w.sync()
-	if got, want := shape(&w.job.Status), "active=0 ready=0 terminating=0 succeeded=2 failed=0 completedIndexes=\"\" failedIndexes=none uncounted=1 SuccessCriteriaMet=True:CompletionsReached"; got != want {
+	if got, want := shape(&w.Job().Status), "active=0 ready=0 terminating=0 succeeded=2 failed=0 completedIndexes=\"\" failedIndexes=none uncounted=1 SuccessCriteriaMet=True:CompletionsReached"; got != want {
 		t.Errorf("after the second removal failed the status is\n%s\nwant\n%s", got, want)
 	}
 	w.sync()
-	if o := w.job.Status.Succeeded; o != 3 || w.last.Why.Job.Code != jobfate.JobEnding {
+	if o := w.Job().Status.Succeeded; o != 3 || w.last.Why.Job.Code != jobfate.JobEnding {
 		t.Errorf("then %d succeeded and the Job is %s, want 3 and it ends", o, w.last.Why.Job.Code)
 	}
 }
@@ -174,13 +170,13 @@ func TestAlgorithm_step4_whichPods(t *testing.T) {
 	job := specJob(t, "completions: 10\nparallelism: 1")
 	start := job.CreationTimestamp
 	job.Status = batchv1.JobStatus{StartTime: &start, Succeeded: 1, Failed: 1, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{
-		Succeeded: []types.UID{"uid-0001", "uid-0002", "uid-0003"}, Failed: []types.UID{"uid-0004"},
+		Succeeded: []types.UID{"pod-1", "pod-2", "pod-3"}, Failed: []types.UID{"pod-4"},
 	}}
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: start.Time, Pods: []*corev1.Pod{
 		podIn(job, 1, corev1.PodSucceeded), without(podIn(job, 2, corev1.PodSucceeded)),
 	}})
 	// p2 has no finalizer, p3 and p4 are gone.
-	if st := d.Status; st.Succeeded != 3 || st.Failed != 2 || !slices.Equal(st.UncountedTerminatedPods.Succeeded, []types.UID{"uid-0001"}) || len(st.UncountedTerminatedPods.Failed) != 0 {
+	if st := d.Status; st.Succeeded != 3 || st.Failed != 2 || !slices.Equal(st.UncountedTerminatedPods.Succeeded, []types.UID{"pod-1"}) || len(st.UncountedTerminatedPods.Failed) != 0 {
 		t.Errorf("got %d succeeded, %d failed, %v uncounted; want 3, 2 and p1", st.Succeeded, st.Failed, st.UncountedTerminatedPods)
 	}
 	if got := d.Settle(d.Strip...).Status; got.Succeeded != 4 {
@@ -262,17 +258,17 @@ func TestAlgorithm_cap(t *testing.T) {
 		t.Run(fmt.Sprintf("%d %s", test.pods, test.mode), func(t *testing.T) {
 			w := newWorld(t, fmt.Sprintf("completions: %[1]d\nparallelism: %[1]d\ncompletionMode: %[2]s", test.pods, test.mode))
 			w.settle()
-			for _, pod := range slices.Clone(w.pods) {
-				w.exit(pod.UID, 0)
+			for _, pod := range w.Pods() {
+				w.End(pod.UID, 0)
 			}
 			w.sync()
 			stripped := 0
-			for _, pod := range w.pods {
+			for _, pod := range w.Pods() {
 				if !tracking.HasFinalizer(pod) {
 					stripped++
 				}
 			}
-			st := &w.job.Status
+			st := &w.Job().Status
 			if stripped != test.first || st.CompletionTime != nil != test.ended {
 				t.Errorf("after one sync %d of %d finalizers are gone, ended %t; want %d, %t", stripped, test.pods, st.CompletionTime != nil, test.first, test.ended)
 			}
@@ -280,7 +276,7 @@ func TestAlgorithm_cap(t *testing.T) {
 			for w.sync() {
 				syncs++
 			}
-			if st = &w.job.Status; st.Succeeded != int32(test.pods) || st.CompletionTime == nil || syncs != test.syncs {
+			if st = &w.Job().Status; st.Succeeded != int32(test.pods) || st.CompletionTime == nil || syncs != test.syncs {
 				t.Errorf("%d succeeded, complete %t, after %d syncs; want %d, true, %d", st.Succeeded, st.CompletionTime != nil, syncs, test.pods, test.syncs)
 			}
 		})
@@ -303,15 +299,15 @@ func TestAlgorithm_sizeOfTheLists(t *testing.T) {
 func TestAlgorithm_throttle(t *testing.T) {
 	w := newWorld(t, "completions: 100\nparallelism: 20", jobfate.WithThrottle(tracking.Throttle{Every: 5 * time.Second, Share: 0.1}))
 	w.settle()
-	first := w.lastStatus
+	first := w.snapshot().LastStatus
 
 	// Two of twenty are a small percentage, and the status is fresh. Pods are
 	// created all the same, and nothing is settled.
 	w.advance(time.Second)
-	w.exit("uid-0001", 0)
-	w.exit("uid-0002", 0)
+	w.End("pod-1", 0)
+	w.End("pod-2", 0)
 	w.sync()
-	if d := w.last; d.Status != nil || len(d.Strip) != 0 || len(d.Create) != 2 || d.Settle(w.pods...).Status != nil {
+	if d := w.last; d.Status != nil || len(d.Strip) != 0 || len(d.Create) != 2 || d.Settle(w.Pods()...).Status != nil {
 		t.Errorf("too soon: status %v, %d to strip, %d to create; want nothing stored and 2 to create", d.Status, len(d.Strip), len(d.Create))
 	}
 	if want := first.Add(5 * time.Second); !w.look.Equal(want) {
@@ -319,22 +315,22 @@ func TestAlgorithm_throttle(t *testing.T) {
 	}
 
 	// Three are more than a tenth.
-	w.exit("uid-0003", 0)
+	w.End("pod-3", 0)
 	w.sync()
-	if w.last.Status == nil || w.job.Status.Succeeded != 3 {
-		t.Errorf("three of twenty: %d succeeded, want 3", w.job.Status.Succeeded)
+	if w.last.Status == nil || w.Job().Status.Succeeded != 3 {
+		t.Errorf("three of twenty: %d succeeded, want 3", w.Job().Status.Succeeded)
 	}
-	second := w.lastStatus
+	second := w.snapshot().LastStatus
 
 	// Time passes, and then one is enough.
-	w.exit("uid-0004", 0)
+	w.End("pod-4", 0)
 	w.sync()
-	if w.last.Status != nil || !w.lastStatus.Equal(second) {
+	if w.last.Status != nil || !w.snapshot().LastStatus.Equal(second) {
 		t.Errorf("one of twenty, too soon: status %v, want none", w.last.Status)
 	}
 	w.wait()
-	if w.job.Status.Succeeded != 4 || w.now.Sub(second) != 5*time.Second {
-		t.Errorf("%d succeeded after %s, want 4 after 5s", w.job.Status.Succeeded, w.now.Sub(second))
+	if w.Job().Status.Succeeded != 4 || w.Now.Sub(second) != 5*time.Second {
+		t.Errorf("%d succeeded after %s, want 4 after 5s", w.Job().Status.Succeeded, w.Now.Sub(second))
 	}
 
 	// What a user waits for is never put off.
@@ -349,20 +345,20 @@ func TestAlgorithm_throttle(t *testing.T) {
 func TestAlgorithm_throttledFailureCountsOnce(t *testing.T) {
 	w := newWorld(t, "completions: 100\nparallelism: 20", jobfate.WithThrottle(tracking.Throttle{Every: 5 * time.Second, Share: 0.1}))
 	w.settle()
-	w.exit("uid-0001", 1)
+	w.End("pod-1", 1)
 	for range 3 {
 		w.sync()
 	}
-	if w.backoff.Failures != 0 || w.job.Status.Failed != 0 || w.made != 20 {
-		t.Errorf("put off: %d failures remembered, %d counted, %d pods made; want 0, 0, 20", w.backoff.Failures, w.job.Status.Failed, w.made)
+	if w.snapshot().Backoff.Failures != 0 || w.Job().Status.Failed != 0 || w.made != 20 {
+		t.Errorf("put off: %d failures remembered, %d counted, %d pods made; want 0, 0, 20", w.snapshot().Backoff.Failures, w.Job().Status.Failed, w.made)
 	}
 	w.wait()
-	if w.backoff.Failures != 1 || w.job.Status.Failed != 1 || w.made != 20 {
-		t.Errorf("then: %d failures remembered, %d counted, %d pods made; want 1, 1, 20", w.backoff.Failures, w.job.Status.Failed, w.made)
+	if w.snapshot().Backoff.Failures != 1 || w.Job().Status.Failed != 1 || w.made != 20 {
+		t.Errorf("then: %d failures remembered, %d counted, %d pods made; want 1, 1, 20", w.snapshot().Backoff.Failures, w.Job().Status.Failed, w.made)
 	}
 	w.wait()
-	if want := 10 * time.Second; w.made != 21 || w.now.Sub(jobtest.Noon()) != want {
-		t.Errorf("replaced after %s with %d pods made, want %s, 21", w.now.Sub(jobtest.Noon()), w.made, want)
+	if want := 10 * time.Second; w.made != 21 || w.Now.Sub(jobtest.Noon()) != want {
+		t.Errorf("replaced after %s with %d pods made, want %s, 21", w.Now.Sub(jobtest.Noon()), w.made, want)
 	}
 }
 
@@ -372,26 +368,27 @@ func TestAlgorithm_throttledFailureCountsOnce(t *testing.T) {
 func TestAlgorithm_orphans(t *testing.T) {
 	w := newWorld(t, "completions: 3\nparallelism: 3")
 	w.settle()
-	for _, pod := range slices.Clone(w.pods) {
-		w.run(pod.UID)
+	for _, pod := range w.Pods() {
+		w.Start(pod.UID)
 	}
-	job := w.job
-	w.removeJob()
+	job := w.Job()
+	w.DeleteJob(metav1.DeletePropagationBackground)
+	w.CollectGarbage()
 	var c tracking.Controller
-	for _, pod := range slices.Clone(w.pods) {
+	for _, pod := range w.Pods() {
 		if c.Frees(pod, job) {
 			t.Errorf("%s is freed though its Job is there", nick(pod))
 		}
-		if !c.Frees(pod, w.job) {
-			t.Fatalf("%s is not freed though its Job is gone", nick(pod))
+		if !c.Frees(pod, w.Job()) {
+			t.Errorf("%s is not freed though its Job is gone", nick(pod))
 		}
-		if err := w.patchPod(pod, tracking.StripPatch(pod)); err != nil {
-			t.Fatal(err)
-		}
-		w.exit(pod.UID, 143)
 	}
-	if len(w.pods) != 0 {
-		t.Errorf("left: %v", showPods(w.pods))
+	w.settle()
+	for _, pod := range w.Pods() {
+		w.End(pod.UID, 143)
+	}
+	if len(w.Pods()) != 0 {
+		t.Errorf("left: %v", showPods(w.Pods()))
 	}
 }
 
@@ -405,7 +402,7 @@ func TestAlgorithm_adoptionIsOnePatch(t *testing.T) {
 	if len(d.Claim) != 1 || d.Claim[0].Relation != tracking.Adoptable || len(d.Create) != 0 || d.Status.Active != 1 {
 		t.Fatalf("claims %v, %d to create, %d active; want one adoption, no pod, 1 active", d.Claim, len(d.Create), d.Status.Active)
 	}
-	want := `{"metadata":{"uid":"uid-0001","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"job","uid":"job-uid","controller":true,"blockOwnerDeletion":true}],"finalizers":["batch.kubernetes.io/job-tracking"]}}`
+	want := `{"metadata":{"uid":"pod-1","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"job","uid":"job-1","controller":true,"blockOwnerDeletion":true}],"finalizers":["batch.kubernetes.io/job-tracking"]}}`
 	if got := string(d.Claim[0].Patch()); got != want {
 		t.Errorf("the patch is\n%s\nwant\n%s", got, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate"
 )
@@ -22,23 +23,25 @@ func TestExplanation_job(t *testing.T) {
 		text       string
 		until      string
 	}{
-		{"complete", "completions: 1", func(w *world) { w.settle(); w.exit("uid-0001", 0); w.settle() },
+		{"complete", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 0); w.settle() },
 			jobfate.JobFinished, "the Job is Complete: CompletionsReached: Reached expected number of succeeded pods", ""},
-		{"failed", "completions: 1\nbackoffLimit: 0", func(w *world) { w.settle(); w.exit("uid-0001", 1); w.settle() },
+		{"failed", "completions: 1\nbackoffLimit: 0", func(w *world) { w.settle(); w.End("pod-1", 1); w.settle() },
 			jobfate.JobFinished, "the Job is Failed: BackoffLimitExceeded: Job has reached the specified backoff limit", ""},
 		{"stale", "completions: 1", func(w *world) { w.lag(true); w.sync() },
 			jobfate.JobStale, "the status that was stored last is not to be seen in the Job yet", ""},
 		{"succeeding", indexed + "\nsuccessPolicy: {rules: [{succeededCount: 1}]}", func(w *world) { w.runAll(); w.exitIndexes(0, 1) },
 			jobfate.JobEnding, "the Job succeeds: SuccessPolicy: Matched rules at index 0; 2 pods to delete; 2 pods terminating", ""},
-		{"failing", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) { w.runAll(); w.exit("uid-0001", 1); w.settle() },
+		{"failing", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1); w.settle() },
 			jobfate.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 1 pod terminating", ""},
-		{"failing, pods to be seen", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) {
+		{"failing, pods to be seen", "completions: 3\nparallelism: 2\nbackoffLimit: 0", func(w *world) {
 			w.runAll()
-			w.exit("uid-0001", 1)
+			w.edit("parallelism: 3")
 			w.lag(false)
-			w.sight.created = append(w.sight.created, "uid-0009")
+			w.sync()
+			w.End("pod-1", 1)
+			w.cache.ShowPod("pod-1")
 		}, jobfate.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 1 pod to delete; this is not made known before all pods are seen and deleted", ""},
-		{"being deleted", "completions: 1", func(w *world) { w.deleteJob() }, jobfate.JobDeleting, "the Job is being deleted", ""},
+		{"being deleted", "completions: 1", func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, jobfate.JobDeleting, "the Job is being deleted", ""},
 		{"pods to be seen", "completions: 1", func(w *world) { w.lag(false); w.sync() },
 			jobfate.JobInFlight, "1 created and 0 deleted pods are not to be seen yet", ""},
 		{"suspended", "completions: 1\nsuspend: true", func(*world) {}, jobfate.JobSuspended, "the Job is suspended", ""},
@@ -50,21 +53,21 @@ func TestExplanation_job(t *testing.T) {
 		{"creating one", "completions: 1", func(*world) {}, jobfate.JobCreating, "1 pod to create", ""},
 		{"creating, others wait", indexed, func(w *world) {
 			w.runAll()
-			w.vanish("uid-0001")
+			w.Vanish("pod-1")
 			w.exitIndexes(1, 1)
 		}, jobfate.JobCreating, "1 pod to create; others are backing off, the first until 12:00:10", "12:00:10"},
-		{"backing off", "completions: 1", func(w *world) { w.settle(); w.exit("uid-0001", 1) },
+		{"backing off", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 1) },
 			jobfate.JobBackingOff, "backing off until 12:00:10 after 1 failure", "12:00:10"},
 		{"indexes backing off", indexed, func(w *world) { w.runAll(); w.exitIndexes(1, 1) },
 			jobfate.JobBackingOff, "the next indexes without a pod are backing off, the first until 12:00:10", "12:00:10"},
-		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.remove("uid-0001", 30) },
+		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30) },
 			jobfate.JobAwaitingTermination, "1 pod terminating, to be replaced only when terminated", ""},
 		{"no parallelism", "completions: 1\nparallelism: 0", func(*world) {}, jobfate.JobNoParallelism, "the Job's parallelism is 0", ""},
 		{"running", indexed, func(w *world) { w.runAll(); w.exitIndexes(0, 1) },
 			jobfate.JobRunning, "2 pods active, parallelism 3, 1 of 3 succeeded", ""},
 		{"running, an index failed", "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) },
 			jobfate.JobRunning, "2 pods active, parallelism 3, 0 of 3 succeeded, 1 failed", ""},
-		{"running without completions", "parallelism: 2", func(w *world) { w.runAll(); w.exit("uid-0001", 0) },
+		{"running without completions", "parallelism: 2", func(w *world) { w.runAll(); w.End("pod-1", 0) },
 			jobfate.JobRunning, "1 pod active, parallelism 2, 1 succeeded", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -104,8 +107,8 @@ podFailurePolicy:
 	w.advance(10 * time.Second)
 	w.exitIndexes(1, 3) // for the second time, at 12:00:20
 	w.exitIndexes(42, 7)
-	w.run(w.ofIndex(8).UID)
-	w.remove(w.ofIndex(8).UID, 300)
+	w.Start(w.ofIndex(8))
+	w.Delete(w.ofIndex(8), 300)
 	w.settle() // 10 takes a free place
 	w.advance(11 * time.Second)
 	d := mustDecide(t, w.snapshot(), w.opts...)
@@ -114,22 +117,22 @@ podFailurePolicy:
 		got = append(got, string(r.Code)+": "+r.String())
 	}
 	want := []string{
-		"Active: index 1: active, pod job-1-p2",
-		"Active: index 2: active, pod job-2-p3",
+		"Active: index 1: active, pod job-1-2",
+		"Active: index 2: active, pod job-2-3",
 		"BackingOff: index 3: backing off until 12:00:40 after 2 failures",
-		"Active: index 4: active, pod job-4-p5",
+		"Active: index 4: active, pod job-4-5",
 		"Creating: index 5: a pod is created",
-		"Active: index 6: active, pod job-6-p7",
+		"Active: index 6: active, pod job-6-7",
 		"Failed: index 7: failed by rule 1 (ExitCode42) on container main, exit code 42",
-		"Terminating: index 8: waits for pod job-8-p9 to terminate",
-		"Active: index 9: active, pod job-9-p10",
-		"Active: index 10: active, pod job-10-p13",
+		"Terminating: index 8: waits for pod job-8-9 to terminate",
+		"Active: index 9: active, pod job-9-10",
+		"Active: index 10: active, pod job-10-13",
 		"Pending: index 11: pending, behind lower indexes that are backing off",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if r := d.Why.Index(3); r.Failures != 2 || r.Pod != "job-3-p11" || clock(r.Until) != "12:00:40" || r.Match.Matched() {
+	if r := d.Why.Index(3); r.Failures != 2 || r.Pod != "job-3-11" || clock(r.Until) != "12:00:40" || r.Match.Matched() {
 		t.Errorf("index 3: %+v", r)
 	}
 	for index, want := range map[int32]string{0: "Completed: index 0: completed", 12: "Unknown: index 12: not an index of the Job", -1: "Unknown: index -1: not an index of the Job"} {
@@ -155,13 +158,18 @@ func TestExplanation_indexInOtherWords(t *testing.T) {
 			"index 1: failed after 2 failures, the limit is 1"},
 		{"failed, at once", "backoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 1,
 			"index 1: failed after 1 failure, the limit is 0"},
-		{"failed, pod gone", "backoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle(); w.vanish("uid-0002") }, nil, 1,
+		{"failed, pod gone", "backoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle(); w.Vanish("pod-2") }, nil, 1,
 			"index 1: failed"},
-		{"failed, and a pod runs all the same", "backoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.job.Status.FailedIndexes = ptrTo("1") }, nil, 1,
+		{"failed, and a pod runs all the same", "backoffLimitPerIndex: 0", func(w *world) {
+			w.runAll()
+			st := w.Job().Status
+			st.FailedIndexes = ptrTo("1")
+			w.SetStatus(st)
+		}, nil, 1,
 			"index 1: failed"},
 		{"failed, by a rule without a name", "backoffLimitPerIndex: 3\npodFailurePolicy: {rules: [{action: FailIndex, onPodConditions: [{type: DisruptionTarget}]}]}", func(w *world) {
 			w.runAll()
-			w.disrupt("uid-0002")
+			w.Disrupt("pod-2")
 			w.exitIndexes(137, 1)
 		}, nil, 1, "index 1: failed by rule 0 on pod condition DisruptionTarget"},
 		{"backing off over midnight", "backoffLimitPerIndex: 3", func(w *world) {
@@ -202,7 +210,7 @@ func TestExplanation_indexInOtherWords(t *testing.T) {
 // Neighbours of which nothing is known come as one.
 func TestExplanation_neighbours(t *testing.T) {
 	w := newWorld(t, "completions: 100\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
-	w.job.Status = batchv1.JobStatus{StartTime: &w.job.CreationTimestamp, Succeeded: 10, CompletedIndexes: "0-9", FailedIndexes: ptrTo("10-19,42")}
+	w.SetStatus(batchv1.JobStatus{StartTime: &w.Job().CreationTimestamp, Succeeded: 10, CompletedIndexes: "0-9", FailedIndexes: ptrTo("10-19,42")})
 	d := mustDecide(t, w.snapshot())
 	var got []string
 	for r := range d.Why.Indexes() {
@@ -231,8 +239,8 @@ func TestExplanation_finishedIndexedJob(t *testing.T) {
 	w.exitIndexes(143, 2, 4)
 	w.settle()
 	d := w.last
-	if d.Why.Job.Code != jobfate.JobFinished || w.job.Status.CompletedIndexes != "0,3" || *w.job.Status.FailedIndexes != "1" {
-		t.Fatalf("%s, completed %q, failed %q", d.Why.Job.Code, w.job.Status.CompletedIndexes, *w.job.Status.FailedIndexes)
+	if d.Why.Job.Code != jobfate.JobFinished || w.Job().Status.CompletedIndexes != "0,3" || *w.Job().Status.FailedIndexes != "1" {
+		t.Fatalf("%s, completed %q, failed %q", d.Why.Job.Code, w.Job().Status.CompletedIndexes, *w.Job().Status.FailedIndexes)
 	}
 	for index, want := range map[int32]jobfate.Code{0: jobfate.IndexCompleted, 1: jobfate.IndexFailed, 2: jobfate.IndexPending, 3: jobfate.IndexCompleted, 4: jobfate.IndexPending} {
 		if got := d.Why.Index(index); got.Code != want {

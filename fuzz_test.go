@@ -160,11 +160,11 @@ func FuzzDecideJSON(f *testing.F) {
 	for _, s := range stories {
 		w := newWorld(f, s.spec)
 		w.runAll()
-		w.exit(w.alive()[0].UID, 1)
-		w.exit(w.alive()[0].UID, 0)
-		f.Add([]byte(toJSON(w.job)), []byte(toJSON(w.pods)), int64(5))
+		w.End(w.alive()[0].UID, 1)
+		w.End(w.alive()[0].UID, 0)
+		f.Add([]byte(toJSON(w.Job())), []byte(toJSON(w.Pods())), int64(5))
 		w.settle()
-		f.Add([]byte(toJSON(w.job)), []byte(toJSON(w.pods)), int64(3600))
+		f.Add([]byte(toJSON(w.Job())), []byte(toJSON(w.Pods())), int64(3600))
 	}
 	f.Add([]byte(`{"metadata":{"name":"j","uid":"u"}}`), []byte(`[{"metadata":{"uid":"p"}},{}]`), int64(-1))
 	f.Add([]byte(`{"metadata":{"name":"j","uid":"u"},"spec":{"completionMode":"Indexed","podFailurePolicy":{"rules":[{}]},"successPolicy":{"rules":[{}]}}}`), []byte(`[]`), int64(1)<<62)

@@ -33,7 +33,7 @@ func TestInput_refused(t *testing.T) {
 			"spec.managedBy: the Job is managed by another controller: kueue.x-k8s.io/multikueue"},
 		{"nil pod", func(s *jobfate.Snapshot) { s.Pods[1] = nil }, "pods[1]: Required value: the pod is nil"},
 		{"pod without UID", func(s *jobfate.Snapshot) { s.Pods[1].UID = "" }, "pods[1].metadata.uid: Required value: pods are counted by their UID"},
-		{"two pods with one UID", func(s *jobfate.Snapshot) { s.Pods[1].UID = s.Pods[0].UID }, `pods[1].metadata.uid: Duplicate value: "uid-0001"`},
+		{"two pods with one UID", func(s *jobfate.Snapshot) { s.Pods[1].UID = s.Pods[0].UID }, `pods[1].metadata.uid: Duplicate value: "pod-1"`},
 		{"two foreign pods with one UID", func(s *jobfate.Snapshot) {
 			for _, pod := range s.Pods {
 				pod.UID, pod.OwnerReferences[0].UID = "same", "other"
@@ -162,7 +162,7 @@ func TestInput_defaults(t *testing.T) {
 				}
 			}
 			// The pod that it makes is its own, and not made again.
-			pod.UID = "uid-0001"
+			pod.UID = "pod-1"
 			if d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()}); len(d.Create) != test.create-1 || len(d.Claim) != 0 {
 				t.Errorf("with its pod: %d to create, claims %v; want %d, none", len(d.Create), d.Claim, test.create-1)
 			}
@@ -208,7 +208,7 @@ func TestInput_tolerated(t *testing.T) {
 			s.Job.Status.CompletedIndexes, s.Job.Status.FailedIndexes = "0,1", ptrTo("1,2")
 		}, []jobfate.Note{{Code: jobfate.NoteStatusRepaired, Text: "status.failedIndexes held completed indexes"}}},
 		{"a UID twice", func(s *jobfate.Snapshot) {
-			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"uid-0002", "uid-0002"}}
+			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"pod-2", "pod-2"}}
 		}, []jobfate.Note{{Code: jobfate.NoteStatusRepaired, Text: "status.uncountedTerminatedPods named a pod twice or not at all"}}},
 		{"an empty UID", func(s *jobfate.Snapshot) {
 			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{""}}
@@ -220,15 +220,15 @@ func TestInput_tolerated(t *testing.T) {
 			{Code: jobfate.NoteMemoryDropped, Text: "the backoff record belongs to an earlier Job of this name"},
 		}},
 		{"an index that is none", func(s *jobfate.Snapshot) { s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "-1", "-1" },
-			[]jobfate.Note{{Code: jobfate.NoteBadAnnotation, Text: `pod job-0-p1: the annotation batch.kubernetes.io/job-completion-index is "-1"`}}},
+			[]jobfate.Note{{Code: jobfate.NoteBadAnnotation, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "-1"`}}},
 		{"label and annotation differ", func(s *jobfate.Snapshot) { s.Pods[0].Labels[index] = "2" },
-			[]jobfate.Note{{Code: jobfate.NoteIndexConflict, Text: `pod job-0-p1: the annotation batch.kubernetes.io/job-completion-index is "0", the label "2"`}}},
+			[]jobfate.Note{{Code: jobfate.NoteIndexConflict, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "0", the label "2"`}}},
 		{"an absurd failure count", func(s *jobfate.Snapshot) {
 			s.Pods[1].Annotations[batchv1.JobIndexFailureCountAnnotation] = "99999999999999999999"
-		}, []jobfate.Note{{Code: jobfate.NoteBadAnnotation, Text: `pod job-1-p2: the annotation batch.kubernetes.io/job-index-failure-count is "99999999999999999999"`}}},
+		}, []jobfate.Note{{Code: jobfate.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-failure-count is "99999999999999999999"`}}},
 		{"an absurd ignored count", func(s *jobfate.Snapshot) {
 			s.Pods[1].Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = ""
-		}, []jobfate.Note{{Code: jobfate.NoteBadAnnotation, Text: `pod job-1-p2: the annotation batch.kubernetes.io/job-index-ignored-failure-count is ""`}}},
+		}, []jobfate.Note{{Code: jobfate.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-ignored-failure-count is ""`}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, "completions: 3\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
@@ -268,15 +268,15 @@ func TestInput_contradictoryStatuses(t *testing.T) {
 		for _, mode := range []string{"Indexed", "NonIndexed"} {
 			t.Run(test.name+", "+mode, func(t *testing.T) {
 				w := newWorld(t, "completions: 3\nparallelism: 3\ncompletionMode: "+mode)
-				w.job.Status = *test.status.DeepCopy()
+				w.SetStatus(test.status)
 				for range 3 {
 					w.settle() // refused statuses end the test
 					for _, pod := range w.alive() {
-						w.exit(pod.UID, 0)
+						w.End(pod.UID, 0)
 					}
 				}
 				w.settle()
-				if last := w.job.Status.Conditions[len(w.job.Status.Conditions)-1]; string(last.Type) != test.phase {
+				if last := w.Job().Status.Conditions[len(w.Job().Status.Conditions)-1]; string(last.Type) != test.phase {
 					t.Errorf("it ends as %s, want %s\n%v", last.Type, test.phase, w.log)
 				}
 			})
@@ -288,10 +288,10 @@ func TestInput_contradictoryStatuses(t *testing.T) {
 func TestInput_zeroTimes(t *testing.T) {
 	w := newWorld(t, "completions: 1")
 	w.settle()
-	w.exit("uid-0001", 0)
-	w.job.Status = batchv1.JobStatus{StartTime: &metav1.Time{}, CompletionTime: &metav1.Time{}}
+	w.End("pod-1", 0)
+	w.SetStatus(batchv1.JobStatus{StartTime: &metav1.Time{}, CompletionTime: &metav1.Time{}})
 	w.sync() // a status that is refused ends the test
-	if st := w.job.Status; st.StartTime.IsZero() || st.CompletionTime.IsZero() {
+	if st := w.Job().Status; st.StartTime.IsZero() || st.CompletionTime.IsZero() {
 		t.Errorf("started %v, completed %v", st.StartTime, st.CompletionTime)
 	}
 }

@@ -31,7 +31,7 @@ podFailurePolicy:
 	w.exitIndexes(42, 7)
 	d := mustDecide(t, w.snapshot(), w.opts...)
 	got := d.Why.Index(7)
-	if m := got.Match; m.Rule != 1 || m.Name != "ExitCode42" || m.Container != "main" || m.ExitCode != 42 || m.Pod.Name != "job-7-p8" || got.Pod != "job-7-p8" {
+	if m := got.Match; m.Rule != 1 || m.Name != "ExitCode42" || m.Container != "main" || m.ExitCode != 42 || m.Pod.Name != "job-7-8" || got.Pod != "job-7-8" {
 		t.Errorf("the match is %+v", m)
 	}
 	if want := "index 7: failed by rule 1 (ExitCode42) on container main, exit code 42"; got.String() != want {
@@ -40,10 +40,10 @@ podFailurePolicy:
 	w.exitIndexes(43, 3)
 	d = mustDecide(t, w.snapshot(), w.opts...)
 	c := d.Status.Conditions[0]
-	if want := "Container main for pod ns/job-3-p4 failed with exit code 43 matching FailJob rule at index 2"; c.Message != want || c.Reason != "PodFailurePolicy_ExitCode43" {
+	if want := "Container main for pod ns/job-3-4 failed with exit code 43 matching FailJob rule at index 2"; c.Message != want || c.Reason != "PodFailurePolicy_ExitCode43" {
 		t.Errorf("the condition is %s: %q, want PodFailurePolicy_ExitCode43: %q", c.Reason, c.Message, want)
 	}
-	spec := failurepolicy.FromAPI(w.job.Spec.PodFailurePolicy, "Evicted", "ExitCode42", "ExitCode43")
+	spec := failurepolicy.FromAPI(w.Job().Spec.PodFailurePolicy, "Evicted", "ExitCode42", "ExitCode43")
 	if rule, ok := spec.Find(c.Reason); !ok || rule != 2 {
 		t.Errorf("the reason names rule %d (%t), want 2", rule, ok)
 	}
@@ -66,20 +66,22 @@ func matchers(t *testing.T) {
 	}
 	pod.Status.ContainerStatuses[0].State.Terminated.Message = "step 3: CUDA out of memory"
 	d := mustDecide(t, s, opts...)
-	if c := d.Status.Conditions[0]; c.Reason != "PodFailurePolicy_OutOfMemory" || c.Message != "Pod ns/job-p1 failed with the termination message of container main matching FailJob rule at index 0" {
+	if c := d.Status.Conditions[0]; c.Reason != "PodFailurePolicy_OutOfMemory" || c.Message != "Pod ns/job-1 failed with the termination message of container main matching FailJob rule at index 0" {
 		t.Errorf("out of memory: %s: %q", c.Reason, c.Message)
 	}
 }
 
 // "Other delays": base, cap, factor.
 func otherDelays(t *testing.T) {
-	w := newWorld(t, "completions: 1\nbackoffLimit: 9", jobfate.WithBackoff(backoff.Policy{Base: time.Second, Cap: 5 * time.Second, Factor: 3}))
+	policy := backoff.Policy{Base: time.Second, Cap: 5 * time.Second, Factor: 3}
+	w := newWorld(t, "completions: 1\nbackoffLimit: 9", jobfate.WithBackoff(policy))
+	w.rules.Backoff = policy
 	for _, want := range []time.Duration{time.Second, 3 * time.Second, 5 * time.Second, 5 * time.Second} {
 		w.runAll()
-		w.exit(w.alive()[0].UID, 1)
+		w.End(w.alive()[0].UID, 1)
 		w.settle()
 		if w.last.Requeue != want {
-			t.Errorf("after %d failures: %s, want %s", w.backoff.Failures, w.last.Requeue, want)
+			t.Errorf("after %d failures: %s, want %s", w.snapshot().Backoff.Failures, w.last.Requeue, want)
 		}
 		w.wait()
 	}
@@ -87,7 +89,7 @@ func otherDelays(t *testing.T) {
 	for _, test := range []struct{ period, want time.Duration }{{time.Second, time.Second}, {0, 10 * time.Millisecond}, {-1, 10 * time.Millisecond}, {30 * time.Second, 30 * time.Second}} {
 		w := newWorld(t, "completions: 1", jobfate.WithBackoff(backoff.Policy{Base: 10 * time.Millisecond}), jobfate.WithBatchPeriod(test.period))
 		w.settle()
-		w.exit("uid-0001", 1)
+		w.End("pod-1", 1)
 		w.settle()
 		if w.last.Requeue != test.want {
 			t.Errorf("batch period %s: %s, want %s", test.period, w.last.Requeue, test.want)
@@ -104,9 +106,9 @@ func unfinishedIndexes(t *testing.T) {
 	w.exitIndexes(1, 1, 4)
 	w.settle()
 	w.pass()
-	sets := jobstatus.Indexes(w.job)
-	if jobstatus.OutcomeOf(w.job).Phase != jobstatus.Failed || sets.Failed.String() != "1,4" || sets.Unfinished.String() != "2,5" {
-		t.Errorf("%s, failed %s, unfinished %s; want Failed, 1,4 and 2,5", jobstatus.OutcomeOf(w.job).Phase, sets.Failed, sets.Unfinished)
+	sets := jobstatus.Indexes(w.Job())
+	if jobstatus.OutcomeOf(w.Job()).Phase != jobstatus.Failed || sets.Failed.String() != "1,4" || sets.Unfinished.String() != "2,5" {
+		t.Errorf("%s, failed %s, unfinished %s; want Failed, 1,4 and 2,5", jobstatus.OutcomeOf(w.Job()).Phase, sets.Failed, sets.Unfinished)
 	}
 }
 
@@ -119,13 +121,13 @@ func whyNoPod(t *testing.T) {
 		text       string
 	}{
 		{"suspended", "completions: 1\nsuspend: true", func(*world) {}, jobfate.JobSuspended, "the Job is suspended"},
-		{"backing off", "completions: 1", func(w *world) { w.runAll(); w.exit("uid-0001", 1) }, jobfate.JobBackingOff, "backing off until 12:00:10 after 1 failure"},
+		{"backing off", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 1) }, jobfate.JobBackingOff, "backing off until 12:00:10 after 1 failure"},
 		{"stale", "completions: 1", func(w *world) { w.lag(true); w.sync() }, jobfate.JobStale, "the status that was stored last is not to be seen in the Job yet"},
 		{"pods to be seen", "completions: 1", func(w *world) { w.lag(false); w.sync() }, jobfate.JobInFlight, "1 created and 0 deleted pods are not to be seen yet"},
-		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.remove("uid-0001", 30) }, jobfate.JobAwaitingTermination, "1 pod terminating, to be replaced only when terminated"},
+		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30) }, jobfate.JobAwaitingTermination, "1 pod terminating, to be replaced only when terminated"},
 		{"at parallelism", "completions: 3\nparallelism: 1", func(w *world) { w.runAll() }, jobfate.JobRunning, "1 pod active, parallelism 1, 0 of 3 succeeded"},
 		{"parallelism 0", "completions: 3\nparallelism: 0", func(w *world) { w.settle() }, jobfate.JobNoParallelism, "the Job's parallelism is 0"},
-		{"done", "completions: 1", func(w *world) { w.settle(); w.exit("uid-0001", 0); w.settle() }, jobfate.JobFinished, "the Job is Complete: CompletionsReached: Reached expected number of succeeded pods"},
+		{"done", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 0); w.settle() }, jobfate.JobFinished, "the Job is Complete: CompletionsReached: Reached expected number of succeeded pods"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, test.spec)
@@ -142,14 +144,14 @@ func whyNoPod(t *testing.T) {
 func decidedVersusTerminal(t *testing.T) {
 	w := newWorld(t, "completions: 2\nparallelism: 2\nbackoffLimit: 0")
 	w.runAll()
-	w.exit("uid-0001", 1)
+	w.End("pod-1", 1)
 	w.settle()
-	if o := jobstatus.OutcomeOf(w.job); !o.Decided() || o.Terminal() || w.last.Why.Job.Code != jobfate.JobEnding {
+	if o := jobstatus.OutcomeOf(w.Job()); !o.Decided() || o.Terminal() || w.last.Why.Job.Code != jobfate.JobEnding {
 		t.Errorf("with a pod that terminates: %+v, %s", o, w.last.Why.Job.Code)
 	}
-	w.exit("uid-0002", 143)
+	w.End("pod-2", 143)
 	w.settle()
-	if o := jobstatus.OutcomeOf(w.job); !o.Decided() || !o.Terminal() || w.last.Why.Job.Code != jobfate.JobFinished {
+	if o := jobstatus.OutcomeOf(w.Job()); !o.Decided() || !o.Terminal() || w.last.Why.Job.Code != jobfate.JobFinished {
 		t.Errorf("in the end: %+v, %s", o, w.last.Why.Job.Code)
 	}
 }
@@ -161,15 +163,15 @@ func podsHeld(t *testing.T) {
 	w.runAll()
 	w.exitIndexes(0, 0)
 	w.exitIndexes(1, 1)
-	w.remove(w.ofIndex(2).UID, 30)
+	w.Delete(w.ofIndex(2), 30)
 	w.settle()
 	// Index 3 runs and 4 has taken a free place; 2 terminates and has failed.
-	if held, finished := jobstatus.PodsHeld(w.job), jobstatus.IndexesFinished(w.job); held != 3 || finished != 3 {
+	if held, finished := jobstatus.PodsHeld(w.Job()), jobstatus.IndexesFinished(w.Job()); held != 3 || finished != 3 {
 		t.Errorf("%d pods held, %d indexes finished; want 3, 3", held, finished)
 	}
 	w.exitIndexes(143, 2)
 	w.settle()
-	if held := jobstatus.PodsHeld(w.job); held != 2 {
+	if held := jobstatus.PodsHeld(w.Job()); held != 2 {
 		t.Errorf("%d pods held, want 2", held)
 	}
 }
@@ -177,21 +179,21 @@ func podsHeld(t *testing.T) {
 // Conditions were read wrongly, as conditions[0] for one.
 func outcome(t *testing.T) {
 	w := newWorld(t, "completions: 1\nsuspend: true")
-	phase := func() jobstatus.Phase { return jobstatus.OutcomeOf(w.job).Phase }
+	phase := func() jobstatus.Phase { return jobstatus.OutcomeOf(w.Job()).Phase }
 	got := []jobstatus.Phase{phase()}
 	w.settle()
 	got = append(got, phase())
 	w.edit("suspend: false")
 	w.settle()
 	got = append(got, phase())
-	w.exit("uid-0001", 0)
+	w.End("pod-1", 0)
 	w.settle()
 	got = append(got, phase())
 	want := []jobstatus.Phase{jobstatus.Running, jobstatus.SuspendedPhase, jobstatus.Running, jobstatus.Complete}
 	if !slices.Equal(got, want) {
 		t.Errorf("the phases are %v, want %v", got, want)
 	}
-	if c := w.job.Status.Conditions[0]; c.Type != batchv1.JobSuspended {
+	if c := w.Job().Status.Conditions[0]; c.Type != batchv1.JobSuspended {
 		t.Errorf("conditions[0] is %s: it tells nothing", c.Type)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 func indexesOf(create []jobfate.Creation) (indexes []int32) {
@@ -122,13 +123,13 @@ func requeuesAreNotFailures(t *testing.T) {
 	w := newWorld(t, "completions: 2\nparallelism: 1\nbackoffLimit: 1")
 	for failures := range 2 {
 		w.runAll()
-		w.exit(w.alive()[0].UID, 1)
+		w.End(w.alive()[0].UID, 1)
 		for range 10 {
 			w.settle()
 		}
-		want := backoff.Record{Job: w.job.UID, Failures: int32(failures + 1), LastFailure: w.now}
-		if failures == 0 && !w.backoff.Equal(want) {
-			t.Errorf("after %d failures and many looks the record is %+v, want %+v", failures+1, w.backoff, want)
+		want := backoff.Record{Job: w.Job().UID, Failures: int32(failures + 1), LastFailure: w.Now}
+		if failures == 0 && !w.snapshot().Backoff.Equal(want) {
+			t.Errorf("after %d failures and many looks the record is %+v, want %+v", failures+1, w.snapshot().Backoff, want)
 		}
 		if ended := w.last.Why.Job.Code == jobfate.JobFinished; ended != (failures > 0) {
 			t.Errorf("after %d failures: %s", failures+1, w.last.Why.Job.Code)
@@ -147,12 +148,12 @@ func requeuesAreNotFailuresPerIndex(t *testing.T) {
 	w.runAll()
 	w.exitIndexes(1, 0)
 	w.sync()
-	first := w.backoff
+	first := w.snapshot().Backoff
 	for range 10 {
 		w.settle()
 	}
-	if !w.backoff.Equal(first) {
-		t.Errorf("after ten looks at one failure the record is %+v, want %+v as after the first", w.backoff, first)
+	if !w.snapshot().Backoff.Equal(first) {
+		t.Errorf("after ten looks at one failure the record is %+v, want %+v as after the first", w.snapshot().Backoff, first)
 	}
 }
 
@@ -163,34 +164,34 @@ func backoffIsAFunction(t *testing.T) {
 	w.runAll()
 	w.advance(time.Minute)
 	for _, pod := range w.alive()[:3] {
-		w.exit(pod.UID, 1)
+		w.End(pod.UID, 1)
 	}
 	w.settle()
 	// Three failures in one sync are three.
-	if want := w.now.Add(40 * time.Second); !w.look.Equal(want) {
+	if want := w.Now.Add(40 * time.Second); !w.look.Equal(want) {
 		t.Errorf("after three failures: to look again at %s, want %s", clock(w.look), clock(want))
 	}
-	failed := w.now
+	failed := w.Now
 	for range 8 { // events come, and change nothing
 		w.advance(4 * time.Second)
-		w.change(w.alive()[0].UID, func(pod *corev1.Pod) { setCondition(pod, corev1.PodReady, corev1.ConditionTrue, w.now) })
+		w.Ready(w.alive()[0].UID, corev1.ConditionTrue)
 		w.settle()
 		if w.made != 4 || !w.look.Equal(failed.Add(40*time.Second)) {
-			t.Fatalf("%s after the failures there are %d pods, next look %s", w.now.Sub(failed), w.made, clock(w.look))
+			t.Fatalf("%s after the failures there are %d pods, next look %s", w.Now.Sub(failed), w.made, clock(w.look))
 		}
 	}
 	w.wait()
-	if w.made != 7 || w.now.Sub(failed) != 40*time.Second {
-		t.Errorf("%d pods after %s, want 7 after 40s", w.made, w.now.Sub(failed))
+	if w.made != 7 || w.Now.Sub(failed) != 40*time.Second {
+		t.Errorf("%d pods after %s, want 7 after 40s", w.made, w.Now.Sub(failed))
 	}
 	// "If a pod succeeds the backoff starts from the beginning."
 	w.advance(time.Second)
-	w.exit(w.alive()[0].UID, 0)
+	w.End(w.alive()[0].UID, 0)
 	w.advance(time.Second)
-	w.exit(w.alive()[0].UID, 1)
+	w.End(w.alive()[0].UID, 1)
 	w.settle()
-	if w.backoff.Failures != 1 || w.look.Sub(w.now) != 10*time.Second {
-		t.Errorf("a failure after a success: %d failures, look again in %s; want 1, 10s", w.backoff.Failures, w.look.Sub(w.now))
+	if w.snapshot().Backoff.Failures != 1 || w.look.Sub(w.Now) != 10*time.Second {
+		t.Errorf("a failure after a success: %d failures, look again in %s; want 1, 10s", w.snapshot().Backoff.Failures, w.look.Sub(w.Now))
 	}
 }
 
@@ -198,34 +199,35 @@ func backoffIsAFunction(t *testing.T) {
 func restartKeepsBackoff(t *testing.T) {
 	w := newWorld(t, "completions: 5\nparallelism: 2\nbackoffLimit: 20")
 	w.runAll()
-	w.exit("uid-0001", 0)
+	w.End("pod-1", 0)
 	w.advance(time.Second)
-	w.exit("uid-0002", 1)
+	w.End("pod-2", 1)
 	w.settle()
 	w.wait()
-	w.exit(w.alive()[0].UID, 1)
+	w.End(w.alive()[0].UID, 1)
 	w.settle()
-	kept, look := w.backoff, w.look
-	w.forgotten = true
+	kept, look := w.snapshot().Backoff, w.look
+	w.restart()
 	w.advance(time.Second)
 	w.settle()
-	if !w.backoff.Equal(kept) || !w.look.Equal(look) || kept.Failures != 2 {
-		t.Errorf("after the restart: %+v, look again at %s; want %+v, %s", w.backoff, clock(w.look), kept, clock(look))
+	if !w.snapshot().Backoff.Equal(kept) || !w.look.Equal(look) || kept.Failures != 2 {
+		t.Errorf("after the restart: %+v, look again at %s; want %+v, %s", w.snapshot().Backoff, clock(w.look), kept, clock(look))
 	}
 	// A pod that is listed has been counted, whether or not its finalizer is gone.
-	w.exit(w.alive()[0].UID, 1)
+	w.End(w.alive()[0].UID, 1)
 	w.fault = fault{at: w.writes + 2, kind: refuse} // the removal of its finalizer
 	w.sync()
-	kept, w.forgotten = w.backoff, true
+	kept = w.snapshot().Backoff
+	w.restart()
 	if s := w.snapshot(); !s.Backoff.Equal(kept) || kept.Failures != 3 {
 		t.Errorf("rebuilt with a pod in the list: %+v, want %+v", s.Backoff, kept)
 	}
 	w.advance(time.Hour)
 	w.settle()
-	kept = w.backoff
+	kept = w.snapshot().Backoff
 	// What is still to be counted is left to Decide.
-	w.exit(w.alive()[0].UID, 1)
-	w.forgotten = true
+	w.End(w.alive()[0].UID, 1)
+	w.restart()
 	if s := w.snapshot(); !s.Backoff.Equal(kept) {
 		t.Errorf("rebuilt with a new failure: %+v, want %+v", s.Backoff, kept)
 	}
@@ -245,8 +247,8 @@ func finishTime(t *testing.T) {
 	}{
 		"containers": {func(*corev1.Pod) {}, "12:00:10"},
 		"Ready=False": {func(pod *corev1.Pod) {
-			pod.Status.ContainerStatuses = nil
-			setCondition(pod, corev1.PodReady, corev1.ConditionFalse, at(2).Time)
+			pod.Status.ContainerStatuses, pod.Status.Conditions = nil, nil
+			*pod = *cluster.ReadyPod(pod, corev1.ConditionFalse, at(2).Time)
 		}, "12:00:12"},
 		"deletion minus grace": {func(pod *corev1.Pod) {
 			pod.Status.ContainerStatuses, pod.Status.Conditions = nil, nil
@@ -318,7 +320,7 @@ func oneTimer(t *testing.T) {
 		if w.last.Requeue != time.Duration(test.deadline)*time.Second {
 			t.Errorf("deadline %d: look again in %s", test.deadline, w.last.Requeue)
 		}
-		w.exit("uid-0001", 1)
+		w.End("pod-1", 1)
 		w.settle()
 		if w.last.Requeue != test.want {
 			t.Errorf("deadline %d, backing off: look again in %s, want %s", test.deadline, w.last.Requeue, test.want)
@@ -341,7 +343,7 @@ func oneTimer(t *testing.T) {
 			t.Errorf("%s: %s, look again in %s; want %s, %s", test.spec, w.last.Why.Job.Code, w.last.Requeue, jobfate.JobEnding, test.want)
 		}
 	}
-	if c := w.job.Status.Conditions; len(c) == 0 || c[0].Reason != "DeadlineExceeded" || w.job.Status.Failed != 1 {
+	if c := w.Job().Status.Conditions; len(c) == 0 || c[0].Reason != "DeadlineExceeded" || w.Job().Status.Failed != 1 {
 		t.Errorf("at the deadline: %v", c)
 	}
 }
@@ -358,13 +360,13 @@ func terminatingPods(t *testing.T) {
 	} {
 		w := newWorld(t, "completions: 1\npodReplacementPolicy: "+test.policy)
 		w.runAll()
-		w.remove("uid-0001", 300)
+		w.Delete("pod-1", 300)
 		w.settle()
 		w.advance(10 * time.Second)
 		w.settle()
-		w.exit("uid-0001", 0)
+		w.End("pod-1", 0)
 		w.settle()
-		if st := w.job.Status; st.Failed != test.failed || st.Succeeded != test.succeeded || int32(w.made) != test.made || st.Active != test.active {
+		if st := w.Job().Status; st.Failed != test.failed || st.Succeeded != test.succeeded || int32(w.made) != test.made || st.Active != test.active {
 			t.Errorf("%s: %d failed, %d succeeded, %d pods made, %d active; want %d, %d, %d, %d",
 				test.policy, st.Failed, st.Succeeded, w.made, st.Active, test.failed, test.succeeded, test.made, test.active)
 		}

@@ -23,12 +23,12 @@ import (
 func stalePods(t *testing.T) {
 	w := newWorld(t, "completions: 3\nparallelism: 3")
 	w.runAll()
-	w.exit("uid-0001", 1)
-	w.exit("uid-0002", 0)
+	w.End("pod-1", 1)
+	w.End("pod-2", 0)
 	w.sync()
 	stale := w.snapshot()
-	stale.Pods = []*corev1.Pod{podIn(w.job, 1, corev1.PodFailed), podIn(w.job, 2, corev1.PodSucceeded), w.pods[2]}
-	stale.InFlight.Stripped = []types.UID{"uid-0001", "uid-0002"}
+	stale.Pods = []*corev1.Pod{podIn(w.Job(), 1, corev1.PodFailed), podIn(w.Job(), 2, corev1.PodSucceeded), w.Pods()[2]}
+	stale.InFlight.Stripped = []types.UID{"pod-1", "pod-2"}
 	d := mustDecide(t, stale)
 	if len(d.Strip) != 0 || d.Status != nil && (d.Status.Failed != 1 || d.Status.Succeeded != 1 || len(d.Status.UncountedTerminatedPods.Failed) != 0) {
 		t.Errorf("a stale snapshot: %d to strip, status %s; want nothing", len(d.Strip), toJSON(d.Status))
@@ -47,18 +47,20 @@ func above500(t *testing.T) {
 		w := newWorld(t, fmt.Sprintf("completions: %[1]d\nparallelism: %[1]d", n+10))
 		w.runAll()
 		for _, pod := range w.alive()[:min(n, 500)] {
-			w.exit(pod.UID, 0)
+			w.End(pod.UID, 0)
 		}
-		w.job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
-		for _, pod := range w.pods[:min(n, 500)] {
-			w.job.Status.UncountedTerminatedPods.Succeeded = append(w.job.Status.UncountedTerminatedPods.Succeeded, pod.UID)
+		st := w.Job().Status
+		st.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
+		for _, pod := range w.Pods()[:min(n, 500)] {
+			st.UncountedTerminatedPods.Succeeded = append(st.UncountedTerminatedPods.Succeeded, pod.UID)
 		}
+		w.SetStatus(st)
 		if n > 500 {
-			w.exit(w.alive()[0].UID, 0)
+			w.End(w.alive()[0].UID, 0)
 		}
 		for range 3 {
 			d := mustDecide(t, w.snapshot())
-			held := len(w.job.Status.UncountedTerminatedPods.Succeeded)
+			held := len(w.Job().Status.UncountedTerminatedPods.Succeeded)
 			if d.Status != nil {
 				held = len(d.Status.UncountedTerminatedPods.Succeeded)
 			}
@@ -94,9 +96,9 @@ func noEndBeforeAllPodsAreSeen(t *testing.T) {
 	// That a Job fails is not made known while one of its pods could not be deleted.
 	w := newWorld(t, "completions: 2\nparallelism: 2\nbackoffLimit: 0")
 	w.runAll()
-	w.exit("uid-0001", 1)
+	w.End("pod-1", 1)
 	d := mustDecide(t, w.snapshot())
-	if r := d.Revise(jobfate.Done{NotDeleted: []types.UID{"uid-0002"}}); len(d.Status.Conditions) != 1 || len(r.Status.Conditions) != 0 || r.Status.Active != 1 {
+	if r := d.Revise(jobfate.Done{NotDeleted: []types.UID{"pod-2"}}); len(d.Status.Conditions) != 1 || len(r.Status.Conditions) != 0 || r.Status.Active != 1 {
 		t.Errorf("with all pods deleted: %v; with one left: %v and %d active; want one, none and 1", d.Status.Conditions, r.Status.Conditions, r.Status.Active)
 	}
 }
@@ -139,7 +141,7 @@ func removalIsOfferedAgain(t *testing.T) {
 		t.Errorf("%d claims, want 3", len(d.Claim))
 	}
 	for i, c := range d.Claim {
-		want := fmt.Sprintf(`{"metadata":{"uid":"uid-%04d","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`, i+1)
+		want := fmt.Sprintf(`{"metadata":{"uid":"pod-%d","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`, i+1)
 		if got := string(c.Patch()); c.Relation != tracking.Orphaned || got != want {
 			t.Errorf("%s is %s, the patch is %s; want orphaned, %s", c.Pod.Name, c.Relation, got, want)
 		}
@@ -174,14 +176,14 @@ func podsOfOthers(t *testing.T) {
 func countersNeverFall(t *testing.T) {
 	w := newWorld(t, "completions: 6\nparallelism: 3\nbackoffLimit: 10")
 	w.runAll()
-	w.exit("uid-0001", 0)
-	w.exit("uid-0002", 1)
+	w.End("pod-1", 0)
+	w.End("pod-2", 1)
 	w.settle()
-	w.remove("uid-0001", 0)
-	w.remove("uid-0002", 0)
+	w.Delete("pod-1", 0)
+	w.Delete("pod-2", 0)
 	w.settle()
-	if st := w.job.Status; len(w.pods) != 3 || st.Succeeded != 1 || st.Failed != 1 {
-		t.Errorf("after the pods have gone: %d pods, %d succeeded, %d failed; want 3, 1, 1", len(w.pods), st.Succeeded, st.Failed)
+	if st := w.Job().Status; len(w.Pods()) != 3 || st.Succeeded != 1 || st.Failed != 1 {
+		t.Errorf("after the pods have gone: %d pods, %d succeeded, %d failed; want 3, 1, 1", len(w.Pods()), st.Succeeded, st.Failed)
 	}
 	// The one exception: an Indexed Job that is scaled down.
 	w = newWorld(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
@@ -190,7 +192,7 @@ func countersNeverFall(t *testing.T) {
 	w.settle()
 	w.edit("completions: 2\nparallelism: 2")
 	w.settle()
-	if st := w.job.Status; st.Succeeded != 1 || st.CompletedIndexes != "1" {
+	if st := w.Job().Status; st.Succeeded != 1 || st.CompletedIndexes != "1" {
 		t.Errorf("scaled down: %d succeeded, %q; want 1, 1", st.Succeeded, st.CompletedIndexes)
 	}
 }
@@ -201,7 +203,7 @@ func inputsStay(t *testing.T) {
 		w := newWorld(t, s.spec)
 		w.t = t
 		w.runAll()
-		w.exit(w.alive()[0].UID, 1)
+		w.End(w.alive()[0].UID, 1)
 		snap := w.snapshot()
 		before := toJSON(snap)
 		d := mustDecide(t, snap)
@@ -243,14 +245,14 @@ func sameName(t *testing.T) {
 func editedIndex(t *testing.T) {
 	w := newWorld(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
 	w.runAll()
-	w.change("uid-0002", func(pod *corev1.Pod) { pod.Annotations[batchv1.JobCompletionIndexAnnotation] = "0" })
+	w.Edit("pod-2", func(pod *corev1.Pod) { pod.Annotations[batchv1.JobCompletionIndexAnnotation] = "0" })
 	w.sync()
-	want := jobfate.Note{Code: jobfate.NoteIndexConflict, Text: `pod job-1-p2: the annotation batch.kubernetes.io/job-completion-index is "0", the label "1"`}
+	want := jobfate.Note{Code: jobfate.NoteIndexConflict, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-completion-index is "0", the label "1"`}
 	if n := w.last.Why.Notes(); len(n) != 1 || n[0] != want {
 		t.Errorf("notes %v, want %v", n, want)
 	}
 	w.settle()
-	if got := showPods(w.alive()); w.job.Status.Active != 2 || w.ofIndex(1).UID != "uid-0003" {
+	if got := showPods(w.alive()); w.Job().Status.Active != 2 || w.ofIndex(1) != "pod-3" {
 		t.Errorf("the pods are %v, want one of the two of index 0 replaced by one of index 1", got)
 	}
 }
@@ -260,7 +262,7 @@ func duplicatesAndOutOfRange(t *testing.T) {
 	job := specJob(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
 	at := func(n int, index string, phase corev1.PodPhase) *corev1.Pod {
 		pod := podIn(job, 1, phase)
-		pod.Name, pod.UID = fmt.Sprintf("job-x-p%d", n), types.UID(fmt.Sprintf("uid-%04d", n))
+		pod.Name, pod.UID = fmt.Sprintf("job-x-p%d", n), types.UID(fmt.Sprintf("pod-%d", n))
 		pod.Annotations[batchv1.JobCompletionIndexAnnotation] = index
 		return pod
 	}
@@ -275,7 +277,7 @@ func duplicatesAndOutOfRange(t *testing.T) {
 	for _, del := range d.Delete {
 		got[del.Pod.UID] = del.Cause
 	}
-	want := map[types.UID]jobfate.Cause{"uid-0005": jobfate.CauseDuplicate, "uid-0006": jobfate.CauseBeyond, "uid-0007": jobfate.CauseNoIndex}
+	want := map[types.UID]jobfate.Cause{"pod-5": jobfate.CauseDuplicate, "pod-6": jobfate.CauseBeyond, "pod-7": jobfate.CauseNoIndex}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("deletions (-want +got):\n%s", diff)
 	}
@@ -284,7 +286,7 @@ func duplicatesAndOutOfRange(t *testing.T) {
 // Panics on terminating > active, on a nil policy, on a Job that nobody
 // defaulted.
 func noPanic(t *testing.T) {
-	bare := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "job-uid"}}
+	bare := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "job-1"}}
 	indexed := bare.DeepCopy()
 	indexed.Spec.CompletionMode = ptrTo(batchv1.IndexedCompletion)
 	rules := bare.DeepCopy()
@@ -317,7 +319,7 @@ func sizeOfIndexes(t *testing.T) {
 		fmt.Fprintf(&completed, ",%d", i)
 		fmt.Fprintf(&failed, ",%d", i+1)
 	}
-	w.job.Status = batchv1.JobStatus{StartTime: &w.job.CreationTimestamp, Succeeded: n / 2, CompletedIndexes: completed.String()[1:], FailedIndexes: ptrTo(failed.String()[1:])}
+	w.SetStatus(batchv1.JobStatus{StartTime: &w.Job().CreationTimestamp, Succeeded: n / 2, CompletedIndexes: completed.String()[1:], FailedIndexes: ptrTo(failed.String()[1:])})
 	d := mustDecide(t, w.snapshot())
 	if size := len(d.Status.CompletedIndexes) + len(*d.Status.FailedIndexes); size > (5+1)*n || d.Why.Job.Code != jobfate.JobEnding {
 		t.Errorf("the two take %d characters, %s; want at most %d", size, d.Why.Job.Code, (5+1)*n)
@@ -335,7 +337,7 @@ func sizeOfIndexes(t *testing.T) {
 func metricsDoNotFall(t *testing.T) {
 	for _, text := range []string{"5,1", "2,2", "1-5,3", "0-5,9-3", "8-9"} {
 		w := newWorld(t, "completions: 6\nparallelism: 6\ncompletionMode: Indexed")
-		w.job.Status = batchv1.JobStatus{StartTime: &w.job.CreationTimestamp, CompletedIndexes: text, Succeeded: 3}
+		w.SetStatus(batchv1.JobStatus{StartTime: &w.Job().CreationTimestamp, CompletedIndexes: text, Succeeded: 3})
 		w.settle()
 		for name, n := range w.metrics {
 			if n < 0 || strings.Contains(name, "indexes") {

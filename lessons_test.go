@@ -105,7 +105,7 @@ func activeIsTakenFromThePods(t *testing.T) {
 		w.runAll()
 		w.exitIndexes(1, 1)
 		w.settle() // every status goes through the API server's checks
-		if st := w.job.Status; w.last.Why.Job.Code != jobfate.JobBackingOff || st.Active != 2 || *st.Ready != 2 {
+		if st := w.Job().Status; w.last.Why.Job.Code != jobfate.JobBackingOff || st.Active != 2 || *st.Ready != 2 {
 			t.Errorf("%s: %s with %d active and %d ready, want %s with 2 and 2", name, w.last.Why.Job.Code, st.Active, *st.Ready, jobfate.JobBackingOff)
 		}
 	}
@@ -115,7 +115,7 @@ func activeIsTakenFromThePods(t *testing.T) {
 // UID stood in both lists and was counted twice.
 func firstClassificationSticks(t *testing.T) {
 	job := specJob(t, "completions: 3\nparallelism: 3")
-	uid := []types.UID{"uid-0001"}
+	uid := []types.UID{"pod-1"}
 	for _, test := range []struct {
 		parked            batchv1.UncountedTerminatedPods
 		seen              corev1.PodPhase
@@ -127,18 +127,19 @@ func firstClassificationSticks(t *testing.T) {
 		{batchv1.UncountedTerminatedPods{Succeeded: uid}, corev1.PodRunning, 1, 0},
 		{batchv1.UncountedTerminatedPods{Failed: uid}, corev1.PodRunning, 0, 1},
 	} {
-		w := &world{t: t, now: job.CreationTimestamp.Time, job: job.DeepCopy(), rv: 1, metrics: map[string]int64{}, made: 1}
-		w.job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp, UncountedTerminatedPods: &test.parked}
-		w.pods = []*corev1.Pod{podIn(job, 1, test.seen)}
+		w := newWorld(t, "completions: 3\nparallelism: 3")
+		w.SetStatus(batchv1.JobStatus{StartTime: &job.CreationTimestamp, UncountedTerminatedPods: &test.parked})
+		w.Add(podIn(job, 1, ""))
+		w.Edit("pod-1", func(pod *corev1.Pod) { *pod = *podIn(job, 1, test.seen) })
 		w.settle()
 		if test.seen == corev1.PodRunning { // it runs on, and counts as it was parked
-			if st := w.job.Status; st.Succeeded+st.Failed != 0 || !tracking.HasFinalizer(w.pods[0]) {
+			if st := w.Job().Status; st.Succeeded+st.Failed != 0 || !tracking.HasFinalizer(w.Pods()[0]) {
 				t.Errorf("parked %+v, seen %s: counted before it ends: %s", test.parked, test.seen, toJSON(st))
 			}
-			w.exit("uid-0001", test.succeeded) // 0 if it is to count as failed
+			w.End("pod-1", test.succeeded) // 0 if it is to count as failed
 			w.settle()
 		}
-		if st := w.job.Status; st.Succeeded != test.succeeded || st.Failed != test.failed || len(st.UncountedTerminatedPods.Succeeded)+len(st.UncountedTerminatedPods.Failed) != 0 {
+		if st := w.Job().Status; st.Succeeded != test.succeeded || st.Failed != test.failed || len(st.UncountedTerminatedPods.Succeeded)+len(st.UncountedTerminatedPods.Failed) != 0 {
 			t.Errorf("parked %+v, seen %s: %d succeeded, %d failed, %+v; want %d, %d, nothing",
 				test.parked, test.seen, st.Succeeded, st.Failed, st.UncountedTerminatedPods, test.succeeded, test.failed)
 		}
@@ -152,8 +153,8 @@ func zeroCompletions(t *testing.T) {
 			for _, suspend := range []bool{false, true} {
 				w := newWorld(t, fmt.Sprintf("completions: 0\nparallelism: %d\ncompletionMode: %s\nsuspend: %t", parallelism, mode, suspend))
 				w.settle()
-				if o := jobstatus.OutcomeOf(w.job); o.Phase != jobstatus.Complete || w.made != 0 || w.job.Status.StartTime == nil {
-					t.Errorf("%s, parallelism %d, suspend %t: %s, %d pods, started %v; want Complete without pods", mode, parallelism, suspend, o.Phase, w.made, w.job.Status.StartTime)
+				if o := jobstatus.OutcomeOf(w.Job()); o.Phase != jobstatus.Complete || w.made != 0 || w.Job().Status.StartTime == nil {
+					t.Errorf("%s, parallelism %d, suspend %t: %s, %d pods, started %v; want Complete without pods", mode, parallelism, suspend, o.Phase, w.made, w.Job().Status.StartTime)
 				}
 			}
 		}
@@ -161,7 +162,7 @@ func zeroCompletions(t *testing.T) {
 	// With nothing to complete it by, it waits.
 	w := newWorld(t, "parallelism: 0")
 	w.settle()
-	if o := jobstatus.OutcomeOf(w.job); o.Phase != jobstatus.Running || w.last.Why.Job.Code != jobfate.JobNoParallelism {
+	if o := jobstatus.OutcomeOf(w.Job()); o.Phase != jobstatus.Running || w.last.Why.Job.Code != jobfate.JobNoParallelism {
 		t.Errorf("no completions, parallelism 0: %s, %s; want Running, %s", o.Phase, w.last.Why.Job.Code, jobfate.JobNoParallelism)
 	}
 }
@@ -172,13 +173,13 @@ func suspendAndResume(t *testing.T) {
 	w := newWorld(t, "completions: 2\nparallelism: 2\nactiveDeadlineSeconds: 100")
 	for round := range 3 {
 		w.settle()
-		if started := w.job.Status.StartTime; !started.Time.Equal(w.now) || !w.look.Equal(w.now.Add(100*time.Second)) {
-			t.Errorf("round %d: started %v at %s, to look again at %s; want now and 100 s later", round, started, clock(w.now), clock(w.look))
+		if started := w.Job().Status.StartTime; !started.Time.Equal(w.Now) || !w.look.Equal(w.Now.Add(100*time.Second)) {
+			t.Errorf("round %d: started %v at %s, to look again at %s; want now and 100 s later", round, started, clock(w.Now), clock(w.look))
 		}
 		w.advance(40 * time.Second)
 		w.edit("suspend: true")
 		w.settle()
-		if st := w.job.Status; st.StartTime != nil || st.Active != 0 {
+		if st := w.Job().Status; st.StartTime != nil || st.Active != 0 {
 			t.Errorf("round %d: suspended with %d active, started %v", round, st.Active, st.StartTime)
 		}
 		w.advance(time.Hour)
@@ -187,11 +188,13 @@ func suspendAndResume(t *testing.T) {
 	// A resumption that nobody noted before does not move the start time.
 	w = newWorld(t, "completions: 2\nparallelism: 2")
 	w.settle()
-	started := w.job.Status.StartTime
-	w.job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse, Reason: "Other"}}
+	started := w.Job().Status.StartTime
+	st := w.Job().Status
+	st.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse, Reason: "Other"}}
+	w.SetStatus(st)
 	w.advance(time.Minute)
 	w.settle()
-	if st := w.job.Status; !st.StartTime.Equal(started) || st.Conditions[0].Reason != "JobResumed" {
+	if st := w.Job().Status; !st.StartTime.Equal(started) || st.Conditions[0].Reason != "JobResumed" {
 		t.Errorf("started %v with %v, want still %v with JobResumed", st.StartTime, st.Conditions, started)
 	}
 }
@@ -201,10 +204,10 @@ func falseConditions(t *testing.T) {
 	for _, c := range []batchv1.JobConditionType{batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, batchv1.JobComplete, batchv1.JobFailed} {
 		for _, status := range []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionUnknown, ""} {
 			w := newWorld(t, "completions: 1\nparallelism: 1")
-			w.job.Status.Conditions = []batchv1.JobCondition{{Type: c, Status: status}}
+			w.SetStatus(batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: c, Status: status}}})
 			w.settle()
-			if w.made != 1 || jobstatus.OutcomeOf(w.job).Phase != jobstatus.Running {
-				t.Errorf("%s=%s: %d pods, %s; want 1 pod, Running", c, status, w.made, jobstatus.OutcomeOf(w.job).Phase)
+			if w.made != 1 || jobstatus.OutcomeOf(w.Job()).Phase != jobstatus.Running {
+				t.Errorf("%s=%s: %d pods, %s; want 1 pod, Running", c, status, w.made, jobstatus.OutcomeOf(w.Job()).Phase)
 			}
 		}
 	}
@@ -216,18 +219,18 @@ func theEndWaits(t *testing.T) {
 	w.runAll()
 	w.exitIndexes(0, 0)
 	w.settle()
-	o, st := jobstatus.OutcomeOf(w.job), w.job.Status
+	o, st := jobstatus.OutcomeOf(w.Job()), w.Job().Status
 	if o.Phase != jobstatus.Succeeding || st.Active != 0 || *st.Ready != 0 || *st.Terminating != 2 {
 		t.Errorf("%s with %d active, %d ready, %d terminating; want Succeeding, 0, 0, 2", o.Phase, st.Active, *st.Ready, *st.Terminating)
 	}
 	w.exitIndexes(0, 1) // too late to count
 	w.settle()
-	if o := jobstatus.OutcomeOf(w.job); o.Phase != jobstatus.Succeeding {
+	if o := jobstatus.OutcomeOf(w.Job()); o.Phase != jobstatus.Succeeding {
 		t.Errorf("one still terminates: %s, want Succeeding", o.Phase)
 	}
 	w.exitIndexes(143, 2)
 	w.settle()
-	o, st = jobstatus.OutcomeOf(w.job), w.job.Status
+	o, st = jobstatus.OutcomeOf(w.Job()), w.Job().Status
 	if o.Phase != jobstatus.Complete || o.Reason != "SuccessPolicy" || *st.Terminating != 0 || st.CompletedIndexes != "0" || st.Failed != 0 {
 		t.Errorf("%s (%s) with %d terminating, completed %q, %d failed; want Complete (SuccessPolicy), 0, 0, 0", o.Phase, o.Reason, *st.Terminating, st.CompletedIndexes, st.Failed)
 	}
@@ -241,13 +244,11 @@ func readyAlone(t *testing.T) {
 		what func()
 		want string
 	}{
-		{func() { w.run("uid-0001") }, "status ready 0→1"},
-		{func() { w.run("uid-0002") }, "status ready 1→2"},
-		{func() {
-			w.change("uid-0002", func(pod *corev1.Pod) { setCondition(pod, corev1.PodReady, corev1.ConditionFalse, w.now) })
-		}, "status ready 2→1"},
-		{func() { w.remove("uid-0002", 30) }, "status active 2→1, terminating 0→1"},
-		{func() { w.vanish("uid-0002") }, "create p3; status active 1→2, terminating 1→0"},
+		{func() { w.Start("pod-1") }, "status ready 0→1"},
+		{func() { w.Start("pod-2") }, "status ready 1→2"},
+		{func() { w.Ready("pod-2", corev1.ConditionFalse) }, "status ready 2→1"},
+		{func() { w.Delete("pod-2", 30) }, "status active 2→1, terminating 0→1"},
+		{func() { w.Vanish("pod-2") }, "create p3; status active 1→2, terminating 1→0"},
 	} {
 		w.log = nil
 		step.what()

@@ -19,8 +19,8 @@ func TestMetrics(t *testing.T) {
 	}{
 		{"complete", "completions: 2\nparallelism: 2", func(w *world) {
 			w.runAll()
-			w.exit("uid-0001", 0)
-			w.exit("uid-0002", 0)
+			w.End("pod-1", 0)
+			w.End("pod-2", 0)
 		}, []string{
 			`job_pods_creation_total{reason="new",status="succeeded"} 2`,
 			`job_pods_finished_total{completion_mode="NonIndexed",result="succeeded"} 2`,
@@ -28,9 +28,9 @@ func TestMetrics(t *testing.T) {
 		}},
 		{"a failure, retried", "completions: 1", func(w *world) {
 			w.runAll()
-			w.exit("uid-0001", 1)
+			w.End("pod-1", 1)
 			w.pass()
-			w.exit("uid-0002", 0)
+			w.End("pod-2", 0)
 		}, []string{
 			`job_pods_creation_total{reason="new",status="succeeded"} 1`,
 			`job_pods_creation_total{reason="recreate_terminating_or_failed",status="succeeded"} 1`,
@@ -40,7 +40,7 @@ func TestMetrics(t *testing.T) {
 		}},
 		{"only failed pods replaced", "completions: 1\npodReplacementPolicy: Failed", func(w *world) {
 			w.runAll()
-			w.exit("uid-0001", 1)
+			w.End("pod-1", 1)
 			w.pass()
 		}, []string{
 			`job_pods_creation_total{reason="new",status="succeeded"} 1`,
@@ -105,8 +105,8 @@ func TestMetrics_creationsThatFail(t *testing.T) {
 	w := newWorld(t, "completions: 8\nparallelism: 8")
 	w.fault = fault{at: 3, kind: refuse}
 	w.sync()
-	if w.made != 2 || w.job.Status.Active != 2 {
-		t.Fatalf("%d pods made, %d active; want 2, 2\n%s", w.made, w.job.Status.Active, strings.Join(w.log, "\n"))
+	if w.made != 2 || w.Job().Status.Active != 2 {
+		t.Fatalf("%d pods made, %d active; want 2, 2\n%s", w.made, w.Job().Status.Active, strings.Join(w.log, "\n"))
 	}
 	want := []string{
 		`job_pods_creation_total{reason="new",status="failed"} 1`, // five were not tried
@@ -134,18 +134,18 @@ func TestEvents(t *testing.T) {
 		happens    func(*world)
 		want       []string
 	}{
-		{"from creation to completion", "completions: 1", func(w *world) { w.settle(); w.exit("uid-0001", 0) }, []string{
-			"Normal SuccessfulCreate: Created pod: job-p1",
+		{"from creation to completion", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 0) }, []string{
+			"Normal SuccessfulCreate: Created pod: job-1",
 			"Normal Completed: Job completed",
 		}},
 		{"too many succeeded", "completions: 1", func(w *world) {
 			w.settle()
-			w.exit("uid-0001", 0)
-			twin := w.pods[0].DeepCopy()
-			twin.Name, twin.UID = "job-p2", "uid-0002"
-			w.pods = append(w.pods, twin)
+			w.End("pod-1", 0)
+			twin := w.Pods()[0].DeepCopy()
+			twin.Name = ""
+			w.End(w.Add(twin).UID, 0)
 		}, []string{
-			"Normal SuccessfulCreate: Created pod: job-p1",
+			"Normal SuccessfulCreate: Created pod: job-1",
 			"Warning TooManySucceededPods: Too many succeeded pods running after completion count reached",
 			"Normal Completed: Job completed",
 		}},
@@ -155,15 +155,15 @@ func TestEvents(t *testing.T) {
 			w.settle()
 			w.edit("suspend: false")
 		}, []string{
-			"Normal SuccessfulCreate: Created pod: job-p1",
-			"Normal SuccessfulDelete: Deleted pod: job-p1",
+			"Normal SuccessfulCreate: Created pod: job-1",
+			"Normal SuccessfulDelete: Deleted pod: job-1",
 			"Normal Suspended: Job suspended",
-			"Normal SuccessfulCreate: Created pod: job-p2",
+			"Normal SuccessfulCreate: Created pod: job-2",
 			"Normal Resumed: Job resumed",
 		}},
 		{"failed", "completions: 1\nactiveDeadlineSeconds: 5", func(w *world) { w.runAll(); w.pass() }, []string{
-			"Normal SuccessfulCreate: Created pod: job-p1",
-			"Normal SuccessfulDelete: Deleted pod: job-p1",
+			"Normal SuccessfulCreate: Created pod: job-1",
+			"Normal SuccessfulDelete: Deleted pod: job-1",
 			"Warning DeadlineExceeded: Job was active longer than specified deadline",
 		}},
 		{"refused", "completions: 1", func(w *world) {
@@ -173,9 +173,9 @@ func TestEvents(t *testing.T) {
 			w.fault = fault{at: w.writes + 2, kind: refuse}
 		}, []string{
 			"Warning FailedCreate: Error creating: refused",
-			"Normal SuccessfulCreate: Created pod: job-p1",
+			"Normal SuccessfulCreate: Created pod: job-1",
 			"Warning FailedDelete: Error deleting: refused",
-			"Normal SuccessfulDelete: Deleted pod: job-p1",
+			"Normal SuccessfulDelete: Deleted pod: job-1",
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

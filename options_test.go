@@ -23,13 +23,13 @@ func TestOptions_ownerKind(t *testing.T) {
 	kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Simulation"}
 	w := newWorld(t, "completions: 1", jobfate.OwnerKind(kind))
 	w.settle()
-	if ref := w.pods[0].OwnerReferences[0]; ref.APIVersion != "example.com/v1" || ref.Kind != "Simulation" || ref.UID != w.job.UID {
+	if ref := w.Pods()[0].OwnerReferences[0]; ref.APIVersion != "example.com/v1" || ref.Kind != "Simulation" || ref.UID != w.Job().UID {
 		t.Errorf("the pod's owner is %+v", ref)
 	}
-	w.exit("uid-0001", 0)
+	w.End("pod-1", 0)
 	w.settle()
-	if w.job.Status.Succeeded != 1 {
-		t.Errorf("%d succeeded, want 1", w.job.Status.Succeeded)
+	if w.Job().Status.Succeeded != 1 {
+		t.Errorf("%d succeeded, want 1", w.Job().Status.Succeeded)
 	}
 }
 
@@ -55,7 +55,7 @@ func TestOptions_caps(t *testing.T) {
 			t.Errorf("%+v: %d to delete for suspension, want 12", test, len(d.Delete))
 		}
 		for _, pod := range w.alive() {
-			w.exit(pod.UID, 0)
+			w.End(pod.UID, 0)
 		}
 		if d := mustDecide(t, w.snapshot(), w.opts...); len(d.Status.UncountedTerminatedPods.Succeeded) != test.wantUncounted || len(d.Strip) != test.wantUncounted {
 			t.Errorf("%+v: %d recorded, %d to strip", test, len(d.Status.UncountedTerminatedPods.Succeeded), len(d.Strip))
@@ -76,14 +76,15 @@ func TestOptions_withoutReplacementPolicy(t *testing.T) {
 		{[]jobfate.Option{jobfate.WithoutReplacementPolicy()}, 1, "none", `job_pods_creation_total{reason="new",status="succeeded"} 3`},
 	} {
 		w := newWorld(t, "completions: 2\nparallelism: 2\npodReplacementPolicy: Failed", test.opts...)
+		w.rules = nil // the referee knows nothing of a policy that is switched off
 		w.runAll()
-		w.remove("uid-0001", 30)
+		w.Delete("pod-1", 30)
 		w.settle()
 		if !w.look.IsZero() {
 			w.wait()
 		}
-		if got := statusFields(&w.job.Status); w.job.Status.Failed != test.failed || got[4] != [2]string{"terminating", test.terminating} {
-			t.Errorf("%d options: %d failed, %v; want %d, %s", len(test.opts), w.job.Status.Failed, got[4], test.failed, test.terminating)
+		if got := statusFields(&w.Job().Status); w.Job().Status.Failed != test.failed || got[4] != [2]string{"terminating", test.terminating} {
+			t.Errorf("%d options: %d failed, %v; want %d, %s", len(test.opts), w.Job().Status.Failed, got[4], test.failed, test.terminating)
 		}
 		if !slices.Contains(w.counted(), test.reason) {
 			t.Errorf("%d options: %v, want %s", len(test.opts), w.counted(), test.reason)
@@ -91,11 +92,11 @@ func TestOptions_withoutReplacementPolicy(t *testing.T) {
 		// The end waits for terminating pods all the same.
 		for _, pod := range w.alive() {
 			if pod.DeletionTimestamp == nil {
-				w.exit(pod.UID, 0)
+				w.End(pod.UID, 0)
 			}
 		}
 		w.settle()
-		if w.job.Status.CompletionTime != nil {
+		if w.Job().Status.CompletionTime != nil {
 			t.Errorf("%d options: complete with a pod that terminates", len(test.opts))
 		}
 	}

@@ -46,32 +46,32 @@ const (
 // after a change. What happens in a second comes before the look in it.
 func (w *world) live(t *testing.T, exits func(index int32) (time.Duration, int32)) (timeline []string) {
 	t.Helper()
-	begin, due := w.now, w.now
-	for w.now.Sub(begin) < time.Minute {
+	begin, due := w.Now, w.Now
+	for w.Now.Sub(begin) < time.Minute {
 		changed := false
-		for _, pod := range slices.Clone(w.pods) {
+		for _, pod := range w.Pods() {
 			after, code := exits(tracking.IndexOf(pod))
-			switch w.now.Sub(pod.CreationTimestamp.Time) {
+			switch w.Now.Sub(pod.CreationTimestamp.Time) {
 			case starting + after:
-				w.exit(pod.UID, code)
+				w.End(pod.UID, code)
 				changed = true
 			case starting:
-				w.run(pod.UID)
+				w.Start(pod.UID)
 				changed = true
 			}
 		}
 		if changed && due.IsZero() {
-			due = w.now.Add(batching)
+			due = w.Now.Add(batching)
 		}
-		if due.Equal(w.now) || w.look.Equal(w.now) {
+		if due.Equal(w.Now) || w.look.Equal(w.Now) {
 			due = time.Time{}
 			from := w.made
 			if w.sync() { // its writes are changes
-				due = w.now.Add(batching)
+				due = w.Now.Add(batching)
 			}
 			timeline = append(timeline, w.born(from, begin)...)
-			if jobstatus.Finished(w.job) != nil {
-				return append(timeline, fmt.Sprintf("%2d s: the Job ends", int(w.now.Sub(begin).Seconds())))
+			if jobstatus.Finished(w.Job()) != nil {
+				return append(timeline, fmt.Sprintf("%2d s: the Job ends", int(w.Now.Sub(begin).Seconds())))
 			}
 		}
 		w.advance(time.Second)
@@ -83,9 +83,8 @@ func (w *world) live(t *testing.T, exits func(index int32) (time.Duration, int32
 // born tells which pods have been made, and when.
 func (w *world) born(from int, begin time.Time) (lines []string) {
 	for n := from + 1; n <= w.made; n++ {
-		i := w.find(types.UID(fmt.Sprintf("uid-%04d", n)))
-		at := int(w.now.Sub(begin).Seconds())
-		lines = append(lines, fmt.Sprintf("%2d s: index %d", at, tracking.IndexOf(w.pods[i])))
+		pod := w.Pod(types.UID(fmt.Sprintf("pod-%d", n)))
+		lines = append(lines, fmt.Sprintf("%2d s: index %d", int(w.Now.Sub(begin).Seconds()), tracking.IndexOf(pod)))
 	}
 	return lines
 }
@@ -145,18 +144,18 @@ func TestBlog_indexesExecuteDespiteFailures(t *testing.T) {
 			}
 			// "The output ends with a status similar to: ..."
 			want := `active=0 ready=0 terminating=0 succeeded=6 failed=4 completedIndexes="0,3-7" failedIndexes="1,2" uncounted=0 Failed=True:FailedIndexes FailureTarget=True:FailedIndexes`
-			if got := shape(&w.job.Status); got != want {
+			if got := shape(&w.Job().Status); got != want {
 				t.Errorf("the status is\n%s\nwant\n%s", got, want)
 			}
-			if o := jobstatus.OutcomeOf(w.job); o.Phase != jobstatus.Failed || o.Reason != "FailedIndexes" || o.Message != "Job has failed indexes" {
+			if o := jobstatus.OutcomeOf(w.Job()); o.Phase != jobstatus.Failed || o.Reason != "FailedIndexes" || o.Message != "Job has failed indexes" {
 				t.Errorf("the outcome is %+v", o)
 			}
 			// "kubectl get pods" lists ten, six of them Completed and four with Error.
 			phases := map[corev1.PodPhase]int{}
-			for _, pod := range w.pods {
+			for _, pod := range w.Pods() {
 				phases[pod.Status.Phase]++
 			}
-			if phases[corev1.PodSucceeded] != 6 || phases[corev1.PodFailed] != 4 || len(w.pods) != 10 {
+			if phases[corev1.PodSucceeded] != 6 || phases[corev1.PodFailed] != 4 || len(w.Pods()) != 10 {
 				t.Errorf("the pods are %v", phases)
 			}
 		})
@@ -175,12 +174,12 @@ func TestBlog_withoutPerIndexBackoff(t *testing.T) {
 			if i := tracking.IndexOf(pod); i == 1 || i == 2 {
 				code = 1
 			}
-			w.exit(pod.UID, code)
+			w.End(pod.UID, code)
 		}
 		w.pass()
 	}
 	w.pass()
-	if o := jobstatus.OutcomeOf(w.job); o.Reason != "BackoffLimitExceeded" || strings.Contains(w.job.Status.CompletedIndexes, "7") {
-		t.Errorf("the outcome is %s, completed %q; want BackoffLimitExceeded before index 7", o.Reason, w.job.Status.CompletedIndexes)
+	if o := jobstatus.OutcomeOf(w.Job()); o.Reason != "BackoffLimitExceeded" || strings.Contains(w.Job().Status.CompletedIndexes, "7") {
+		t.Errorf("the outcome is %s, completed %q; want BackoffLimitExceeded before index 7", o.Reason, w.Job().Status.CompletedIndexes)
 	}
 }

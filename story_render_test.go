@@ -20,7 +20,7 @@ import (
 // How the world and its decisions are written down. The n-th pod is called pn.
 
 func nick(pod *corev1.Pod) string {
-	name := pod.Name[strings.LastIndex(pod.Name, "-")+1:]
+	name := nickUID(pod.UID)
 	if i := tracking.IndexOf(pod); i != tracking.NoIndex {
 		return fmt.Sprintf("%s(%d)", name, i)
 	}
@@ -28,15 +28,15 @@ func nick(pod *corev1.Pod) string {
 }
 
 func nickUID(uid types.UID) string {
-	return "p" + strings.TrimLeft(strings.TrimPrefix(string(uid), "uid-"), "0")
+	return "p" + strings.TrimPrefix(string(uid), "pod-")
 }
 
 func render(e jobfate.Event) string { return fmt.Sprintf("%s %s: %s", e.Type, e.Reason, e.Message) }
 
 func clock(t time.Time) string { return t.UTC().Format(time.TimeOnly) }
 
-// describe says which pod is about to be created, with its failure counts.
-func (w *world) describe(c jobfate.Creation) string {
+// describeCreation says which pod is about to be created, with its failure counts.
+func (w *world) describeCreation(c jobfate.Creation) string {
 	text := fmt.Sprintf("p%d", w.made+1)
 	if c.Index != tracking.NoIndex {
 		text += fmt.Sprintf("(%d)", c.Index)

@@ -12,6 +12,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
@@ -124,7 +125,7 @@ func (w *world) do(t *testing.T, c command) []string {
 	t.Helper()
 	name := c.Fields[0]
 	if name == "job" {
-		*w = *newWorld(t, strings.Join(c.Body, "\n"), w.opts...)
+		w.begin(t, strings.Join(c.Body, "\n"), w.opts...)
 		return nil
 	}
 	w.log, w.events = nil, nil
@@ -142,13 +143,13 @@ func (w *world) do(t *testing.T, c command) []string {
 	case "edit":
 		w.edit(strings.Join(c.Body, "\n"))
 	case "restart":
-		w.forgotten = true
+		w.restart()
 	case "delete-job":
-		w.deleteJob()
+		w.DeleteJob(metav1.DeletePropagationForeground)
 	case "status":
-		return showStatus(&w.job.Status)
+		return showStatus(&w.Job().Status)
 	case "pods":
-		return orNone(showPods(w.pods))
+		return orNone(showPods(w.Pods()))
 	case "why":
 		return showWhy(w.last)
 	case "metrics":
@@ -184,7 +185,7 @@ func (w *world) reconcile(t *testing.T, c command) []string {
 		w.settle()
 	case "wait":
 		w.wait()
-		w.log = append([]string{"at " + clock(w.now)}, w.log...)
+		w.log = append([]string{"at " + clock(w.Now)}, w.log...)
 	}
 	out := joined(w.log)
 	if !w.look.IsZero() {
@@ -222,6 +223,9 @@ func (w *world) setOptions(t *testing.T, names []string) {
 			t.Fatalf("no option %s", name)
 		}
 		w.opts = append(w.opts, opt)
+		if strings.HasPrefix(name, "Without") {
+			w.rules = nil // the referee knows nothing of what is switched off
+		}
 	}
 }
 
@@ -232,19 +236,19 @@ func (w *world) move(t *testing.T, c command) {
 	for _, uid := range w.named(t, c.Fields[1:]) {
 		switch c.Fields[0] {
 		case "run":
-			w.run(uid)
+			w.Start(uid)
 		case "succeed":
-			w.exit(uid, 0)
+			w.End(uid, 0)
 		case "exit":
-			w.exit(uid, int32(c.number(t, "code", 1)))
+			w.End(uid, int32(c.number(t, "code", 1)))
 		case "disrupt":
-			w.disrupt(uid)
+			w.Disrupt(uid)
 		case "delete":
-			w.remove(uid, c.number(t, "grace", 30))
+			w.Delete(uid, c.number(t, "grace", 30))
 		case "vanish":
-			w.vanish(uid)
+			w.Vanish(uid)
 		case "orphan":
-			w.change(uid, func(pod *corev1.Pod) { pod.OwnerReferences, pod.Finalizers = nil, nil })
+			w.Edit(uid, func(pod *corev1.Pod) { pod.OwnerReferences, pod.Finalizers = nil, nil })
 		default:
 			t.Fatalf("no command %s", c.Fields[0])
 		}
@@ -262,10 +266,10 @@ func (w *world) named(t *testing.T, fields []string) (uids []types.UID) {
 				uids = append(uids, pod.UID)
 			}
 		case err == nil:
-			uids = append(uids, w.ofIndex(int32(index)).UID)
+			uids = append(uids, w.ofIndex(int32(index)))
 		default:
 			n, _ := strconv.Atoi(strings.TrimPrefix(f, "p"))
-			uids = append(uids, types.UID(fmt.Sprintf("uid-%04d", n)))
+			uids = append(uids, types.UID(fmt.Sprintf("pod-%d", n)))
 		}
 	}
 	return uids
@@ -275,10 +279,10 @@ func (w *world) named(t *testing.T, fields []string) (uids []types.UID) {
 func (w *world) expect(t *testing.T, c command) {
 	t.Helper()
 	is := map[string]string{"pods": fmt.Sprint(len(w.alive()))}
-	for _, f := range statusFields(&w.job.Status) {
+	for _, f := range statusFields(&w.Job().Status) {
 		is[f[0]] = strings.Trim(f[1], `"`)
 	}
-	for _, cond := range w.job.Status.Conditions {
+	for _, cond := range w.Job().Status.Conditions {
 		is[string(cond.Type)] = cond.Reason
 	}
 	for _, end := range []batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget} {

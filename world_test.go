@@ -1,7 +1,6 @@
 package jobfate_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,48 +12,39 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// world is a cluster with one Job: an API server (server_test.go), a clock that
-// stands still until it is moved, and a controller that keeps to the protocol
-// in doc.go, step by step. It writes down what happens.
+// world is a cluster with one Job, a controller that carries the decisions of
+// jobfate out, and a diary of what it does. A referee watches.
 type world struct {
-	t    testing.TB
-	now  time.Time
-	job  *batchv1.Job  // as stored; nil once it is gone
-	pods []*corev1.Pod // as stored, in the order of their creation
-	made int           // pods made so far: part of names and UIDs
-	rv   int           // the last resource version
+	*cluster.Cluster
+	t      testing.TB
+	opts   []jobfate.Option
+	caller *cluster.Caller
+	cache  *cluster.Cache
+	lags   bool // the cache of pods shows what it did when it began to lag
+	jobToo bool // and so does that of the Job
 
-	// What the controller has and remembers.
-	opts       []jobfate.Option
-	backoff    backoff.Record
-	forgotten  bool // the memory is lost and is to be rebuilt
-	lastStatus time.Time
-	sight      *sight
+	fault   fault
+	struck  faultKind // the fault that the last write met
+	writes  int       // writes tried so far
+	made    int       // pods created so far
+	look    time.Time // when to look again; zero when only a change is worth it
+	last    jobfate.Decision
+	unsaved bool // the status of the last decision is still to be stored
 
-	fault  fault
-	writes int       // writes tried so far
-	look   time.Time // when to look again; zero when only a change is worth it
-	last   jobfate.Decision
+	ghost referee.Ghost
+	rules *referee.Rules // nil where the referee cannot know the rules
 
 	log     []string
 	metrics map[string]int64
 	events  []string
-}
-
-// sight is what the controller sees while its caches lag behind, and what it
-// has written since. Without a job it sees the Job as it is.
-type sight struct {
-	job                        *batchv1.Job
-	pods                       []*corev1.Pod
-	created, deleted, stripped []types.UID
-	status                     bool
 }
 
 // fault is what happens to one write, counted from the beginning of the world.
@@ -72,222 +62,198 @@ const (
 	lose        faultKind = "lose"   // the write has its effect and seems to fail
 )
 
-var (
-	errRefused  = errors.New("refused")
-	errLost     = errors.New("the answer was lost")
-	errGone     = errors.New("not found")
-	errConflict = errors.New("conflict")
-)
-
-// crash is panicked with when the controller dies.
-type crash struct{}
+var faults = map[faultKind]cluster.Fault{
+	crashBefore: {Killed: true},
+	crashAfter:  {Killed: true, Lost: true},
+	refuse:      {Err: errors.New("refused")},
+	lose:        {Err: errors.New("the answer was lost"), Lost: true},
+}
 
 func newWorld(t testing.TB, manifest string, opts ...jobfate.Option) *world {
-	w := &world{t: t, now: jobtest.Noon(), metrics: map[string]int64{}, opts: opts}
-	w.create(manifest)
+	t.Helper()
+	w := &world{}
+	w.begin(t, manifest, opts...)
 	return w
+}
+
+// begin begins a world anew.
+func (w *world) begin(t testing.TB, manifest string, opts ...jobfate.Option) {
+	t.Helper()
+	job, names := parseJob(t, manifest)
+	*w = world{Cluster: newCluster(t, job), t: t, opts: opts, metrics: map[string]int64{}, rules: &referee.Rules{}}
+	if names != nil {
+		w.opts = append(w.opts, jobfate.RuleNames(names...))
+	}
+	w.cache = w.NewCache(false)
+	w.Intercept, w.Watch = w.intercept, w.watch
+	w.ghost.Started(w.Job())
+	w.restart()
+}
+
+// restart gives the Job to a controller that remembers nothing.
+func (w *world) restart() {
+	w.caller = &cluster.Caller{Decided: func(_ jobfate.Snapshot, d jobfate.Decision) { w.decided(d) }, Revised: w.decided, Heard: w.heard, Counted: w.counts}
 }
 
 func (w *world) logf(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
 
-// write does one write of the controller, unless a fault prevents it.
-func (w *world) write(what string, do func() error) error {
-	w.writes++
-	kind := w.fault.kind
-	if w.fault.at != w.writes {
-		kind = ""
+func (w *world) decided(d jobfate.Decision) { w.last, w.unsaved = d, d.Status != nil }
+
+func (w *world) heard(e jobfate.Event) {
+	if w.dead() {
+		return
 	}
-	switch kind {
-	case crashBefore:
-		w.logf("crash before: %s", what)
-		panic(crash{})
-	case refuse:
-		w.logf("refused: %s", what)
-		return errRefused
+	w.events = append(w.events, render(e))
+	if !strings.HasSuffix(e.Reason, "Create") && !strings.HasSuffix(e.Reason, "Delete") {
+		w.logf("event %s", render(e))
 	}
-	if err := do(); err != nil {
-		w.logf("%v: %s", err, what)
-		return err
-	}
-	w.logf("%s", what)
-	switch kind {
-	case crashAfter:
-		w.logf("crash")
-		panic(crash{})
-	case lose:
-		w.logf("the answer is lost")
-		return errLost
-	}
-	return nil
 }
 
-// sync carries one decision out. It reports whether something was asked for, or
-// failed, so that another look is due at once.
+func (w *world) counts(m jobfate.Metric) {
+	name, _, _ := strings.Cut(m.String(), " +")
+	w.metrics[name] += m.Add
+}
+
+func (w *world) dead() bool { return w.struck == crashBefore || w.struck == crashAfter }
+
+// watch ends the test when a status is refused: jobfate promises that none is.
+func (w *world) watch(s cluster.Step) {
+	w.t.Helper()
+	if s.Refused != nil {
+		w.t.Fatalf("the API server refuses a status after %s\n%v", toJSON(s.Job.Status), s.Refused)
+	}
+	if s.OldPod == nil && s.Pod != nil {
+		w.made++
+	}
+	if w.rules == nil {
+		return
+	}
+	if v := w.rules.See(&w.ghost, &s); v != nil {
+		w.t.Errorf("%v\n%s", v, strings.Join(w.log, "\n"))
+	}
+}
+
+func (w *world) intercept(r *cluster.Request) (f cluster.Fault) {
+	if r.Verb == cluster.Get {
+		return f
+	}
+	w.writes++
+	if w.fault.at == w.writes {
+		w.struck = w.fault.kind
+	}
+	return faults[w.struck]
+}
+
+// Sync is that of the caller, with every write written down.
+func (w *world) Sync(client *cluster.Client) (time.Duration, error) {
+	send := client.Send
+	client.Send = func(r *cluster.Request) (cluster.Answer, error) {
+		if w.dead() || r.Verb == cluster.Get {
+			return send(r)
+		}
+		w.struck = ""
+		what := w.describe(r)
+		a, err := send(r)
+		switch {
+		case w.struck == crashBefore:
+			w.logf("crash before: %s", what)
+		case w.struck == "" && err != nil, w.struck == refuse:
+			w.logf("%v: %s", err, what)
+		default:
+			w.logf("%s", what)
+		}
+		switch w.struck {
+		case crashAfter:
+			w.logf("crash")
+		case lose:
+			w.logf("the answer is lost")
+		}
+		return a, err
+	}
+	return w.caller.Sync(client)
+}
+
+// describe says what a request asks for, and why.
+func (w *world) describe(r *cluster.Request) string {
+	d := &w.last
+	switch r.Verb {
+	case cluster.Create:
+		i := slices.IndexFunc(d.Create, func(c jobfate.Creation) bool { return c.Pod == r.Pod })
+		return "create " + w.describeCreation(d.Create[i])
+	case cluster.Status:
+		what := "settled"
+		if w.unsaved {
+			what, w.unsaved = "status", false
+		}
+		if next, err := cluster.PatchStatus(w.Job(), r.Patch); err == nil {
+			what += " " + diffStatus(&w.Job().Status, &next.Status)
+		}
+		return what
+	}
+	for _, del := range d.Delete {
+		switch {
+		case del.Pod.UID != r.UID:
+		case r.Verb == cluster.Delete:
+			return fmt.Sprintf("delete %s, %s", nick(del.Pod), del.Cause)
+		case del.StripFirst:
+			return fmt.Sprintf("free %s, %s", nick(del.Pod), del.Cause)
+		}
+	}
+	for _, c := range d.Claim {
+		if c.Pod.UID == r.UID {
+			return map[tracking.Relation]string{tracking.Adoptable: "adopt", tracking.Releasable: "release", tracking.Orphaned: "free"}[c.Relation] + " " + nick(c.Pod)
+		}
+	}
+	for _, pod := range d.Strip {
+		if pod.UID == r.UID {
+			return "strip " + nick(pod)
+		}
+	}
+	return "free " + nickUID(r.UID) // its Job is gone
+}
+
+// sync lets the controller look once. It reports whether something was asked
+// for, so that another look is due at once.
 func (w *world) sync() (again bool) {
 	w.t.Helper()
-	defer func() {
-		if r := recover(); r != nil {
-			if _, dead := r.(crash); !dead {
-				panic(r)
-			}
-			w.forgotten, again = true, true
-		}
-	}()
-	s := w.snapshot() // 1
-	d, err := jobfate.Decide(s, w.opts...)
-	if err != nil { // 2
-		w.logf("error: %v", err)
-		return false
+	w.catchUp()
+	before := w.writes
+	w.caller.Options, w.struck = w.opts, ""
+	out := w.Run(w, w.cache)
+	w.look = out.At
+	if out.Killed {
+		w.restart()
+	} else if again = w.writes > before; !again && out.Err != nil {
+		w.logf("error: %v", out.Err)
 	}
-	w.last = d
-	if !w.claim(d) { // 3
-		return true
-	}
-	done := w.act(d)   // 4
-	d = d.Revise(done) // 5
-	w.last, w.look = d, time.Time{}
-	if d.Requeue > 0 { // 10
-		w.look = w.now.Add(d.Requeue)
-	}
-	if !w.store(d.StatusPatch(s.Job.ResourceVersion), "status") { // 6
-		return true
-	}
-	w.backoff = d.Backoff // 7
-	w.tell(d.Events, d.Metrics)
-	gone := w.strip(d.Strip)     // 8
-	settled := d.Settle(gone...) // 9
-	if !w.store(settled.StatusPatch(w.job.ResourceVersion), "settled") {
-		return true
-	}
-	w.tell(settled.Events, settled.Metrics)
-	return !d.Idle() || settled.Status != nil
+	return again || out.Killed
 }
 
+// snapshot is what the controller would decide on.
 func (w *world) snapshot() jobfate.Snapshot {
-	s := jobfate.Snapshot{Job: w.job, Pods: slices.Clone(w.pods), Now: w.now, Backoff: w.backoff, LastStatus: w.lastStatus}
-	if v := w.sight; v != nil {
-		if v.job != nil {
-			s.Job = v.job
-		}
-		s.Pods = slices.Clone(v.pods)
-		s.InFlight = jobfate.InFlight{Job: s.Job.UID, Status: v.status, Creations: len(v.created), Deletions: len(v.deleted), Stripped: v.stripped}
-	}
-	if w.forgotten {
-		record, err := jobfate.RebuildBackoff(s, w.opts...)
-		if err != nil {
-			w.t.Fatalf("RebuildBackoff: %v", err)
-		}
-		w.forgotten, s.Backoff = false, record
+	w.t.Helper()
+	w.catchUp()
+	w.caller.Options = w.opts
+	s, err := w.caller.Snapshot(w.cache.View())
+	if err != nil {
+		w.t.Fatal(err)
 	}
 	return s
 }
 
 // lag makes the controller see the pods as they are now, whatever comes, and the
-// Job as well unless it is to see that afresh. A nil sight ends it.
+// Job as well unless it is to see that afresh.
 func (w *world) lag(jobToo bool) {
-	w.sight = &sight{pods: slices.Clone(w.pods)}
-	if jobToo {
-		w.sight.job = w.job
-	}
+	w.cache.ShowAll()
+	w.lags, w.jobToo = true, jobToo
 }
 
-func (w *world) claim(d jobfate.Decision) bool {
-	for _, c := range d.Claim {
-		what := map[tracking.Relation]string{tracking.Adoptable: "adopt", tracking.Releasable: "release", tracking.Orphaned: "free"}[c.Relation]
-		err := w.write(what+" "+nick(c.Pod), func() error { return w.patchPod(c.Pod, c.Patch()) })
-		if err != nil && !errors.Is(err, errGone) {
-			return false
-		}
+func (w *world) catchUp() {
+	if !w.lags {
+		w.cache.ShowAll()
 	}
-	return true
-}
-
-func (w *world) act(d jobfate.Decision) (done jobfate.Done) {
-	for _, del := range d.Delete {
-		if err := w.delete(del); err != nil && !errors.Is(err, errGone) {
-			done.NotDeleted = append(done.NotDeleted, del.Pod.UID)
-			w.events = append(w.events, render(del.Event(err)))
-			continue
-		}
-		w.events = append(w.events, render(del.Event(nil)))
-		if w.sight != nil {
-			w.sight.deleted = append(w.sight.deleted, del.Pod.UID)
-		}
-	}
-	left, failed := d.Create, false
-	for batch := 1; len(left) > 0 && !failed; batch *= 2 {
-		n := min(batch, len(left))
-		for _, c := range left[:n] {
-			var name string
-			err := w.write("create "+w.describe(c), func() (err error) { name, err = w.createPod(c.Pod); return err })
-			w.events = append(w.events, render(c.Event(name, err)))
-			if err != nil {
-				failed = true
-				done.NotCreated++
-			} else if w.sight != nil {
-				w.sight.created = append(w.sight.created, w.pods[len(w.pods)-1].UID)
-			}
-		}
-		left = left[n:]
-	}
-	done.NotCreated += len(left)
-	done.Untried = len(left)
-	return done
-}
-
-func (w *world) delete(del jobfate.Deletion) error {
-	if patch := del.Patch(); patch != nil {
-		err := w.write(fmt.Sprintf("free %s, %s", nick(del.Pod), del.Cause), func() error { return w.patchPod(del.Pod, patch) })
-		if err != nil {
-			return err
-		}
-	}
-	return w.write(fmt.Sprintf("delete %s, %s", nick(del.Pod), del.Cause), func() error { return w.deletePod(del.Pod, del.Options()) })
-}
-
-// store stores a status; no patch is nothing to store.
-func (w *world) store(raw []byte, what string) bool {
-	w.t.Helper()
-	if raw == nil {
-		return true
-	}
-	var patch statusPatch
-	if err := json.Unmarshal(raw, &patch); err != nil {
-		w.t.Fatal(err)
-	}
-	status := merged(w.t, &w.job.Status, patch.Status)
-	what = fmt.Sprintf("%s %s", what, diffStatus(&w.job.Status, status))
-	if err := w.write(what, func() error { return w.patchStatus(patch, status) }); err != nil {
-		return false
-	}
-	w.lastStatus = w.now
-	if w.sight != nil {
-		w.sight.status = w.sight.job != nil
-	}
-	return true
-}
-
-func (w *world) strip(pods []*corev1.Pod) (gone []*corev1.Pod) {
-	for _, pod := range pods {
-		err := w.write("strip "+nick(pod), func() error { return w.patchPod(pod, tracking.StripPatch(pod)) })
-		if err == nil || errors.Is(err, errGone) {
-			gone = append(gone, pod)
-			if w.sight != nil {
-				w.sight.stripped = append(w.sight.stripped, pod.UID)
-			}
-		}
-	}
-	return gone
-}
-
-func (w *world) tell(events []jobfate.Event, metrics []jobfate.Metric) {
-	for _, e := range events {
-		w.events = append(w.events, render(e))
-		w.logf("event %s", render(e))
-	}
-	for _, m := range metrics {
-		name, _, _ := strings.Cut(m.String(), " +")
-		w.metrics[name] += m.Add
+	for _, n := w.cache.Late(); n > 0 && !(w.lags && w.jobToo); n-- {
+		w.cache.ShowJob()
 	}
 }
 
@@ -303,7 +269,7 @@ func (w *world) counted() (lines []string) {
 func (w *world) settle() {
 	w.t.Helper()
 	for range 50 {
-		if w.job == nil || !w.sync() {
+		if !w.sync() {
 			return
 		}
 	}
@@ -311,7 +277,7 @@ func (w *world) settle() {
 }
 
 // advance moves the clock.
-func (w *world) advance(d time.Duration) { w.now = w.now.Add(d) }
+func (w *world) advance(d time.Duration) { w.Now = w.Now.Add(d) }
 
 // wait moves the clock to when the controller wants to look again, and settles.
 func (w *world) wait() {
@@ -319,6 +285,39 @@ func (w *world) wait() {
 	if w.look.IsZero() {
 		w.t.Fatalf("there is nothing to wait for:\n%s", strings.Join(w.log, "\n"))
 	}
-	w.now = w.look
+	w.Now = w.look
 	w.settle()
+}
+
+// edit changes the Job's spec as a user would.
+func (w *world) edit(text string) {
+	w.t.Helper()
+	var broken error
+	err := w.EditJob(func(spec *batchv1.JobSpec) { broken = yaml.Unmarshal([]byte(text), spec) })
+	if err := errors.Join(broken, err); err != nil {
+		w.t.Fatalf("the API server refuses the change: %v", err)
+	}
+}
+
+// alive are the pods that have not ended, in the order of their creation.
+func (w *world) alive() []*corev1.Pod { return slices.DeleteFunc(w.Pods(), cluster.HasEnded) }
+
+// ofIndex is the newest pod of an index that has not ended.
+func (w *world) ofIndex(index int32) types.UID {
+	w.t.Helper()
+	for _, pod := range slices.Backward(w.alive()) {
+		if tracking.IndexOf(pod) == index {
+			return pod.UID
+		}
+	}
+	w.t.Fatalf("index %d has no pod that has not ended", index)
+	return ""
+}
+
+// exitIndexes ends the pods of some indexes.
+func (w *world) exitIndexes(code int32, indexes ...int32) {
+	w.t.Helper()
+	for _, i := range indexes {
+		w.End(w.ofIndex(i), code)
+	}
 }

@@ -28,6 +28,11 @@ func (c *Cluster) End(uid types.UID, code int32) {
 // Restart restarts the containers of a pod in place.
 func (c *Cluster) Restart(uid types.UID) { c.act(uid, RestartPod) }
 
+// Ready sets whether a pod is ready.
+func (c *Cluster) Ready(uid types.UID, ready corev1.ConditionStatus) {
+	c.act(uid, func(p *corev1.Pod) *corev1.Pod { return ReadyPod(p, ready, c.Now) })
+}
+
 // Disrupt announces the eviction of a pod with the condition DisruptionTarget.
 func (c *Cluster) Disrupt(uid types.UID) {
 	c.act(uid, func(p *corev1.Pod) *corev1.Pod { return DisruptPod(p, c.Now) })
@@ -44,6 +49,11 @@ func (c *Cluster) Lose(uid types.UID) {
 // Delete deletes a pod, with a grace in seconds; zero is by force.
 func (c *Cluster) Delete(uid types.UID, grace int64) {
 	c.act(uid, func(p *corev1.Pod) *corev1.Pod { return DeletePod(p, grace, c.Now) })
+}
+
+// Vanish tears a pod out, whatever holds it.
+func (c *Cluster) Vanish(uid types.UID) {
+	c.act(uid, func(*corev1.Pod) *corev1.Pod { return nil })
 }
 
 // Edit changes a pod at will.
@@ -76,6 +86,16 @@ func (c *Cluster) EditJob(how func(*batchv1.JobSpec)) error {
 		c.putJob(next, nil, nil)
 	}
 	return err
+}
+
+// SetStatus puts a status in the place of the Job's, and checks nothing: for what
+// begins in the middle of a Job's life, and for damage.
+func (c *Cluster) SetStatus(status batchv1.JobStatus) {
+	if c.job != nil {
+		next := *c.job
+		next.Status = *status.DeepCopy()
+		c.putJob(&next, nil, nil)
+	}
 }
 
 // EditJob returns the next version of a Job whose spec a user changes.

@@ -26,6 +26,8 @@ type Caller struct {
 	As tracking.Controller
 	// Decided is told of each decision, as it is before anything is carried out.
 	Decided func(jobfate.Snapshot, jobfate.Decision)
+	// Revised is told of what is left of a decision of which something failed.
+	Revised func(jobfate.Decision)
 	// Heard and Counted are told of events and metrics.
 	Heard   func(jobfate.Event)
 	Counted func(jobfate.Metric)
@@ -43,6 +45,13 @@ var (
 // NewCaller returns a caller that remembers nothing.
 func NewCaller(options ...jobfate.Option) *Caller { return &Caller{Options: options} }
 
+// Snapshot returns the snapshot on which the caller would decide, were it to look
+// at this view now.
+func (c *Caller) Snapshot(v View) (jobfate.Snapshot, error) {
+	memory := c.memory
+	return memory.snapshot(&v, c.Options)
+}
+
 // Sync carries one decision out.
 func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	job := client.Job
@@ -53,8 +62,8 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 		c.memory = Memory{}
 		return 0, nil
 	}
-	s := jobfate.Snapshot{Job: job, Pods: client.Pods, Now: client.Now} // 1
-	if err := c.memory.fill(&s, &client.View, c.Options); err != nil {
+	s, err := c.memory.snapshot(&client.View, c.Options) // 1
+	if err != nil {
 		return 0, fmt.Errorf("%w: %w", errSnapshot, err)
 	}
 	d, err := jobfate.Decide(s, c.Options...) // 2
@@ -70,10 +79,16 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	done, failed := c.act(client, d) // 4
 	if failed {                      // 5
 		d = d.Revise(done)
+		if c.Revised != nil {
+			c.Revised(d)
+		}
 	}
 	version := job.ResourceVersion
 	if patch := d.StatusPatch(version); patch != nil { // 6
 		if version, err = c.store(client, patch); err != nil {
+			// Where the answer is lost the status may hold failures that the record
+			// does not, and they would never be waited for.
+			c.memory.unsure = !isRefusal(err)
 			return d.Requeue, err
 		}
 	}
@@ -168,6 +183,12 @@ func (c *Caller) store(client *Client, patch []byte) (string, error) {
 	}
 	c.memory.stored, c.memory.lastStatus = job.ResourceVersion, client.Now
 	return job.ResourceVersion, nil
+}
+
+// isRefusal reports whether the API server has said that it did nothing.
+func isRefusal(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Code/100 == 4
 }
 
 func (c *Caller) strip(client *Client, pods []*corev1.Pod) (gone []*corev1.Pod) {

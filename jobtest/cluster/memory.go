@@ -18,21 +18,25 @@ type Memory struct {
 	backoff    backoff.Record
 	lastStatus time.Time
 	stored     string // the resource version of the last status stored
+	unsure     bool   // nobody knows whether the last status was stored
 	created    []types.UID
 	deleted    []types.UID
 	stripped   []types.UID
 }
 
-// fill completes a snapshot with what is remembered, after it has forgotten what
+// snapshot completes a view with what is remembered, after it has forgotten what
 // is no longer needed. The memory of another Job is forgotten altogether.
-func (m *Memory) fill(s *jobfate.Snapshot, v *View, options []jobfate.Option) error {
-	if m.job != s.Job.UID {
-		*m = Memory{job: s.Job.UID}
-		record, err := jobfate.RebuildBackoff(*s, options...)
+func (m *Memory) snapshot(v *View, options []jobfate.Option) (jobfate.Snapshot, error) {
+	s := jobfate.Snapshot{Job: v.Job, Pods: v.Pods, Now: v.Now}
+	if v.Job == nil || m.job != v.Job.UID {
+		*m = Memory{unsure: true}
+	}
+	if m.unsure {
+		record, err := jobfate.RebuildBackoff(s, options...)
 		if err != nil {
-			return err
+			return s, err
 		}
-		m.backoff = record
+		m.job, m.backoff, m.unsure = v.Job.UID, record, false
 	}
 	m.forgetSeen(v)
 	s.Backoff, s.LastStatus = m.backoff, m.lastStatus
@@ -40,7 +44,7 @@ func (m *Memory) fill(s *jobfate.Snapshot, v *View, options []jobfate.Option) er
 		Job: m.job, Status: m.stored != "",
 		Creations: len(m.created), Deletions: len(m.deleted), Stripped: m.stripped,
 	}
-	return nil
+	return s, nil
 }
 
 // forgetSeen forgets the writes whose effects the view shows, and those that
@@ -78,7 +82,7 @@ func (c *Caller) Clone() *Caller {
 // Key returns the memory as text: callers with equal options and keys act alike.
 func (c *Caller) Key() string {
 	m := c.memory
-	return fmt.Sprint(m.job, m.backoff, m.lastStatus.UnixNano(), m.stored, m.created, m.deleted, m.stripped)
+	return fmt.Sprint(m.job, m.backoff, m.lastStatus.UnixNano(), m.stored, m.unsure, m.created, m.deleted, m.stripped)
 }
 
 // Age makes everything that the caller remembers older, but nothing older than

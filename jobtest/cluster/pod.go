@@ -70,9 +70,19 @@ func RestartPod(pod *corev1.Pod) *corev1.Pod {
 	return next
 }
 
+// ReadyPod sets whether a pod is ready.
+func ReadyPod(pod *corev1.Pod, ready corev1.ConditionStatus, now time.Time) *corev1.Pod {
+	if hasStatus(pod, corev1.PodReady, ready) {
+		return pod
+	}
+	next := pod.DeepCopy()
+	setCondition(next, corev1.PodReady, ready, metav1.NewTime(now))
+	return next
+}
+
 // DisruptPod adds the condition DisruptionTarget, which announces an eviction.
 func DisruptPod(pod *corev1.Pod, now time.Time) *corev1.Pod {
-	if HasEnded(pod) || hasCondition(pod, corev1.DisruptionTarget) {
+	if HasEnded(pod) || hasStatus(pod, corev1.DisruptionTarget, corev1.ConditionTrue) {
 		return pod
 	}
 	next := pod.DeepCopy()
@@ -145,8 +155,8 @@ func hasFinalizer(pod *corev1.Pod) bool {
 	return slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)
 }
 
-func hasCondition(pod *corev1.Pod, kind corev1.PodConditionType) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
+func hasStatus(pod *corev1.Pod, kind corev1.PodConditionType, status corev1.ConditionStatus) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind && c.Status == status })
 }
 
 func setCondition(pod *corev1.Pod, kind corev1.PodConditionType, status corev1.ConditionStatus, at metav1.Time) {

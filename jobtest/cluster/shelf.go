@@ -1,6 +1,9 @@
 package cluster
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -46,6 +49,8 @@ func (s *shelf) drop(uid types.UID) {
 		}
 	}
 }
+
+func (s *shelf) clone() shelf { return shelf{maps.Clone(s.place), slices.Clone(s.pods)} }
 
 // all returns the pods in a slice of its own.
 func (s *shelf) all() []*corev1.Pod {

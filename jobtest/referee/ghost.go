@@ -56,14 +56,28 @@ func (g *Ghost) Forget(uid types.UID) {
 // Started is to be called for the first Job, and for each that is created later
 // under the same name.
 func (g *Ghost) Started(job *batchv1.Job) {
-	*g = Ghost{
-		Charged: map[types.UID]corev1.PodPhase{}, Failures: map[int32]int32{}, Strange: g.Strange,
-		Failed: job.Status.Failed, Succeeded: job.Status.Succeeded, Blind: g.Blind,
-	}
+	*g = Ghost{Failures: map[int32]int32{}, Strange: g.Strange, Blind: g.Blind}
 	if g.Strange == nil {
 		g.Strange = map[types.UID]bool{}
 	}
+	g.believe(&job.Status)
 	g.spec(job)
+}
+
+// believe takes a status that no controller has stored as true.
+func (g *Ghost) believe(st *batchv1.JobStatus) {
+	g.Charged, g.Failed, g.Succeeded = map[types.UID]corev1.PodPhase{}, st.Failed, st.Succeeded
+	failed, succeeded := uncounted(st)
+	for _, uid := range failed {
+		g.Charged[uid] = corev1.PodFailed
+		g.Failed++
+	}
+	for _, uid := range succeeded {
+		if _, ok := g.Charged[uid]; !ok {
+			g.Charged[uid] = corev1.PodSucceeded
+			g.Succeeded++
+		}
+	}
 }
 
 func (g *Ghost) spec(job *batchv1.Job) {

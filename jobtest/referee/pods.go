@@ -101,7 +101,7 @@ func (r Rules) seeCreation(g *Ghost, s *cluster.Step) *Violation {
 	if seen.Spec.BackoffLimitPerIndex != nil {
 		return r.seeSuccessor(g, s, pods)
 	}
-	return r.tooSoon(s)
+	return r.tooSoon(g, s)
 }
 
 func isOver(st *batchv1.JobStatus) bool {
@@ -147,7 +147,7 @@ func (g *Ghost) unwanted(s *cluster.Step, pods []*corev1.Pod) *Violation {
 		return violated("S5", "%s is created for the index %d of %d", s.Pod.UID, index, *seen.Spec.Completions)
 	}
 	for _, st := range []*batchv1.JobStatus{&seen.Status, &s.Job.Status} {
-		over := contains(st.CompletedIndexes, index) || st.FailedIndexes != nil && contains(*st.FailedIndexes, index)
+		over := contains(st.CompletedIndexes, index) || seen.Spec.BackoffLimitPerIndex != nil && st.FailedIndexes != nil && contains(*st.FailedIndexes, index)
 		if over && (st == &seen.Status || !g.Blind) {
 			return violated("S5", "%s is created, and its index %d is done", s.Pod.UID, index)
 		}
@@ -195,14 +195,18 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 // tooSoon checks a pod of a Job that backs off as a whole. Of the number of
 // failures only the first is demanded here: how many there were since the last
 // success depends on what the controller remembers.
-func (r Rules) tooSoon(s *cluster.Step) *Violation {
+func (r Rules) tooSoon(g *Ghost, s *cluster.Step) *Violation {
 	var failed, succeeded time.Time
 	for _, pod := range s.View.Pods {
 		if !ownedBy(pod, s.View.Job) {
 			continue
 		}
 		at := backoff.FinishTime(pod)
-		switch pod.Status.Phase {
+		phase := pod.Status.Phase
+		if as, ok := g.Charged[pod.UID]; ok && as != phase {
+			continue // it was taken for something else
+		}
+		switch phase {
 		case corev1.PodFailed:
 			if at.After(failed) {
 				failed = at

@@ -6,6 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/backoff"
@@ -57,6 +58,9 @@ func (r Rules) seeJob(g *Ghost, s *cluster.Step) *Violation {
 		g.Started(s.Job)
 		return nil
 	case s.Request == nil:
+		if !equality.Semantic.DeepEqual(s.OldJob.Status, s.Job.Status) {
+			g.believe(&s.Job.Status)
+		}
 		g.spec(s.Job)
 		return nil
 	}

@@ -1,0 +1,25 @@
+package cluster
+
+import (
+	"maps"
+	"slices"
+)
+
+// Clone returns a cluster in the same state, which goes its own way from there.
+// It has no caches, and neither Intercept nor Watch. Objects never change, so
+// they are shared.
+func (c *Cluster) Clone() *Cluster {
+	next := *c
+	next.Intercept, next.Watch, next.caches = nil, nil, nil
+	next.pods, next.names, next.past = c.pods.clone(), maps.Clone(c.names), slices.Clone(c.past)
+	return &next
+}
+
+// Clone returns a cache of a clone of its cluster that shows what this one shows.
+func (s *Cache) Clone(of *Cluster) *Cache {
+	next := *s
+	next.c, next.pods = of, s.pods.clone()
+	next.jobs, next.late = slices.Clone(s.jobs), slices.Clone(s.late)
+	of.caches = append(of.caches, &next)
+	return &next
+}
