@@ -45,8 +45,8 @@ func (r run) after() *batchv1.JobStatus {
 func (r run) indexed() bool { return *r.s.Job.Spec.CompletionMode == batchv1.IndexedCompletion }
 
 // drawRun draws a snapshot, decides, lets some writes fail and settles.
-func drawRun(t *rapid.T, mix jobtest.Mix) run {
-	r := run{s: jobtest.Snapshots(mix).Draw(t, "snapshot")}
+func drawRun(t *rapid.T, snapshots *rapid.Generator[jobfate.Snapshot]) run {
+	r := run{s: snapshots.Draw(t, "snapshot")}
 	if rapid.Bool().Draw(t, "small caps") {
 		r.opts = append(r.opts, jobfate.WithCaps(rapid.IntRange(1, 3).Draw(t, "uncounted cap"), rapid.IntRange(1, 3).Draw(t, "changes cap")))
 	}
@@ -75,16 +75,17 @@ func drawRun(t *rapid.T, mix jobtest.Mix) run {
 	return r
 }
 
+var snapshotsOf = map[string]*rapid.Generator[jobfate.Snapshot]{
+	"usual": jobtest.Snapshots(jobtest.Usual()), "wild": jobtest.Snapshots(jobtest.Wild()), "lived": jobtest.Lived(),
+}
+
 // holds checks a property over many runs.
 func holds(t *testing.T, property func(t *rapid.T, r run)) {
 	t.Helper()
-	for _, m := range []struct {
-		name string
-		mix  jobtest.Mix
-	}{{"usual", jobtest.Usual()}, {"wild", jobtest.Wild()}} {
-		t.Run(m.name, func(t *testing.T) {
+	for name, snapshots := range snapshotsOf {
+		t.Run(name, func(t *testing.T) {
 			t.Helper()
-			rapid.Check(t, func(t *rapid.T) { property(t, drawRun(t, m.mix)) })
+			rapid.Check(t, func(t *rapid.T) { property(t, drawRun(t, snapshots)) })
 		})
 	}
 }
@@ -245,7 +246,7 @@ func TestS8S9_theEndIsSound(t *testing.T) {
 		st := r.after()
 		is := func(c batchv1.JobConditionType) bool { return jobstatus.True(st.Conditions, c) != nil }
 		complete, failed := is(batchv1.JobComplete), is(batchv1.JobFailed)
-		if r.settled.Finished != (complete || failed) {
+		if over := jobstatus.Finished(r.s.Job) != nil; !over && r.settled.Finished != (complete || failed) {
 			t.Fatalf("Finished is %t, conditions %+v", r.settled.Finished, st.Conditions)
 		}
 		for _, c := range r.s.Job.Status.Conditions {
@@ -361,10 +362,10 @@ func TestS14_ignoredFailuresChargeNothing(t *testing.T) {
 }
 
 func TestS16_aDecisionIsAFunction(t *testing.T) {
-	for name, mix := range map[string]jobtest.Mix{"usual": jobtest.Usual(), "wild": jobtest.Wild()} {
+	for name, snapshots := range snapshotsOf {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				s := jobtest.Snapshots(mix).Draw(t, "snapshot")
+				s := snapshots.Draw(t, "snapshot")
 				before := toJSON(s)
 				first := decideAll(t, s)
 				if after := toJSON(s); after != before {

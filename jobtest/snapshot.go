@@ -12,6 +12,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // Snapshots generates snapshots, each as if one of many syncs of its Job.
@@ -163,4 +164,33 @@ func drawMemory(t *rapid.T, m Mix, s *jobfate.Snapshot) {
 			}
 		}
 	}
+}
+
+// Lived generates snapshots from the middle of lives: what a caller that keeps to
+// the protocol decides on.
+func Lived() *rapid.Generator[jobfate.Snapshot] {
+	return rapid.Custom(func(t *rapid.T) jobfate.Snapshot {
+		life := Lives().Draw(t, "life")
+		c, err := cluster.New(LivelyJobs().Draw(t, "job"), noon)
+		if err != nil {
+			t.Fatalf("the API server refuses a generated Job: %v", err)
+		}
+		caller, cache := cluster.NewCaller(), c.NewCache(false)
+		s, err := caller.Snapshot(cache.View())
+		var out cluster.Outcome
+		for range among(t, 40, "steps") {
+			life.Happen(t, c, out.At)
+			c.CollectGarbage()
+			life.CatchUp(t, cache)
+			if err != nil || cache.View().Job == nil {
+				break
+			}
+			s, err = caller.Snapshot(cache.View())
+			out = c.Run(caller, cache)
+		}
+		if err != nil {
+			t.Fatalf("what is remembered cannot be rebuilt: %v", err)
+		}
+		return s
+	})
 }

@@ -91,7 +91,7 @@ func (c *Cluster) CreateJob(job *batchv1.Job) error {
 	job = job.DeepCopy()
 	c.jobs++
 	job.UID, job.ResourceVersion = types.UID(fmt.Sprintf("job-%d", c.jobs)), ""
-	job.CreationTimestamp, job.DeletionTimestamp = metav1.NewTime(c.Now), nil
+	job.CreationTimestamp, job.DeletionTimestamp = stored(c.Now), nil
 	if job.Name == "" {
 		job.Name = "job"
 	}

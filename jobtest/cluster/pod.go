@@ -19,15 +19,21 @@ func StartPod(pod *corev1.Pod, now time.Time) *corev1.Pod {
 		return pod
 	}
 	next := pod.DeepCopy()
-	at := metav1.NewTime(now)
+	at := stored(now)
 	next.Spec.NodeName = "node"
 	next.Status.Phase, next.Status.StartTime = corev1.PodRunning, &at
 	setCondition(next, corev1.PodReady, corev1.ConditionTrue, at)
-	next.Status.ContainerStatuses = nil
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}}
+	next.Status.ContainerStatuses, next.Status.InitContainerStatuses = nil, nil
+	for _, c := range next.Spec.InitContainers {
+		state := exited(0, at)
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			state = running // a sidecar
+		}
+		next.Status.InitContainerStatuses = append(next.Status.InitContainerStatuses, corev1.ContainerStatus{Name: c.Name, Ready: true, State: state})
+	}
 	for _, c := range next.Spec.Containers {
-		next.Status.ContainerStatuses = append(next.Status.ContainerStatuses, corev1.ContainerStatus{
-			Name: c.Name, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}},
-		})
+		next.Status.ContainerStatuses = append(next.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, Ready: true, State: running})
 	}
 	return next
 }
@@ -42,7 +48,7 @@ func EndPod(pod *corev1.Pod, code int32, now time.Time) *corev1.Pod {
 	if next == pod {
 		next = pod.DeepCopy()
 	}
-	at := metav1.NewTime(now)
+	at := stored(now)
 	next.Status.Phase = corev1.PodSucceeded
 	if code != 0 {
 		next.Status.Phase = corev1.PodFailed
@@ -50,11 +56,18 @@ func EndPod(pod *corev1.Pod, code int32, now time.Time) *corev1.Pod {
 	setCondition(next, corev1.PodReady, corev1.ConditionFalse, at)
 	for i := range next.Status.ContainerStatuses {
 		next.Status.ContainerStatuses[i].Ready = false
-		next.Status.ContainerStatuses[i].State = corev1.ContainerState{
-			Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: at},
+		next.Status.ContainerStatuses[i].State = exited(code, at)
+	}
+	for i, c := range next.Status.InitContainerStatuses {
+		if c.State.Terminated == nil {
+			next.Status.InitContainerStatuses[i].State = exited(0, at)
 		}
 	}
 	return stopped(next)
+}
+
+func exited(code int32, at metav1.Time) corev1.ContainerState {
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: at}}
 }
 
 // RestartPod restarts the containers of a pod, as happens under the restart
@@ -76,7 +89,7 @@ func ReadyPod(pod *corev1.Pod, ready corev1.ConditionStatus, now time.Time) *cor
 		return pod
 	}
 	next := pod.DeepCopy()
-	setCondition(next, corev1.PodReady, ready, metav1.NewTime(now))
+	setCondition(next, corev1.PodReady, ready, stored(now))
 	return next
 }
 
@@ -86,7 +99,7 @@ func DisruptPod(pod *corev1.Pod, now time.Time) *corev1.Pod {
 		return pod
 	}
 	next := pod.DeepCopy()
-	setCondition(next, corev1.DisruptionTarget, corev1.ConditionTrue, metav1.NewTime(now))
+	setCondition(next, corev1.DisruptionTarget, corev1.ConditionTrue, stored(now))
 	return next
 }
 
@@ -113,7 +126,7 @@ func DeletePod(pod *corev1.Pod, grace int64, now time.Time) *corev1.Pod {
 	}
 	next := pod.DeepCopy()
 	if next.DeletionTimestamp == nil {
-		at := metav1.NewTime(now.Add(time.Duration(grace) * time.Second))
+		at := stored(now.Add(time.Duration(grace) * time.Second))
 		next.DeletionTimestamp = &at
 	}
 	next.DeletionGracePeriodSeconds = &grace
@@ -142,6 +155,9 @@ func unlessGone(pod *corev1.Pod) *corev1.Pod {
 	}
 	return pod
 }
+
+// stored is a time as the API stores it, which knows no fractions of seconds.
+func stored(at time.Time) metav1.Time { return metav1.NewTime(at.Truncate(time.Second)) }
 
 // HasEnded reports whether the pod has succeeded or failed.
 func HasEnded(pod *corev1.Pod) bool {

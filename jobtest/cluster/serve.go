@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,7 +63,7 @@ func (c *Cluster) serve(r *Request, v *View) (Answer, error) {
 	case Patch:
 		next, err = PatchPod(old, r.Patch)
 	case Delete:
-		next, err = deleteRequested(old, r.Options, metav1.NewTime(c.Now))
+		next, err = deleteRequested(old, r.Options, stored(c.Now))
 	default:
 		err = apierrors.NewBadRequest(fmt.Sprintf("the verb %q", r.Verb))
 	}
@@ -101,11 +102,14 @@ func (c *Cluster) serveStatus(r *Request, v *View) (Answer, error) {
 	if c.job == nil {
 		return Answer{}, apierrors.NewNotFound(jobResource, "job")
 	}
-	next, err := c.job, error(nil)
-	if r.Job != nil {
-		next, err = UpdateStatus(c.job, r.Job.UID, r.Job.ResourceVersion, r.Job.Status.DeepCopy())
-	} else {
+	var next *batchv1.Job
+	var err error
+	if r.Job == nil {
 		next, err = PatchStatus(c.job, r.Patch)
+	} else if status, e := merged(&r.Job.Status, nil); e != nil { // as it arrives: times lose their fractions
+		err = apierrors.NewBadRequest(e.Error())
+	} else {
+		next, err = UpdateStatus(c.job, r.Job.UID, r.Job.ResourceVersion, status)
 	}
 	if apierrors.IsInvalid(err) {
 		c.tell(Step{Request: r, View: v, OldJob: c.job, Refused: err})
@@ -122,7 +126,7 @@ func (c *Cluster) serveCreate(r *Request, v *View) (Answer, error) {
 		return Answer{}, apierrors.NewForbidden(podResource, r.Pod.GenerateName, fmt.Errorf("exceeded quota: pods=%d", c.Quota))
 	}
 	c.made++
-	next := NewPod(r.Pod, c.made, metav1.NewTime(c.Now))
+	next := NewPod(r.Pod, c.made, stored(c.Now))
 	c.putPod(nil, next, r, v)
 	return Answer{Pod: next}, nil
 }

@@ -26,6 +26,12 @@ func seeWrite(g *Ghost, s *cluster.Step) *Violation {
 		}
 		return nil
 	}
+	if s.Request.Verb == cluster.Delete {
+		// What the pod carried goes with it, as when a Job is suspended.
+		if index, ok := indexOf(old); ok {
+			delete(g.Failures, index)
+		}
+	}
 	if !namesUID(s.Request) {
 		return violated("S15", "a %s of %s does not name its UID", s.Request.Verb, old.UID)
 	}
@@ -57,7 +63,8 @@ func mayLose(g *Ghost, s *cluster.Step) bool {
 	if !cluster.HasEnded(pod) && (pod.DeletionTimestamp == nil || bytes.Contains(s.Request.Patch, []byte(`"resourceVersion"`))) {
 		return true // deleted by the controller itself, next
 	}
-	if pod.Status.Phase == corev1.PodFailed && action(job, pod) == batchv1.PodFailurePolicyActionIgnore {
+	failed := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase != corev1.PodSucceeded && pod.DeletionTimestamp != nil
+	if failed && action(job, pod) == batchv1.PodFailurePolicyActionIgnore {
 		return true
 	}
 	if isTrue(&job.Status, batchv1.JobSuccessCriteriaMet) && pod.Status.Phase != corev1.PodFailed {
@@ -197,14 +204,16 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 // success depends on what the controller remembers.
 func (r Rules) tooSoon(g *Ghost, s *cluster.Step) *Violation {
 	var failed, succeeded time.Time
+	_, successes := uncounted(&s.View.Job.Status)
+	gone := s.View.Job.Status.Succeeded + int32(len(successes)) // those whose finish time nobody knows any more
 	for _, pod := range s.View.Pods {
 		if !ownedBy(pod, s.View.Job) {
 			continue
 		}
 		at := backoff.FinishTime(pod)
 		phase := pod.Status.Phase
-		if as, ok := g.Charged[pod.UID]; ok && as != phase {
-			continue // it was taken for something else
+		if as, ok := g.Charged[pod.UID]; ok && as != phase || !ok && !hasFinalizer(pod) {
+			continue // it was taken for something else, or was deleted by the controller
 		}
 		switch phase {
 		case corev1.PodFailed:
@@ -212,12 +221,13 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step) *Violation {
 				failed = at
 			}
 		case corev1.PodSucceeded:
+			gone--
 			if at.After(succeeded) {
 				succeeded = at
 			}
 		}
 	}
-	if failed.After(succeeded) && s.Now.Before(failed.Add(r.delay(1))) {
+	if gone <= 0 && failed.After(succeeded) && s.Now.Before(failed.Add(r.delay(1))) {
 		return violated("S12", "%s is created %v after a failure", s.Pod.UID, s.Now.Sub(failed))
 	}
 	return nil

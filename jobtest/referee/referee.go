@@ -76,7 +76,9 @@ func (g *Ghost) seeOthers(s *cluster.Step) {
 	case old == nil:
 		g.Strange[pod.UID] = true
 	case pod == nil:
-		// A pod that vanishes with its finalizer on was torn out by force.
+		if hasFinalizer(old) { // it was torn out by force, and with it what it carried
+			g.Disturbed = true
+		}
 	case ownedBy(old, s.Job) && !ownedBy(pod, s.Job):
 		delete(g.Charged, pod.UID)
 		g.Strange[pod.UID] = true
