@@ -1,13 +1,18 @@
 package lifetime
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 const mostRounds = 400
@@ -15,52 +20,72 @@ const mostRounds = 400
 // end leads the Job to its end with jobfate alone: caches catch up, nothing
 // fails, pods end, time passes.
 func (l *lifetime) end(t *rapid.T) {
-	restart := rapid.Bool().Draw(t, "restart before the end")
-	if restart {
-		s := snapshot(l.world)
-		record, err := jobfate.RebuildBackoff(s)
+	w := l.world
+	if w.Job() == nil {
+		l.reach["end: deleted"]++
+		w.cache.ShowAll()
+		if err := l.buried(); err != nil {
+			t.Fatalf("%v\n%s", err, strings.Join(l.story, "\n"))
+		}
+		return
+	}
+	if rapid.Bool().Draw(t, "restart before the end") {
+		record, err := jobfate.RebuildBackoff(snapshot(w))
 		if err != nil {
 			t.Fatalf("RebuildBackoff: %v", err)
 		}
-		l.world.memory = record
-		l.world.observeAll()
-		l.world.created, l.world.deleted, l.world.stripped = uids{}, uids{}, uids{}
+		w.restart()
+		w.memory = record
 		l.reach["end: backoff rebuilt"]++
 	}
 	if chance(t, 70, "resume") {
-		job := l.world.job.DeepCopy()
-		job.Spec.Suspend = ptr(false)
-		if *job.Spec.Parallelism == 0 {
-			job.Spec.Parallelism = ptr[int32](1)
+		err := w.EditJob(func(spec *batchv1.JobSpec) {
+			spec.Suspend, spec.Parallelism = ptr(false), ptr(max(1, *spec.Parallelism))
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		l.world.job = job
 	}
 	fails := chance(t, 30, "pods fail to the end")
-	if !l.rounds(t, fails) && !l.rounds(t, false) {
-		l.reach["end: by deletion"]++
-		job := l.world.job.DeepCopy()
-		job.DeletionTimestamp, job.Finalizers = l.world.clock(), []string{"foregroundDeletion"}
-		l.world.job = job
-		l.rounds(t, false)
-	} else {
+	if l.rounds(t, fails) || l.rounds(t, false) {
 		l.reach["end: alone"]++
+	} else {
+		l.reach["end: by deletion"]++
+		l.world.DeleteJob(metav1.DeletePropagationForeground)
+		l.rounds(t, false)
 	}
-	if err := l.referee.buried(l.world); err != nil {
+	if err := l.buried(); err != nil {
 		t.Fatalf("%v\n%s", err, strings.Join(l.story, "\n"))
-	}
-	st := &l.world.job.Status
-	if terminal(l.world.job) && int(st.Failed) != len(l.referee.failed) {
-		t.Fatalf("failed is %d, charged were %d", st.Failed, len(l.referee.failed))
 	}
 }
 
+// buried checks a Job that has come to its end, with all its pods.
+func (l *lifetime) buried() error {
+	w := l.world
+	for _, pod := range w.Pods() {
+		if tracking.HasFinalizer(pod) {
+			return fmt.Errorf("L3: %s keeps its finalizer", describe(pod))
+		}
+	}
+	if w.stale() {
+		return fmt.Errorf("the cache never caught up")
+	}
+	if job := w.Job(); job != nil && terminal(job) && job.Status.Failed != w.judge.ghost.Failed {
+		return fmt.Errorf("S1: failed is %d, charged were %d", job.Status.Failed, w.judge.ghost.Failed)
+	}
+	return nil
+}
+
 // rounds goes on until nothing is left to do, and reports whether the Job is
-// then finished.
+// then finished or gone.
 func (l *lifetime) rounds(t *rapid.T, fails bool) bool {
 	for range mostRounds {
 		w := l.world
 		w.observeAll()
-		if terminal(w.job) {
+		if w.Job() == nil {
+			return true
+		}
+		if terminal(w.Job()) {
 			l.afterTheEnd(t)
 			w.observeAll()
 			return true
@@ -71,15 +96,15 @@ func (l *lifetime) rounds(t *rapid.T, fails bool) bool {
 		}
 		l.say("alone: %s; %s", d.Why.Job.Text, brief(o))
 		l.reach["steps alone"]++
-		if err := l.referee.watch(w, o); err != nil {
+		if err := o.world.judge.verdict; err != nil {
 			t.Fatalf("%v\n%s", err, strings.Join(l.story, "\n"))
 		}
 		l.world = o.world
-		l.world.collect()
+		l.world.CollectGarbage()
 		l.world.observeAll()
 		moved := l.world.progress(fails)
 		if o.requeue > 0 {
-			l.world.now = l.world.now.Add(o.requeue)
+			l.world.Now = l.world.Now.Add(o.requeue)
 		} else if d.Idle() && !moved {
 			return false
 		}
@@ -90,21 +115,21 @@ func (l *lifetime) rounds(t *rapid.T, fails bool) bool {
 // progress ends every pod that runs or terminates.
 func (w *world) progress(fails bool) bool {
 	moved := false
-	for _, pod := range w.stored() {
-		if ended(pod) {
+	for _, pod := range w.Pods() {
+		if cluster.HasEnded(pod) {
 			continue
 		}
 		moved = true
 		if pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodRunning {
-			w.change(pod.UID, start)
+			w.Start(pod.UID)
 			continue
 		}
 		code := int32(0)
 		if fails || pod.DeletionTimestamp != nil {
 			code = 1
 		}
-		w.exit(pod.UID, code)
+		w.End(pod.UID, code)
 	}
-	w.now = w.now.Add(time.Second)
+	w.Now = w.Now.Add(time.Second)
 	return moved
 }

@@ -1,6 +1,7 @@
 package lifetime
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -101,7 +102,7 @@ func perIndexRecord(c *comparison) verdict {
 func rememberedBackoff(c *comparison) verdict {
 	write, strip := c.first(real.WriteStatus), c.first(real.Strip)
 	written := write >= 0 && (strip < 0 || write < strip) // before any finalizer went
-	if written || c.want.world.memory.Equal(c.got.world.memory) || !slices.ContainsFunc(c.before.view(), c.changesNothing) {
+	if written || c.want.world.memory.Equal(c.got.world.memory) || !slices.ContainsFunc(c.before.seen(), c.changesNothing) {
 		return no
 	}
 	c.want.world.memory = c.got.world.memory
@@ -113,7 +114,7 @@ func (c *comparison) changesNothing(pod *corev1.Pod) bool {
 	case !tracking.HasFinalizer(pod) || c.before.stripped[pod.UID]:
 		return false
 	case pod.Status.Phase == corev1.PodSucceeded:
-		completed, _ := indexset.Parse(c.before.job.Status.CompletedIndexes)
+		completed, _ := indexset.Parse(c.before.Job().Status.CompletedIndexes)
 		return completed.Contains(tracking.IndexOf(pod))
 	case pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil:
 		return c.perIndex() || c.ignored(pod)
@@ -126,7 +127,7 @@ func (c *comparison) first(kind real.Kind) int {
 }
 
 func (c *comparison) ignored(pod *corev1.Pod) bool {
-	return real.MatchFailurePolicy(policyOf(c.before.job), pod).Action == batchv1.PodFailurePolicyActionIgnore
+	return real.MatchFailurePolicy(policyOf(c.before.Job()), pod).Action == batchv1.PodFailurePolicyActionIgnore
 }
 
 // An index is in both sets of a status that Kubernetes writes.
@@ -154,9 +155,9 @@ func startTime(c *comparison) verdict {
 			return everything
 		}
 		if i < len(c.got.statuses) && c.got.statuses[i].StartTime != nil {
-			job := c.want.world.job.DeepCopy()
-			job.Status.StartTime = c.got.world.job.Status.StartTime
-			c.want.world.job = job
+			st := c.want.world.Job().Status
+			st.StartTime = c.got.world.Job().Status.StartTime
+			c.want.world.SetStatus(st)
 			return mended
 		}
 	}
@@ -165,8 +166,8 @@ func startTime(c *comparison) verdict {
 
 // The counter is above the completed indexes, and may not fall.
 func stuckSucceeded(c *comparison) verdict {
-	spec, st := &c.before.job.Spec, &c.before.job.Status
-	if !isIndexed(c.before.job) || *spec.Completions == *spec.Parallelism || c.want.refused == nil {
+	spec, st := &c.before.Job().Spec, &c.before.Job().Status
+	if !isIndexed(c.before.Job()) || *spec.Completions == *spec.Parallelism || c.want.refused == nil {
 		return no
 	}
 	if completed, _ := indexset.ParseDamaged(st.CompletedIndexes, *spec.Completions); int(st.Succeeded) > completed.Len() {
@@ -187,11 +188,11 @@ func completionTime(c *comparison) verdict {
 
 // Kubernetes ends a Job with success while writes are still to be seen.
 func inFlightEnd(c *comparison) verdict {
-	if len(c.before.created)+len(c.before.deleted) == 0 || decided(&c.before.job.Status) {
+	if len(c.before.created)+len(c.before.deleted) == 0 || decided(&c.before.Job().Status) {
 		return no
 	}
 	for _, st := range c.want.statuses {
-		if isTrue(st, batchv1.JobSuccessCriteriaMet) && !isTrue(&c.got.world.job.Status, batchv1.JobSuccessCriteriaMet) {
+		if isTrue(st, batchv1.JobSuccessCriteriaMet) && !isTrue(&c.got.world.Job().Status, batchv1.JobSuccessCriteriaMet) {
 			return everything
 		}
 	}
@@ -200,13 +201,13 @@ func inFlightEnd(c *comparison) verdict {
 
 // The lists are full of pods that still have their finalizer.
 func fullLists(c *comparison) verdict {
-	u := c.before.job.Status.UncountedTerminatedPods
+	u := c.before.Job().Status.UncountedTerminatedPods
 	if u == nil || c.habits.limits.MaxUncounted == 0 {
 		return no
 	}
 	held := 0
 	for _, uid := range append(slices.Clone(u.Failed), u.Succeeded...) {
-		if tracking.HasFinalizer(c.before.seen[uid]) && !c.before.stripped[uid] {
+		if tracking.HasFinalizer(c.before.shown(uid)) && !c.before.stripped[uid] {
 			held++
 		}
 	}
@@ -218,13 +219,13 @@ func fullLists(c *comparison) verdict {
 
 // A recorded pod is seen in another phase.
 func firstClassification(c *comparison) verdict {
-	u := c.before.job.Status.UncountedTerminatedPods
+	u := c.before.Job().Status.UncountedTerminatedPods
 	if u == nil {
 		return no
 	}
 	flipped := func(phase corev1.PodPhase) func(types.UID) bool {
 		return func(uid types.UID) bool {
-			pod := c.before.seen[uid]
+			pod := c.before.shown(uid)
 			return pod != nil && pod.Status.Phase == phase && tracking.HasFinalizer(pod) && !c.before.stripped[uid]
 		}
 	}
@@ -251,7 +252,7 @@ func failedDeletion(c *comparison) verdict {
 		if call.Kind != real.Delete && call.Kind != real.StripToDelete || call.Err == nil {
 			continue
 		}
-		for _, pod := range c.before.seen {
+		for _, pod := range c.before.seen() {
 			failed = failed || pod.Name == call.Pod && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 				return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 			})
@@ -266,9 +267,9 @@ func failedDeletion(c *comparison) verdict {
 		}
 		return no
 	}
-	job := c.want.world.job.DeepCopy()
-	job.Status.Ready = c.got.world.job.Status.Ready
-	c.want.world.job = job
+	st := c.want.world.Job().Status
+	st.Ready = c.got.world.Job().Status.Ready
+	c.want.world.SetStatus(st)
 	return mended
 }
 
@@ -277,8 +278,8 @@ func predecessor(c *comparison) verdict {
 	if !c.perIndex() {
 		return no
 	}
-	for _, a := range c.before.seen {
-		for _, b := range c.before.seen {
+	for _, a := range c.before.seen() {
+		for _, b := range c.before.seen() {
 			if a == b || tracking.IndexOf(a) != tracking.IndexOf(b) || !tracking.HasFinalizer(a) || !tracking.HasFinalizer(b) {
 				continue
 			}
@@ -295,15 +296,14 @@ func wholeStatus(c *comparison) verdict {
 	if len(c.want.statuses) > 0 || len(c.got.statuses) != 1 {
 		return no
 	}
-	job := c.want.world.job.DeepCopy()
-	st := &c.got.world.job.Status
-	job.Status.StartTime, job.Status.Succeeded = st.StartTime, st.Succeeded
-	c.want.world.job = job
+	st, got := c.want.world.Job().Status, &c.got.world.Job().Status
+	st.StartTime, st.Succeeded = got.StartTime, got.Succeeded
+	c.want.world.SetStatus(st)
 	c.want.world.memory = c.got.world.memory
 	return mended
 }
 
-func (c *comparison) perIndex() bool { return c.before.job.Spec.BackoffLimitPerIndex != nil }
+func (c *comparison) perIndex() bool { return c.before.Job().Spec.BackoffLimitPerIndex != nil }
 
 // difference describes how the worlds differ; empty when they do not.
 func (c *comparison) difference() string {
@@ -314,18 +314,16 @@ func (c *comparison) difference() string {
 		}
 	}
 	w, g := c.want, c.got
-	if !equal(w.world.job, g.world.job) {
-		say("status", text(w.world.job.Status), text(g.world.job.Status))
-		if len(lines) == 0 {
-			say("job", text(w.world.job), text(g.world.job))
-		}
+	if a, b := *w.world.Job(), *g.world.Job(); !equal(a.Status, b.Status) {
+		say("status", text(a.Status), text(b.Status))
 	}
-	if !equal(w.world.pods, g.world.pods) {
+	if a, b := w.world.stored(), g.world.stored(); !equal(a, b) {
 		say("pods", pods(w.world), pods(g.world))
 		if len(lines) == 0 {
-			say("pods", text(w.world.pods), text(g.world.pods))
+			say("pods", text(a), text(b))
 		}
 	}
+	say("writes to pods", fmt.Sprint(w.world.writes), fmt.Sprint(g.world.writes))
 	say("in flight", inFlight(w.world), inFlight(g.world))
 	if !w.world.memory.Equal(g.world.memory) {
 		say("memory", text(w.world.memory), text(g.world.memory))
@@ -333,4 +331,11 @@ func (c *comparison) difference() string {
 	say("requeue", w.requeue.String(), g.requeue.String())
 	say("events", text(w.events), text(g.events))
 	return strings.Join(lines, "\n")
+}
+
+func policyOf(job *batchv1.Job) *batchv1.PodFailurePolicy {
+	if p := job.Spec.PodFailurePolicy; p != nil {
+		return p
+	}
+	return &batchv1.PodFailurePolicy{}
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,9 +19,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -69,15 +72,9 @@ func (r reach) demand(t *testing.T) {
 		t.Logf("%d lifetimes are too few to reach everything", checks)
 		return
 	}
-	names := []string{"small caps", "tampered lifetimes", "end: alone", "end: by deletion", "end: backoff rebuilt"}
-	for _, e := range append(slices.Clone(podEvents), tamperings...) {
-		names = append(names, "event: "+e.name)
-	}
-	for _, name := range []string{
-		"Job is deleted", "Job is suspended", "Job is resumed", "parallelism changes", "completions change with parallelism",
-		"deadline changes", "backoffLimit changes", "controller restarts", "time passes", "the next look is due",
-	} {
-		names = append(names, "event: "+name)
+	names := []string{"small caps", "tampered lifetimes", "end: alone", "end: by deletion", "end: backoff rebuilt", "event: controller restarts"}
+	for _, event := range slices.Concat(jobtest.Happenings()) {
+		names = append(names, "event: "+event)
 	}
 	for _, reason := range []string{
 		"BackoffLimitExceeded", "CompletionsReached", "DeadlineExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy", "SuccessPolicy",
@@ -102,35 +99,31 @@ func (r reach) demand(t *testing.T) {
 // A lifetime is one Job and all that happens to it.
 type lifetime struct {
 	reach
-	world   *world
-	habits  habits
-	referee *referee
-	lag     int // percent of changes that a cache does not see at once
-	faulty  int // percent of syncs in which writes fail
-	story   []string
+	jobtest.Life
+	world  *world
+	habits habits
+	faulty int // percent of syncs in which writes fail
+	story  []string
 }
 
 func conceive(t *rapid.T, r reach) *lifetime {
-	job := drawJob(t)
-	stored, errs := apiserver.Create(job)
-	if len(errs) > 0 {
-		t.Fatalf("the Job is refused: %v", errs)
+	c, err := cluster.New(jobtest.LivelyJobs().Draw(t, "job"), jobtest.Noon())
+	if err != nil {
+		t.Fatalf("the Job is refused: %v", err)
 	}
-	l := &lifetime{reach: r, world: newWorld(stored, jobtest.Noon()), referee: newReferee()}
+	l := &lifetime{reach: r, Life: jobtest.Lives().Draw(t, "life")}
+	l.world = newWorld(c, l.Tampered)
 	if chance(t, 30, "small caps") {
 		l.habits.limits.MaxUncounted = 1 + among(t, 4, "uncounted cap")
 		l.habits.limits.MaxCreateDelete = 1 + among(t, 3, "changes cap")
 		r["small caps"]++
 	}
 	l.habits.endsInFlight = rapid.Bool().Draw(t, "ends in flight")
-	l.world.tampered = chance(t, 15, "tampered")
-	if l.world.tampered {
+	if l.Tampered {
 		r["tampered lifetimes"]++
 	}
-	l.lag = pick(t, "lag", 0, 0, 0, 20, 60)
-	l.world.lagging = l.lag > 0
 	l.faulty = pick(t, "faulty", 0, 0, 0, 25)
-	r.features(stored)
+	r.features(c.Job())
 	return l
 }
 
@@ -145,7 +138,10 @@ func (l *lifetime) live(t *rapid.T) {
 	after := 0
 	for range 1 + among(t, mostSteps, "steps") {
 		l.step(t)
-		if terminal(l.world.job) {
+		if l.world.Job() == nil {
+			return
+		}
+		if terminal(l.world.Job()) {
 			if after++; after > 2 {
 				return
 			}
@@ -157,19 +153,20 @@ func (l *lifetime) step(t *rapid.T) {
 	l.reach["steps"]++
 	w := l.world
 	for range among(t, 4, "events") {
-		name := happen(t, w)
-		if name != nothing {
-			l.say("%s", name)
-		}
-		l.reach["event: "+name]++
+		l.happens(t)
 	}
-	w.collect()
-	w.catchUp(t, l.lag)
-	if len(w.unseen()) > 0 {
+	w.CollectGarbage()
+	if w.Job() == nil {
+		return
+	}
+	for _, uid := range l.CatchUp(t, w.cache) {
+		w.noted(uid)
+	}
+	if w.stale() {
 		l.reach["step with a stale cache"]++
 	}
 	c := &comparison{before: w, habits: l.habits, faults: l.drawFaults(t)}
-	if terminal(w.job) {
+	if terminal(w.Job()) {
 		l.afterTheEnd(t)
 		return
 	}
@@ -181,7 +178,7 @@ func (l *lifetime) step(t *rapid.T) {
 	if c.got.refused != nil {
 		t.Fatalf("S11: jobfate's status is refused: %v\n%s", c.got.refused, l.tale(c))
 	}
-	if err := l.referee.watch(w, c.got); err != nil {
+	if err := c.got.world.judge.verdict; err != nil {
 		t.Fatalf("%v\n%s", err, l.tale(c))
 	}
 	c.want, c.out = kubernetesSyncs(w, l.habits, c.faults)
@@ -206,7 +203,29 @@ func (l *lifetime) step(t *rapid.T) {
 	}
 	l.note(c)
 	l.world = c.got.world
-	l.world.next = c.got.requeue
+	if l.world.look = (time.Time{}); c.got.requeue > 0 {
+		l.world.look = l.world.Now.Add(c.got.requeue)
+	}
+}
+
+// happens lets one thing happen.
+func (l *lifetime) happens(t *rapid.T) {
+	name := "controller restarts"
+	if w := l.world; among(t, 200, "restart") == 199 && w.Job() != nil {
+		w.restart()
+	} else {
+		old := w.Job()
+		name = l.Happen(t, w.Cluster, w.look)
+		if now := w.Job(); now != nil && now != old && now.DeletionTimestamp == nil {
+			if _, errs := apiserver.Update(old, now); len(errs) > 0 {
+				t.Fatalf("the API server refuses a change of the Job: %v", errs)
+			}
+		}
+	}
+	if name != "" {
+		l.say("%s", name)
+		l.reach["event: "+name]++
+	}
 }
 
 // sameMemory checks that the lifetime's notion of what is in flight is that of
@@ -240,7 +259,7 @@ func (l *lifetime) drawFaults(t *rapid.T) faults {
 		f.strip = true
 	}
 	f.pods = uids{}
-	for _, pod := range l.world.stored() {
+	for _, pod := range l.world.Pods() {
 		if rapid.Bool().Draw(t, "pod fails") {
 			f.pods[pod.UID] = true
 		}
@@ -263,11 +282,11 @@ func (l *lifetime) afterTheEnd(t *rapid.T) {
 	for _, claim := range d.Claim { // to release, which takes the finalizer too
 		strip[claim.Pod.UID] = true
 	}
-	for _, pod := range w.view() {
+	for _, pod := range w.seen() {
 		if w.stripped[pod.UID] || len(pod.OwnerReferences) == 0 {
 			continue
 		}
-		if got, want := strip[pod.UID], real.StripsOrphan(pod, w.job); got != want {
+		if got, want := strip[pod.UID], real.StripsOrphan(pod, w.Job()); got != want {
 			t.Fatalf("the Job is over; jobfate strips %s: %t, Kubernetes: %t\n%s", pod.UID, got, want, strings.Join(l.story, "\n"))
 		}
 	}
@@ -307,14 +326,14 @@ func brief(o *outcome) string {
 
 func (l *lifetime) tale(c *comparison) string {
 	var b strings.Builder
-	spec := c.before.job.Spec
+	spec := c.before.Job().Spec
 	spec.Template, spec.Selector = corev1.PodTemplateSpec{}, nil
 	fmt.Fprintf(&b, "spec %s\nstory:\n%s\n", text(spec), strings.Join(l.story, "\n"))
-	fmt.Fprintf(&b, "now %v, habits %+v, faults %+v\nstatus before %s\nin flight %s\nmemory %s\n", c.before.now, c.habits, c.faults, text(c.before.job.Status), inFlight(c.before), text(c.before.memory))
-	for _, pod := range c.before.view() {
+	fmt.Fprintf(&b, "now %v, habits %+v, faults %+v\nstatus before %s\nin flight %s\nmemory %s\n", c.before.Now, c.habits, c.faults, text(c.before.Job().Status), inFlight(c.before), text(c.before.memory))
+	for _, pod := range c.before.seen() {
 		fmt.Fprintf(&b, "  seen   %s %s\n", describe(pod), text(pod.Status))
 	}
-	for _, pod := range c.before.stored() {
+	for _, pod := range c.before.Pods() {
 		fmt.Fprintf(&b, "  stored %s\n", describe(pod))
 	}
 	fmt.Fprintf(&b, "jobfate: %s\n", brief(c.got))
@@ -363,8 +382,8 @@ func (l *lifetime) note(c *comparison) {
 			l.reach["step "+name]++
 		}
 	}
-	if terminal(c.got.world.job) {
-		for _, cond := range c.got.world.job.Status.Conditions {
+	if terminal(c.got.world.Job()) {
+		for _, cond := range c.got.world.Job().Status.Conditions {
 			if cond.Type == batchv1.JobComplete || cond.Type == batchv1.JobFailed {
 				l.reach["end: "+cond.Reason]++
 			}
@@ -390,7 +409,7 @@ func text(v any) string {
 
 func pods(w *world) string {
 	var lines []string
-	for _, pod := range w.stored() {
+	for _, pod := range w.Pods() {
 		lines = append(lines, describe(pod))
 	}
 	return strings.Join(lines, "; ")
@@ -398,4 +417,15 @@ func pods(w *world) string {
 
 func inFlight(w *world) string {
 	return fmt.Sprint("created ", w.created, " deleted ", w.deleted, " stripped ", w.stripped)
+}
+
+func describe(p *corev1.Pod) string {
+	del := ""
+	if p.DeletionTimestamp != nil {
+		del = " deleted"
+	}
+	if !tracking.HasFinalizer(p) {
+		del += " stripped"
+	}
+	return fmt.Sprintf("%s %s%s index %d counts %+v rv %s", p.UID, p.Status.Phase, del, tracking.IndexOf(p), backoff.CountsOf(p.Annotations), p.ResourceVersion)
 }

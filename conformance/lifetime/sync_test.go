@@ -6,6 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
+	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -45,11 +47,11 @@ func (f faults) any() bool { return f.create >= 0 || f.status >= 0 || len(f.pods
 // What is gone already cannot fail to go.
 
 func (f faults) failsDeletion(w *world, uid types.UID) bool {
-	return f.deletion && f.pods[uid] && w.pods[uid] != nil
+	return f.deletion && f.pods[uid] && w.Pod(uid) != nil
 }
 
 func (f faults) failsStrip(w *world, uid types.UID) bool {
-	return f.strip && f.pods[uid] && tracking.HasFinalizer(w.pods[uid])
+	return f.strip && f.pods[uid] && tracking.HasFinalizer(w.Pod(uid))
 }
 
 // An outcome is what a sync leaves behind.
@@ -65,138 +67,193 @@ type outcome struct {
 	stale                      bool // a guarded patch met a pod that had changed
 }
 
-func (o *outcome) storeStatus(st *batchv1.JobStatus) bool {
-	o.statuses = append(o.statuses, st)
-	next := *o.world.job
-	next.Status = *st
-	stored, errs := apiserver.UpdateStatus(o.world.job, &next)
-	if len(errs) > 0 {
-		o.refused = errs
-		return false
-	}
-	o.world.job = stored
-	return true
-}
-
-func (o *outcome) create(sent *corev1.Pod) {
-	uid := o.world.create(sent)
+func (o *outcome) noteCreation(uid types.UID) {
 	o.world.created[uid] = true
 	o.created = append(o.created, uid)
 }
 
-func (o *outcome) delete(uid types.UID, inFlight bool) {
-	o.world.remove(uid, 30)
+func (o *outcome) noteDeletion(uid types.UID, inFlight bool) {
 	if inFlight {
 		o.world.deleted[uid] = true
 	}
 	o.deleted = append(o.deleted, uid)
 }
 
-func (o *outcome) strip(uid types.UID) {
-	o.world.strip(uid)
+func (o *outcome) noteStrip(uid types.UID) {
 	o.world.stripped[uid] = true
 	o.stripped = append(o.stripped, uid)
 }
 
-// jobfateSyncs carries out one decision of jobfate, as doc.go of jobfate says.
-func jobfateSyncs(before *world, h habits, f faults) (*outcome, jobfate.Decision, error) {
-	o := &outcome{world: before.clone()}
-	d, err := jobfate.Decide(snapshot(before), h.options()...)
-	if err != nil {
-		return o, d, err
+// accept asks the API server's own validation about a status.
+func (o *outcome) accept(st *batchv1.JobStatus) (*batchv1.JobStatus, bool) {
+	o.statuses = append(o.statuses, st)
+	next := *o.world.Job()
+	next.Status = *st
+	stored, errs := apiserver.UpdateStatus(o.world.Job(), &next)
+	if len(errs) > 0 {
+		o.refused = errs
+		return nil, false
 	}
-	if gone := o.claim(d); gone != "" {
-		again := before.clone()
-		again.observe(gone)
+	return &stored.Status, true
+}
+
+// jobfateSync carries out one decision of jobfate, as doc.go of jobfate says.
+type jobfateSync struct {
+	*outcome
+	before   *world
+	habits   habits
+	faults   faults
+	decision jobfate.Decision
+	gone     types.UID // a pod to claim that is gone: then it starts again
+}
+
+func jobfateSyncs(before *world, h habits, f faults) (*outcome, jobfate.Decision, error) {
+	j := &jobfateSync{outcome: &outcome{world: before.judged()}, before: before, habits: h, faults: f}
+	err := j.world.Run(j, j.world.cache).Err
+	if j.gone != "" {
+		again := before.judged()
+		again.observe(j.gone)
 		return jobfateSyncs(again, h, f)
 	}
-	d = d.Revise(o.act(before, d, h, f))
-	o.requeue = d.Requeue
-	o.tell(d.Events)
+	return j.outcome, j.decision, err
+}
+
+// Sync implements cluster.Controller.
+func (j *jobfateSync) Sync(client *cluster.Client) (time.Duration, error) {
+	d, err := jobfate.Decide(snapshot(j.before), j.habits.options()...)
+	j.decision = d
+	if err != nil {
+		return 0, err
+	}
+	if err := j.claim(client, d); err != nil || j.gone != "" {
+		return 0, err
+	}
+	done, err := j.act(client, d)
+	if err != nil {
+		return 0, err
+	}
+	d = d.Revise(done)
+	j.decision, j.requeue = d, d.Requeue
+	j.tell(d.Events)
 	// Events and Requeue of a decision whose status cannot be stored mean
 	// nothing to a caller of jobfate. They are kept to be compared: the real
 	// controller has sent them by then.
-	if d.Status != nil && (f.status == 0 || !o.storeStatus(d.Status)) {
-		return o, d, nil
+	if ok, err := j.store(client, d.Status, d.StatusPatch(j.world.Job().ResourceVersion)); !ok {
+		return 0, err
 	}
-	o.world.memory = d.Backoff
+	j.world.memory = d.Backoff
 	var gone []*corev1.Pod
 	for _, pod := range d.Strip {
-		if !f.failsStrip(before, pod.UID) {
-			o.strip(pod.UID)
-			gone = append(gone, pod)
+		if j.faults.failsStrip(j.before, pod.UID) {
+			continue
 		}
+		if _, err := client.PatchPod(pod, tracking.StripPatch(pod)); err != nil && !apierrors.IsNotFound(err) {
+			return 0, err
+		}
+		j.noteStrip(pod.UID)
+		gone = append(gone, pod)
 	}
 	settled := d.Settle(gone...)
-	if settled.Status != nil && f.status != len(o.statuses) && o.storeStatus(settled.Status) {
-		o.tell(settled.Events)
+	ok, err := j.store(client, settled.Status, settled.StatusPatch(j.world.Job().ResourceVersion))
+	if ok {
+		j.tell(settled.Events)
 	}
-	return o, d, nil
+	return d.Requeue, err
 }
 
-// claim adopts and releases pods, and frees orphans. It returns a pod that is
-// gone, if it meets one: then the caller starts again.
-func (o *outcome) claim(d jobfate.Decision) (gone types.UID) {
+// store stores a status, if there is one, and reports whether to go on.
+func (j *jobfateSync) store(client *cluster.Client, st *batchv1.JobStatus, patch []byte) (bool, error) {
+	if st == nil {
+		return true, nil
+	}
+	if j.faults.status == len(j.statuses) {
+		return false, nil
+	}
+	if _, ok := j.accept(st); !ok {
+		return false, nil
+	}
+	_, err := client.PatchStatus(patch)
+	return err == nil, err
+}
+
+// claim adopts and releases pods, and frees orphans.
+func (j *jobfateSync) claim(client *cluster.Client, d jobfate.Decision) error {
 	for _, c := range d.Claim {
-		o.claimed++
-		switch uid := c.Pod.UID; c.Relation {
-		case tracking.Adoptable:
-			if o.world.pods[uid] == nil {
-				return uid
-			}
-			o.world.adopt(uid)
-		case tracking.Releasable:
-			o.world.release(uid)
-		case tracking.Orphaned:
-			o.world.strip(uid)
+		j.claimed++
+		_, err := client.PatchPod(c.Pod, c.Patch())
+		switch {
+		case err == nil:
+		case !apierrors.IsNotFound(err):
+			return err
+		case c.Relation == tracking.Adoptable:
+			j.gone = c.Pod.UID
+			return nil
 		}
 	}
-	return ""
+	return nil
+}
+
+// act deletes and creates pods, and tells what became of it.
+func (j *jobfateSync) act(client *cluster.Client, d jobfate.Decision) (done jobfate.Done, err error) {
+	for _, del := range d.Delete {
+		deleted, err := j.delete(client, del)
+		if err != nil {
+			return done, err
+		}
+		if !deleted {
+			done.NotDeleted = append(done.NotDeleted, del.Pod.UID)
+		}
+	}
+	tried := 0
+	for batch := 1; tried < len(d.Create) && done.NotCreated == 0; batch *= 2 {
+		for range min(batch, len(d.Create)-tried) {
+			if tried == j.faults.create {
+				done.NotCreated++
+			} else if pod, err := client.CreatePod(d.Create[tried].Pod); err != nil {
+				return done, err
+			} else {
+				j.noteCreation(pod.UID)
+			}
+			tried++
+		}
+	}
+	done.NotCreated += len(d.Create) - tried
+	return done, nil
+}
+
+func (j *jobfateSync) delete(client *cluster.Client, del jobfate.Deletion) (bool, error) {
+	uid := del.Pod.UID
+	there := j.world.Pod(uid) != nil
+	if del.StripFirst {
+		_, err := client.PatchPod(del.Pod, del.Patch())
+		switch {
+		case apierrors.IsConflict(err):
+			j.stale = true
+			return false, nil
+		case err != nil && !apierrors.IsNotFound(err):
+			return false, err
+		}
+	}
+	if j.faults.failsDeletion(j.before, uid) {
+		return false, nil
+	}
+	if err := client.DeletePod(del.Pod, del.Options()); err != nil && !apierrors.IsNotFound(err) {
+		return false, err
+	}
+	j.noteDeletion(uid, there && (j.habits.endsInFlight || del.Cause != jobfate.CauseJobEnds))
+	return true, nil
 }
 
 func snapshot(w *world) jobfate.Snapshot {
 	s := jobfate.Snapshot{
-		Job: w.job, Pods: w.view(), Now: w.now, Backoff: w.memory,
-		InFlight: jobfate.InFlight{Job: w.job.UID, Creations: len(w.created), Deletions: len(w.deleted)},
+		Job: w.Job(), Pods: w.seen(), Now: w.Now, Backoff: w.memory,
+		InFlight: jobfate.InFlight{Job: w.Job().UID, Creations: len(w.created), Deletions: len(w.deleted)},
 	}
 	for uid := range w.stripped {
 		s.InFlight.Stripped = append(s.InFlight.Stripped, uid)
 	}
 	slices.Sort(s.InFlight.Stripped)
 	return s
-}
-
-// act deletes and creates pods, and tells what became of it.
-func (o *outcome) act(before *world, d jobfate.Decision, h habits, f faults) (done jobfate.Done) {
-	for _, del := range d.Delete {
-		pod := o.world.pods[del.Pod.UID]
-		changed := del.StripFirst && pod != nil && pod.ResourceVersion != del.Pod.ResourceVersion
-		o.stale = o.stale || changed
-		if changed || f.failsDeletion(before, del.Pod.UID) {
-			if !changed && del.StripFirst {
-				o.world.strip(pod.UID)
-			}
-			done.NotDeleted = append(done.NotDeleted, del.Pod.UID)
-			continue
-		}
-		if del.StripFirst {
-			o.world.strip(del.Pod.UID)
-		}
-		o.delete(del.Pod.UID, pod != nil && (h.endsInFlight || del.Cause != jobfate.CauseJobEnds))
-	}
-	tried := 0
-	for batch := 1; tried < len(d.Create) && done.NotCreated == 0; batch *= 2 {
-		for range min(batch, len(d.Create)-tried) {
-			if tried == f.create {
-				done.NotCreated++
-			} else {
-				o.create(d.Create[tried].Pod)
-			}
-			tried++
-		}
-	}
-	done.NotCreated += len(d.Create) - tried
-	return done
 }
 
 func (o *outcome) tell(events []jobfate.Event) {
@@ -210,7 +267,7 @@ func (o *outcome) tell(events []jobfate.Event) {
 func kubernetesSyncs(before *world, h habits, f faults) (*outcome, real.Output) {
 	o := &outcome{world: before.clone()}
 	in := real.Input{
-		Job: before.job, Pods: before.view(), Now: before.now, Validate: true, Limits: h.limits,
+		Job: before.Job(), Pods: before.seen(), Now: before.Now, Validate: true, Limits: h.limits,
 		Memory: real.Memory{Creations: len(before.created), Deletions: len(before.deleted), Stripped: snapshot(before).InFlight.Stripped},
 	}
 	if m := before.memory; m.Failures > 0 {
@@ -219,13 +276,13 @@ func kubernetesSyncs(before *world, h habits, f faults) (*outcome, real.Output) 
 	in.Fail = f.toReal(before)
 	out := real.Sync(in)
 	byName, adopted := map[string]types.UID{}, uids{}
-	for uid, pod := range before.seen {
-		byName[pod.Name] = uid
+	for _, pod := range before.seen() {
+		byName[pod.Name] = pod.UID
 	}
 	expected := out.Deletions > len(before.deleted) // those with which a Job ends are not
 	for _, c := range out.Calls {
 		uid := byName[c.Pod]
-		gone := before.pods[uid] == nil
+		gone := before.Pod(uid) == nil
 		switch {
 		case c.Kind == real.WriteStatus:
 			o.recordWrite(c)
@@ -236,13 +293,17 @@ func kubernetesSyncs(before *world, h habits, f faults) (*outcome, real.Output) 
 		case c.Kind == real.Release:
 			o.world.release(uid)
 		case c.Kind == real.Create:
-			o.create(c.Object)
+			sent := c.Object.DeepCopy()
+			sent.Namespace = before.Job().Namespace
+			o.noteCreation(o.world.Add(sent).UID)
 		case c.Kind == real.Delete, c.Kind == real.StripToDelete && gone:
-			o.delete(uid, !gone && (h.endsInFlight || expected))
+			o.world.Delete(uid, cluster.DefaultGrace)
+			o.noteDeletion(uid, !gone && (h.endsInFlight || expected))
 		case c.Kind == real.StripToDelete:
 			o.world.strip(uid)
 		case c.Kind == real.Strip:
-			o.strip(uid)
+			o.world.strip(uid)
+			o.noteStrip(uid)
 		}
 	}
 	o.freeOrphans(before, adopted)
@@ -252,7 +313,7 @@ func kubernetesSyncs(before *world, h habits, f faults) (*outcome, real.Output) 
 		}
 	}
 	o.events = out.Events
-	o.world.memory = backoff.Record{Job: before.job.UID}
+	o.world.memory = backoff.Record{Job: before.Job().UID}
 	if r := out.Backoff; r != nil && r.LastFailure != nil {
 		o.world.memory.Failures, o.world.memory.LastFailure = r.Failures, *r.LastFailure
 	}
@@ -262,16 +323,18 @@ func kubernetesSyncs(before *world, h habits, f faults) (*outcome, real.Output) 
 // freeOrphans does what the real controller does from another queue: pods that
 // nobody owns, and that it did not adopt, lose their finalizer.
 func (o *outcome) freeOrphans(before *world, adopted uids) {
-	for uid, pod := range before.seen {
-		if len(pod.OwnerReferences) == 0 && !adopted[uid] && real.StripsOrphan(pod, nil) {
-			o.world.strip(uid)
+	for _, pod := range before.seen() {
+		if len(pod.OwnerReferences) == 0 && !adopted[pod.UID] && real.StripsOrphan(pod, nil) {
+			o.world.strip(pod.UID)
 		}
 	}
 }
 
 func (o *outcome) recordWrite(c real.Call) {
 	if c.Err == nil {
-		o.storeStatus(c.Status)
+		if st, ok := o.accept(c.Status); ok {
+			o.world.SetStatus(*st)
+		}
 		return
 	}
 	o.statuses = append(o.statuses, c.Status)
@@ -294,8 +357,9 @@ func (f faults) toReal(w *world) real.Faults {
 	if f.status >= 0 {
 		r.Status[f.status] = real.ErrConflict
 	}
-	for uid, pod := range w.seen {
-		if w.pods[uid] == nil {
+	for _, pod := range w.seen() {
+		uid := pod.UID
+		if w.Pod(uid) == nil {
 			r.Delete[pod.Name], r.Strip[pod.Name], r.StripToDelete[pod.Name] = real.ErrNotFound, real.ErrNotFound, real.ErrNotFound
 			r.Adopt[pod.Name], r.Release[pod.Name] = real.ErrNotFound, real.ErrNotFound
 		}

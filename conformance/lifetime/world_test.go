@@ -2,10 +2,8 @@ package lifetime
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -14,50 +12,90 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// A world is what the API server stores, what the caches show of it, and what a
-// controller remembers. Objects in it never change; they are replaced. So a
-// clone is cheap, and two clones can go different ways.
+// A world is a cluster, a cache of it, and what a controller remembers. Two
+// clones can go different ways.
 type world struct {
-	now  time.Time
-	job  *batchv1.Job
-	pods map[types.UID]*corev1.Pod // as stored
-	seen map[types.UID]*corev1.Pod // as the cache shows them
-	born int                       // pods created so far
+	*cluster.Cluster
+	cache *cluster.Cache
 
 	created, deleted, stripped uids // written, not yet seen
 	memory                     backoff.Record
-	next                       time.Duration // until jobfate wants to look again
-	tampered                   bool          // somebody tampers with the pods
-	lagging                    bool          // caches lag
+	look                       time.Time // when jobfate wants to look again
+
+	writes map[types.UID]int // to each pod
+	judge  *judge            // nil in the world of the real controller
 }
 
 type uids map[types.UID]bool
 
+// judge is a referee, what it knows, and its first verdict.
+type judge struct {
+	referee.Rules
+	ghost    referee.Ghost
+	tampered bool
+	verdict  error
+}
+
+func newWorld(c *cluster.Cluster, tampered bool) *world {
+	w := &world{
+		Cluster: c, cache: c.NewCache(false),
+		created: uids{}, deleted: uids{}, stripped: uids{},
+		memory: backoff.Record{Job: c.Job().UID},
+		writes: map[types.UID]int{}, judge: &judge{tampered: tampered},
+	}
+	w.judge.ghost.Started(c.Job())
+	w.Watch = w.watch
+	return w
+}
+
+// clone returns a world like this one, in which nobody judges.
 func (w *world) clone() *world {
 	c := *w
-	c.pods, c.seen = maps.Clone(w.pods), maps.Clone(w.seen)
+	c.Cluster = w.Cluster.Clone()
+	c.cache = w.cache.Clone(c.Cluster)
 	c.created, c.deleted, c.stripped = maps.Clone(w.created), maps.Clone(w.deleted), maps.Clone(w.stripped)
+	c.writes, c.judge = maps.Clone(w.writes), nil
+	c.Watch = c.watch
 	return &c
 }
 
-func newWorld(job *batchv1.Job, now time.Time) *world {
-	return &world{
-		now: now, job: job,
-		pods: map[types.UID]*corev1.Pod{}, seen: map[types.UID]*corev1.Pod{},
-		created: uids{}, deleted: uids{}, stripped: uids{},
-		memory: backoff.Record{Job: job.UID},
+// judged is a clone in which the judge goes on.
+func (w *world) judged() *world {
+	c := w.clone()
+	j := *w.judge
+	j.ghost = j.ghost.Clone()
+	c.judge = &j
+	return c
+}
+
+func (w *world) watch(s cluster.Step) {
+	switch {
+	case s.Pod != nil:
+		w.writes[s.Pod.UID]++
+	case s.OldPod != nil:
+		w.writes[s.OldPod.UID]++
+	}
+	if w.judge == nil {
+		return
+	}
+	v := w.judge.See(&w.judge.ghost, &s)
+	// What is done to tampered pods is beyond the referee.
+	if v != nil && w.judge.verdict == nil && (!w.judge.tampered || s.Pod == nil && s.OldPod == nil) {
+		w.judge.verdict = v
 	}
 }
 
-// view returns the pods that the cache shows, by index and UID. That is the
+// seen returns the pods that the cache shows, by index and UID. That is the
 // order in which jobfate looks at pods; the real controller takes the order of
 // its cache, so it is handed this one.
-func (w *world) view() []*corev1.Pod {
-	pods := slices.Collect(maps.Values(w.seen))
-	indexed := isIndexed(w.job)
+func (w *world) seen() []*corev1.Pod {
+	pods := w.cache.View().Pods
+	indexed := isIndexed(w.Job())
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
 		if indexed {
 			if c := cmp.Compare(tracking.IndexOf(a), tracking.IndexOf(b)); c != 0 {
@@ -69,41 +107,18 @@ func (w *world) view() []*corev1.Pod {
 	return pods
 }
 
-// stored returns the pods that the API server stores, by age.
-func (w *world) stored() []*corev1.Pod {
-	pods := slices.Collect(maps.Values(w.pods))
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.UID, b.UID) })
-	return pods
+func (w *world) shown(uid types.UID) *corev1.Pod { return find(w.seen(), uid) }
+
+func find(pods []*corev1.Pod, uid types.UID) *corev1.Pod {
+	if i := slices.IndexFunc(pods, func(p *corev1.Pod) bool { return p.UID == uid }); i >= 0 {
+		return pods[i]
+	}
+	return nil
 }
 
-func (w *world) clock() *metav1.Time { return ptr(metav1.NewTime(w.now.Truncate(time.Second))) }
-
-// unseen returns the pods of which the cache does not show what is stored.
-func (w *world) unseen() []types.UID {
-	var list []types.UID
-	for uid, pod := range w.pods {
-		if w.seen[uid] != pod {
-			list = append(list, uid)
-		}
-	}
-	for uid := range w.seen {
-		if w.pods[uid] == nil {
-			list = append(list, uid)
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
-// observe lets the cache catch up with one pod. What was in flight for it has
-// then been seen.
-func (w *world) observe(uid types.UID) {
-	pod := w.pods[uid]
-	if pod == nil {
-		delete(w.seen, uid)
-	} else {
-		w.seen[uid] = pod
-	}
+// noted forgets what was in flight for a pod that the cache shows as it is.
+func (w *world) noted(uid types.UID) {
+	pod := w.Pod(uid)
 	delete(w.created, uid)
 	if pod == nil || pod.DeletionTimestamp != nil {
 		delete(w.deleted, uid)
@@ -113,82 +128,64 @@ func (w *world) observe(uid types.UID) {
 	}
 }
 
+func (w *world) observe(uid types.UID) {
+	w.cache.ShowPod(uid)
+	w.noted(uid)
+}
+
 func (w *world) observeAll() {
-	for _, uid := range w.unseen() {
-		w.observe(uid)
+	late, _ := w.cache.Late()
+	w.cache.ShowAll()
+	for _, uid := range late {
+		w.noted(uid)
 	}
 }
 
-// change replaces a stored pod by a changed copy. One that nothing holds any
-// more is gone.
-func (w *world) change(uid types.UID, f func(*corev1.Pod)) {
-	old := w.pods[uid]
-	if old == nil {
-		return
-	}
-	pod := old.DeepCopy()
-	f(pod)
-	n, _ := strconv.Atoi(old.ResourceVersion)
-	pod.ResourceVersion = strconv.Itoa(n + 1)
-	w.pods[uid] = pod
-	if pod.DeletionTimestamp != nil && len(pod.Finalizers) == 0 && *pod.DeletionGracePeriodSeconds == 0 {
-		delete(w.pods, uid)
-	}
+func (w *world) stale() bool {
+	late, _ := w.cache.Late()
+	return len(late) > 0
 }
 
-// The API server's part of what controllers and users ask for.
-
-func (w *world) create(sent *corev1.Pod) types.UID {
-	pod := sent.DeepCopy()
-	uid := types.UID(fmt.Sprintf("uid-%04d", w.born))
-	pod.UID, pod.Name, pod.ResourceVersion = uid, fmt.Sprintf("%s%05d", pod.GenerateName, w.born), "1"
-	pod.Namespace = w.job.Namespace
-	pod.CreationTimestamp, pod.Status.Phase = *w.clock(), corev1.PodPending
-	w.pods[uid] = pod
-	w.born++
-	return uid
+// restart makes the controller forget everything, its backoff too.
+func (w *world) restart() {
+	w.observeAll()
+	w.created, w.deleted, w.stripped = uids{}, uids{}, uids{}
+	w.memory = backoff.Record{Job: w.Job().UID}
+	w.judge.Backoff.Base = -1 // delays are not kept any more
 }
 
-// remove deletes a pod with grace: at once if it has no node or has ended.
-func (w *world) remove(uid types.UID, grace int64) {
-	w.change(uid, func(p *corev1.Pod) {
-		if p.Spec.NodeName == "" || ended(p) {
-			grace = 0
-		}
-		if p.DeletionTimestamp != nil {
-			p.DeletionGracePeriodSeconds = ptr(min(grace, *p.DeletionGracePeriodSeconds))
-			return
-		}
-		p.DeletionTimestamp = ptr(metav1.NewTime(w.clock().Add(time.Duration(grace) * time.Second)))
-		p.DeletionGracePeriodSeconds = ptr(grace)
-	})
-}
+// What the real controller asks for.
 
 func (w *world) strip(uid types.UID) {
-	w.change(uid, func(p *corev1.Pod) {
-		p.Finalizers = slices.DeleteFunc(p.Finalizers, func(f string) bool { return f == batchv1.JobTrackingFinalizer })
-	})
+	w.Edit(uid, func(p *corev1.Pod) { p.Finalizers = slices.DeleteFunc(p.Finalizers, isTracking) })
 }
 
 func (w *world) adopt(uid types.UID) {
-	w.change(uid, func(p *corev1.Pod) {
-		p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.job, batchv1.SchemeGroupVersion.WithKind("Job"))}
-		if !tracking.HasFinalizer(p) {
-			p.Finalizers = append(p.Finalizers, batchv1.JobTrackingFinalizer)
-		}
+	w.Edit(uid, func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.Job(), batchv1.SchemeGroupVersion.WithKind("Job"))}
+		p.Finalizers = append(slices.DeleteFunc(p.Finalizers, isTracking), batchv1.JobTrackingFinalizer)
 	})
 }
 
 func (w *world) release(uid types.UID) {
-	w.strip(uid)
-	w.change(uid, func(p *corev1.Pod) { p.OwnerReferences = nil })
+	w.Edit(uid, func(p *corev1.Pod) {
+		p.OwnerReferences, p.Finalizers = nil, slices.DeleteFunc(p.Finalizers, isTracking)
+	})
 }
 
-func ended(p *corev1.Pod) bool {
-	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
-}
+func isTracking(finalizer string) bool { return finalizer == batchv1.JobTrackingFinalizer }
 
-func alive(p *corev1.Pod) bool { return !ended(p) && p.DeletionTimestamp == nil }
+// stored returns the pods as they are stored, without their versions, which
+// depend on the order of writes.
+func (w *world) stored() []*corev1.Pod {
+	pods := w.Pods()
+	for i, pod := range pods {
+		p := *pod
+		p.ResourceVersion = ""
+		pods[i] = &p
+	}
+	return pods
+}
 
 func isIndexed(j *batchv1.Job) bool { return *j.Spec.CompletionMode == batchv1.IndexedCompletion }
 

@@ -48,9 +48,13 @@ func namesUID(r *cluster.Request) bool {
 	return bytes.Contains(r.Patch, []byte(strconv.Quote(string(r.UID))))
 }
 
-// mayLose reports whether the finalizer of a pod may go.
+// mayLose reports whether the finalizer of a pod may go. What the controller
+// could not see yet does not count.
 func mayLose(g *Ghost, s *cluster.Step) bool {
 	pod, job := s.OldPod, s.Job
+	if seen := find(s.View.Pods, pod.UID); seen != nil && ownedBy(seen, job) {
+		pod = seen
+	}
 	if _, ok := g.Charged[pod.UID]; ok {
 		return true
 	}
@@ -199,36 +203,40 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 	return nil
 }
 
-// tooSoon checks a pod of a Job that backs off as a whole. Of the number of
-// failures only the first is demanded here: how many there were since the last
-// success depends on what the controller remembers.
+// tooSoon checks a pod of a Job that backs off as a whole. Only the delay of a
+// first failure is demanded, and only as long as nothing has succeeded: what the
+// controller remembers depends on the order in which it saw pods end. Of those
+// that it sees now for the first time the last one decides; else it was any.
 func (r Rules) tooSoon(g *Ghost, s *cluster.Step) *Violation {
-	var failed, succeeded time.Time
-	_, successes := uncounted(&s.View.Job.Status)
-	gone := s.View.Job.Status.Succeeded + int32(len(successes)) // those whose finish time nobody knows any more
+	st := &s.View.Job.Status
+	failed, succeeded := uncounted(st)
+	if int(st.Succeeded)+len(succeeded) > 0 {
+		return nil
+	}
+	var fresh, first time.Time
+	known := 0
 	for _, pod := range s.View.Pods {
-		if !ownedBy(pod, s.View.Job) {
-			continue
-		}
+		as, charged := g.Charged[pod.UID]
 		at := backoff.FinishTime(pod)
-		phase := pod.Status.Phase
-		if as, ok := g.Charged[pod.UID]; ok && as != phase || !ok && !hasFinalizer(pod) {
-			continue // it was taken for something else, or was deleted by the controller
-		}
-		switch phase {
-		case corev1.PodFailed:
-			if at.After(failed) {
-				failed = at
+		switch {
+		case !ownedBy(pod, s.View.Job):
+		case pod.Status.Phase == corev1.PodSucceeded:
+			return nil
+		case pod.Status.Phase != corev1.PodFailed || charged && as != corev1.PodFailed:
+		case charged:
+			if known++; known == 1 || at.Before(first) {
+				first = at
 			}
-		case corev1.PodSucceeded:
-			gone--
-			if at.After(succeeded) {
-				succeeded = at
-			}
+		case hasFinalizer(pod) && at.After(fresh): // else it was deleted by the controller
+			fresh = at
 		}
 	}
-	if gone <= 0 && failed.After(succeeded) && s.Now.Before(failed.Add(r.delay(1))) {
-		return violated("S12", "%s is created %v after a failure", s.Pod.UID, s.Now.Sub(failed))
+	last := fresh
+	if last.IsZero() && known > 0 && known == int(st.Failed)+len(failed) {
+		last = first
+	}
+	if !last.IsZero() && s.Now.Before(last.Add(r.delay(1))) {
+		return violated("S12", "%s is created %v after a failure", s.Pod.UID, s.Now.Sub(last))
 	}
 	return nil
 }
