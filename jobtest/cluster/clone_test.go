@@ -1,0 +1,147 @@
+package cluster_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// newCluster starts a cluster with a Job of some pods, and a live cache.
+func newCluster(t *testing.T, pods int32) (*cluster.Cluster, *cluster.Cache) {
+	t.Helper()
+	job := &batchv1.Job{}
+	job.Spec.Completions, job.Spec.Parallelism = ptr(pods), ptr(pods)
+	job.Spec.Template.Spec = corev1.PodSpec{
+		RestartPolicy:  corev1.RestartPolicyNever,
+		InitContainers: []corev1.Container{{Name: "init"}, {Name: "sidecar", RestartPolicy: ptr(corev1.ContainerRestartPolicyAlways)}},
+		Containers:     []corev1.Container{{Name: "main"}},
+	}
+	c, err := cluster.New(job, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, c.NewCache(true)
+}
+
+func run(t *testing.T, c *cluster.Cluster, controller cluster.Controller, cache *cluster.Cache) cluster.Outcome {
+	t.Helper()
+	out := c.Run(controller, cache)
+	if out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	return out
+}
+
+// A clone goes its own way, and so does a cache of it.
+func TestClone(t *testing.T) {
+	c, _ := newCluster(t, 2)
+	cache, caller := c.NewCache(false), cluster.NewCaller()
+	run(t, c, caller, cache)
+	other := c.Clone()
+	late := cache.Clone(other)
+	other.End("pod-1", 0)
+	late.ShowAll()
+	if pods := cache.View().Pods; len(pods) != 0 {
+		t.Errorf("the first cache shows %d pods, want none", len(pods))
+	}
+	if pods := late.View().Pods; len(pods) != 2 || !cluster.HasEnded(pods[0]) {
+		t.Errorf("the clone's cache shows %d pods, want 2, the first ended", len(pods))
+	}
+	if cluster.HasEnded(c.Pod("pod-1")) {
+		t.Error("what happens to a clone happens to the first")
+	}
+	c.Vanish("pod-2")
+	if c.Pod("pod-2") != nil || other.Pod("pod-2") == nil {
+		t.Error("a pod vanishes from the clone and not from the first")
+	}
+}
+
+// Times are stored without fractions of seconds, whoever sends them.
+func TestTimes(t *testing.T) {
+	c, cache := newCluster(t, 1)
+	c.Now = noon.Add(1500 * time.Millisecond)
+	run(t, c, cluster.NewCaller(), cache)
+	c.Start("pod-1")
+	status := c.Job().Status.DeepCopy()
+	status.StartTime.Time = status.StartTime.Add(300 * time.Millisecond)
+	controller := controllerFunc(func(client *cluster.Client) error {
+		job := client.Job.DeepCopy()
+		job.Status = *status
+		_, err := client.UpdateStatus(job)
+		return err
+	})
+	run(t, c, controller, cache)
+	pod := c.Pod("pod-1")
+	for what, at := range map[string]time.Time{"creation": pod.CreationTimestamp.Time, "pod start": pod.Status.StartTime.Time, "Job start": c.Job().Status.StartTime.Time} {
+		if want := noon.Add(time.Second); !at.Equal(want) {
+			t.Errorf("%s is %v, want %v", what, at, want)
+		}
+	}
+	if s := pod.Status.InitContainerStatuses; s[0].State.Terminated == nil || s[1].State.Running == nil {
+		t.Errorf("once the pod runs the init containers are %+v, want the first ended and the sidecar running", s)
+	}
+}
+
+type controllerFunc func(*cluster.Client) error
+
+func (f controllerFunc) Sync(client *cluster.Client) (time.Duration, error) { return 0, f(client) }
+
+// A status is stored and the answer lost. It records a failure that the caller's
+// record of the backoff lacks, and that must be waited after all the same (S12).
+func TestCaller_lostAnswer(t *testing.T) {
+	c, cache := newCluster(t, 1)
+	caller := cluster.NewCaller()
+	run(t, c, caller, cache)
+	c.End("pod-1", 1)
+	c.Intercept = func(r *cluster.Request) cluster.Fault {
+		return cluster.Fault{Err: errors.New("timeout"), Lost: true}
+	}
+	if out := c.Run(caller, cache); out.Err == nil || c.Job().Status.UncountedTerminatedPods == nil {
+		t.Fatalf("the answer is not lost: %+v", out)
+	}
+	c.Intercept = nil
+	out := run(t, c, caller, cache)
+	if len(c.Pods()) != 1 || out.After != 10*time.Second {
+		t.Errorf("there are %d pods, to look again in %v; want 1, 10s", len(c.Pods()), out.After)
+	}
+	s, err := caller.Snapshot(cache.View())
+	if err != nil || s.Backoff.Failures != 1 {
+		t.Errorf("the caller remembers %+v (%v), want one failure", s.Backoff, err)
+	}
+}
+
+// A status that somebody has put in place is there, valid or not.
+func TestSetStatus(t *testing.T) {
+	c, cache := newCluster(t, 1)
+	version := c.Job().ResourceVersion
+	c.SetStatus(batchv1.JobStatus{Failed: -1})
+	if job := cache.View().Job; job.Status.Failed != -1 || job.ResourceVersion == version {
+		t.Errorf("failed is %d at version %s, want -1 at another than %s", job.Status.Failed, job.ResourceVersion, version)
+	}
+}
+
+// A pod becomes ready and unready; what changes nothing makes no version.
+func TestReady(t *testing.T) {
+	c, cache := newCluster(t, 1)
+	run(t, c, cluster.NewCaller(), cache)
+	c.Start("pod-1")
+	version := c.Pod("pod-1").ResourceVersion
+	c.Ready("pod-1", corev1.ConditionTrue)
+	if got := c.Pod("pod-1").ResourceVersion; got != version {
+		t.Errorf("a ready pod that becomes ready is at version %s, want %s", got, version)
+	}
+	c.Ready("pod-1", corev1.ConditionFalse)
+	run(t, c, cluster.NewCaller(), cache)
+	if ready := *c.Job().Status.Ready; ready != 0 {
+		t.Errorf("%d pods are ready, want 0", ready)
+	}
+}

@@ -1,0 +1,151 @@
+package referee_test
+
+import (
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// court is a cluster that a referee watches, and its verdicts.
+type court struct {
+	*cluster.Cluster
+	t        *testing.T
+	caller   *cluster.Caller
+	cache    *cluster.Cache
+	verdicts []string
+}
+
+func newCourt(t *testing.T, rules referee.Rules, spec batchv1.JobSpec) *court {
+	t.Helper()
+	job := &batchv1.Job{Spec: spec}
+	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main"}}}
+	c, err := cluster.New(job, jobtest.Noon())
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &court{Cluster: c, t: t, caller: cluster.NewCaller(), cache: c.NewCache(false)}
+	var ghost referee.Ghost
+	ghost.Started(c.Job())
+	c.Watch = func(s cluster.Step) {
+		if v := rules.See(&ghost, &s); v != nil {
+			k.verdicts = append(k.verdicts, v.Property)
+		}
+	}
+	return k
+}
+
+func (k *court) sync() {
+	k.t.Helper()
+	k.cache.ShowAll()
+	for range 3 {
+		if out := k.Run(k.caller, k.cache); out.Err != nil {
+			k.t.Fatal(out.Err)
+		}
+		k.cache.ShowAll()
+	}
+}
+
+func indexed(n int32) batchv1.JobSpec {
+	return batchv1.JobSpec{Completions: &n, Parallelism: &n, CompletionMode: ptr(batchv1.IndexedCompletion)}
+}
+
+// What a controller may do, and what it must not.
+func TestVerdicts(t *testing.T) {
+	two, perIndex, ignoring := indexed(2), indexed(1), indexed(2)
+	perIndex.BackoffLimitPerIndex = ptr[int32](3)
+	ignoring.BackoffLimit = ptr[int32](0)
+	ignoring.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+		Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
+	}}}
+	suspend := func(k *court, suspended bool) {
+		if err := k.EditJob(func(s *batchv1.JobSpec) { s.Suspend = &suspended }); err != nil {
+			k.t.Fatal(err)
+		}
+		k.sync()
+	}
+	for _, test := range []struct {
+		name    string
+		spec    batchv1.JobSpec
+		rules   referee.Rules
+		happens func(*court)
+		want    string
+	}{
+		{"what a status says that somebody has put in place is true", two, referee.Rules{}, func(k *court) {
+			k.SetStatus(batchv1.JobStatus{Failed: 1, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{
+				Failed: []types.UID{"gone", "both"}, Succeeded: []types.UID{"both"},
+			}})
+		}, ""},
+		{"failedIndexes mean nothing without a limit per index", two, referee.Rules{}, func(k *court) {
+			k.SetStatus(batchv1.JobStatus{FailedIndexes: ptr("1")})
+		}, ""},
+		{"the failure count goes with a pod that the controller deletes", perIndex, referee.Rules{}, func(k *court) {
+			k.End("pod-1", 1)
+			k.sync()
+			k.Now = k.Now.Add(10 * time.Second)
+			k.sync()
+			suspend(k, true)
+			suspend(k, false)
+		}, ""},
+		{"and with one that is torn out", perIndex, referee.Rules{}, func(k *court) {
+			k.End("pod-1", 1)
+			k.sync()
+			k.Now = k.Now.Add(10 * time.Second)
+			k.sync()
+			k.Vanish("pod-2")
+		}, ""},
+		{"a pod that is ignored may go with the Job's end", ignoring, referee.Rules{}, func(k *court) {
+			k.Start("pod-2")
+			k.Disrupt("pod-2")
+			k.End("pod-1", 1)
+		}, ""},
+		{"a pod that ended unseen may go", func() batchv1.JobSpec {
+			s := indexed(2)
+			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](1)}}}
+			return s
+		}(), referee.Rules{}, func(k *court) {
+			k.End("pod-1", 0)
+			k.cache.ShowAll()
+			k.End("pod-2", 1)
+			k.Run(k.caller, k.cache)
+		}, ""},
+		{"a success that is seen late makes failures forgotten", indexed(3), referee.Rules{}, func(k *court) {
+			k.End("pod-1", 0)
+			k.Now = k.Now.Add(time.Second)
+			k.End("pod-2", 1)
+			k.cache.ShowPod("pod-2")
+			k.Run(k.caller, k.cache)
+		}, ""},
+		{"a replacement comes before its delay", two, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *court) {
+			k.End("pod-1", 1)
+			k.sync()
+			k.Now = k.Now.Add(10 * time.Second)
+		}, "S12"},
+		{"and so in an index", perIndex, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *court) {
+			k.End("pod-1", 1)
+			k.sync()
+			k.Now = k.Now.Add(10 * time.Second)
+		}, "S12"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			k := newCourt(t, test.rules, test.spec)
+			k.sync()
+			test.happens(k)
+			k.sync()
+			got := ""
+			if len(k.verdicts) > 0 {
+				got = k.verdicts[0]
+			}
+			if got != test.want {
+				t.Errorf("the verdict is %q of %v, want %q", got, k.verdicts, test.want)
+			}
+		})
+	}
+}
