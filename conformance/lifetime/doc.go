@@ -17,9 +17,11 @@
 // the condition of that entry holds. The lifetime then goes on with jobfate's
 // world.
 //
-// After the last step jobfate leads the Job to its end alone, and a referee, who
-// has watched every write, sees to it that each pod was charged once, that no
-// finalizer is left, and that the counters are right.
+// The world is a cluster of package jobtest/cluster, and what happens in it is a
+// life of package jobtest. After the last step jobfate leads the Job to its end
+// alone, and the referee of jobtest, who has watched every write, sees to it that
+// each pod was charged once, that no finalizer is left, and that the counters are
+// right.
 //
 // By default some 45 seconds of lifetimes are run. The flag -rapid.checks asks
 // for another number of them.
