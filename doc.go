@@ -28,7 +28,9 @@
 //     returns.
 //  6. If Status is set, store it. The write must fail if the Job has changed
 //     since the snapshot: [Decision.StatusPatch] sees to that. If it fails,
-//     start again with step 1, and remove no finalizer.
+//     start again with step 1, and remove no finalizer. The backoff record is
+//     then in doubt: the status may have been stored all the same, as after a
+//     timeout, or an earlier life of the caller has stored it.
 //  7. Remember Backoff; count Metrics; send Events.
 //  8. Remove the finalizer of each pod in Strip, with [tracking.StripPatch]. A pod
 //     that is gone already has lost it. Add the pods to what is in flight.
@@ -52,7 +54,8 @@
 //     certain; a deletion until the pod is gone or has a deletion timestamp; a
 //     removed finalizer until the pod is gone or shows no finalizer; a stored
 //     status until the Job shows its resource version.
-//   - Backoff. Where it is lost, [RebuildBackoff] makes it anew from the pods.
+//   - Backoff. Where it is lost or in doubt, [RebuildBackoff] makes it anew from
+//     the pods.
 //     With a backoff limit per index nothing is lost: the pods carry it.
 //
 // # Pods without a Job

@@ -74,6 +74,7 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	version := job.ResourceVersion
 	if patch := d.StatusPatch(version); patch != nil { // 6
 		if version, err = c.store(client, patch); err != nil {
+			c.memory.doubt = true
 			return d.Requeue, err
 		}
 	}
@@ -111,7 +112,7 @@ func (c *Caller) claim(client *Client, d jobfate.Decision) error {
 			return err
 		}
 		if err == nil && !adopts {
-			c.memory.stripped = append(c.memory.stripped, claim.Pod.UID)
+			c.memory.stripped = with(c.memory.stripped, claim.Pod.UID)
 		}
 	}
 	return nil
@@ -125,7 +126,7 @@ func (c *Caller) act(client *Client, d jobfate.Decision) (done jobfate.Done, fai
 			done.NotDeleted = append(done.NotDeleted, del.Pod.UID)
 		} else {
 			err = nil
-			c.memory.deleted = append(c.memory.deleted, del.Pod.UID)
+			c.memory.deleted = with(c.memory.deleted, del.Pod.UID)
 		}
 		c.hear(del.Event(err))
 	}
@@ -140,7 +141,7 @@ func (c *Caller) act(client *Client, d jobfate.Decision) (done jobfate.Done, fai
 				c.hear(creation.Event("", err))
 				continue
 			}
-			c.memory.created = append(c.memory.created, pod.UID)
+			c.memory.created = with(c.memory.created, pod.UID)
 			c.hear(creation.Event(pod.Name, nil))
 		}
 		left = left[n:]
@@ -155,7 +156,7 @@ func (c *Caller) delete(client *Client, d jobfate.Deletion) error {
 		if _, err := client.PatchPod(d.Pod, patch); err != nil {
 			return err
 		}
-		c.memory.stripped = append(c.memory.stripped, d.Pod.UID)
+		c.memory.stripped = with(c.memory.stripped, d.Pod.UID)
 	}
 	return client.DeletePod(d.Pod, d.Options())
 }
@@ -175,7 +176,7 @@ func (c *Caller) strip(client *Client, pods []*corev1.Pod) (gone []*corev1.Pod) 
 		_, err := client.PatchPod(pod, tracking.StripPatch(pod))
 		if err == nil || apierrors.IsNotFound(err) {
 			gone = append(gone, pod)
-			c.memory.stripped = append(c.memory.stripped, pod.UID)
+			c.memory.stripped = with(c.memory.stripped, pod.UID)
 		}
 	}
 	return gone

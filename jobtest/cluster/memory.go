@@ -17,29 +17,31 @@ type Memory struct {
 	job        types.UID
 	backoff    backoff.Record
 	lastStatus time.Time
+	doubt      bool   // whether the last status was stored, and so whether backoff is right
 	stored     string // the resource version of the last status stored
-	created    []types.UID
-	deleted    []types.UID
-	stripped   []types.UID
+	// Sorted, and never changed in place.
+	created, deleted, stripped []types.UID
 }
 
 // fill completes a snapshot with what is remembered, after it has forgotten what
 // is no longer needed. The memory of another Job is forgotten altogether.
 func (m *Memory) fill(s *jobfate.Snapshot, v *View, options []jobfate.Option) error {
 	if m.job != s.Job.UID {
-		*m = Memory{job: s.Job.UID}
-		record, err := jobfate.RebuildBackoff(*s, options...)
-		if err != nil {
-			return err
-		}
-		m.backoff = record
+		*m = Memory{job: s.Job.UID, doubt: true}
 	}
 	m.forgetSeen(v)
-	s.Backoff, s.LastStatus = m.backoff, m.lastStatus
 	s.InFlight = jobfate.InFlight{
 		Job: m.job, Status: m.stored != "",
 		Creations: len(m.created), Deletions: len(m.deleted), Stripped: m.stripped,
 	}
+	if m.doubt {
+		record, err := jobfate.RebuildBackoff(*s, options...)
+		if err != nil {
+			return err
+		}
+		m.backoff, m.doubt = record, false
+	}
+	s.Backoff, s.LastStatus = m.backoff, m.lastStatus
 	return nil
 }
 
@@ -66,19 +68,26 @@ func (m *Memory) forgetSeen(v *View) {
 	})
 }
 
+// with adds a UID to a sorted list that others may hold as well.
+func with(list []types.UID, uid types.UID) []types.UID {
+	at, has := slices.BinarySearch(list, uid)
+	if has {
+		return list
+	}
+	return slices.Insert(slices.Clip(list), at, uid)
+}
+
 // Clone returns a caller with the same memory, which shares nothing that
 // changes.
 func (c *Caller) Clone() *Caller {
 	next := *c
-	m := &next.memory
-	m.created, m.deleted, m.stripped = slices.Clip(m.created), slices.Clip(m.deleted), slices.Clip(m.stripped)
 	return &next
 }
 
 // Key returns the memory as text: callers with equal options and keys act alike.
 func (c *Caller) Key() string {
 	m := c.memory
-	return fmt.Sprint(m.job, m.backoff, m.lastStatus.UnixNano(), m.stored, m.created, m.deleted, m.stripped)
+	return fmt.Sprintf("%s %v %v %d %q %v %v %v", m.job, m.backoff, m.doubt, m.lastStatus.UnixNano(), m.stored, m.created, m.deleted, m.stripped)
 }
 
 // Age makes everything that the caller remembers older, but nothing older than

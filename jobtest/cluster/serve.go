@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -62,7 +63,7 @@ func (c *Cluster) serve(r *Request, v *View) (Answer, error) {
 	case Patch:
 		next, err = PatchPod(old, r.Patch)
 	case Delete:
-		next, err = deleteRequested(old, r.Options, metav1.NewTime(c.Now))
+		next, err = RequestDeletion(old, r.Options, c.Now)
 	default:
 		err = apierrors.NewBadRequest(fmt.Sprintf("the verb %q", r.Verb))
 	}
@@ -76,7 +77,8 @@ func (c *Cluster) serve(r *Request, v *View) (Answer, error) {
 // DefaultGrace is the grace of a deletion that names none, in seconds.
 const DefaultGrace = 30
 
-func deleteRequested(pod *corev1.Pod, o metav1.DeleteOptions, now metav1.Time) (*corev1.Pod, error) {
+// RequestDeletion deletes a pod as the API server does when it is asked to.
+func RequestDeletion(pod *corev1.Pod, o metav1.DeleteOptions, now time.Time) (*corev1.Pod, error) {
 	if p := o.Preconditions; p != nil {
 		var uid types.UID
 		var version string
@@ -94,7 +96,7 @@ func deleteRequested(pod *corev1.Pod, o metav1.DeleteOptions, now metav1.Time) (
 	if o.GracePeriodSeconds != nil {
 		grace = *o.GracePeriodSeconds
 	}
-	return DeletePod(pod, grace, now.Time), nil
+	return DeletePod(pod, grace, now), nil
 }
 
 func (c *Cluster) serveStatus(r *Request, v *View) (Answer, error) {

@@ -26,6 +26,9 @@ type Ghost struct {
 	Failures map[int32]int32
 	// Strange are pods that somebody has tampered with, or has added.
 	Strange map[types.UID]bool
+	// Forgiven are failed pods that count for nothing in the backoff of a Job as a
+	// whole: another end was seen after them, whenever it happened.
+	Forgiven map[types.UID]bool
 	// Blind says that the controller was started again with a view that lacks
 	// writes of its predecessor. Until it has caught up it may create pods that
 	// are not wanted.
@@ -37,13 +40,14 @@ type Ghost struct {
 
 // Clone returns a ghost that shares nothing with this one.
 func (g Ghost) Clone() Ghost {
-	g.Charged, g.Failures, g.Strange = maps.Clone(g.Charged), maps.Clone(g.Failures), maps.Clone(g.Strange)
+	g.Charged, g.Failures = maps.Clone(g.Charged), maps.Clone(g.Failures)
+	g.Strange, g.Forgiven = maps.Clone(g.Strange), maps.Clone(g.Forgiven)
 	return g
 }
 
 // Key returns the ghost as text: ghosts with equal keys know the same.
 func (g Ghost) Key() string {
-	return fmt.Sprint(g.Charged, g.Failed, g.Succeeded, g.Parallelism, g.Failures, g.Strange, g.Blind, g.Disturbed)
+	return fmt.Sprint(g.Charged, g.Failed, g.Succeeded, g.Parallelism, g.Failures, g.Strange, g.Forgiven, g.Blind, g.Disturbed)
 }
 
 // Forget forgets a pod that is gone and will never be heard of again, so that
@@ -51,13 +55,14 @@ func (g Ghost) Key() string {
 func (g *Ghost) Forget(uid types.UID) {
 	delete(g.Charged, uid)
 	delete(g.Strange, uid)
+	delete(g.Forgiven, uid)
 }
 
 // Started is to be called for the first Job, and for each that is created later
 // under the same name.
 func (g *Ghost) Started(job *batchv1.Job) {
 	*g = Ghost{
-		Charged: map[types.UID]corev1.PodPhase{}, Failures: map[int32]int32{}, Strange: g.Strange,
+		Charged: map[types.UID]corev1.PodPhase{}, Failures: map[int32]int32{}, Strange: g.Strange, Forgiven: map[types.UID]bool{},
 		Failed: job.Status.Failed, Succeeded: job.Status.Succeeded, Blind: g.Blind,
 	}
 	if g.Strange == nil {

@@ -29,6 +29,12 @@ func seeWrite(g *Ghost, s *cluster.Step) *Violation {
 	if !namesUID(s.Request) {
 		return violated("S15", "a %s of %s does not name its UID", s.Request.Verb, old.UID)
 	}
+	if !ownedBy(old, s.Job) && s.Pod != nil && ownedBy(s.Pod, s.Job) {
+		// Adopted: whoever owned it before has counted it for himself, and the Job
+		// counts it anew, even if that was the same Job.
+		delete(g.Charged, old.UID)
+		return nil
+	}
 	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && !mayLose(g, s) {
 		return violated("S2", "the finalizer of %s goes, and nothing records it", old.UID)
 	}
@@ -42,7 +48,8 @@ func namesUID(r *cluster.Request) bool {
 	return bytes.Contains(r.Patch, []byte(strconv.Quote(string(r.UID))))
 }
 
-// mayLose reports whether the finalizer of a pod may go.
+// mayLose reports whether the finalizer of a pod may go. What the pod has come to
+// is judged by what the controller saw: it may have ended since.
 func mayLose(g *Ghost, s *cluster.Step) bool {
 	pod, job := s.OldPod, s.Job
 	if _, ok := g.Charged[pod.UID]; ok {
@@ -50,6 +57,9 @@ func mayLose(g *Ghost, s *cluster.Step) bool {
 	}
 	if job == nil || job.DeletionTimestamp != nil || !ownedBy(pod, job) || s.Pod != nil && !ownedBy(s.Pod, job) {
 		return true // deleted, orphaned or released
+	}
+	if seen := find(s.View.Pods, pod.UID); seen != nil {
+		pod = seen
 	}
 	if isTrue(&job.Status, batchv1.JobComplete) || isTrue(&job.Status, batchv1.JobFailed) {
 		return true
@@ -67,7 +77,7 @@ func mayLose(g *Ghost, s *cluster.Step) bool {
 		return false
 	}
 	index, ok := indexOf(pod)
-	if !ok || index >= *job.Spec.Completions {
+	if !ok || index >= *job.Spec.Completions || s.View.Job != nil && index >= *s.View.Job.Spec.Completions {
 		return true
 	}
 	return pod.Status.Phase == corev1.PodSucceeded && contains(job.Status.CompletedIndexes, index)
@@ -101,7 +111,7 @@ func (r Rules) seeCreation(g *Ghost, s *cluster.Step) *Violation {
 	if seen.Spec.BackoffLimitPerIndex != nil {
 		return r.seeSuccessor(g, s, pods)
 	}
-	return r.tooSoon(s)
+	return r.tooSoon(g, s)
 }
 
 func isOver(st *batchv1.JobStatus) bool {
@@ -195,16 +205,19 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 // tooSoon checks a pod of a Job that backs off as a whole. Of the number of
 // failures only the first is demanded here: how many there were since the last
 // success depends on what the controller remembers.
-func (r Rules) tooSoon(s *cluster.Step) *Violation {
+func (r Rules) tooSoon(g *Ghost, s *cluster.Step) *Violation {
 	var failed, succeeded time.Time
+	cleared := g.hasNews(s.View)
 	for _, pod := range s.View.Pods {
-		if !ownedBy(pod, s.View.Job) {
+		if !claimable(pod, s.View.Job) {
 			continue
 		}
 		at := backoff.FinishTime(pod)
 		switch pod.Status.Phase {
 		case corev1.PodFailed:
-			if at.After(failed) {
+			// Nobody counts one whose finalizer was taken away.
+			forgiven := g.Forgiven[pod.UID] || cleared && g.known(pod)
+			if at.After(failed) && !g.Strange[pod.UID] && !forgiven {
 				failed = at
 			}
 		case corev1.PodSucceeded:

@@ -103,6 +103,11 @@ func ownedBy(pod *corev1.Pod, job *batchv1.Job) bool {
 	return owner != nil && job != nil && owner.UID == job.UID
 }
 
+// claimable reports whether a pod is the Job's or may become so.
+func claimable(pod *corev1.Pod, job *batchv1.Job) bool {
+	return metav1.GetControllerOfNoCopy(pod) == nil || ownedBy(pod, job)
+}
+
 // delay is how long a Job or an index waits after its n-th failure.
 func (r Rules) delay(n int32) time.Duration {
 	base, limit := r.Backoff.Base, r.Backoff.Cap

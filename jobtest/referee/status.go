@@ -2,11 +2,13 @@ package referee
 
 import (
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
@@ -15,6 +17,7 @@ import (
 // pods that it records.
 func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 	old, now := &s.OldJob.Status, &s.Job.Status
+	g.forgive(s)
 	wasFailed, wasSucceeded := uncounted(old)
 	failed, succeeded := uncounted(now)
 	newFailed, err := g.charge(wasFailed, failed, corev1.PodFailed)
@@ -47,6 +50,40 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 		}
 	}
 	return nil
+}
+
+// forgive enters the failures that news clears which this status is the first to
+// record. They are those that were known before, even if they came later: the
+// record of a Job keeps the last failure of the last news (k/k 1.36.3).
+func (g *Ghost) forgive(s *cluster.Step) {
+	if !g.hasNews(s.View) {
+		return
+	}
+	var success time.Time
+	for _, pod := range s.View.Pods {
+		if at := backoff.FinishTime(pod); pod.Status.Phase == corev1.PodSucceeded && at.After(success) {
+			success = at
+		}
+	}
+	for _, pod := range s.View.Pods {
+		if g.known(pod) || pod.Status.Phase == corev1.PodFailed && !backoff.FinishTime(pod).After(success) {
+			g.Forgiven[pod.UID] = true
+		}
+	}
+}
+
+// hasNews reports whether a pod has ended and was not recorded before.
+func (g *Ghost) hasNews(v *cluster.View) bool {
+	return slices.ContainsFunc(v.Pods, func(p *corev1.Pod) bool {
+		_, charged := g.Charged[p.UID]
+		return cluster.HasEnded(p) && !charged && claimable(p, v.Job) && (hasFinalizer(p) || !ownedBy(p, v.Job))
+	})
+}
+
+// known reports whether a pod has failed and was recorded before.
+func (g *Ghost) known(pod *corev1.Pod) bool {
+	_, charged := g.Charged[pod.UID]
+	return pod.Status.Phase == corev1.PodFailed && (charged || !hasFinalizer(pod))
 }
 
 // seeIgnored checks that no pod is charged that the first rule to match says to
