@@ -26,6 +26,9 @@ type Caller struct {
 	As tracking.Controller
 	// Decided is told of each decision, as it is before anything is carried out.
 	Decided func(jobfate.Snapshot, jobfate.Decision)
+	// Amend may change each decision before it is carried out, to put in what a
+	// controller may get wrong.
+	Amend func(jobfate.Snapshot, *jobfate.Decision)
 	// Heard and Counted are told of events and metrics.
 	Heard   func(jobfate.Event)
 	Counted func(jobfate.Metric)
@@ -60,6 +63,9 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	d, err := jobfate.Decide(s, c.Options...) // 2
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", errSnapshot, err)
+	}
+	if c.Amend != nil {
+		c.Amend(s, &d)
 	}
 	if c.Decided != nil {
 		c.Decided(s, d)
