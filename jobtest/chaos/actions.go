@@ -241,4 +241,6 @@ func (r *run) isOver() bool {
 	return ended && !slices.ContainsFunc(r.c.Pods(), hasFinalizer)
 }
 
-func hasFinalizer(p *corev1.Pod) bool { return slices.Contains(p.Finalizers, batchv1.JobTrackingFinalizer) }
+func hasFinalizer(p *corev1.Pod) bool {
+	return slices.Contains(p.Finalizers, batchv1.JobTrackingFinalizer)
+}

@@ -35,6 +35,15 @@ func (r *run) quiet() {
 		s.Parallelism = ptr(max(1, *s.Parallelism))
 		return true
 	})
+	if job := r.c.Job(); job != nil && job.DeletionTimestamp != nil {
+		// A Job that is being deleted lets no pod go that it no longer selects,
+		// neither here nor in Kubernetes: somebody has to help.
+		for _, pod := range r.c.Pods() {
+			if owned(pod) && pod.Labels[batchv1.ControllerUidLabel] == "other" {
+				r.c.Edit(pod.UID, func(p *corev1.Pod) { p.Labels[batchv1.ControllerUidLabel] = string(job.UID) })
+			}
+		}
+	}
 	stuck := map[types.UID]bool{}
 	for _, pod := range r.c.Pods() {
 		stuck[pod.UID] = r.chance(30)

@@ -40,7 +40,9 @@ var userActions = []action{
 		})
 	}},
 	{"second pod for an index", 1, 1, func(r *run) bool {
-		pod := r.pod(func(p *corev1.Pod) bool { return owned(p) && r.c.Job() != nil && p.OwnerReferences[0].UID == r.c.Job().UID })
+		pod := r.pod(func(p *corev1.Pod) bool {
+			return owned(p) && r.c.Job() != nil && p.OwnerReferences[0].UID == r.c.Job().UID
+		})
 		if pod == nil {
 			return false
 		}
@@ -75,7 +77,9 @@ var userActions = []action{
 	}},
 }
 
-func owned(p *corev1.Pod) bool { return len(p.OwnerReferences) == 1 && p.OwnerReferences[0].Kind == "Job" }
+func owned(p *corev1.Pod) bool {
+	return len(p.OwnerReferences) == 1 && p.OwnerReferences[0].Kind == "Job"
+}
 
 func (r *run) delete(grace int64) bool {
 	pod := r.pod(func(p *corev1.Pod) bool { return p.DeletionTimestamp == nil || grace == 0 && !cluster.HasEnded(p) })

@@ -41,6 +41,14 @@ func (c *Cluster) NewCache(live bool) *Cache {
 // broken.
 func (c *Cluster) NewCacheAt(jobBack, podsBack int) *Cache {
 	cache := c.NewCache(false)
+	// The Job goes back no further than to the first version that is remembered;
+	// pods that are to be as fresh as the Job then are.
+	known := slices.IndexFunc(c.past, func(e change) bool { return e.uid == "" })
+	if most := len(c.past) - 1 - known; known < 0 {
+		podsBack, jobBack = max(0, podsBack-jobBack), 0
+	} else if jobBack > most {
+		podsBack, jobBack = podsBack-min(podsBack, jobBack-most), most
+	}
 	back := func(n int) []change { return c.past[len(c.past)-min(n, len(c.past)):] }
 	c.rewindJob(cache, back(jobBack))
 	cache.rewindPods(c.past[:len(c.past)-len(back(podsBack))], back(podsBack))

@@ -170,10 +170,19 @@ func (c *Caller) delete(client *Client, d jobfate.Deletion) error {
 func (c *Caller) store(client *Client, patch []byte) (string, error) {
 	job, err := client.PatchStatus(patch)
 	if err != nil {
+		if !isRefusal(err) {
+			c.memory.sure = false
+		}
 		return "", err
 	}
-	c.memory.stored, c.memory.lastStatus = job.ResourceVersion, client.Now
+	c.memory.sure, c.memory.stored, c.memory.lastStatus = true, job.ResourceVersion, client.Now
 	return job.ResourceVersion, nil
+}
+
+// isRefusal reports whether an error says for sure that nothing was written.
+func isRefusal(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) ||
+		apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsTooManyRequests(err)
 }
 
 func (c *Caller) strip(client *Client, pods []*corev1.Pod) (gone []*corev1.Pod) {

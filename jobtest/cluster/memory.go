@@ -14,8 +14,12 @@ import (
 // Memory is what a [Caller] remembers of a Job. The zero Memory is that of one
 // that has just been started.
 type Memory struct {
-	job        types.UID
-	backoff    backoff.Record
+	job     types.UID
+	backoff backoff.Record
+	// sure says that the last status was stored. Before that a write whose answer
+	// was lost, or that of a predecessor, may have recorded pods, and the record
+	// is made anew at each look.
+	sure       bool
 	lastStatus time.Time
 	stored     string // the resource version of the last status stored
 	created    []types.UID
@@ -28,6 +32,8 @@ type Memory struct {
 func (m *Memory) fill(s *jobfate.Snapshot, v *View, options []jobfate.Option) error {
 	if m.job != s.Job.UID {
 		*m = Memory{job: s.Job.UID}
+	}
+	if !m.sure {
 		record, err := jobfate.RebuildBackoff(*s, options...)
 		if err != nil {
 			return err
@@ -78,7 +84,7 @@ func (c *Caller) Clone() *Caller {
 // Key returns the memory as text: callers with equal options and keys act alike.
 func (c *Caller) Key() string {
 	m := c.memory
-	return fmt.Sprint(m.job, m.backoff, m.lastStatus.UnixNano(), m.stored, m.created, m.deleted, m.stripped)
+	return fmt.Sprint(m.job, m.sure, m.backoff, m.lastStatus.UnixNano(), m.stored, m.created, m.deleted, m.stripped)
 }
 
 // Age makes everything that the caller remembers older, but nothing older than

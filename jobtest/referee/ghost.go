@@ -14,8 +14,10 @@ import (
 // that has just been created.
 type Ghost struct {
 	// Charged are the pods that have been recorded in a stored status, and as
-	// what. A pod that has been orphaned is no longer the Job's, and should the
-	// Job adopt it again it may be charged anew.
+	// what. A pod that has been orphaned since, or that the Job no longer selects,
+	// is no longer the Job's, and should it become the Job's again it may be
+	// charged anew; it is kept as released. A failure that a success was charged
+	// after is kept as forgiven: it delays nothing any more.
 	Charged map[types.UID]corev1.PodPhase
 	// Failed and Succeeded are how many pods were ever charged.
 	Failed, Succeeded int32
@@ -34,6 +36,13 @@ type Ghost struct {
 	// in: the annotations or finalizers of its pods.
 	Disturbed bool
 }
+
+// Instead of its phase, released stands in Charged for a pod that was charged
+// and then taken away, and forgiven for one whose failure a success followed.
+const (
+	released corev1.PodPhase = "released"
+	forgiven corev1.PodPhase = "forgiven"
+)
 
 // Clone returns a ghost that shares nothing with this one.
 func (g Ghost) Clone() Ghost {
@@ -78,7 +87,7 @@ func (g *Ghost) charge(old, now []types.UID, as corev1.PodPhase) (new []types.UI
 		if slices.Contains(old, uid) {
 			continue
 		}
-		if before, ok := g.Charged[uid]; ok {
+		if before, ok := g.Charged[uid]; ok && before != released {
 			return nil, fmt.Errorf("%s is charged as %s and was charged as %s before", uid, as, before)
 		}
 		g.Charged[uid] = as

@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
@@ -48,8 +49,8 @@ func mayLose(g *Ghost, s *cluster.Step) bool {
 	if _, ok := g.Charged[pod.UID]; ok {
 		return true
 	}
-	if job == nil || job.DeletionTimestamp != nil || !ownedBy(pod, job) || s.Pod != nil && !ownedBy(s.Pod, job) {
-		return true // deleted, orphaned or released
+	if job == nil || job.DeletionTimestamp != nil || !ownedBy(pod, job) || !selects(job, pod) {
+		return true // deleted, orphaned or to be released
 	}
 	if isTrue(&job.Status, batchv1.JobComplete) || isTrue(&job.Status, batchv1.JobFailed) {
 		return true
@@ -57,7 +58,9 @@ func mayLose(g *Ghost, s *cluster.Step) bool {
 	if !cluster.HasEnded(pod) && (pod.DeletionTimestamp == nil || bytes.Contains(s.Request.Patch, []byte(`"resourceVersion"`))) {
 		return true // deleted by the controller itself, next
 	}
-	if pod.Status.Phase == corev1.PodFailed && action(job, pod) == batchv1.PodFailurePolicyActionIgnore {
+	// When a Job fails, the rules are applied to the pods that still run too.
+	fails := pod.Status.Phase == corev1.PodFailed || isTrue(&job.Status, batchv1.JobFailureTarget)
+	if fails && action(job, pod) == batchv1.PodFailurePolicyActionIgnore {
 		return true
 	}
 	if isTrue(&job.Status, batchv1.JobSuccessCriteriaMet) && pod.Status.Phase != corev1.PodFailed {
@@ -67,10 +70,16 @@ func mayLose(g *Ghost, s *cluster.Step) bool {
 		return false
 	}
 	index, ok := indexOf(pod)
-	if !ok || index >= *job.Spec.Completions {
+	// Whether an index is in range is for the spec to say that the controller saw.
+	if !ok || index >= *job.Spec.Completions || s.View.Job != nil && index >= *s.View.Job.Spec.Completions {
 		return true
 	}
 	return pod.Status.Phase == corev1.PodSucceeded && contains(job.Status.CompletedIndexes, index)
+}
+
+func selects(job *batchv1.Job, pod *corev1.Pod) bool {
+	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
+	return err == nil && selector.Matches(labels.Set(pod.Labels))
 }
 
 // seeCreation checks a pod that the controller has created.
@@ -101,7 +110,7 @@ func (r Rules) seeCreation(g *Ghost, s *cluster.Step) *Violation {
 	if seen.Spec.BackoffLimitPerIndex != nil {
 		return r.seeSuccessor(g, s, pods)
 	}
-	return r.tooSoon(s)
+	return r.tooSoon(g, s)
 }
 
 func isOver(st *batchv1.JobStatus) bool {
@@ -174,7 +183,7 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 		}
 		failures := number(pod, batchv1.JobIndexFailureCountAnnotation)
 		ignored := number(pod, batchv1.JobIndexIgnoredFailureCountAnnotation)
-		if r.Backoff.Base >= 0 && s.Now.Before(backoff.FinishTime(pod).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
+		if !g.Blind && s.Now.Before(backoff.FinishTime(pod).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
 			return violated("S12", "%s replaces %s too soon", s.Pod.UID, pod.UID)
 		}
 		if action(s.Job, pod) != batchv1.PodFailurePolicyActionIgnore {
@@ -195,16 +204,27 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 // tooSoon checks a pod of a Job that backs off as a whole. Of the number of
 // failures only the first is demanded here: how many there were since the last
 // success depends on what the controller remembers.
-func (r Rules) tooSoon(s *cluster.Step) *Violation {
+//
+// A pod without a valid index is no pod of an Indexed Job: its failure does not
+// count, and delays nothing.
+func (r Rules) tooSoon(g *Ghost, s *cluster.Step) *Violation {
 	var failed, succeeded time.Time
+	news := slices.ContainsFunc(s.View.Pods, func(pod *corev1.Pod) bool {
+		return pod.Status.Phase == corev1.PodSucceeded && hasFinalizer(pod) && ownedBy(pod, s.View.Job)
+	})
 	for _, pod := range s.View.Pods {
+		if index, ok := indexOf(pod); isIndexed(s.View.Job) && (!ok || index >= *s.View.Job.Spec.Completions) {
+			continue
+		}
 		if !ownedBy(pod, s.View.Job) {
 			continue
 		}
 		at := backoff.FinishTime(pod)
 		switch pod.Status.Phase {
 		case corev1.PodFailed:
-			if at.After(failed) {
+			// A success, as soon as it is seen, forgives what was charged before.
+			as, charged := g.Charged[pod.UID]
+			if at.After(failed) && !g.Strange[pod.UID] && as != forgiven && !(charged && news) {
 				failed = at
 			}
 		case corev1.PodSucceeded:

@@ -73,8 +73,10 @@ func (g *Ghost) seeOthers(s *cluster.Step) {
 		g.Strange[pod.UID] = true
 	case pod == nil:
 		// A pod that vanishes with its finalizer on was torn out by force.
-	case ownedBy(old, s.Job) && !ownedBy(pod, s.Job):
-		delete(g.Charged, pod.UID)
+	case ownedBy(old, s.Job) && (!ownedBy(pod, s.Job) || !selects(s.Job, pod)):
+		if _, ok := g.Charged[pod.UID]; ok {
+			g.Charged[pod.UID] = released
+		}
 		g.Strange[pod.UID] = true
 	case tampered(old, pod):
 		g.Strange[pod.UID], g.Disturbed = true, true

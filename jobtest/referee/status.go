@@ -18,8 +18,12 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 	wasFailed, wasSucceeded := uncounted(old)
 	failed, succeeded := uncounted(now)
 	newFailed, err := g.charge(wasFailed, failed, corev1.PodFailed)
+	if now.Succeeded+int32(len(succeeded)) > old.Succeeded+int32(len(wasSucceeded)) {
+		g.forgive(newFailed)
+	}
+	var newSucceeded []types.UID
 	if err == nil {
-		_, err = g.charge(wasSucceeded, succeeded, corev1.PodSucceeded)
+		newSucceeded, err = g.charge(wasSucceeded, succeeded, corev1.PodSucceeded)
 	}
 	if err != nil {
 		return violated("S1", "%v", err)
@@ -35,6 +39,11 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 		return violated("S1", "succeeded is %d with %d uncounted, but %d pods were charged", now.Succeeded, len(succeeded), g.Succeeded)
 	}
 	pods := s.Pods()
+	for _, uid := range slices.Concat(newFailed, newSucceeded) {
+		if pod := find(pods, uid); pod != nil && (!ownedBy(pod, s.Job) || !selects(s.Job, pod)) {
+			g.Charged[uid] = released // it was taken away meanwhile
+		}
+	}
 	if v := g.seeIgnored(s, pods, newFailed); v != nil {
 		return v
 	}
@@ -47,6 +56,16 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 		}
 	}
 	return nil
+}
+
+// forgive enters that a success was charged: the failures before it delay no pod.
+// Of those in the same status, the times of their ends decide.
+func (g *Ghost) forgive(except []types.UID) {
+	for uid, as := range g.Charged {
+		if as == corev1.PodFailed && !slices.Contains(except, uid) {
+			g.Charged[uid] = forgiven
+		}
+	}
 }
 
 // seeIgnored checks that no pod is charged that the first rule to match says to
