@@ -150,6 +150,9 @@ func (r *run) lead(jobBack, podsBack int) {
 // dismiss ends a controller.
 func (r *run) dismiss(l *leader) {
 	l.cache.Stop()
+	if len(r.leaders) > 1 {
+		r.ghost.Forgive()
+	}
 	r.leaders = slices.DeleteFunc(r.leaders, func(o *leader) bool { return o == l })
 }
 
@@ -174,6 +177,9 @@ func (r *run) sync(l *leader) cluster.Outcome {
 	r.acting, r.nested = l, outer != nil
 	l.upto = l.cache.Upto()
 	r.ghost.Blind = l.blind()
+	if len(r.leaders) > 1 {
+		r.ghost.Forgive()
+	}
 	r.syncs++
 	out := r.c.Run(spy{r, l.controller}, l.cache)
 	if r.tale != nil {

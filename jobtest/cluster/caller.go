@@ -113,7 +113,8 @@ func (c *Caller) claim(client *Client, d jobfate.Decision) error {
 			}
 		}
 		_, err := client.PatchPod(claim.Pod, claim.Patch())
-		if err != nil && !apierrors.IsNotFound(err) {
+		// An orphan that is gone was not adopted, and must not be counted.
+		if err != nil && (adopts || !apierrors.IsNotFound(err)) {
 			return err
 		}
 		if err == nil && !adopts {

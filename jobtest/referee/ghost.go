@@ -8,6 +8,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // Ghost is what the referee knows of the past. The zero Ghost is that of a Job
@@ -61,6 +63,11 @@ func (g *Ghost) Forget(uid types.UID) {
 	delete(g.Charged, uid)
 	delete(g.Strange, uid)
 }
+
+// Forgive says that the controller cannot know of the failures so far, because
+// another one has counted them: they delay nothing any more. With a backoff
+// limit per index the pods themselves tell, and nothing is forgiven.
+func (g *Ghost) Forgive() { g.forgive(&cluster.View{}, nil, true) }
 
 // Started is to be called for the first Job, and for each that is created later
 // under the same name.

@@ -30,7 +30,9 @@ func seeWrite(g *Ghost, s *cluster.Step) *Violation {
 	if !namesUID(s.Request) {
 		return violated("S15", "a %s of %s does not name its UID", s.Request.Verb, old.UID)
 	}
-	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && !mayLose(g, s) {
+	// A pod may have changed since the controller saw it; what it saw decides.
+	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && !mayLose(g, s, old) &&
+		!mayLose(g, s, find(s.View.Pods, old.UID)) {
 		return violated("S2", "the finalizer of %s goes, and nothing records it", old.UID)
 	}
 	return nil
@@ -44,8 +46,11 @@ func namesUID(r *cluster.Request) bool {
 }
 
 // mayLose reports whether the finalizer of a pod may go.
-func mayLose(g *Ghost, s *cluster.Step) bool {
-	pod, job := s.OldPod, s.Job
+func mayLose(g *Ghost, s *cluster.Step, pod *corev1.Pod) bool {
+	job := s.Job
+	if pod == nil {
+		return false
+	}
 	if _, ok := g.Charged[pod.UID]; ok {
 		return true
 	}
@@ -203,40 +208,49 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 
 // tooSoon checks a pod of a Job that backs off as a whole. Of the number of
 // failures only the first is demanded here: how many there were since the last
-// success depends on what the controller remembers.
+// success depends on what the controller remembers. The last failure is the one
+// of the latest news, even if an earlier one claims to have ended later: the
+// clock may have gone back.
 //
 // A pod without a valid index is no pod of an Indexed Job: its failure does not
-// count, and delays nothing.
+// count, and delays nothing. Neither does one that nobody will count, because
+// somebody took its finalizer.
 func (r Rules) tooSoon(g *Ghost, s *cluster.Step) *Violation {
-	var failed, succeeded time.Time
-	news := slices.ContainsFunc(s.View.Pods, func(pod *corev1.Pod) bool {
-		return pod.Status.Phase == corev1.PodSucceeded && hasFinalizer(pod) && ownedBy(pod, s.View.Job)
-	})
+	var news, charged, succeeded time.Time
+	fresh := false // there is a success that is news: it forgives what was charged
 	for _, pod := range s.View.Pods {
-		if index, ok := indexOf(pod); isIndexed(s.View.Job) && (!ok || index >= *s.View.Job.Spec.Completions) {
-			continue
-		}
-		if !ownedBy(pod, s.View.Job) {
+		index, ok := indexOf(pod)
+		if !ownedBy(pod, s.View.Job) || isIndexed(s.View.Job) && (!ok || index >= *s.View.Job.Spec.Completions) {
 			continue
 		}
 		at := backoff.FinishTime(pod)
-		switch pod.Status.Phase {
-		case corev1.PodFailed:
-			// A success, as soon as it is seen, forgives what was charged before.
-			as, charged := g.Charged[pod.UID]
-			if at.After(failed) && !g.Strange[pod.UID] && as != forgiven && !(charged && news) {
-				failed = at
-			}
-		case corev1.PodSucceeded:
-			if at.After(succeeded) {
-				succeeded = at
-			}
+		as, counted := g.Charged[pod.UID]
+		switch {
+		case pod.Status.Phase == corev1.PodSucceeded:
+			fresh = fresh || hasFinalizer(pod)
+			succeeded = latest(succeeded, at)
+		case pod.Status.Phase != corev1.PodFailed || g.Strange[pod.UID]:
+		case as == corev1.PodFailed:
+			charged = latest(charged, at)
+		case !counted && hasFinalizer(pod):
+			news = latest(news, at)
 		}
+	}
+	failed := news
+	if news.IsZero() && !fresh {
+		failed = charged
 	}
 	if failed.After(succeeded) && s.Now.Before(failed.Add(r.delay(1))) {
 		return violated("S12", "%s is created %v after a failure", s.Pod.UID, s.Now.Sub(failed))
 	}
 	return nil
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 func number(pod *corev1.Pod, annotation string) int64 {

@@ -77,7 +77,7 @@ func (g *Ghost) seeOthers(s *cluster.Step) {
 		if _, ok := g.Charged[pod.UID]; ok {
 			g.Charged[pod.UID] = released
 		}
-		g.Strange[pod.UID] = true
+		g.Strange[pod.UID], g.Disturbed = true, true
 	case tampered(old, pod):
 		g.Strange[pod.UID], g.Disturbed = true, true
 	}

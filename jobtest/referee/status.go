@@ -2,11 +2,13 @@ package referee
 
 import (
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
@@ -18,9 +20,7 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 	wasFailed, wasSucceeded := uncounted(old)
 	failed, succeeded := uncounted(now)
 	newFailed, err := g.charge(wasFailed, failed, corev1.PodFailed)
-	if now.Succeeded+int32(len(succeeded)) > old.Succeeded+int32(len(wasSucceeded)) {
-		g.forgive(newFailed)
-	}
+	g.forgive(s.View, newFailed, now.Succeeded+int32(len(succeeded)) > old.Succeeded+int32(len(wasSucceeded)))
 	var newSucceeded []types.UID
 	if err == nil {
 		newSucceeded, err = g.charge(wasSucceeded, succeeded, corev1.PodSucceeded)
@@ -58,11 +58,32 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 	return nil
 }
 
-// forgive enters that a success was charged: the failures before it delay no pod.
-// Of those in the same status, the times of their ends decide.
-func (g *Ghost) forgive(except []types.UID) {
+// forgive enters that a status records news: after a success, the failures
+// before it delay no pod any more, and after a failure, those that claim to have
+// ended later do not. Of a failure and a success in the same status, the times of
+// their ends decide.
+func (g *Ghost) forgive(v *cluster.View, charged []types.UID, success bool) {
+	var succeeded, failed time.Time
+	for _, pod := range v.Pods {
+		switch at := backoff.FinishTime(pod); {
+		case pod.Status.Phase == corev1.PodSucceeded && ownedBy(pod, v.Job):
+			succeeded = latest(succeeded, at)
+		case slices.Contains(charged, pod.UID):
+			failed = latest(failed, at)
+		}
+	}
 	for uid, as := range g.Charged {
-		if as == corev1.PodFailed && !slices.Contains(except, uid) {
+		if as != corev1.PodFailed {
+			continue
+		}
+		pod := find(v.Pods, uid)
+		switch {
+		case pod == nil:
+			if success {
+				g.Charged[uid] = forgiven
+			}
+		case success && (!slices.Contains(charged, uid) || !backoff.FinishTime(pod).After(succeeded)),
+			len(charged) > 0 && backoff.FinishTime(pod).After(failed):
 			g.Charged[uid] = forgiven
 		}
 	}
