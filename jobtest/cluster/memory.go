@@ -33,19 +33,21 @@ func (m *Memory) fill(s *jobfate.Snapshot, v *View, options []jobfate.Option) er
 	if m.job != s.Job.UID {
 		*m = Memory{job: s.Job.UID}
 	}
+	m.forgetSeen(v)
+	s.InFlight = jobfate.InFlight{
+		Job: m.job, Status: m.stored != "",
+		Creations: len(m.created), Deletions: len(m.deleted), Stripped: m.stripped,
+	}
 	if !m.sure {
 		record, err := jobfate.RebuildBackoff(*s, options...)
 		if err != nil {
 			return err
 		}
-		m.backoff = record
+		if !record.LastFailure.Before(m.backoff.LastFailure) {
+			m.backoff = record
+		}
 	}
-	m.forgetSeen(v)
 	s.Backoff, s.LastStatus = m.backoff, m.lastStatus
-	s.InFlight = jobfate.InFlight{
-		Job: m.job, Status: m.stored != "",
-		Creations: len(m.created), Deletions: len(m.deleted), Stripped: m.stripped,
-	}
 	return nil
 }
 

@@ -64,6 +64,14 @@ func (g *Ghost) Forget(uid types.UID) {
 	delete(g.Strange, uid)
 }
 
+// release enters that a pod is no longer the Job's.
+func (g *Ghost) release(uid types.UID) {
+	if _, ok := g.Charged[uid]; ok {
+		g.Charged[uid] = released
+	}
+	g.Strange[uid], g.Disturbed = true, true
+}
+
 // Forgive says that the controller cannot know of the failures so far, because
 // another one has counted them: they delay nothing any more. With a backoff
 // limit per index the pods themselves tell, and nothing is forgiven.
@@ -85,6 +93,12 @@ func (g *Ghost) Started(job *batchv1.Job) {
 func (g *Ghost) spec(job *batchv1.Job) {
 	if p := job.Spec.Parallelism; p != nil {
 		g.Parallelism = max(g.Parallelism, *p)
+	}
+	// What has failed beyond the completions is forgotten.
+	for index := range g.Failures {
+		if n := job.Spec.Completions; n != nil && index >= *n {
+			delete(g.Failures, index)
+		}
 	}
 }
 

@@ -35,6 +35,15 @@ func seeWrite(g *Ghost, s *cluster.Step) *Violation {
 		!mayLose(g, s, find(s.View.Pods, old.UID)) {
 		return violated("S2", "the finalizer of %s goes, and nothing records it", old.UID)
 	}
+	if index, ok := indexOf(old); ok && s.Request.Verb == cluster.Patch && !cluster.HasEnded(old) && !hasFinalizer(s.Pod) {
+		// The controller deletes a pod that has not ended: because the Job is
+		// suspended, or smaller. The failures that the pod carried go with it, as
+		// in Kubernetes.
+		delete(g.Failures, index)
+	}
+	if ownedBy(old, s.Job) && s.Pod != nil && !ownedBy(s.Pod, s.Job) {
+		g.release(old.UID)
+	}
 	return nil
 }
 
@@ -79,7 +88,10 @@ func mayLose(g *Ghost, s *cluster.Step, pod *corev1.Pod) bool {
 	if !ok || index >= *job.Spec.Completions || s.View.Job != nil && index >= *s.View.Job.Spec.Completions {
 		return true
 	}
-	return pod.Status.Phase == corev1.PodSucceeded && contains(job.Status.CompletedIndexes, index)
+	// An index that the controller saw as completed was recorded, even if the Job
+	// has been scaled down since and knows of it no more.
+	return pod.Status.Phase == corev1.PodSucceeded && (contains(job.Status.CompletedIndexes, index) ||
+		s.View.Job != nil && s.View.Job.UID == job.UID && contains(s.View.Job.Status.CompletedIndexes, index))
 }
 
 func selects(job *batchv1.Job, pod *corev1.Pod) bool {
@@ -220,7 +232,8 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step) *Violation {
 	fresh := false // there is a success that is news: it forgives what was charged
 	for _, pod := range s.View.Pods {
 		index, ok := indexOf(pod)
-		if !ownedBy(pod, s.View.Job) || isIndexed(s.View.Job) && (!ok || index >= *s.View.Job.Spec.Completions) {
+		adopted := metav1.GetControllerOfNoCopy(pod) == nil && pod.Status.Phase == corev1.PodSucceeded
+		if !ownedBy(pod, s.View.Job) && !adopted || isIndexed(s.View.Job) && (!ok || index >= *s.View.Job.Spec.Completions) {
 			continue
 		}
 		at := backoff.FinishTime(pod)

@@ -74,10 +74,7 @@ func (g *Ghost) seeOthers(s *cluster.Step) {
 	case pod == nil:
 		// A pod that vanishes with its finalizer on was torn out by force.
 	case ownedBy(old, s.Job) && (!ownedBy(pod, s.Job) || !selects(s.Job, pod)):
-		if _, ok := g.Charged[pod.UID]; ok {
-			g.Charged[pod.UID] = released
-		}
-		g.Strange[pod.UID], g.Disturbed = true, true
+		g.release(pod.UID)
 	case tampered(old, pod):
 		g.Strange[pod.UID], g.Disturbed = true, true
 	}
