@@ -242,5 +242,5 @@ func (r *run) isOver() bool {
 }
 
 func hasFinalizer(p *corev1.Pod) bool {
-	return slices.Contains(p.Finalizers, batchv1.JobTrackingFinalizer)
+	return p != nil && slices.Contains(p.Finalizers, batchv1.JobTrackingFinalizer)
 }

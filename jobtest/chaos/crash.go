@@ -50,8 +50,10 @@ type CrashReport struct {
 //
 // One difference is excused, because Kubernetes has it too: a controller that
 // deletes the pods still running of a Job that succeeds does not count them. If it
-// is killed before it has stored that the Job succeeds, its successor finds them
-// terminating, and counts them as failed.
+// is killed before their finalizers are gone, its successor finds them
+// terminating, and counts them as failed. And as long as a pod is there that a
+// controller has deleted, because the Job was suspended, its successor cannot tell
+// it from a failure, and waits for longer.
 func Crashes(cfg Config, pairs int) CrashReport {
 	cfg = cfg.orDefault()
 	cfg.Job = cfg.Job.DeepCopy()
@@ -123,7 +125,7 @@ type life struct {
 	crashes []crash
 	writes  int
 	excused bool
-	dooms   bool // pods have been deleted and are tracked, and no status is stored yet
+	doomed  map[types.UID]bool // pods that a controller has deleted
 	broken  *referee.Violation
 	lives   map[string]fate // by the name that the script gives to pods
 	names   map[types.UID]string
@@ -147,7 +149,7 @@ type event struct {
 }
 
 func newLife(cfg Config, crashes []crash) *life {
-	return &life{cfg: cfg, crashes: crashes, lives: map[string]fate{}, names: map[types.UID]string{}, made: map[string]int{}}
+	return &life{cfg: cfg, crashes: crashes, lives: map[string]fate{}, names: map[types.UID]string{}, made: map[string]int{}, doomed: map[types.UID]bool{}}
 }
 
 // fateOf draws the fate of a pod from its name, so that it is the same in every
@@ -308,17 +310,16 @@ func (l *life) intercept(q *cluster.Request) cluster.Fault {
 	}
 	n := l.writes
 	l.writes++
-	if pod := l.c.Pod(q.UID); q.Verb == cluster.Delete && pod != nil && hasFinalizer(pod) {
-		l.dooms = true
+	if q.Verb == cluster.Delete {
+		l.doomed[q.UID] = true
 	}
 	for _, c := range l.crashes {
 		if c.write == n {
-			l.excused = l.excused || l.dooms && !(q.Verb == cluster.Status && c.after)
+			for uid := range l.doomed {
+				l.excused = l.excused || l.c.Pod(uid) != nil
+			}
 			return cluster.Fault{Killed: true, Lost: c.after}
 		}
-	}
-	if q.Verb == cluster.Status {
-		l.dooms = false
 	}
 	return cluster.Fault{}
 }

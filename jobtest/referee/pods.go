@@ -200,7 +200,7 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 		}
 		failures := number(pod, batchv1.JobIndexFailureCountAnnotation)
 		ignored := number(pod, batchv1.JobIndexIgnoredFailureCountAnnotation)
-		if !g.Blind && s.Now.Before(backoff.FinishTime(pod).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
+		if !g.Blind && s.View.Now.Before(backoff.FinishTime(pod).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
 			return violated("S12", "%s replaces %s too soon", s.Pod.UID, pod.UID)
 		}
 		if action(s.Job, pod) != batchv1.PodFailurePolicyActionIgnore {
@@ -243,7 +243,7 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step) *Violation {
 			fresh = fresh || hasFinalizer(pod)
 			succeeded = latest(succeeded, at)
 		case pod.Status.Phase != corev1.PodFailed || g.Strange[pod.UID]:
-		case as == corev1.PodFailed:
+		case as == corev1.PodFailed && pod.DeletionTimestamp == nil: // else it ended after it was charged
 			charged = latest(charged, at)
 		case !counted && hasFinalizer(pod):
 			news = latest(news, at)
@@ -253,8 +253,8 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step) *Violation {
 	if news.IsZero() && !fresh {
 		failed = charged
 	}
-	if failed.After(succeeded) && s.Now.Before(failed.Add(r.delay(1))) {
-		return violated("S12", "%s is created %v after a failure", s.Pod.UID, s.Now.Sub(failed))
+	if failed.After(succeeded) && s.View.Now.Before(failed.Add(r.delay(1))) {
+		return violated("S12", "%s is created %v after a failure", s.Pod.UID, s.View.Now.Sub(failed))
 	}
 	return nil
 }
