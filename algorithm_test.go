@@ -405,7 +405,7 @@ func TestAlgorithm_adoptionIsOnePatch(t *testing.T) {
 	if len(d.Claim) != 1 || d.Claim[0].Relation != tracking.Adoptable || len(d.Create) != 0 || d.Status.Active != 1 {
 		t.Fatalf("claims %v, %d to create, %d active; want one adoption, no pod, 1 active", d.Claim, len(d.Create), d.Status.Active)
 	}
-	want := `{"metadata":{"uid":"uid-0001","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"job","uid":"job-uid","controller":true,"blockOwnerDeletion":true}],"finalizers":["batch.kubernetes.io/job-tracking"]}}`
+	want := `{"metadata":{"uid":"uid-0001","resourceVersion":"2","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"job","uid":"job-uid","controller":true,"blockOwnerDeletion":true}],"finalizers":["batch.kubernetes.io/job-tracking"]}}`
 	if got := string(d.Claim[0].Patch()); got != want {
 		t.Errorf("the patch is\n%s\nwant\n%s", got, want)
 	}

@@ -26,6 +26,9 @@ type Caller struct {
 	As tracking.Controller
 	// Decided is told of each decision, as it is before anything is carried out.
 	Decided func(jobfate.Snapshot, jobfate.Decision)
+	// Amend may change each decision before it is carried out, to put in what a
+	// controller may get wrong.
+	Amend func(jobfate.Snapshot, *jobfate.Decision)
 	// Heard and Counted are told of events and metrics.
 	Heard   func(jobfate.Event)
 	Counted func(jobfate.Metric)
@@ -61,6 +64,9 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", errSnapshot, err)
 	}
+	if c.Amend != nil {
+		c.Amend(s, &d)
+	}
 	if c.Decided != nil {
 		c.Decided(s, d)
 	}
@@ -74,7 +80,6 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	version := job.ResourceVersion
 	if patch := d.StatusPatch(version); patch != nil { // 6
 		if version, err = c.store(client, patch); err != nil {
-			c.memory.doubt = true
 			return d.Requeue, err
 		}
 	}
@@ -108,7 +113,8 @@ func (c *Caller) claim(client *Client, d jobfate.Decision) error {
 			}
 		}
 		_, err := client.PatchPod(claim.Pod, claim.Patch())
-		if err != nil && !apierrors.IsNotFound(err) {
+		// An orphan that is gone was not adopted, and must not be counted.
+		if err != nil && (adopts || !apierrors.IsNotFound(err)) {
 			return err
 		}
 		if err == nil && !adopts {
@@ -165,10 +171,19 @@ func (c *Caller) delete(client *Client, d jobfate.Deletion) error {
 func (c *Caller) store(client *Client, patch []byte) (string, error) {
 	job, err := client.PatchStatus(patch)
 	if err != nil {
+		if !isRefusal(err) {
+			c.memory.sure = false
+		}
 		return "", err
 	}
-	c.memory.stored, c.memory.lastStatus = job.ResourceVersion, client.Now
+	c.memory.sure, c.memory.stored, c.memory.lastStatus = true, job.ResourceVersion, client.Now
 	return job.ResourceVersion, nil
+}
+
+// isRefusal reports whether an error says for sure that nothing was written.
+func isRefusal(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) ||
+		apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsTooManyRequests(err)
 }
 
 func (c *Caller) strip(client *Client, pods []*corev1.Pod) (gone []*corev1.Pod) {

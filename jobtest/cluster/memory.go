@@ -14,10 +14,13 @@ import (
 // Memory is what a [Caller] remembers of a Job. The zero Memory is that of one
 // that has just been started.
 type Memory struct {
-	job        types.UID
-	backoff    backoff.Record
+	job     types.UID
+	backoff backoff.Record
+	// sure says that the last status was stored. Before that a write whose answer
+	// was lost, or that of a predecessor, may have recorded pods, and the record
+	// is made anew at each look.
+	sure       bool
 	lastStatus time.Time
-	doubt      bool   // whether the last status was stored, and so whether backoff is right
 	stored     string // the resource version of the last status stored
 	// Sorted, and never changed in place.
 	created, deleted, stripped []types.UID
@@ -27,19 +30,21 @@ type Memory struct {
 // is no longer needed. The memory of another Job is forgotten altogether.
 func (m *Memory) fill(s *jobfate.Snapshot, v *View, options []jobfate.Option) error {
 	if m.job != s.Job.UID {
-		*m = Memory{job: s.Job.UID, doubt: true}
+		*m = Memory{job: s.Job.UID}
 	}
 	m.forgetSeen(v)
 	s.InFlight = jobfate.InFlight{
 		Job: m.job, Status: m.stored != "",
 		Creations: len(m.created), Deletions: len(m.deleted), Stripped: m.stripped,
 	}
-	if m.doubt {
+	if !m.sure {
 		record, err := jobfate.RebuildBackoff(*s, options...)
 		if err != nil {
 			return err
 		}
-		m.backoff, m.doubt = record, false
+		if !record.LastFailure.Before(m.backoff.LastFailure) {
+			m.backoff = record
+		}
 	}
 	s.Backoff, s.LastStatus = m.backoff, m.lastStatus
 	return nil
@@ -87,7 +92,7 @@ func (c *Caller) Clone() *Caller {
 // Key returns the memory as text: callers with equal options and keys act alike.
 func (c *Caller) Key() string {
 	m := c.memory
-	return fmt.Sprintf("%s %v %v %d %q %v %v %v", m.job, m.backoff, m.doubt, m.lastStatus.UnixNano(), m.stored, m.created, m.deleted, m.stripped)
+	return fmt.Sprintf("%s %v %v %d %q %v %v %v", m.job, m.sure, m.backoff, m.lastStatus.UnixNano(), m.stored, m.created, m.deleted, m.stripped)
 }
 
 // Age makes everything that the caller remembers older, but nothing older than

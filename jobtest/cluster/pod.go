@@ -13,13 +13,16 @@ import (
 // the one before as it was; nil is a pod that is gone. They are exported for
 // searches, which keep versions instead of clusters.
 
+// stamp returns a time as objects hold it: cut to seconds.
+func stamp(now time.Time) metav1.Time { return metav1.NewTime(now.Truncate(time.Second)) }
+
 // StartPod schedules a pod and runs it, ready.
 func StartPod(pod *corev1.Pod, now time.Time) *corev1.Pod {
 	if HasEnded(pod) || pod.Spec.NodeName != "" && pod.Status.Phase == corev1.PodRunning {
 		return pod
 	}
 	next := pod.DeepCopy()
-	at := metav1.NewTime(now)
+	at := stamp(now)
 	next.Spec.NodeName = "node"
 	next.Status.Phase, next.Status.StartTime = corev1.PodRunning, &at
 	setCondition(next, corev1.PodReady, corev1.ConditionTrue, at)
@@ -42,7 +45,7 @@ func EndPod(pod *corev1.Pod, code int32, now time.Time) *corev1.Pod {
 	if next == pod {
 		next = pod.DeepCopy()
 	}
-	at := metav1.NewTime(now)
+	at := stamp(now)
 	next.Status.Phase = corev1.PodSucceeded
 	if code != 0 {
 		next.Status.Phase = corev1.PodFailed
@@ -76,7 +79,7 @@ func DisruptPod(pod *corev1.Pod, now time.Time) *corev1.Pod {
 		return pod
 	}
 	next := pod.DeepCopy()
-	setCondition(next, corev1.DisruptionTarget, corev1.ConditionTrue, metav1.NewTime(now))
+	setCondition(next, corev1.DisruptionTarget, corev1.ConditionTrue, stamp(now))
 	return next
 }
 
@@ -103,7 +106,7 @@ func DeletePod(pod *corev1.Pod, grace int64, now time.Time) *corev1.Pod {
 	}
 	next := pod.DeepCopy()
 	if next.DeletionTimestamp == nil {
-		at := metav1.NewTime(now.Add(time.Duration(grace) * time.Second))
+		at := stamp(now.Add(time.Duration(grace) * time.Second))
 		next.DeletionTimestamp = &at
 	}
 	next.DeletionGracePeriodSeconds = &grace

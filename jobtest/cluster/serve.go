@@ -124,7 +124,7 @@ func (c *Cluster) serveCreate(r *Request, v *View) (Answer, error) {
 		return Answer{}, apierrors.NewForbidden(podResource, r.Pod.GenerateName, fmt.Errorf("exceeded quota: pods=%d", c.Quota))
 	}
 	c.made++
-	next := NewPod(r.Pod, c.made, metav1.NewTime(c.Now))
+	next := NewPod(r.Pod, c.made, stamp(c.Now))
 	c.putPod(nil, next, r, v)
 	return Answer{Pod: next}, nil
 }

@@ -8,14 +8,18 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // Ghost is what the referee knows of the past. The zero Ghost is that of a Job
 // that has just been created.
 type Ghost struct {
 	// Charged are the pods that have been recorded in a stored status, and as
-	// what. A pod that has been orphaned is no longer the Job's, and should the
-	// Job adopt it again it may be charged anew.
+	// what. A pod that has been orphaned since, or that the Job no longer selects,
+	// is no longer the Job's, and should it become the Job's again it may be
+	// charged anew; it is kept as released. A failure that a success was charged
+	// after is kept as forgiven: it delays nothing any more.
 	Charged map[types.UID]corev1.PodPhase
 	// Failed and Succeeded are how many pods were ever charged.
 	Failed, Succeeded int32
@@ -26,9 +30,6 @@ type Ghost struct {
 	Failures map[int32]int32
 	// Strange are pods that somebody has tampered with, or has added.
 	Strange map[types.UID]bool
-	// Forgiven are failed pods that count for nothing in the backoff of a Job as a
-	// whole: another end was seen after them, whenever it happened.
-	Forgiven map[types.UID]bool
 	// Blind says that the controller was started again with a view that lacks
 	// writes of its predecessor. Until it has caught up it may create pods that
 	// are not wanted.
@@ -38,16 +39,22 @@ type Ghost struct {
 	Disturbed bool
 }
 
+// Instead of its phase, released stands in Charged for a pod that was charged
+// and then taken away, and forgiven for one whose failure a success followed.
+const (
+	released corev1.PodPhase = "released"
+	forgiven corev1.PodPhase = "forgiven"
+)
+
 // Clone returns a ghost that shares nothing with this one.
 func (g Ghost) Clone() Ghost {
-	g.Charged, g.Failures = maps.Clone(g.Charged), maps.Clone(g.Failures)
-	g.Strange, g.Forgiven = maps.Clone(g.Strange), maps.Clone(g.Forgiven)
+	g.Charged, g.Failures, g.Strange = maps.Clone(g.Charged), maps.Clone(g.Failures), maps.Clone(g.Strange)
 	return g
 }
 
 // Key returns the ghost as text: ghosts with equal keys know the same.
 func (g Ghost) Key() string {
-	return fmt.Sprint(g.Charged, g.Failed, g.Succeeded, g.Parallelism, g.Failures, g.Strange, g.Forgiven, g.Blind, g.Disturbed)
+	return fmt.Sprint(g.Charged, g.Failed, g.Succeeded, g.Parallelism, g.Failures, g.Strange, g.Blind, g.Disturbed)
 }
 
 // Forget forgets a pod that is gone and will never be heard of again, so that
@@ -55,14 +62,26 @@ func (g Ghost) Key() string {
 func (g *Ghost) Forget(uid types.UID) {
 	delete(g.Charged, uid)
 	delete(g.Strange, uid)
-	delete(g.Forgiven, uid)
 }
+
+// release enters that a pod is no longer the Job's.
+func (g *Ghost) release(uid types.UID) {
+	if _, ok := g.Charged[uid]; ok {
+		g.Charged[uid] = released
+	}
+	g.Strange[uid], g.Disturbed = true, true
+}
+
+// Forgive says that the controller cannot know of the failures so far, because
+// another one has counted them: they delay nothing any more. With a backoff
+// limit per index the pods themselves tell, and nothing is forgiven.
+func (g *Ghost) Forgive() { g.forgive(&cluster.View{}, nil, true) }
 
 // Started is to be called for the first Job, and for each that is created later
 // under the same name.
 func (g *Ghost) Started(job *batchv1.Job) {
 	*g = Ghost{
-		Charged: map[types.UID]corev1.PodPhase{}, Failures: map[int32]int32{}, Strange: g.Strange, Forgiven: map[types.UID]bool{},
+		Charged: map[types.UID]corev1.PodPhase{}, Failures: map[int32]int32{}, Strange: g.Strange,
 		Failed: job.Status.Failed, Succeeded: job.Status.Succeeded, Blind: g.Blind,
 	}
 	if g.Strange == nil {
@@ -75,6 +94,12 @@ func (g *Ghost) spec(job *batchv1.Job) {
 	if p := job.Spec.Parallelism; p != nil {
 		g.Parallelism = max(g.Parallelism, *p)
 	}
+	// What has failed beyond the completions is forgotten.
+	for index := range g.Failures {
+		if n := job.Spec.Completions; n != nil && index >= *n {
+			delete(g.Failures, index)
+		}
+	}
 }
 
 // charge enters the UIDs that a status records and the one before did not.
@@ -83,7 +108,7 @@ func (g *Ghost) charge(old, now []types.UID, as corev1.PodPhase) (new []types.UI
 		if slices.Contains(old, uid) {
 			continue
 		}
-		if before, ok := g.Charged[uid]; ok {
+		if before, ok := g.Charged[uid]; ok && before != released {
 			return nil, fmt.Errorf("%s is charged as %s and was charged as %s before", uid, as, before)
 		}
 		g.Charged[uid] = as

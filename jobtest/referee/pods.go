@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
@@ -29,14 +30,19 @@ func seeWrite(g *Ghost, s *cluster.Step) *Violation {
 	if !namesUID(s.Request) {
 		return violated("S15", "a %s of %s does not name its UID", s.Request.Verb, old.UID)
 	}
-	if !ownedBy(old, s.Job) && s.Pod != nil && ownedBy(s.Pod, s.Job) {
-		// Adopted: whoever owned it before has counted it for himself, and the Job
-		// counts it anew, even if that was the same Job.
-		delete(g.Charged, old.UID)
-		return nil
-	}
-	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && !mayLose(g, s) {
+	// A pod may have changed since the controller saw it; what it saw decides.
+	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && !mayLose(g, s, old) &&
+		!mayLose(g, s, find(s.View.Pods, old.UID)) {
 		return violated("S2", "the finalizer of %s goes, and nothing records it", old.UID)
+	}
+	if index, ok := indexOf(old); ok && s.Request.Verb == cluster.Patch && !cluster.HasEnded(old) && !hasFinalizer(s.Pod) {
+		// The controller deletes a pod that has not ended: because the Job is
+		// suspended, or smaller. The failures that the pod carried go with it, as
+		// in Kubernetes.
+		delete(g.Failures, index)
+	}
+	if ownedBy(old, s.Job) && s.Pod != nil && !ownedBy(s.Pod, s.Job) {
+		g.release(old.UID)
 	}
 	return nil
 }
@@ -48,18 +54,17 @@ func namesUID(r *cluster.Request) bool {
 	return bytes.Contains(r.Patch, []byte(strconv.Quote(string(r.UID))))
 }
 
-// mayLose reports whether the finalizer of a pod may go. What the pod has come to
-// is judged by what the controller saw: it may have ended since.
-func mayLose(g *Ghost, s *cluster.Step) bool {
-	pod, job := s.OldPod, s.Job
+// mayLose reports whether the finalizer of a pod may go.
+func mayLose(g *Ghost, s *cluster.Step, pod *corev1.Pod) bool {
+	job := s.Job
+	if pod == nil {
+		return false
+	}
 	if _, ok := g.Charged[pod.UID]; ok {
 		return true
 	}
-	if job == nil || job.DeletionTimestamp != nil || !ownedBy(pod, job) || s.Pod != nil && !ownedBy(s.Pod, job) {
-		return true // deleted, orphaned or released
-	}
-	if seen := find(s.View.Pods, pod.UID); seen != nil {
-		pod = seen
+	if job == nil || job.DeletionTimestamp != nil || !ownedBy(pod, job) || !selects(job, pod) {
+		return true // deleted, orphaned or to be released
 	}
 	if isTrue(&job.Status, batchv1.JobComplete) || isTrue(&job.Status, batchv1.JobFailed) {
 		return true
@@ -67,7 +72,9 @@ func mayLose(g *Ghost, s *cluster.Step) bool {
 	if !cluster.HasEnded(pod) && (pod.DeletionTimestamp == nil || bytes.Contains(s.Request.Patch, []byte(`"resourceVersion"`))) {
 		return true // deleted by the controller itself, next
 	}
-	if pod.Status.Phase == corev1.PodFailed && action(job, pod) == batchv1.PodFailurePolicyActionIgnore {
+	// When a Job fails, the rules are applied to the pods that still run too.
+	fails := pod.Status.Phase == corev1.PodFailed || isTrue(&job.Status, batchv1.JobFailureTarget)
+	if fails && action(job, pod) == batchv1.PodFailurePolicyActionIgnore {
 		return true
 	}
 	if isTrue(&job.Status, batchv1.JobSuccessCriteriaMet) && pod.Status.Phase != corev1.PodFailed {
@@ -77,10 +84,19 @@ func mayLose(g *Ghost, s *cluster.Step) bool {
 		return false
 	}
 	index, ok := indexOf(pod)
+	// Whether an index is in range is for the spec to say that the controller saw.
 	if !ok || index >= *job.Spec.Completions || s.View.Job != nil && index >= *s.View.Job.Spec.Completions {
 		return true
 	}
-	return pod.Status.Phase == corev1.PodSucceeded && contains(job.Status.CompletedIndexes, index)
+	// An index that the controller saw as completed was recorded, even if the Job
+	// has been scaled down since and knows of it no more.
+	return pod.Status.Phase == corev1.PodSucceeded && (contains(job.Status.CompletedIndexes, index) ||
+		s.View.Job != nil && s.View.Job.UID == job.UID && contains(s.View.Job.Status.CompletedIndexes, index))
+}
+
+func selects(job *batchv1.Job, pod *corev1.Pod) bool {
+	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
+	return err == nil && selector.Matches(labels.Set(pod.Labels))
 }
 
 // seeCreation checks a pod that the controller has created.
@@ -184,7 +200,7 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 		}
 		failures := number(pod, batchv1.JobIndexFailureCountAnnotation)
 		ignored := number(pod, batchv1.JobIndexIgnoredFailureCountAnnotation)
-		if r.Backoff.Base >= 0 && s.Now.Before(backoff.FinishTime(pod).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
+		if !g.Blind && s.View.Now.Before(backoff.FinishTime(pod).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
 			return violated("S12", "%s replaces %s too soon", s.Pod.UID, pod.UID)
 		}
 		if action(s.Job, pod) != batchv1.PodFailurePolicyActionIgnore {
@@ -204,32 +220,50 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 
 // tooSoon checks a pod of a Job that backs off as a whole. Of the number of
 // failures only the first is demanded here: how many there were since the last
-// success depends on what the controller remembers.
+// success depends on what the controller remembers. The last failure is the one
+// of the latest news, even if an earlier one claims to have ended later: the
+// clock may have gone back.
+//
+// A pod without a valid index is no pod of an Indexed Job: its failure does not
+// count, and delays nothing. Neither does one that nobody will count, because
+// somebody took its finalizer.
 func (r Rules) tooSoon(g *Ghost, s *cluster.Step) *Violation {
-	var failed, succeeded time.Time
-	cleared := g.hasNews(s.View)
+	var news, charged, succeeded time.Time
+	fresh := false // there is a success that is news: it forgives what was charged
 	for _, pod := range s.View.Pods {
-		if !claimable(pod, s.View.Job) {
+		index, ok := indexOf(pod)
+		adopted := metav1.GetControllerOfNoCopy(pod) == nil && pod.Status.Phase == corev1.PodSucceeded
+		if !ownedBy(pod, s.View.Job) && !adopted || isIndexed(s.View.Job) && (!ok || index >= *s.View.Job.Spec.Completions) {
 			continue
 		}
 		at := backoff.FinishTime(pod)
-		switch pod.Status.Phase {
-		case corev1.PodFailed:
-			// Nobody counts one whose finalizer was taken away.
-			forgiven := g.Forgiven[pod.UID] || cleared && g.known(pod)
-			if at.After(failed) && !g.Strange[pod.UID] && !forgiven {
-				failed = at
-			}
-		case corev1.PodSucceeded:
-			if at.After(succeeded) {
-				succeeded = at
-			}
+		as, counted := g.Charged[pod.UID]
+		switch {
+		case pod.Status.Phase == corev1.PodSucceeded:
+			fresh = fresh || hasFinalizer(pod)
+			succeeded = latest(succeeded, at)
+		case pod.Status.Phase != corev1.PodFailed || g.Strange[pod.UID]:
+		case as == corev1.PodFailed && pod.DeletionTimestamp == nil: // else it ended after it was charged
+			charged = latest(charged, at)
+		case !counted && hasFinalizer(pod):
+			news = latest(news, at)
 		}
 	}
-	if failed.After(succeeded) && s.Now.Before(failed.Add(r.delay(1))) {
-		return violated("S12", "%s is created %v after a failure", s.Pod.UID, s.Now.Sub(failed))
+	failed := news
+	if news.IsZero() && !fresh {
+		failed = charged
+	}
+	if failed.After(succeeded) && s.View.Now.Before(failed.Add(r.delay(1))) {
+		return violated("S12", "%s is created %v after a failure", s.Pod.UID, s.View.Now.Sub(failed))
 	}
 	return nil
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 func number(pod *corev1.Pod, annotation string) int64 {

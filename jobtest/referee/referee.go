@@ -73,9 +73,8 @@ func (g *Ghost) seeOthers(s *cluster.Step) {
 		g.Strange[pod.UID] = true
 	case pod == nil:
 		// A pod that vanishes with its finalizer on was torn out by force.
-	case ownedBy(old, s.Job) && !ownedBy(pod, s.Job):
-		delete(g.Charged, pod.UID)
-		g.Strange[pod.UID] = true
+	case ownedBy(old, s.Job) && (!ownedBy(pod, s.Job) || !selects(s.Job, pod)):
+		g.release(pod.UID)
 	case tampered(old, pod):
 		g.Strange[pod.UID], g.Disturbed = true, true
 	}
@@ -101,11 +100,6 @@ func anyDiffers(a, b map[string]string) bool {
 func ownedBy(pod *corev1.Pod, job *batchv1.Job) bool {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	return owner != nil && job != nil && owner.UID == job.UID
-}
-
-// claimable reports whether a pod is the Job's or may become so.
-func claimable(pod *corev1.Pod, job *batchv1.Job) bool {
-	return metav1.GetControllerOfNoCopy(pod) == nil || ownedBy(pod, job)
 }
 
 // delay is how long a Job or an index waits after its n-th failure.

@@ -17,12 +17,13 @@ import (
 // pods that it records.
 func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 	old, now := &s.OldJob.Status, &s.Job.Status
-	g.forgive(s)
 	wasFailed, wasSucceeded := uncounted(old)
 	failed, succeeded := uncounted(now)
 	newFailed, err := g.charge(wasFailed, failed, corev1.PodFailed)
+	g.forgive(s.View, newFailed, now.Succeeded+int32(len(succeeded)) > old.Succeeded+int32(len(wasSucceeded)))
+	var newSucceeded []types.UID
 	if err == nil {
-		_, err = g.charge(wasSucceeded, succeeded, corev1.PodSucceeded)
+		newSucceeded, err = g.charge(wasSucceeded, succeeded, corev1.PodSucceeded)
 	}
 	if err != nil {
 		return violated("S1", "%v", err)
@@ -38,6 +39,11 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 		return violated("S1", "succeeded is %d with %d uncounted, but %d pods were charged", now.Succeeded, len(succeeded), g.Succeeded)
 	}
 	pods := s.Pods()
+	for _, uid := range slices.Concat(newFailed, newSucceeded) {
+		if pod := find(pods, uid); pod != nil && (!ownedBy(pod, s.Job) || !selects(s.Job, pod)) {
+			g.Charged[uid] = released // it was taken away meanwhile
+		}
+	}
 	if v := g.seeIgnored(s, pods, newFailed); v != nil {
 		return v
 	}
@@ -52,38 +58,35 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 	return nil
 }
 
-// forgive enters the failures that news clears which this status is the first to
-// record. They are those that were known before, even if they came later: the
-// record of a Job keeps the last failure of the last news (k/k 1.36.3).
-func (g *Ghost) forgive(s *cluster.Step) {
-	if !g.hasNews(s.View) {
-		return
-	}
-	var success time.Time
-	for _, pod := range s.View.Pods {
-		if at := backoff.FinishTime(pod); pod.Status.Phase == corev1.PodSucceeded && at.After(success) {
-			success = at
+// forgive enters that a status records news: after a success, the failures
+// before it delay no pod any more, and after a failure, those that claim to have
+// ended later do not. Of a failure and a success in the same status, the times of
+// their ends decide.
+func (g *Ghost) forgive(v *cluster.View, charged []types.UID, success bool) {
+	var succeeded, failed time.Time
+	for _, pod := range v.Pods {
+		switch at := backoff.FinishTime(pod); {
+		case pod.Status.Phase == corev1.PodSucceeded && ownedBy(pod, v.Job):
+			succeeded = latest(succeeded, at)
+		case slices.Contains(charged, pod.UID):
+			failed = latest(failed, at)
 		}
 	}
-	for _, pod := range s.View.Pods {
-		if g.known(pod) || pod.Status.Phase == corev1.PodFailed && !backoff.FinishTime(pod).After(success) {
-			g.Forgiven[pod.UID] = true
+	for uid, as := range g.Charged {
+		if as != corev1.PodFailed {
+			continue
+		}
+		pod := find(v.Pods, uid)
+		switch {
+		case pod == nil:
+			if success {
+				g.Charged[uid] = forgiven
+			}
+		case success && (!slices.Contains(charged, uid) || !backoff.FinishTime(pod).After(succeeded)),
+			len(charged) > 0 && backoff.FinishTime(pod).After(failed):
+			g.Charged[uid] = forgiven
 		}
 	}
-}
-
-// hasNews reports whether a pod has ended and was not recorded before.
-func (g *Ghost) hasNews(v *cluster.View) bool {
-	return slices.ContainsFunc(v.Pods, func(p *corev1.Pod) bool {
-		_, charged := g.Charged[p.UID]
-		return cluster.HasEnded(p) && !charged && claimable(p, v.Job) && (hasFinalizer(p) || !ownedBy(p, v.Job))
-	})
-}
-
-// known reports whether a pod has failed and was recorded before.
-func (g *Ghost) known(pod *corev1.Pod) bool {
-	_, charged := g.Charged[pod.UID]
-	return pod.Status.Phase == corev1.PodFailed && (charged || !hasFinalizer(pod))
 }
 
 // seeIgnored checks that no pod is charged that the first rule to match says to
