@@ -127,7 +127,7 @@ func (r Rules) seeCreation(g *Ghost, s *cluster.Step) *Violation {
 	if seen.Spec.BackoffLimitPerIndex != nil {
 		return r.seeSuccessor(g, s, pods)
 	}
-	return r.tooSoon(g, s)
+	return r.tooSoon(g, s, pods)
 }
 
 func isOver(st *batchv1.JobStatus) bool {
@@ -226,8 +226,9 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 //
 // A pod without a valid index is no pod of an Indexed Job: its failure does not
 // count, and delays nothing. Neither does one that nobody will count, because
-// somebody took its finalizer.
-func (r Rules) tooSoon(g *Ghost, s *cluster.Step) *Violation {
+// somebody took its finalizer, or because the controller did so when it was not
+// to be counted.
+func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation {
 	var news, charged, succeeded time.Time
 	fresh := false // there is a success that is news: it forgives what was charged
 	for _, pod := range s.View.Pods {
@@ -245,7 +246,7 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step) *Violation {
 		case pod.Status.Phase != corev1.PodFailed || g.Strange[pod.UID]:
 		case as == corev1.PodFailed && pod.DeletionTimestamp == nil: // else it ended after it was charged
 			charged = latest(charged, at)
-		case !counted && hasFinalizer(pod):
+		case !counted && hasFinalizer(pod) && hasFinalizer(find(pods, pod.UID)):
 			news = latest(news, at)
 		}
 	}
