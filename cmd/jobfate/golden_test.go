@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,9 +39,15 @@ type result struct {
 	Stderr string
 }
 
+func testEnvironment() environment {
+	return environment{getenv: func(string) string { return "" }, now: time.Date(2023, 8, 21, 10, 0, 9, 999, time.UTC)}
+}
+
 func runWith(stdin string, args ...string) result {
 	var stdout, stderr bytes.Buffer
-	status := run(args, bytes.NewBufferString(stdin), &stdout, &stderr, time.Date(2023, 8, 21, 10, 0, 9, 999, time.UTC))
+	env := testEnvironment()
+	env.stdin, env.stdout, env.stderr = strings.NewReader(stdin), &stdout, &stderr
+	status := run(args, env)
 	return result{status, stdout.String(), stderr.String()}
 }
 

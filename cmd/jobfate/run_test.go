@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -170,7 +169,9 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 		t.Run(tc.reason, func(t *testing.T) {
 			var stderr bytes.Buffer
 			args := append([]string{"explain"}, sampleFiles(t, "finished")...)
-			status := run(args, strings.NewReader(""), brokenWriter{tc.err}, &stderr, time.Unix(0, 0))
+			env := testEnvironment()
+			env.stdin, env.stdout, env.stderr = strings.NewReader(""), brokenWriter{tc.err}, &stderr
+			status := run(args, env)
 			if diff := cmp.Diff(tc.want, result{Status: status, Stderr: stderr.String()}); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
