@@ -30,9 +30,9 @@ func (e Explanation) Prospect() Reason {
 	}
 	switch s.phase() {
 	case jobstatus.Complete:
-		return Reason{Code: ProspectSuccess, Text: "the Job has succeeded"}
+		return Reason{Code: ProspectSuccess, Text: "yes, the Job has succeeded"}
 	case jobstatus.Succeeding:
-		return Reason{Code: ProspectSuccess, Text: "it is decided: the Job succeeds"}
+		return Reason{Code: ProspectSuccess, Text: "yes, it is decided: the Job succeeds"}
 	case jobstatus.Failed:
 		return Reason{Code: ProspectFailure, Text: "no, the Job has failed"}
 	case jobstatus.Failing:

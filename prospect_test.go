@@ -63,9 +63,9 @@ func TestExplanation_Prospect(t *testing.T) {
 		{"failed", "completions: 1\nbackoffLimit: 0", func(w *world) { w.settle(); w.exit("uid-0001", 1); w.settle() }, jobfate.ProspectFailure,
 			"no, the Job has failed", ""},
 		{"succeeding", perIndex + "\nsuccessPolicy: {rules: [{succeededCount: 1}]}", func(w *world) { w.runAll(); w.exitIndexes(0, 1); w.settle() }, jobfate.ProspectSuccess,
-			"it is decided: the Job succeeds", ""},
+			"yes, it is decided: the Job succeeds", ""},
 		{"complete", "completions: 1", func(w *world) { w.settle(); w.exit("uid-0001", 0); w.settle() }, jobfate.ProspectSuccess,
-			"the Job has succeeded", ""},
+			"yes, the Job has succeeded", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, test.spec)

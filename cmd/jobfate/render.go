@@ -78,7 +78,7 @@ func (r *report) text(p paint, all bool) string {
 		fmt.Fprintf(b, "\n%s nothing.\n", p.text(bold, "Next:"))
 	}
 	if len(r.Waits) > 0 {
-		b.section("Then it waits for", mapped(r.Waits, func(w reason) string { return w.Text }))
+		b.section("It waits for", mapped(r.Waits, func(w reason) string { return w.Text }))
 	}
 	if r.RequeueAt != nil {
 		fmt.Fprintf(b, "\nLooks again in %s, at %s.\n",

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -126,7 +125,11 @@ func (c checks) verdict(m, old *kubefile.Manifest) verdict {
 		errs = append(errs, validation.RuleNames(spec, field.NewPath("spec", "podFailurePolicy"))...)
 		warnings = validation.Warnings(named(m.Job))
 	}
-	return newVerdict(m, errs, append(warnings, validation.Advice(m.Job)...))
+	v := newVerdict(m, errs, append(warnings, validation.Advice(m.Job)...))
+	if old != nil {
+		v.tellDifferences(m, stored(old.Job), replacing(m.Job, old.Job))
+	}
+	return v
 }
 
 // placeholder stands for the UID that the API server will give a new Job.
@@ -190,77 +193,4 @@ func distinct(errs field.ErrorList) (out field.ErrorList) {
 		}
 	}
 	return out
-}
-
-// verdicts is the output of validate with -o json: fields are added, but none is
-// removed or changes its meaning. A list is never null.
-type verdicts struct {
-	Jobs []verdict `json:"jobs"`
-}
-
-// verdict is what would become of a Job.
-type verdict struct {
-	Job      jobRef    `json:"job"`
-	File     string    `json:"file"`
-	Line     int       `json:"line"`
-	Accepted bool      `json:"accepted"`
-	Errors   []finding `json:"errors"`
-	Warnings []finding `json:"warnings"`
-}
-
-// finding is something about a field, and the line on which it stands or, when
-// it is not there, the nearest field around it.
-type finding struct {
-	Field   string `json:"field"`
-	File    string `json:"file"`
-	Line    int    `json:"line"`
-	Message string `json:"message"`
-}
-
-func newVerdict(m *kubefile.Manifest, errs field.ErrorList, warnings []string) verdict {
-	at := func(name, message string) finding {
-		return finding{Field: name, File: m.At.File, Line: m.At.Line(name), Message: message}
-	}
-	v := verdict{
-		Job:      jobRef{m.Job.Namespace, m.Job.Name, string(m.Job.UID)},
-		File:     m.At.File,
-		Line:     m.At.Line(""),
-		Accepted: len(errs) == 0,
-		Errors:   mapped(errs, func(err *field.Error) finding { return at(err.Field, err.ErrorBody()) }),
-		Warnings: mapped(warnings, func(text string) finding {
-			name, message, _ := strings.Cut(text, ": ")
-			return at(name, message)
-		}),
-	}
-	for _, name := range m.Unknown {
-		v.Warnings = append(v.Warnings, at(name, "not a field that this version knows; kubectl refuses a field that the cluster does not know"))
-	}
-	return v
-}
-
-// text returns the verdicts as compilers print errors.
-func (all verdicts) text(p paint) string {
-	var b strings.Builder
-	for _, v := range all.Jobs {
-		for _, f := range v.Errors {
-			fmt.Fprintf(&b, "%s:%d: %s %s: %s\n", f.File, f.Line, p.text(bold+";"+red, "error:"), p.text(bold, f.Field), f.Message)
-		}
-		for _, f := range v.Warnings {
-			fmt.Fprintf(&b, "%s:%d: %s %s: %s\n", f.File, f.Line, p.text(bold+";"+yellow, "warning:"), p.text(bold, f.Field), f.Message)
-		}
-		how := p.text(green, "accepted")
-		if !v.Accepted {
-			how = p.text(red, "refused")
-		}
-		fmt.Fprintf(&b, "%s:%d: Job %s %s, %s, %s\n", v.File, v.Line, orNone(v.Job.Name), how,
-			count(len(v.Errors), "error"), count(len(v.Warnings), "warning"))
-	}
-	return b.String()
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
