@@ -20,9 +20,6 @@ type text struct {
 // lineOf returns the line of a field, as in "spec.rules[0].name", or that of
 // the nearest field around it that is there.
 func (t *text) lineOf(field string) int {
-	if t == nil {
-		return 0
-	}
 	if t.lines == nil {
 		t.lines = fieldLines(t.bytes)
 	}

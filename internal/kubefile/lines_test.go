@@ -58,8 +58,8 @@ status: {}
 			t.Errorf("%s: got line %d, want %d", field, got, want)
 		}
 	}
-	if got := (*text)(nil).lineOf("spec"); got != 0 {
-		t.Errorf("without a text: got line %d, want 0", got)
+	if got := (Place{line: 7}).Line("spec"); got != 7 {
+		t.Errorf("without a text: got line %d, want 7", got)
 	}
 }
 

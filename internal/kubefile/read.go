@@ -1,6 +1,7 @@
 package kubefile
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,7 +54,15 @@ func Read(sources ...Source) (*Input, error) {
 // each calls add with each object of a source, those in lists included. want is
 // what an error says should be there.
 func each(s Source, want string, add func(object) error) error {
-	all, err := chunks(s)
+	in := bufio.NewReaderSize(s, large)
+	if _, err := in.Peek(large); err == nil {
+		return eachLarge(s, in, want, add)
+	}
+	return eachSmall(s, in, want, add)
+}
+
+func eachSmall(s Source, in io.Reader, want string, add func(object) error) error {
+	all, err := chunks(in)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
