@@ -24,11 +24,19 @@ func TestExplanation_fault(t *testing.T) {
 		change func(*corev1.Pod)
 	}{
 		{"it does not say how", func(*corev1.Pod) {}},
-		{"it does not say how", func(p *corev1.Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("main", 0, ""), {Name: "run"}} }},
+		{"it does not say how", func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("main", 0, ""), {Name: "run"}}
+		}},
 		{"deleted", func(p *corev1.Pod) { p.DeletionTimestamp = &job.CreationTimestamp }},
-		{"container b, exit code 3", func(p *corev1.Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("a", 0, ""), exit("b", 3, "Error"), exit("c", 4, "")} }},
-		{"container main, exit code 137, OOMKilled", func(p *corev1.Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("main", 137, "OOMKilled")} }},
-		{"container init, exit code 1", func(p *corev1.Pod) { p.Status.InitContainerStatuses = []corev1.ContainerStatus{exit("init", 1, "Error")} }},
+		{"container b, exit code 3", func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("a", 0, ""), exit("b", 3, "Error"), exit("c", 4, "")}
+		}},
+		{"container main, exit code 137, OOMKilled", func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("main", 137, "OOMKilled")}
+		}},
+		{"container init, exit code 1", func(p *corev1.Pod) {
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{exit("init", 1, "Error")}
+		}},
 		{"Evicted", func(p *corev1.Pod) { p.Status.Reason = "Evicted" }},
 		{"disrupted", func(p *corev1.Pod) { p.Status.Conditions = []corev1.PodCondition{disrupted} }},
 		{"Evicted, container main, exit code 143, disrupted by EvictionByEvictionAPI", func(p *corev1.Pod) {

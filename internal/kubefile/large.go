@@ -118,12 +118,27 @@ func (r *stream) item(l *list, value []byte, at Place) error {
 	if err != nil {
 		return err
 	}
-	o := object{h, value, at}
+	o := object{header: h, value: value, at: at}
 	if h.Kind == "" && h.APIVersion == "" {
 		o.value = bytes.Clone(value)
-		o.header, err = readHeader(o.value, at, r.want)
 		l.pending = append(l.pending, o)
+		return nil
+	}
+	return r.add(o)
+}
+
+// pod hands on what is kept of a pod. It is read once only, so what item would
+// have found out by reading its head is seen in the result. Of what is kept,
+// nothing else can be an object of the name spec or status.
+func (r *stream) pod(l *list, value []byte, at Place) error {
+	pod, err := object{value: value, at: at}.pod()
+	if err != nil {
 		return err
+	}
+	there := json.RawMessage("{}")
+	o := object{header{APIVersion: pod.APIVersion, Kind: pod.Kind, Spec: there, Status: there}, value, at, pod}
+	if o.typeOf() != typePod || !bytes.Contains(value, []byte(`"spec":{`)) || !bytes.Contains(value, []byte(`"status":{`)) {
+		return r.item(l, value, at)
 	}
 	return r.add(o)
 }
@@ -138,9 +153,9 @@ func (r *stream) end(l *list, value json.RawMessage, at Place) error {
 	element, ok := lists[h.typeOf()]
 	switch {
 	case !ok && l.items > 0:
-		return object{h, value, at}.check(r.want)
+		return object{header: h, value: value, at: at}.check(r.want)
 	case !ok:
-		return r.add(object{h, value, at})
+		return r.add(object{header: h, value: value, at: at})
 	}
 	for _, o := range l.pending {
 		o.APIVersion, o.Kind = element.apiVersion, element.kind

@@ -27,7 +27,9 @@ func (r *stream) json() error {
 			if err != nil {
 				return err
 			}
-			at.text = text
+			if at.text = text; text == nil {
+				return r.pod(l, value, at)
+			}
 			return r.item(l, value, at)
 		})
 	})

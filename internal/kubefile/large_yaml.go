@@ -127,7 +127,7 @@ func firstWord(text []byte) string {
 func (r *stream) yamlItem(l *list, item []byte, at Place) error {
 	var c converter
 	if value, ok := c.pod(item); ok {
-		return r.item(l, value, at)
+		return r.pod(l, value, at)
 	}
 	documents, err := chunk{text: item, line: at.line}.yaml()
 	if err != nil {

@@ -47,6 +47,7 @@ type object struct {
 	header
 	value json.RawMessage
 	at    Place
+	read  *corev1.Pod // when it has been read already
 }
 
 func readHeader(value json.RawMessage, at Place, want string) (header, error) {
@@ -92,6 +93,9 @@ func (o object) checkWhole() error {
 }
 
 func (o object) pod() (*corev1.Pod, error) {
+	if o.read != nil {
+		return o.read, nil
+	}
 	pod := &corev1.Pod{}
 	if err := utiljson.Unmarshal(o.value, pod); err != nil {
 		return nil, fieldError(o.at, err)
@@ -121,16 +125,16 @@ func (o object) job() (*Manifest, error) {
 		if !unknown {
 			return nil, fieldError(o.at, err)
 		}
-		if name = strings.Trim(name, `"`); !read.MatchString(name) {
+		if name = strings.Trim(name, `"`); !known.MatchString(name) {
 			m.Unknown = append(m.Unknown, name)
 		}
 	}
 	return m, nil
 }
 
-// read matches the fields that need no mention though the API type lacks them:
+// known matches the fields that need no mention though the API type lacks them:
 // the names of rules are read, and what the template says decides nothing.
-var read = regexp.MustCompile(`^spec\.(template\..*|podFailurePolicy\.rules\[\d+\]\.name)$`)
+var known = regexp.MustCompile(`^spec\.(template\..*|podFailurePolicy\.rules\[\d+\]\.name)$`)
 
 // ruleNames returns the names of the rules of a Job's pod failure policy, nil
 // when there are none.

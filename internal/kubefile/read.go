@@ -95,7 +95,7 @@ func eachIn(value json.RawMessage, at Place, want string, add func(object) error
 	}
 	element, ok := lists[h.typeOf()]
 	if !ok {
-		return add(object{h, value, at})
+		return add(object{header: h, value: value, at: at})
 	}
 	for i, item := range h.Items {
 		at := at
@@ -108,7 +108,7 @@ func eachIn(value json.RawMessage, at Place, want string, add func(object) error
 		if h.Kind == "" && h.APIVersion == "" {
 			h.APIVersion, h.Kind = element.apiVersion, element.kind
 		}
-		if err := add(object{h, item, at}); err != nil {
+		if err := add(object{header: h, value: item, at: at}); err != nil {
 			return err
 		}
 	}
