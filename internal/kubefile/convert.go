@@ -3,6 +3,7 @@ package kubefile
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -10,8 +11,8 @@ import (
 // one scalar a line, keys without quotes. It gives up on everything else, which
 // is then left to the YAML parser: what it does convert it converts alike.
 type converter struct {
-	lines [][]byte
-	at    int // the next line
+	lines [][]byte // used again, as out is
+	at    int      // the next line
 	out   []byte
 }
 
@@ -20,7 +21,10 @@ func (c *converter) pod(text []byte) (value []byte, ok bool) {
 	if bytes.IndexByte(text, '\t') >= 0 || bytes.IndexByte(text, '\r') >= 0 {
 		return nil, false
 	}
-	c.lines = bytes.Split(bytes.TrimRight(text, "\n"), []byte("\n"))
+	c.lines, c.at, c.out = c.lines[:0], 0, c.out[:0]
+	for line := range bytes.SplitSeq(bytes.TrimRight(text, "\n"), []byte("\n")) {
+		c.lines = append(c.lines, line)
+	}
 	indent := spaces(c.lines[0])
 	prefix := string(bytes.Repeat([]byte(" "), indent))
 	kind := bytes.Index(text, []byte("\n"+prefix+"kind: Pod\n"))
@@ -33,7 +37,8 @@ func (c *converter) pod(text []byte) (value []byte, ok bool) {
 // mapping converts the keys at an indentation.
 func (c *converter) mapping(indent int, k keep) bool {
 	c.out = append(c.out, '{')
-	seen := map[string]bool{}
+	var room [16][]byte
+	names := room[:0] // so far: no key may occur twice
 	for first := true; c.at < len(c.lines); {
 		line := c.lines[c.at]
 		n := spaces(line)
@@ -44,10 +49,10 @@ func (c *converter) mapping(indent int, k keep) bool {
 			return false
 		}
 		name, value, ok := plainKey(line[n:])
-		if !ok || seen[string(name)] {
+		if !ok || slices.ContainsFunc(names, func(n []byte) bool { return bytes.Equal(n, name) }) {
 			return false
 		}
-		seen[string(name)] = true
+		names = append(names, name)
 		c.at++
 		sub, kept := k.within(name)
 		if !kept {
@@ -147,15 +152,22 @@ func plainKey(line []byte) (name, value []byte, ok bool) {
 			return nil, nil, false
 		}
 	}
-	if !isLetter(line[0]) || ambiguous[strings.ToLower(string(line[:end]))] {
+	if !isLetter(line[0]) || isAmbiguous(line[:end]) {
 		return nil, nil, false
 	}
 	return line[:end], bytes.TrimLeft(line[end+1:], " "), true
 }
 
-// ambiguous are the plain scalars that are no text, in one YAML or another.
-var ambiguous = map[string]bool{
-	"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true,
+// isAmbiguous reports whether a plain scalar is no text, in one YAML or another.
+func isAmbiguous(text []byte) bool {
+	if len(text) > len("false") {
+		return false
+	}
+	switch strings.ToLower(string(text)) {
+	case "y", "n", "yes", "no", "on", "off", "true", "false", "null":
+		return true
+	}
+	return false
 }
 
 func isLetter(b byte) bool { return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' }
@@ -215,7 +227,7 @@ func isNumber(text []byte) bool {
 
 // isPlain reports whether a text can be nothing but a text.
 func isPlain(text []byte) bool {
-	if !isLetter(text[0]) || ambiguous[strings.ToLower(string(text))] {
+	if !isLetter(text[0]) || isAmbiguous(text) {
 		return false
 	}
 	for _, b := range text {

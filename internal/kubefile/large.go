@@ -51,7 +51,8 @@ type stream struct {
 	add  func(object) error
 	line int // of the file, at which the stream is
 
-	buffer []byte // for the line or the value that is read; used again
+	buffer    []byte // for the line or the value that is read; used again
+	converter converter
 }
 
 // next moves on to the next document and reports whether it is JSON.

@@ -19,7 +19,7 @@ func (r *stream) json() error {
 			return false, err
 		}
 		*out = append(*out, "[]"...)
-		return true, r.elements(func() error {
+		return true, r.elements(nil, func() error {
 			l.items++
 			at := r.at
 			at.Item, at.line = l.items, r.line
@@ -66,6 +66,10 @@ func unexpected(b byte, where string) error {
 func (r *stream) itemValue() (value []byte, t *text, err error) {
 	line := r.line
 	r.buffer = r.buffer[:0]
+	if b, err := r.peek(); err != nil || b != '{' {
+		err = errors.Join(err, r.value(&r.buffer, nil))
+		return r.buffer, &text{line: line}, err
+	}
 	pod := false
 	err = r.members(&r.buffer, nil, func(name []byte, out *[]byte) (bool, error) {
 		sub, kept := keepOfPod.within(name)
@@ -84,8 +88,8 @@ func (r *stream) itemValue() (value []byte, t *text, err error) {
 		return true, r.value(nil, nil)
 	})
 	if err == nil && !pod {
-		r.buffer = bytes.Clone(r.buffer)
-		return r.buffer, &text{bytes: r.buffer, line: line}, nil
+		whole := bytes.Clone(r.buffer)
+		return whole, &text{bytes: whole, line: line}, nil
 	}
 	return r.buffer, nil, err
 }
@@ -130,7 +134,7 @@ func (r *stream) members(out *[]byte, k keep, field func(name []byte, out *[]byt
 			return unexpected(b, "after object key:value pair")
 		case n > 0:
 			_, _ = r.in.Discard(1)
-			if b, err = r.peek(); err != nil {
+			if b, err = r.lines(out); err != nil {
 				return err
 			}
 		}
@@ -159,7 +163,7 @@ func (r *stream) member(out *[]byte, k keep, field func([]byte, *[]byte) (bool, 
 	if err := r.text(&quoted); err != nil {
 		return err
 	}
-	b, err := r.peek()
+	b, err := r.lines(out)
 	if err != nil {
 		return err
 	}
@@ -167,7 +171,7 @@ func (r *stream) member(out *[]byte, k keep, field func([]byte, *[]byte) (bool, 
 		return unexpected(b, "after object key")
 	}
 	_, _ = r.in.Discard(1)
-	if _, err := r.peek(); err != nil {
+	if _, err := r.lines(out); err != nil {
 		return err
 	}
 	name := quoted[1 : len(quoted)-1]
@@ -189,10 +193,10 @@ func (r *stream) member(out *[]byte, k keep, field func([]byte, *[]byte) (bool, 
 }
 
 // elements reads an array and calls read for each of its elements.
-func (r *stream) elements(read func() error) error {
+func (r *stream) elements(out *[]byte, read func() error) error {
 	_, _ = r.in.Discard(1)
 	for n := 0; ; n++ {
-		b, err := r.peek()
+		b, err := r.lines(out)
 		switch {
 		case err != nil:
 			return err
@@ -203,7 +207,7 @@ func (r *stream) elements(read func() error) error {
 			return unexpected(b, "after array element")
 		case n > 0:
 			_, _ = r.in.Discard(1)
-			if b, err = r.peek(); err != nil {
+			if b, err = r.lines(out); err != nil {
 				return err
 			}
 		}
@@ -226,7 +230,7 @@ func (r *stream) value(out *[]byte, k keep) error {
 	case b == '[':
 		put(out, '[')
 		first := true
-		err := r.elements(func() error {
+		err := r.elements(out, func() error {
 			if !first {
 				put(out, ',')
 			}

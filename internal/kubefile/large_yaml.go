@@ -65,7 +65,7 @@ func (r *stream) yamlItems(l *list) error {
 	indent := -1
 	var item []byte
 	flush := func(line int) error {
-		if item == nil {
+		if indent < 0 {
 			return nil
 		}
 		at := r.at
@@ -75,21 +75,24 @@ func (r *stream) yamlItems(l *list) error {
 	}
 	start := r.line
 	for {
-		head, _ := r.in.Peek(max(1, r.in.Buffered()))
+		head, _ := r.in.Peek(deepest)
 		n := spaces(head)
 		first := isItem(firstWord(head[n:]))
-		if indent < 0 && first {
-			indent = n
-		}
 		blank := len(head) > n && (head[n] == '\n' || head[n] == '#')
-		if len(head) == 0 || !blank && (n < indent || n == indent && !first || indent < 0) || ends(head) {
+		if indent < 0 && blank {
+			if err := r.skipLine(); err != nil {
+				return fmt.Errorf("%s: %w", r.at, err)
+			}
+			continue
+		}
+		if len(head) == 0 || !blank && (n < indent || n == indent && !first || indent < 0 && !first) || ends(head) {
 			return flush(start)
 		}
-		if first && n == indent {
+		if first && (n == indent || indent < 0) {
 			if err := flush(start); err != nil {
 				return err
 			}
-			item, start = item[:0], r.line
+			item, start, indent = item[:0], r.line, n
 		}
 		line, err := r.readLine()
 		if err != nil {
@@ -103,8 +106,10 @@ func (r *stream) yamlItems(l *list) error {
 	}
 }
 
-// spaces counts those at the beginning. More than a page of them are no
-// indentation.
+// deepest is how far a line is looked at: no item is indented more.
+const deepest = 200
+
+// spaces counts those at the beginning.
 func spaces(text []byte) int {
 	for i, b := range text {
 		if b != ' ' {
@@ -125,8 +130,7 @@ func firstWord(text []byte) string {
 // yamlItem hands an item on. A pod as kubectl prints it is read in the fast way;
 // anything else goes through the YAML parser.
 func (r *stream) yamlItem(l *list, item []byte, at Place) error {
-	var c converter
-	if value, ok := c.pod(item); ok {
+	if value, ok := r.converter.pod(item); ok {
 		return r.pod(l, value, at)
 	}
 	documents, err := chunk{text: item, line: at.line}.yaml()
