@@ -27,7 +27,7 @@ var keepOfPod = keep{
 
 var keepOfStatus = keep{
 	"name": nil, "restartCount": nil,
-	"state": {"terminated": {"exitCode": nil, "reason": nil, "finishedAt": nil, "startedAt": nil}},
+	"state": {"terminated": {"exitCode": nil, "reason": nil, "finishedAt": nil}},
 }
 
 // within returns what is kept of a field, and whether anything is.

@@ -108,7 +108,6 @@ func (r *stream) readLine() ([]byte, error) {
 
 // list gathers the items of a list whose kind may come after them.
 type list struct {
-	element objectType
 	pending []object // without a kind of their own
 	items   int
 }

@@ -207,7 +207,7 @@ func (r *stream) elements(out *[]byte, read func() error) error {
 			return unexpected(b, "after array element")
 		case n > 0:
 			_, _ = r.in.Discard(1)
-			if b, err = r.lines(out); err != nil {
+			if _, err := r.lines(out); err != nil {
 				return err
 			}
 		}
