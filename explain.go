@@ -123,7 +123,8 @@ func (s *step) textFinished() string {
 	return fmt.Sprintf("the Job is %s: %s: %s", o.Phase, o.Reason, o.Message)
 }
 
-func (s *step) textEnding() string {
+// ending says in short how the Job ends.
+func (s *step) ending() string {
 	end, how := s.final, "fails"
 	if !end.Ended() {
 		end = s.end
@@ -131,7 +132,15 @@ func (s *step) textEnding() string {
 	if end.Succeeds() {
 		how = "succeeds"
 	}
-	text := fmt.Sprintf("the Job %s: %s: %s%s", how, end.Reason, end.Message, s.alsoDeletes())
+	return how + ": " + end.Reason
+}
+
+func (s *step) textEnding() string {
+	end := s.final
+	if !end.Ended() {
+		end = s.end
+	}
+	text := fmt.Sprintf("the Job %s: %s%s", s.ending(), end.Message, s.alsoDeletes())
 	if !s.final.Ended() {
 		return text + "; this is not made known before all pods are seen and deleted"
 	}

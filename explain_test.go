@@ -182,8 +182,24 @@ func TestExplanation_indexInOtherWords(t *testing.T) {
 			"index 2: pending, because the Job is suspended"},
 		{"pending, the Job backs off", "{}", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 1,
 			"index 1: pending, because backing off until 12:00:10 after 1 failure"},
-		{"pending, the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle() }, nil, 2,
-			"index 2: pending, because the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 2 pods terminating"},
+		{"its pod terminates as the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle() }, nil, 2,
+			"index 2: waits for pod job-2-p3 to terminate"},
+		{"its pod is deleted as the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 2,
+			"index 2: pod job-2-p3 is deleted: JobEnds"},
+		{"its pod is one too many", "{}", func(w *world) { w.runAll(); w.edit("parallelism: 2") }, nil, 0,
+			"index 0: pod job-0-p1 is deleted: TooMany"},
+		{"stopped, the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle() }, nil, 1,
+			"index 1: stopped, because the Job fails: BackoffLimitExceeded"},
+		{"stopped, it failed the Job", "podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [9]}}]}", func(w *world) { w.runAll(); w.exitIndexes(9, 1) }, nil, 1,
+			"index 1: stopped; it failed the Job by rule 0 on container main, exit code 9"},
+		{"stopped, the Job is being deleted", "backoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.deleteJob() }, nil, 1,
+			"index 1: stopped, because the Job is being deleted"},
+		{"backing off while suspended is no matter of time", "backoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle(); w.edit("suspend: true"); w.settle() }, nil, 1,
+			"index 1: pending, because the Job is suspended"},
+		{"pending, while free places are filled", "parallelism: 1\nbackoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 0); w.settle() }, []jobfate.Option{jobfate.FillFreeSlots()}, 2,
+			"index 2: pending, all places are taken"},
+		{"pending, suspended though free places are filled", "suspend: true", func(*world) {}, []jobfate.Option{jobfate.FillFreeSlots()}, 2,
+			"index 2: pending, because the Job is suspended"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			spec := strings.TrimSuffix(test.spec, "{}")
@@ -234,7 +250,7 @@ func TestExplanation_finishedIndexedJob(t *testing.T) {
 	if d.Why.Job.Code != jobfate.JobFinished || w.job.Status.CompletedIndexes != "0,3" || *w.job.Status.FailedIndexes != "1" {
 		t.Fatalf("%s, completed %q, failed %q", d.Why.Job.Code, w.job.Status.CompletedIndexes, *w.job.Status.FailedIndexes)
 	}
-	for index, want := range map[int32]jobfate.Code{0: jobfate.IndexCompleted, 1: jobfate.IndexFailed, 2: jobfate.IndexPending, 3: jobfate.IndexCompleted, 4: jobfate.IndexPending} {
+	for index, want := range map[int32]jobfate.Code{0: jobfate.IndexCompleted, 1: jobfate.IndexFailed, 2: jobfate.IndexStopped, 3: jobfate.IndexCompleted, 4: jobfate.IndexStopped} {
 		if got := d.Why.Index(index); got.Code != want {
 			t.Errorf("index %d is %s: %s, want %s", index, got.Code, got.Text, want)
 		}
