@@ -1,0 +1,92 @@
+package main
+
+import (
+	"runtime"
+	"slices"
+	"time"
+)
+
+// A side is one of those that are measured side by side. It does its work so
+// many times, and returns how long once took.
+type side func(times int) (time.Duration, error)
+
+// timed makes a side of a function that needs nothing done before it.
+func timed(f func()) side {
+	return func(times int) (time.Duration, error) {
+		start := time.Now()
+		for range times {
+			f()
+		}
+		return time.Since(start) / time.Duration(times), nil
+	}
+}
+
+// A meter runs sides.
+type meter struct {
+	runs int
+}
+
+// A result holds what each side took in each run.
+type result [][]time.Duration
+
+// long is how long a run is to take at least, so that the clock does not matter.
+const long = 2 * time.Millisecond
+
+// measure runs the sides in turn. A first run of each, which does not count, says
+// how often it does its work in a run. Garbage is collected before each run: a
+// side is not to pay for what another left behind.
+func (m meter) measure(sides ...side) (result, error) {
+	times := make([]int, len(sides))
+	for i, s := range sides {
+		once, err := s(1)
+		if err != nil {
+			return nil, err
+		}
+		times[i] = 1 + int(long/max(once, 1))
+	}
+	out := make(result, len(sides))
+	for round := range m.runs {
+		for k := range sides {
+			i := (k + round) % len(sides) // none always follows the same
+			runtime.GC()
+			took, err := sides[i](times[i])
+			if err != nil {
+				return nil, err
+			}
+			out[i] = append(out[i], took)
+		}
+	}
+	return out, nil
+}
+
+// median returns the median time of a side.
+func (r result) median(side int) time.Duration {
+	return middle(r[side])
+}
+
+// ratio returns the median of how many times as long as b side a took.
+func (r result) ratio(a, b int) float64 {
+	ratios := make([]float64, len(r[a]))
+	for i := range ratios {
+		ratios[i] = float64(r[a][i]) / float64(r[b][i])
+	}
+	return middle(ratios)
+}
+
+func middle[T time.Duration | float64](values []T) T {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}
+
+// A usage is what a function allocates.
+type usage struct{ count, bytes uint64 }
+
+// allocated returns what f allocates, after a first call.
+func allocated(f func()) usage {
+	f()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return usage{after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc}
+}
