@@ -9,8 +9,12 @@ require (
 	k8s.io/apimachinery v0.36.3
 )
 
+require github.com/mschoch/smat v0.2.0 // indirect
+
 require (
+	github.com/RoaringBitmap/roaring/v2 v2.30.0
 	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/bits-and-blooms/bitset v1.29.0
 	github.com/blang/semver/v4 v4.0.0 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
