@@ -21,7 +21,8 @@ var ErrNotManaged = errors.New("the Job is managed by another controller")
 // view is a snapshot that has been checked, with every default read.
 type view struct {
 	config
-	turn     int // of the Scratch
+	turn     int             // of the Scratch
+	sets     *indexset.Arena // for those of the status
 	job      *batchv1.Job
 	now      time.Time
 	inFlight InFlight
@@ -56,11 +57,12 @@ type view struct {
 // read checks a snapshot and reads it.
 func (c *Scratch) read(s Snapshot, opts []Option) (*view, error) {
 	c.turn++
+	c.sets.Reset()
+	v := &c.view
+	*v = view{turn: c.turn, job: s.Job, now: s.Now, last: s.LastStatus, sets: &c.sets, census: &c.census}
 	if s.Job == nil {
 		return nil, field.Required(field.NewPath("job"), "there is nothing to decide on")
 	}
-	v := &c.view
-	*v = view{turn: c.turn, job: s.Job, now: s.Now, last: s.LastStatus, census: &c.census}
 	v.configure(opts)
 	if !v.controller.Manages(s.Job) {
 		return nil, fmt.Errorf("spec.managedBy: %w: %s", ErrNotManaged, managerOf(s.Job))
@@ -155,7 +157,7 @@ func (v *view) readStatus(status *batchv1.JobStatus) {
 // readIndexes reads an interval list. Intact says that it is what a controller
 // writes for the set.
 func (v *view) readIndexes(path, text string) (set indexset.Set, intact bool) {
-	set, damage := indexset.ParseDamaged(text, *v.completions)
+	set, damage := v.sets.ParseDamaged(text, *v.completions)
 	if !damage.OK() {
 		v.note(NoteStatusRepaired, path+": "+damage.String())
 	}

@@ -1,6 +1,9 @@
 package jobfate
 
-import "github.com/jobfate/jobfate/tracking"
+import (
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/tracking"
+)
 
 // Scratch is memory for decisions. A caller that decides often keeps one for
 // each of its workers: with it, a decision that changes nothing allocates
@@ -21,6 +24,7 @@ import "github.com/jobfate/jobfate/tracking"
 type Scratch struct {
 	turn   int // counts the uses
 	view   view
+	sets   indexset.Arena
 	census tracking.Census
 	plan   step
 	step   step

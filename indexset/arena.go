@@ -58,15 +58,12 @@ func (a *Arena) take(n int) []Interval {
 	return a.room[a.first:a.first:a.used]
 }
 
-// keep makes a Set of canonical intervals in the list that was taken last, and
-// has the rest of its room back.
+// keep makes a Set of canonical intervals, at least one, in the list that was
+// taken last, and has the rest of its room back.
 func (a *Arena) keep(ivs []Interval) Set {
 	if a == nil || a.first < 0 {
 		return newSet(ivs)
 	}
 	a.used = a.first + len(ivs)
-	if len(ivs) == 0 {
-		return Set{}
-	}
 	return Set{ivs}
 }

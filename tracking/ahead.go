@@ -42,7 +42,7 @@ func (a *ahead) read(pods []*corev1.Pod, owner *Owner, indexed bool) {
 func touchPods(pods []*corev1.Pod) (sum int) {
 	for _, pod := range pods {
 		sum += len(pod.UID) + len(pod.Finalizers) + len(pod.Status.Phase)
-		if pod.Labels == nil {
+		if pod.DeletionTimestamp != nil {
 			sum++
 		}
 	}
