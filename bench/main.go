@@ -35,13 +35,15 @@ func run(runs int, only, svg string) error {
 		if !wanted.MatchString(g.title) {
 			continue
 		}
-		rows, err := g.measure(meter{runs: runs}, full)
-		if err != nil {
+		if err := g.measure(meter{runs: runs}, full, printRows); err != nil {
 			return fmt.Errorf("%s: %w", g.title, err)
-		}
-		for _, r := range rows {
-			fmt.Println(r)
 		}
 	}
 	return nil
+}
+
+func printRows(rows ...row) {
+	for _, r := range rows {
+		fmt.Println(r)
+	}
 }

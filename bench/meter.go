@@ -6,19 +6,24 @@ import (
 	"time"
 )
 
-// A side is one of those that are measured side by side. It does its work so
-// many times, and returns how long once took.
-type side func(times int) (time.Duration, error)
+// A side is one of those that are measured side by side.
+type side struct {
+	// run does the work so many times, and returns how long once took.
+	run func(times int) (time.Duration, error)
+	// litters says that so much garbage is left behind that it is to be collected
+	// before the next side runs, which is not to pay for it.
+	litters bool
+}
 
 // timed makes a side of a function that needs nothing done before it.
 func timed(f func()) side {
-	return func(times int) (time.Duration, error) {
+	return side{run: func(times int) (time.Duration, error) {
 		start := time.Now()
 		for range times {
 			f()
 		}
 		return time.Since(start) / time.Duration(times), nil
-	}
+	}}
 }
 
 // A meter runs sides.
@@ -33,25 +38,23 @@ type result [][]time.Duration
 const long = 2 * time.Millisecond
 
 // measure runs the sides in turn. A first run of each, which does not count, says
-// how often it does its work in a run. Garbage is collected before each run: a
-// side is not to pay for what another left behind.
+// how often it does its work in a run.
 func (m meter) measure(sides ...side) (result, error) {
-	times := make([]int, len(sides))
-	for i, s := range sides {
-		once, err := s(1)
-		if err != nil {
-			return nil, err
-		}
-		times[i] = 1 + int(long/max(once, 1))
-	}
 	out := make(result, len(sides))
-	for round := range m.runs {
+	times := make([]int, len(sides))
+	for round := range m.runs + 1 {
 		for k := range sides {
 			i := (k + round) % len(sides) // none always follows the same
-			runtime.GC()
-			took, err := sides[i](times[i])
+			took, err := sides[i].run(max(times[i], 1))
 			if err != nil {
 				return nil, err
+			}
+			if sides[i].litters {
+				runtime.GC()
+			}
+			if times[i] == 0 {
+				times[i] = 1 + int(long/max(took, 1))
+				continue
 			}
 			out[i] = append(out[i], took)
 		}

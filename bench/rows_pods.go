@@ -28,8 +28,11 @@ var full = scale{
 // A group is some rows that are measured together.
 type group struct {
 	title   string
-	measure func(meter, scale) ([]row, error)
+	measure func(meter, scale, emit) error
 }
+
+// emit takes rows as they are measured.
+type emit func(...row)
 
 var groups = []group{
 	{"decisions", decisionRows},
@@ -60,15 +63,14 @@ var decisionTargets = map[string]struct{ floor, real target }{
 
 // decisionRows compares Decide with the floor and with the real controller, and
 // the time per pod of the largest Job with that of the smallest.
-func decisionRows(m meter, z scale) ([]row, error) {
-	var rows []row
+func decisionRows(m meter, z scale, emit emit) error {
 	overFloor := map[string]float64{} // at the smallest number of pods
 	for k, n := range z.pods {
 		last := k == len(z.pods)-1
 		for _, s := range scenes {
 			w, err := newWorld(s, n)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			sides := []side{w.floor(), w.jobfate(), w.jobfateWithScratch(), w.realSync()}
 			if s.perIndex {
@@ -77,31 +79,29 @@ func decisionRows(m meter, z scale) ([]row, error) {
 			}
 			r, err := m.measure(sides...)
 			if err != nil {
-				return nil, fmt.Errorf("%s, %d pods: %w", s.name, n, err)
+				return fmt.Errorf("%s, %d pods: %w", s.name, n, err)
 			}
 			goal := decisionTargets[s.name]
 			if !last {
 				goal.floor, goal.real = target{}, target{}
 			}
 			what := fmt.Sprintf("Decide, %s pods, %s", many(n), s.name)
-			rows = append(rows,
-				slower(r, sideRegular, sideFloor, what, "floor", goal.floor),
+			emit(slower(r, sideRegular, sideFloor, what, "floor", goal.floor),
 				faster(r, sideRegular, sideReal, what, "real controller", goal.real))
 			if s.perIndex {
-				rows = append(rows,
-					slower(r, sidePerIndex, sideFloor, what+", per index", "floor", goal.floor),
+				emit(slower(r, sidePerIndex, sideFloor, what+", per index", "floor", goal.floor),
 					faster(r, sidePerIndex, sideRealPerIndex, what+", per index", "real controller", goal.real))
 			}
-			rows = append(rows, slower(r, sideScratch, sideRegular, what+", with a Scratch", "without", target{}))
+			emit(slower(r, sideScratch, sideRegular, what+", with a Scratch", "without", target{}))
 			switch {
 			case k == 0:
 				overFloor[s.name] = r.ratio(sideRegular, sideFloor)
 			case last && goal.floor.met != nil:
-				rows = append(rows, shapeRow(s.name, n, r.ratio(sideRegular, sideFloor), z.pods[0], overFloor[s.name]))
+				emit(shapeRow(s.name, n, r.ratio(sideRegular, sideFloor), z.pods[0], overFloor[s.name]))
 			}
 		}
 	}
-	return rows, nil
+	return nil
 }
 
 // shapeRow says how the time per pod grows, over that of the floor.
@@ -116,8 +116,7 @@ func shapeRow(name string, n int, large float64, few int, small float64) row {
 
 // perIndexRows compares a backoff limit per index with one for the whole Job, on
 // the same pods.
-func perIndexRows(m meter, z scale) ([]row, error) {
-	var rows []row
+func perIndexRows(m meter, z scale, emit emit) error {
 	for _, n := range z.pods {
 		for _, tc := range []struct {
 			scene scene
@@ -128,27 +127,26 @@ func perIndexRows(m meter, z scale) ([]row, error) {
 		} {
 			w, err := newWorld(tc.scene, n)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			// A difference of a hundredth takes more runs to see.
 			r, err := meter{runs: 5 * m.runs}.measure(w.jobfate(), w.withLimitPerIndex().jobfate())
 			if err != nil {
-				return nil, err
+				return err
 			}
-			rows = append(rows, slower(r, 1, 0, fmt.Sprintf("per index, %s pods, %s", many(n), tc.scene.name), "regular Indexed Job", tc.goal))
+			emit(slower(r, 1, 0, fmt.Sprintf("per index, %s pods, %s", many(n), tc.scene.name), "regular Indexed Job", tc.goal))
 		}
 	}
-	return rows, nil
+	return nil
 }
 
 // memoryRows counts what a decision allocates.
-func memoryRows(_ meter, z scale) ([]row, error) {
-	var rows []row
+func memoryRows(_ meter, z scale, emit emit) error {
 	n := z.pods[len(z.pods)-1]
 	for _, s := range scenes {
 		w, err := newWorld(s, n)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		worlds := []*world{w}
 		if s.perIndex {
@@ -159,10 +157,10 @@ func memoryRows(_ meter, z scale) ([]row, error) {
 			if k == 1 {
 				what += ", per index"
 			}
-			rows = append(rows, usageRows(what, w.snapshot(), n)...)
+			emit(usageRows(what, w.snapshot(), n)...)
 		}
 	}
-	return rows, nil
+	return nil
 }
 
 func usageRows(what string, s jobfate.Snapshot, n int) []row {
@@ -240,30 +238,28 @@ func (u *usage) pointed(there bool, size int) {
 
 // completionRows compares a Job with as many completions as it has pods to one
 // with the most that there can be, and the same pods.
-func completionRows(m meter, z scale) ([]row, error) {
+func completionRows(m meter, z scale, emit emit) error {
 	n := z.pods[min(1, len(z.pods)-1)]
-	var rows []row
 	for _, s := range []scene{running, backingOff} {
 		few, err := newWorld(s, n)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		few = few.withLimitPerIndex()
 		few.job.Spec.Completions = pointer(int32(100_000))
 		lots := few.withCompletions(z.completed)
 		r, err := meter{runs: 3 * m.runs}.measure(few.jobfate(), lots.jobfate(), lots.realSync())
 		if err != nil {
-			return nil, err
+			return err
 		}
 		what := fmt.Sprintf("completions 10⁵ → 2³¹−1, %s pods, %s", many(n), s.name)
 		used := allocated(func() { _, err = jobfate.Decide(lots.snapshot()) })
-		rows = append(rows,
-			slower(r, 1, 0, what, "10⁵ completions", atMost(1.10, "≤ 1.10")),
+		emit(slower(r, 1, 0, what, "10⁵ completions", atMost(1.10, "≤ 1.10")),
 			faster(r, 1, 2, what, "real controller", target{}),
 			row{what: what + ": memory", ours: fmt.Sprintf("%.2f MB", float64(used.bytes)/1e6)}.
 				with(atMost(1e6, "< 1 MB"), float64(used.bytes)))
 	}
-	return rows, nil
+	return nil
 }
 
 func pointer[T any](v T) *T { return &v }

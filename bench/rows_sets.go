@@ -78,8 +78,7 @@ func setsOf(n int) []namedSet {
 }
 
 // codecRows parses and formats.
-func codecRows(m meter, z scale) ([]row, error) {
-	var rows []row
+func codecRows(m meter, z scale, emit emit) error {
 	for k, n := range z.intervals {
 		for _, s := range setsOf(n) {
 			c := newCollection(s.set)
@@ -91,7 +90,7 @@ func codecRows(m meter, z scale) ([]row, error) {
 				timed(func() { sink += len(c.formatRoaring()) }),
 			)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			parse := fmt.Sprintf("parse %s, %s intervals", s.name, many(n))
 			format := fmt.Sprintf("format %s, %s intervals", s.name, many(n))
@@ -100,8 +99,7 @@ func codecRows(m meter, z scale) ([]row, error) {
 			if last {
 				goals = [6]target{atLeast(4, "≥ 4"), atLeast(3, "≥ 3"), atMost(1e6, "≤ 1 ms"), atMost(0.6e6, "≤ 0.6 ms"), atMost(2, "≤ 2"), atMost(1, "≤ 1")}
 			}
-			rows = append(rows,
-				faster(r, 0, 1, parse, "real controller", goals[0]),
+			emit(faster(r, 0, 1, parse, "real controller", goals[0]),
 				faster(r, 2, 3, format, "real controller", goals[1]),
 				faster(r, 2, 4, format, "roaring", target{}))
 			if !last {
@@ -109,14 +107,13 @@ func codecRows(m meter, z scale) ([]row, error) {
 			}
 			parsing := allocated(c.parse)
 			formatting := allocated(func() { sink += len(c.ours.String()) })
-			rows = append(rows,
-				row{what: parse + ": time", ours: span(r.median(0))}.with(goals[2], float64(r.median(0))),
+			emit(row{what: parse + ": time", ours: span(r.median(0))}.with(goals[2], float64(r.median(0))),
 				row{what: format + ": time", ours: span(r.median(2))}.with(goals[3], float64(r.median(2))),
 				row{what: parse + ": allocations", ours: fmt.Sprint(parsing.count)}.with(goals[4], float64(parsing.count)),
 				row{what: format + ": allocations", ours: fmt.Sprint(formatting.count)}.with(goals[5], float64(formatting.count)))
 		}
 	}
-	return rows, nil
+	return nil
 }
 
 func (c *collection) parse() {
@@ -166,8 +163,7 @@ func (c *collection) formatRoaring() string {
 }
 
 // setRows adds 500 indexes, asks for indexes, and adds up.
-func setRows(m meter, z scale) ([]row, error) {
-	var rows []row
+func setRows(m meter, z scale, emit emit) error {
 	for k, n := range z.intervals {
 		last := k == len(z.intervals)-1
 		for _, s := range setsOf(n) {
@@ -185,26 +181,25 @@ func setRows(m meter, z scale) ([]row, error) {
 				timed(func() { ask(asked, func(i int32) bool { return c.bitset.Test(uint(i)) }) }),
 			)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			add := fmt.Sprintf("union, add 500 to %s, %s intervals", s.name, many(n))
 			has := fmt.Sprintf("%d questions to %s, %s intervals", len(asked), s.name, many(n))
 			for i, beside := range []string{"real controller", "roaring", "bitset"} {
-				rows = append(rows, faster(r, 0, 1+i, add, beside, target{}))
+				emit(faster(r, 0, 1+i, add, beside, target{}))
 			}
 			for i, beside := range []string{"real controller", "roaring", "bitset"} {
-				rows = append(rows, faster(r, 4, 5+i, has, beside, target{}))
+				emit(faster(r, 4, 5+i, has, beside, target{}))
 			}
 			if last {
 				each := float64(r.median(0)) / float64(n)
 				one := float64(r.median(4)) / float64(len(asked))
-				rows = append(rows,
-					row{what: add + ": per interval", ours: fmt.Sprintf("%.2f ns", each)}.with(atMost(2, "≤ 2 ns"), each),
+				emit(row{what: add + ": per interval", ours: fmt.Sprintf("%.2f ns", each)}.with(atMost(2, "≤ 2 ns"), each),
 					row{what: fmt.Sprintf("contains, %s, %s intervals", s.name, many(n)), ours: fmt.Sprintf("%.1f ns", one)}.with(atMost(30, "≤ 30 ns"), one))
 			}
 		}
 	}
-	return rows, nil
+	return nil
 }
 
 // scattered returns n indexes, or fewer, spread over the span of a set.
@@ -245,7 +240,7 @@ func addTo(b *roaring.Bitmap, few indexset.Set) *roaring.Bitmap {
 }
 
 // farRows makes a set of two ranges that reach up to the last index.
-func farRows(m meter, z scale) ([]row, error) {
+func farRows(m meter, z scale, emit emit) error {
 	middle, end := z.completed/2, z.completed-1
 	text := indexset.Range(0, end).Difference(indexset.Range(middle, middle)).String()
 	r, err := m.measure(
@@ -264,17 +259,16 @@ func farRows(m meter, z scale) ([]row, error) {
 		}),
 	)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var rows []row
 	for i, beside := range []string{"real controller", "roaring", "bitset"} {
-		rows = append(rows, faster(r, 0, 1+i, "two ranges up to 2³¹−2: make and count", beside, target{}))
+		emit(faster(r, 0, 1+i, "two ranges up to 2³¹−2: make and count", beside, target{}))
 	}
-	return rows, nil
+	return nil
 }
 
 // validationRows validates a status with two large fields of indexes.
-func validationRows(m meter, z scale) ([]row, error) {
+func validationRows(m meter, z scale, emit emit) error {
 	n := z.intervals[len(z.intervals)-1]
 	old := newJob(4 * n)
 	old.Spec.BackoffLimitPerIndex = pointer(int32(1))
@@ -290,7 +284,7 @@ func validationRows(m meter, z scale) ([]row, error) {
 		"jobfate": len(validation.StatusUpdate(job, old)), "the API server": len(apiserver.AcceptStatus(old, job)),
 	} {
 		if errs > 0 {
-			return nil, fmt.Errorf("%s refuses the status", what)
+			return fmt.Errorf("%s refuses the status", what)
 		}
 	}
 	r, err := m.measure(
@@ -298,10 +292,11 @@ func validationRows(m meter, z scale) ([]row, error) {
 		timed(func() { sink += len(apiserver.AcceptStatus(old, job)) }),
 	)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	what := fmt.Sprintf("validate a status, 2 × %s intervals", many(n))
-	return []row{faster(r, 0, 1, what, "API server", target{})}, nil
+	emit(faster(r, 0, 1, what, "API server", target{}))
+	return nil
 }
 
 // failedBeside has n intervals, none of them among the singles.

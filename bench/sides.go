@@ -46,7 +46,7 @@ func (w *world) jobfateWithScratch() side {
 type decide func(jobfate.Snapshot, ...jobfate.Option) (jobfate.Decision, error)
 
 func decisions(s jobfate.Snapshot, decide decide) side {
-	return func(times int) (time.Duration, error) {
+	return side{run: func(times int) (time.Duration, error) {
 		start := time.Now()
 		for range times {
 			d, err := decide(s)
@@ -60,13 +60,13 @@ func decisions(s jobfate.Snapshot, decide decide) side {
 			sink += len(d.Strip)
 		}
 		return time.Since(start) / time.Duration(times), nil
-	}
+	}}
 }
 
 // realSync runs the real controller.
 func (w *world) realSync() side {
 	watch, err := real.NewStopwatch(w.input())
-	return func(times int) (total time.Duration, _ error) {
+	return side{litters: true, run: func(times int) (total time.Duration, _ error) {
 		if err != nil {
 			return 0, err
 		}
@@ -78,5 +78,5 @@ func (w *world) realSync() side {
 			total += took
 		}
 		return total / time.Duration(times), nil
-	}
+	}}
 }

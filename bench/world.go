@@ -31,9 +31,9 @@ type scene struct {
 var (
 	running    = scene{name: "running", perIndex: true, pod: runs, status: allRun}
 	backingOff = scene{name: "failed and backing off", perIndex: true, pod: failedJustNow, status: allRun}
-	half       = scene{name: "half succeeded, to be counted", perIndex: true, pod: halfSucceeded, status: allRun}
+	half       = scene{name: "half succeeded, to be counted", pod: halfSucceeded, status: allRun}
 	mass       = scene{name: "failed, 500 of them uncounted", pod: failedJustNow, status: someUncounted}
-	terminal   = scene{name: "succeeded: the terminal sync", perIndex: true, pod: counted, status: allCounted}
+	terminal   = scene{name: "succeeded: the terminal sync", pod: counted, status: allCounted}
 	scenes     = []scene{running, backingOff, half, mass, terminal}
 )
 
