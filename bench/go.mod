@@ -3,6 +3,7 @@ module github.com/jobfate/jobfate/bench
 go 1.26.0
 
 require (
+	github.com/google/go-cmp v0.7.0
 	github.com/jobfate/jobfate v0.0.0
 	github.com/jobfate/jobfate/conformance v0.0.0
 	k8s.io/api v0.36.3

@@ -20,7 +20,7 @@ func main() {
 
 func run(runs int, only, svg string) error {
 	if svg != "" {
-		drawing, err := drawCurves(runs, full)
+		drawing, err := drawCurves(meter{runs: runs}, full)
 		if err != nil {
 			return err
 		}

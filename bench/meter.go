@@ -67,6 +67,9 @@ func (r result) median(side int) time.Duration {
 	return middle(r[side])
 }
 
+// least returns the least time of a side.
+func (r result) least(side int) time.Duration { return slices.Min(r[side]) }
+
 // ratio returns the median of how many times as long as b side a took.
 func (r result) ratio(a, b int) float64 {
 	ratios := make([]float64, len(r[a]))
