@@ -49,8 +49,8 @@ func (c *Census) inOrder(room *lender[int32], wanted func(at int, r *Record) boo
 }
 
 // distribute puts the records that are wanted in order where their indexes are
-// dense. It counts the records of each index, and so knows where they go: a
-// fifteenth of the time of sorting them at 10^5 pods.
+// dense. It counts the records of each index, and so knows where they go: a tenth
+// of the time of sorting them at 10^3 pods, and a thirtieth at 10^5.
 func (c *Census) distribute(order, places []int32, lowest int32, wanted func(at int, r *Record) bool) {
 	for i := range c.Records {
 		if r := &c.Records[i]; wanted(i, r) {

@@ -80,8 +80,8 @@ func (p Predecessors) Of(index int32) *Record {
 	return &p.census.Records[p.byIndex[i]]
 }
 
-// Walk looks predecessors up for indexes that only increase. It takes a tenth of
-// the time of Of.
+// Walk looks predecessors up for indexes that only increase. At 10^3 pods it takes
+// less than a tenth of the time of Predecessors.Of.
 type Walk struct {
 	p    Predecessors
 	next int // the first that has not been passed
