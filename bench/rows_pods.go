@@ -64,24 +64,14 @@ var decisionTargets = map[string]struct{ floor, real target }{
 // decisionRows compares Decide with the floor and with the real controller, and
 // the time per pod of the largest Job with that of the smallest.
 func decisionRows(m meter, z scale, emit emit) error {
-	overFloor := map[string]float64{} // at the smallest number of pods
-	for k, n := range z.pods {
-		last := k == len(z.pods)-1
-		for _, s := range scenes {
-			w, err := newWorld(s, n)
-			if err != nil {
-				return err
-			}
-			sides := []side{w.floor(), w.jobfate(), w.jobfateWithScratch(), w.realSync()}
-			if s.perIndex {
-				p := w.withLimitPerIndex()
-				sides = append(sides, p.jobfate(), p.realSync())
-			}
-			r, err := m.measure(sides...)
+	for _, s := range scenes {
+		var smallest float64 // the ratio to the floor
+		for k, n := range z.pods {
+			r, err := measureScene(m, s, n)
 			if err != nil {
 				return fmt.Errorf("%s, %d pods: %w", s.name, n, err)
 			}
-			goal := decisionTargets[s.name]
+			last, goal := k == len(z.pods)-1, decisionTargets[s.name]
 			if !last {
 				goal.floor, goal.real = target{}, target{}
 			}
@@ -93,15 +83,28 @@ func decisionRows(m meter, z scale, emit emit) error {
 					faster(r, sidePerIndex, sideRealPerIndex, what+", per index", "real controller", goal.real))
 			}
 			emit(slower(r, sideScratch, sideRegular, what+", with a Scratch", "without", target{}))
-			switch {
-			case k == 0:
-				overFloor[s.name] = r.ratio(sideRegular, sideFloor)
-			case last && goal.floor.met != nil:
-				emit(shapeRow(s.name, n, r.ratio(sideRegular, sideFloor), z.pods[0], overFloor[s.name]))
+			if k == 0 {
+				smallest = r.ratio(sideRegular, sideFloor)
+			}
+			if last && goal.floor.met != nil {
+				emit(shapeRow(s.name, n, r.ratio(sideRegular, sideFloor), z.pods[0], smallest))
 			}
 		}
 	}
 	return nil
+}
+
+func measureScene(m meter, s scene, n int) (result, error) {
+	w, err := newWorld(s, n)
+	if err != nil {
+		return nil, err
+	}
+	sides := []side{w.floor(), w.jobfate(), w.jobfateWithScratch(), w.realSync()}
+	if s.perIndex {
+		p := w.withLimitPerIndex()
+		sides = append(sides, p.jobfate(), p.realSync())
+	}
+	return m.measure(sides...)
 }
 
 // shapeRow says how the time per pod grows, over that of the floor.

@@ -47,7 +47,7 @@ type decide func(jobfate.Snapshot, ...jobfate.Option) (jobfate.Decision, error)
 
 func decisions(s jobfate.Snapshot, decide decide) side {
 	return side{run: func(times int) (time.Duration, error) {
-		start := time.Now()
+		start := clock()
 		for range times {
 			d, err := decide(s)
 			if err != nil {
@@ -59,13 +59,13 @@ func decisions(s jobfate.Snapshot, decide decide) side {
 			}
 			sink += len(d.Strip)
 		}
-		return time.Since(start) / time.Duration(times), nil
+		return (clock() - start) / time.Duration(times), nil
 	}}
 }
 
 // realSync runs the real controller.
 func (w *world) realSync() side {
-	watch, err := real.NewStopwatch(w.input())
+	watch, err := real.NewStopwatch(w.input(), clock)
 	return side{litters: true, run: func(times int) (total time.Duration, _ error) {
 		if err != nil {
 			return 0, err

@@ -16,12 +16,14 @@ import (
 // and forgets it.
 type Stopwatch struct {
 	in    Input
+	clock func() time.Duration
 	found []any // what the cache returns
 }
 
-// NewStopwatch prepares syncs of one input.
-func NewStopwatch(in Input) (*Stopwatch, error) {
-	s := &Stopwatch{in: in}
+// NewStopwatch prepares syncs of one input. The clock tells the time since some
+// moment; it may be that of the thread.
+func NewStopwatch(in Input, clock func() time.Duration) (*Stopwatch, error) {
+	s := &Stopwatch{in: in, clock: clock}
 	owner := metav1.NewControllerRef(in.Job, batchv1.SchemeGroupVersion.WithKind("Job"))
 	var err error
 	s.found, err = podCache{job: in.Job, pods: in.Pods}.ByIndex("", controller.PodControllerIndexKey(in.Job.Namespace, owner))
@@ -39,9 +41,9 @@ func (s *Stopwatch) Sync() (time.Duration, error) {
 	r := newRun(&s.in)
 	r.server.forgetful = true
 	*podIndexer.in(r.controller) = preparedPodCache{found: s.found, orphan: controller.PodControllerIndexKey(s.in.Job.Namespace, nil)}
-	start := time.Now()
+	start := s.clock()
 	err, caught := r.sync()
-	took := time.Since(start)
+	took := s.clock() - start
 	if caught != nil {
 		return 0, fmt.Errorf("the controller panicked: %v", caught)
 	}
