@@ -34,34 +34,51 @@ type meter struct {
 // A result holds what each side took in each run.
 type result [][]time.Duration
 
-// long is how long a run is to take at least: the clock counts microseconds.
+// long is how long a run is to take at least, so that the clock does not matter.
 const long = 4 * time.Millisecond
 
-// measure runs the sides in turn. A first run of each, which does not count, says
-// how often it does its work in a run.
+// measure runs the sides in turn, once each side has been tried.
 func (m meter) measure(sides ...side) (result, error) {
 	runtime.LockOSThread() // whose time the clock tells
 	defer runtime.UnlockOSThread()
 	out := make(result, len(sides))
 	times := make([]int, len(sides))
-	for round := range m.runs + 1 {
+	for i, s := range sides {
+		var err error
+		if times[i], err = s.try(); err != nil {
+			return nil, err
+		}
+	}
+	for round := range m.runs {
 		for k := range sides {
 			i := (k + round) % len(sides) // none always follows the same
-			took, err := sides[i].run(max(times[i], 1))
+			took, err := sides[i].run(times[i])
 			if err != nil {
 				return nil, err
 			}
 			if sides[i].litters {
 				runtime.GC()
 			}
-			if times[i] == 0 {
-				times[i] = 1 + int(long/max(took, 1))
-				continue
-			}
 			out[i] = append(out[i], took)
 		}
 	}
 	return out, nil
+}
+
+// try finds out how many times the work has to be done for a run to be long.
+func (s side) try() (times int, err error) {
+	for times = 1; ; times *= 8 {
+		took, err := s.run(times)
+		if err != nil {
+			return 0, err
+		}
+		if s.litters {
+			runtime.GC()
+		}
+		if took*time.Duration(times) >= long/16 {
+			return 1 + int(long/took), nil
+		}
+	}
 }
 
 // median returns the median time of a side.

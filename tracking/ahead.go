@@ -25,12 +25,13 @@ type ahead struct {
 
 // read reads ahead of at most stride pods.
 func (a *ahead) read(pods []*corev1.Pod, owner *Owner, indexed bool) {
-	a.touched += touchPods(pods) + touchLists(pods) + touchFailed(pods)
+	a.touched += touchPods(pods) + touchLists(pods) + touchTexts(pods)
 	// What a look into a map finds is kept. The other steps are repeated when the
 	// pod is read.
 	if indexed {
 		for i, pod := range pods {
 			a.index[i] = pod.Annotations[batchv1.JobCompletionIndexAnnotation]
+			a.touched += first(a.index[i])
 		}
 	}
 	for i, pod := range pods {
@@ -74,15 +75,39 @@ func touchLists(pods []*corev1.Pod) (sum int) {
 	return sum
 }
 
-// touchFailed loads what tells when a failed pod finished.
-func touchFailed(pods []*corev1.Pod) (sum int) {
+// touchTexts loads what those lists point to.
+func touchTexts(pods []*corev1.Pod) (sum int) {
 	for _, pod := range pods {
-		if pod.Status.Phase != corev1.PodFailed || len(pod.Status.ContainerStatuses) == 0 {
-			continue
+		sum += first(pod.Namespace)
+		if len(pod.OwnerReferences) > 0 {
+			ref := &pod.OwnerReferences[0]
+			sum += first(string(ref.UID))
+			if ref.Controller != nil && *ref.Controller {
+				sum++
+			}
 		}
-		if end := pod.Status.ContainerStatuses[0].State.Terminated; end != nil {
-			sum += end.FinishedAt.Nanosecond()
+		if len(pod.Finalizers) > 0 {
+			sum += first(pod.Finalizers[0])
+		}
+		if pod.Status.Phase != corev1.PodFailed {
+			for i := range pod.Status.Conditions {
+				if c := &pod.Status.Conditions[i]; len(c.Type) == len(corev1.PodReady) {
+					sum += first(string(c.Type))
+				}
+			}
+		} else if len(pod.Status.ContainerStatuses) > 0 {
+			if end := pod.Status.ContainerStatuses[0].State.Terminated; end != nil {
+				sum += end.FinishedAt.Nanosecond()
+			}
 		}
 	}
 	return sum
+}
+
+// first returns the first byte of a text.
+func first(text string) int {
+	if text == "" {
+		return 0
+	}
+	return int(text[0])
 }
