@@ -80,7 +80,7 @@ func (c *Scratch) read(s Snapshot, opts []Option) (*view, error) {
 	v.readStatus(&s.Job.Status)
 	v.readMemory(s)
 	// What is wrong with the pods shows while they are read. To look for it first
-	// would be another pass over them, a third of the time at 10^5 pods.
+	// would be another pass over them, which was a quarter of the time at 10^5 pods.
 	if !v.readPods(s.Pods) {
 		return nil, checkPods(s.Pods).ToAggregate()
 	}
