@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -128,6 +129,8 @@ func statusAfter(t *testing.T, w *world, decide decide) *batchv1.JobStatus {
 
 // The Stopwatch runs the controller, and only the controller counts.
 func TestRealSync(t *testing.T) {
+	runtime.LockOSThread() // whose time the clock tells
+	defer runtime.UnlockOSThread()
 	for _, s := range scenes {
 		w, err := newWorld(s, 30)
 		if err != nil {
