@@ -84,7 +84,7 @@ func TestActions_failureCountsOfReplacements(t *testing.T) {
 		w.advance(10 * time.Minute)
 		d := mustDecide(t, w.snapshot())
 		if len(d.Create) != 1 {
-			t.Fatalf("after exit code %d: %s", step.code, d.Why.Job.Text)
+			t.Fatalf("after exit code %d: %s", step.code, d.Why.Job().Text)
 		}
 		a := d.Create[0].Pod.Annotations
 		if got := a[batchv1.JobIndexFailureCountAnnotation] + " " + a[batchv1.JobIndexIgnoredFailureCountAnnotation]; got != step.want || d.Create[0].Replaces.UID != before.UID {

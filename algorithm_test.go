@@ -120,7 +120,7 @@ func TestAlgorithm_step1_failedPodsSimilarly(t *testing.T) {
 		job.Status = batchv1.JobStatus{StartTime: &start, Failed: test.failed,
 			UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: test.uncounted}}
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodFailed)}, Now: start.Time})
-		if got := d.Why.Job.Code == jobfate.JobEnding; got != test.fails {
+		if got := d.Why.Job().Code == jobfate.JobEnding; got != test.fails {
 			t.Errorf("failed %d, uncounted %v and one failed pod: Job ends %t, want %t", test.failed, test.uncounted, got, test.fails)
 		}
 	}
@@ -163,8 +163,8 @@ func TestAlgorithm_step4_afterPartOfStep3(t *testing.T) {
 		t.Errorf("after the second removal failed the status is\n%s\nwant\n%s", got, want)
 	}
 	w.sync()
-	if o := w.job.Status.Succeeded; o != 3 || w.last.Why.Job.Code != jobfate.JobEnding {
-		t.Errorf("then %d succeeded and the Job is %s, want 3 and it ends", o, w.last.Why.Job.Code)
+	if o := w.job.Status.Succeeded; o != 3 || w.last.Why.Job().Code != jobfate.JobEnding {
+		t.Errorf("then %d succeeded and the Job is %s, want 3 and it ends", o, w.last.Why.Job().Code)
 	}
 }
 

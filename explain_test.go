@@ -70,7 +70,7 @@ func TestExplanation_job(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, test.spec)
 			test.happens(w)
-			got := mustDecide(t, w.snapshot()).Why.Job
+			got := mustDecide(t, w.snapshot()).Why.Job()
 			until := ""
 			if !got.Until.IsZero() {
 				until = clock(got.Until)
@@ -247,8 +247,8 @@ func TestExplanation_finishedIndexedJob(t *testing.T) {
 	w.exitIndexes(143, 2, 4)
 	w.settle()
 	d := w.last
-	if d.Why.Job.Code != jobfate.JobFinished || w.job.Status.CompletedIndexes != "0,3" || *w.job.Status.FailedIndexes != "1" {
-		t.Fatalf("%s, completed %q, failed %q", d.Why.Job.Code, w.job.Status.CompletedIndexes, *w.job.Status.FailedIndexes)
+	if d.Why.Job().Code != jobfate.JobFinished || w.job.Status.CompletedIndexes != "0,3" || *w.job.Status.FailedIndexes != "1" {
+		t.Fatalf("%s, completed %q, failed %q", d.Why.Job().Code, w.job.Status.CompletedIndexes, *w.job.Status.FailedIndexes)
 	}
 	for index, want := range map[int32]jobfate.Code{0: jobfate.IndexCompleted, 1: jobfate.IndexFailed, 2: jobfate.IndexStopped, 3: jobfate.IndexCompleted, 4: jobfate.IndexStopped} {
 		if got := d.Why.Index(index); got.Code != want {
@@ -264,15 +264,15 @@ func TestExplanation_staleIndexedJob(t *testing.T) {
 	w.lag(true)
 	w.sync()
 	d := mustDecide(t, w.snapshot())
-	if r := d.Why.Index(0); d.Why.Job.Code != jobfate.JobStale || strings.Contains(r.Text, "not an index") {
-		t.Errorf("%s, and index 0: %q", d.Why.Job.Code, r.Text)
+	if r := d.Why.Index(0); d.Why.Job().Code != jobfate.JobStale || strings.Contains(r.Text, "not an index") {
+		t.Errorf("%s, and index 0: %q", d.Why.Job().Code, r.Text)
 	}
 }
 
 // The zero explanation, and that of an error, say nothing.
 func TestExplanation_none(t *testing.T) {
 	d, err := jobfate.Decide(jobfate.Snapshot{})
-	if err == nil || d.Why.Job.Code != "" || len(d.Why.Notes()) != 0 || len(slices.Collect(d.Why.Indexes())) != 0 {
+	if err == nil || d.Why.Job().Code != "" || len(d.Why.Notes()) != 0 || len(slices.Collect(d.Why.Indexes())) != 0 {
 		t.Errorf("an error explains %+v", d.Why)
 	}
 	if r := d.Why.Index(0); r.Code != jobfate.IndexUnknown {

@@ -78,7 +78,7 @@ func TestInput_refused(t *testing.T) {
 			if got := errorText(err); !strings.HasPrefix(got, head) || !strings.HasSuffix(got, tail) || head == test.want && got != head {
 				t.Errorf("the error is\n%s\nwant\n%s", got, test.want)
 			}
-			if !d.Idle() || d.Requeue != 0 || len(d.Events)+len(d.Metrics) != 0 || d.Why.Job.Code != "" {
+			if !d.Idle() || d.Requeue != 0 || len(d.Events)+len(d.Metrics) != 0 || d.Why.Job().Code != "" {
 				t.Errorf("half a decision: %+v", d)
 			}
 			if _, again := jobfate.RebuildBackoff(s); errorText(again) != errorText(err) {
@@ -304,8 +304,8 @@ func TestInput_completeAndFailed(t *testing.T) {
 		{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}, {Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R", Message: "M"},
 	}}
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}})
-	if d.Status != nil || len(d.Strip) != 1 || !tracking.HasFinalizer(d.Strip[0]) || d.Why.Job.Text != "the Job is Failed: R: M" {
-		t.Errorf("status %v, %d to strip, %q; want none, 1, Failed", d.Status, len(d.Strip), d.Why.Job.Text)
+	if d.Status != nil || len(d.Strip) != 1 || !tracking.HasFinalizer(d.Strip[0]) || d.Why.Job().Text != "the Job is Failed: R: M" {
+		t.Errorf("status %v, %d to strip, %q; want none, 1, Failed", d.Status, len(d.Strip), d.Why.Job().Text)
 	}
 }
 

@@ -139,8 +139,8 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 	pod := podIn(job, 1, corev1.PodRunning)
 	pod.DeletionTimestamp = &job.CreationTimestamp
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, jobfate.WithFailurePolicy(named))
-	if d.Why.Job.Code != jobfate.JobAwaitingTermination {
-		t.Errorf("a terminating pod with a policy: %s, want %s", d.Why.Job.Code, jobfate.JobAwaitingTermination)
+	if d.Why.Job().Code != jobfate.JobAwaitingTermination {
+		t.Errorf("a terminating pod with a policy: %s, want %s", d.Why.Job().Code, jobfate.JobAwaitingTermination)
 	}
 }
 

@@ -24,8 +24,8 @@ const (
 // Prospect says whether the Job can still succeed, and what that takes. Until is
 // the deadline by which it must, if it has one.
 func (e Explanation) Prospect() Reason {
-	s := e.step
-	if s == nil || s.census == nil {
+	s := e.memo.get()
+	if s == nil {
 		return Reason{}
 	}
 	switch s.phase() {

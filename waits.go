@@ -34,8 +34,8 @@ const (
 // is when time alone brings it about, or when it is due. A Job that has ended
 // waits for nothing.
 func (e Explanation) Waits() []Reason {
-	s := e.step
-	if s == nil || s.census == nil || jobstatus.Finished(s.job) != nil {
+	s := e.memo.get()
+	if s == nil || jobstatus.Finished(s.job) != nil {
 		return nil
 	}
 	var out []Reason
@@ -91,15 +91,15 @@ func (s *step) goesOn() bool {
 
 // activeAfter is the number of active pods once the decision is carried out.
 func (s *step) activeAfter() int32 {
-	if s.base != nil {
+	if s.decided {
 		return s.base.Active
 	}
 	return s.census.Active
 }
 
 func (s *step) terminatingAfter() int32 {
-	if s.base != nil {
-		return s.holding
+	if s.decided {
+		return s.after.terminating
 	}
 	return s.census.Terminating
 }

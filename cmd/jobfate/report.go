@@ -167,7 +167,7 @@ func newReport(in *kubefile.Input, now time.Time, d jobfate.Decision) *report {
 		Now:        now.UTC(),
 		ManagedBy:  managerOf(job),
 		Pods:       len(in.Pods),
-		Reason:     newReason(d.Why.Job),
+		Reason:     newReason(d.Why.Job()),
 		Prospect:   newReason(d.Why.Prospect()),
 		Claims:     mapped(d.Claim, newClaim),
 		Deletions:  mapped(d.Delete, newDeletion),
