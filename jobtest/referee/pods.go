@@ -20,10 +20,15 @@ import (
 // seeWrite checks a patch or a deletion of a pod.
 func seeWrite(g *Ghost, s *cluster.Step) *Violation {
 	old := s.OldPod
-	if owner := metav1.GetControllerOfNoCopy(old); owner != nil && s.Job != nil && owner.UID != s.Job.UID && hasFinalizer(old) != hasFinalizer(s.Pod) {
+	owner := metav1.GetControllerOfNoCopy(old)
+	switch {
+	case owner == nil:
+	case owner.Kind != "Job":
+		return violated("S15", "%s belongs to the %s %s, and a %s of it is asked for", old.UID, owner.Kind, owner.Name, s.Request.Verb)
+	case s.View.Job == nil || owner.UID != s.View.Job.UID:
 		// The pods of an earlier Job lose their finalizer, and no more.
-		if s.Request.Verb == cluster.Delete {
-			return violated("S15", "%s belongs to %s and is deleted", old.UID, owner.UID)
+		if s.Request.Verb == cluster.Delete || s.Pod != nil && (hasFinalizer(s.Pod) && !hasFinalizer(old) || metav1.GetControllerOfNoCopy(s.Pod) == nil) {
+			return violated("S15", "%s belongs to %s, and a %s of it is asked for", old.UID, owner.UID, s.Request.Verb)
 		}
 		return nil
 	}

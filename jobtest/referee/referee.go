@@ -63,7 +63,10 @@ func (r Rules) seeJob(g *Ghost, s *cluster.Step) *Violation {
 	if v := g.seeCharges(s); v != nil {
 		return v
 	}
-	return seeStatus(s.OldJob, &s.OldJob.Status, &s.Job.Status)
+	if v := seeStatus(s.OldJob, &s.OldJob.Status, &s.Job.Status); v != nil {
+		return v
+	}
+	return g.seeLeft(s)
 }
 
 // seeOthers enters what others have done to a pod.

@@ -203,6 +203,21 @@ func terminal(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 	return nil
 }
 
+// seeLeft checks that a Job does not end while it has pods that nobody has
+// counted. One that somebody has added or tampered with may have come too late to
+// be seen.
+func (g *Ghost) seeLeft(s *cluster.Step) *Violation {
+	if !isTrue(&s.Job.Status, batchv1.JobComplete) && !isTrue(&s.Job.Status, batchv1.JobFailed) || g.Blind {
+		return nil
+	}
+	for _, pod := range s.Pods() {
+		if ownedBy(pod, s.Job) && hasFinalizer(pod) && !g.Strange[pod.UID] {
+			return violated("S9", "the Job ends, and %s is still tracked", pod.UID)
+		}
+	}
+	return nil
+}
+
 func uncounted(st *batchv1.JobStatus) (failed, succeeded []types.UID) {
 	if u := st.UncountedTerminatedPods; u != nil {
 		return u.Failed, u.Succeeded
