@@ -246,7 +246,7 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation
 		as, counted := g.Charged[pod.UID]
 		switch {
 		case pod.Status.Phase == corev1.PodSucceeded:
-			fresh = fresh || hasFinalizer(pod)
+			fresh = fresh || hasFinalizer(pod) || adopted
 			succeeded = latest(succeeded, at)
 		case pod.Status.Phase != corev1.PodFailed || g.Strange[pod.UID]:
 		case as == corev1.PodFailed && pod.DeletionTimestamp == nil: // else it ended after it was charged
