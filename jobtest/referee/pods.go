@@ -205,7 +205,11 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 		}
 		failures := number(pod, batchv1.JobIndexFailureCountAnnotation)
 		ignored := number(pod, batchv1.JobIndexIgnoredFailureCountAnnotation)
-		if !g.Blind && s.View.Now.Before(backoff.FinishTime(pod).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
+		seen := find(s.View.Pods, pod.UID) // its end may have been read otherwise then
+		if seen == nil {
+			seen = pod
+		}
+		if !g.Blind && s.View.Now.Before(backoff.FinishTime(seen).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
 			return violated("S12", "%s replaces %s too soon", s.Pod.UID, pod.UID)
 		}
 		if action(s.Job, pod) != batchv1.PodFailurePolicyActionIgnore {
@@ -238,7 +242,7 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation
 	fresh := false // there is a success that is news: it forgives what was charged
 	for _, pod := range s.View.Pods {
 		index, ok := indexOf(pod)
-		adopted := metav1.GetControllerOfNoCopy(pod) == nil && pod.Status.Phase == corev1.PodSucceeded
+		adopted := metav1.GetControllerOfNoCopy(pod) == nil
 		if !ownedBy(pod, s.View.Job) && !adopted || isIndexed(s.View.Job) && (!ok || index >= *s.View.Job.Spec.Completions) {
 			continue
 		}
@@ -248,7 +252,9 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation
 		case pod.Status.Phase == corev1.PodSucceeded:
 			fresh = fresh || hasFinalizer(pod) || adopted
 			succeeded = latest(succeeded, at)
-		case pod.Status.Phase != corev1.PodFailed || g.Strange[pod.UID]:
+		case pod.Status.Phase != corev1.PodFailed:
+		case g.Strange[pod.UID] || adopted:
+			return nil // its failure may be news, however long ago it was
 		case as == corev1.PodFailed && pod.DeletionTimestamp == nil: // else it ended after it was charged
 			charged = latest(charged, at)
 		case !counted && hasFinalizer(pod) && hasFinalizer(find(pods, pod.UID)):
