@@ -107,10 +107,10 @@ var bugs = []bug{
 			}
 		}
 	})},
-	{name: "a failed creation passes for a created pod", property: "L1 L2 S9", controller: func() cluster.Controller {
+	{name: "a creation that has failed counts as active", property: "S10", controller: func() cluster.Controller {
 		return &wrong{Caller: cluster.NewCaller(), answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
-			if q.Verb == cluster.Delete {
-				return a, nil
+			if q.Verb == cluster.Create && err != nil {
+				return cluster.Answer{Pod: q.Pod}, nil
 			}
 			return a, err
 		}}

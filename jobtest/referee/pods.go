@@ -46,10 +46,22 @@ func seeWrite(g *Ghost, s *cluster.Step) *Violation {
 		// in Kubernetes.
 		delete(g.Failures, index)
 	}
+	if g.Strange[old.UID] && hasFinalizer(old) && !hasFinalizer(s.Pod) || completedBefore(s, old) {
+		// Its end was news, and nothing in the status need tell of it.
+		g.Forgive()
+	}
 	if ownedBy(old, s.Job) && s.Pod != nil && !ownedBy(s.Pod, s.Job) {
 		g.release(old.UID)
 	}
 	return nil
+}
+
+// completedBefore reports whether a pod that loses its finalizer has succeeded at
+// an index that was completed already.
+func completedBefore(s *cluster.Step, pod *corev1.Pod) bool {
+	index, ok := indexOf(pod)
+	return ok && pod.Status.Phase == corev1.PodSucceeded && hasFinalizer(pod) && !hasFinalizer(s.Pod) &&
+		s.View.Job != nil && contains(s.View.Job.Status.CompletedIndexes, index)
 }
 
 func namesUID(r *cluster.Request) bool {
@@ -246,15 +258,16 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation
 		if !ownedBy(pod, s.View.Job) && !adopted || isIndexed(s.View.Job) && (!ok || index >= *s.View.Job.Spec.Completions) {
 			continue
 		}
+		if g.Strange[pod.UID] || adopted {
+			return nil // it may be news that it has ended, however long ago that was
+		}
 		at := backoff.FinishTime(pod)
 		as, counted := g.Charged[pod.UID]
 		switch {
 		case pod.Status.Phase == corev1.PodSucceeded:
-			fresh = fresh || hasFinalizer(pod) || adopted
+			fresh = fresh || hasFinalizer(pod)
 			succeeded = latest(succeeded, at)
 		case pod.Status.Phase != corev1.PodFailed:
-		case g.Strange[pod.UID] || adopted:
-			return nil // its failure may be news, however long ago it was
 		case as == corev1.PodFailed && pod.DeletionTimestamp == nil: // else it ended after it was charged
 			charged = latest(charged, at)
 		case !counted && hasFinalizer(pod) && hasFinalizer(find(pods, pod.UID)):

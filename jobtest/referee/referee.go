@@ -66,6 +66,9 @@ func (r Rules) seeJob(g *Ghost, s *cluster.Step) *Violation {
 	if v := seeStatus(s.OldJob, &s.OldJob.Status, &s.Job.Status); v != nil {
 		return v
 	}
+	if v := g.seeActive(s); v != nil {
+		return v
+	}
 	return g.seeLeft(s)
 }
 
