@@ -215,12 +215,12 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 		if !ok || other != index || pod.UID == s.Pod.UID || !hasFinalizer(pod) || !ownedBy(pod, s.Job) || pod.Status.Phase != corev1.PodFailed {
 			continue
 		}
-		failures := number(pod, batchv1.JobIndexFailureCountAnnotation)
-		ignored := number(pod, batchv1.JobIndexIgnoredFailureCountAnnotation)
 		seen := find(s.View.Pods, pod.UID) // its end may have been read otherwise then
 		if seen == nil {
-			seen = pod
+			continue // somebody has added it
 		}
+		failures := number(pod, batchv1.JobIndexFailureCountAnnotation)
+		ignored := number(pod, batchv1.JobIndexIgnoredFailureCountAnnotation)
 		if !g.Blind && s.View.Now.Before(backoff.FinishTime(seen).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
 			return violated("S12", "%s replaces %s too soon", s.Pod.UID, pod.UID)
 		}

@@ -79,6 +79,7 @@ func (g *Ghost) seeOthers(s *cluster.Step) {
 		g.Strange[pod.UID] = true
 	case pod == nil:
 		// A pod that vanishes with its finalizer on was torn out by force.
+		g.Disturbed = g.Disturbed || hasFinalizer(old)
 	case ownedBy(old, s.Job) && (!ownedBy(pod, s.Job) || !selects(s.Job, pod)):
 		g.release(pod.UID)
 	case tampered(old, pod):
