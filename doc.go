@@ -19,7 +19,8 @@
 //     the field. Tell the user, and look again when the Job changes.
 //  3. Send the patches of Claim. Before the first adoption, make sure with a
 //     live read that the Job still exists and is not being deleted. If a claim
-//     fails, start again with step 1.
+//     fails, start again with step 1; an adoption has failed, too, if the pod is
+//     gone, for then it must not be counted.
 //  4. Carry out Delete: first the patch of each deletion that has one, then the
 //     deletion itself. Or carry out Create, in growing batches: 1, 2, 4 and so
 //     on, and no further once one has failed. A pod that is gone already counts

@@ -88,6 +88,7 @@ func (r *run) settle() cluster.Outcome {
 			return out
 		case r.writes == before && out.Err == nil:
 			if quiet++; quiet == 2 {
+				r.seeCounts()
 				return out
 			}
 		case quiet > 0:
@@ -96,6 +97,36 @@ func (r *run) settle() cluster.Outcome {
 	}
 	r.violate("L1", "after %d looks at the same the controller still asks for something", patience)
 	return cluster.Outcome{}
+}
+
+// seeCounts checks that the status of a Job that has not ended tells how many
+// pods are active, ready and terminating.
+func (r *run) seeCounts() {
+	if r.ended() {
+		return
+	}
+	job := r.c.Job()
+	var active, ready, leaving int32
+	for _, pod := range r.c.Pods() {
+		switch owner := metav1.GetControllerOfNoCopy(pod); {
+		case owner == nil || owner.UID != job.UID || cluster.HasEnded(pod) || pod.Labels[batchv1.ControllerUidLabel] != string(job.UID):
+		case pod.DeletionTimestamp != nil:
+			leaving++
+		default:
+			active++
+			if slices.ContainsFunc(pod.Status.Conditions, isReady) {
+				ready++
+			}
+		}
+	}
+	st := &job.Status
+	if st.Active != active || st.Ready == nil || *st.Ready != ready || st.Terminating == nil || *st.Terminating != leaving {
+		r.violate("L1", "the status says %s, and of the pods %d are active, %d ready, %d terminating", statusLine(st), active, ready, leaving)
+	}
+}
+
+func isReady(c corev1.PodCondition) bool {
+	return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 }
 
 // getOn lets each pod get on by a step, unless it is stuck. It reports whether

@@ -112,24 +112,26 @@ func (r *run) choose(from menu) {
 	if r.tale != nil {
 		r.tale.begin(r, a.name)
 	}
+	kinds := r.kinds
 	if a.do(r) {
-		r.happened(i)
+		if kinds == nil {
+			kinds = r.kinds
+		}
+		r.happened(i, kinds)
 	}
 }
 
-// happened counts an action or a fault.
-func (r *run) happened(i int) {
+// happened counts an action or a fault, for what the Job asked for then.
+func (r *run) happened(i int, kinds []int) {
 	r.used[i] = true
-	if r.c.Job() != nil {
-		for _, kind := range r.kinds {
-			r.reach.Counts[i][kind]++
-		}
+	for _, kind := range kinds {
+		r.reach.Counts[i][kind]++
 	}
 }
 
 // seeSpec finds out what the Job asks for now.
 func (r *run) seeSpec() {
-	r.kinds = r.kinds[:0]
+	r.kinds = nil
 	if job := r.c.Job(); job != nil {
 		for i := range policies {
 			if policies[i].has(&job.Spec) {
@@ -240,7 +242,7 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	if r.off[len(actions)+i] || f.on != nil && !f.on(q) {
 		return cluster.Fault{}
 	}
-	r.happened(len(actions) + i)
+	r.happened(len(actions)+i, r.kinds)
 	fault := f.fault(q)
 	r.acting.lost = fault.Lost
 	return fault

@@ -20,10 +20,15 @@ import (
 // seeWrite checks a patch or a deletion of a pod.
 func seeWrite(g *Ghost, s *cluster.Step) *Violation {
 	old := s.OldPod
-	if owner := metav1.GetControllerOfNoCopy(old); owner != nil && s.Job != nil && owner.UID != s.Job.UID && hasFinalizer(old) != hasFinalizer(s.Pod) {
+	owner := metav1.GetControllerOfNoCopy(old)
+	switch {
+	case owner == nil:
+	case owner.Kind != "Job":
+		return violated("S15", "%s belongs to the %s %s, and a %s of it is asked for", old.UID, owner.Kind, owner.Name, s.Request.Verb)
+	case s.View.Job == nil || owner.UID != s.View.Job.UID:
 		// The pods of an earlier Job lose their finalizer, and no more.
-		if s.Request.Verb == cluster.Delete {
-			return violated("S15", "%s belongs to %s and is deleted", old.UID, owner.UID)
+		if s.Request.Verb == cluster.Delete || s.Pod != nil && (hasFinalizer(s.Pod) && !hasFinalizer(old) || metav1.GetControllerOfNoCopy(s.Pod) == nil) {
+			return violated("S15", "%s belongs to %s, and a %s of it is asked for", old.UID, owner.UID, s.Request.Verb)
 		}
 		return nil
 	}
@@ -41,10 +46,22 @@ func seeWrite(g *Ghost, s *cluster.Step) *Violation {
 		// in Kubernetes.
 		delete(g.Failures, index)
 	}
+	if g.Strange[old.UID] && hasFinalizer(old) && !hasFinalizer(s.Pod) || completedBefore(s, old) {
+		// Its end was news, and nothing in the status need tell of it.
+		g.Forgive()
+	}
 	if ownedBy(old, s.Job) && s.Pod != nil && !ownedBy(s.Pod, s.Job) {
 		g.release(old.UID)
 	}
 	return nil
+}
+
+// completedBefore reports whether a pod that loses its finalizer has succeeded at
+// an index that was completed already.
+func completedBefore(s *cluster.Step, pod *corev1.Pod) bool {
+	index, ok := indexOf(pod)
+	return ok && pod.Status.Phase == corev1.PodSucceeded && hasFinalizer(pod) && !hasFinalizer(s.Pod) &&
+		s.View.Job != nil && contains(s.View.Job.Status.CompletedIndexes, index)
 }
 
 func namesUID(r *cluster.Request) bool {
@@ -198,9 +215,13 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 		if !ok || other != index || pod.UID == s.Pod.UID || !hasFinalizer(pod) || !ownedBy(pod, s.Job) || pod.Status.Phase != corev1.PodFailed {
 			continue
 		}
+		seen := find(s.View.Pods, pod.UID) // its end may have been read otherwise then
+		if seen == nil {
+			continue // somebody has added it
+		}
 		failures := number(pod, batchv1.JobIndexFailureCountAnnotation)
 		ignored := number(pod, batchv1.JobIndexIgnoredFailureCountAnnotation)
-		if !g.Blind && s.View.Now.Before(backoff.FinishTime(pod).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
+		if !g.Blind && s.View.Now.Before(backoff.FinishTime(seen).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
 			return violated("S12", "%s replaces %s too soon", s.Pod.UID, pod.UID)
 		}
 		if action(s.Job, pod) != batchv1.PodFailurePolicyActionIgnore {
@@ -233,9 +254,12 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation
 	fresh := false // there is a success that is news: it forgives what was charged
 	for _, pod := range s.View.Pods {
 		index, ok := indexOf(pod)
-		adopted := metav1.GetControllerOfNoCopy(pod) == nil && pod.Status.Phase == corev1.PodSucceeded
+		adopted := metav1.GetControllerOfNoCopy(pod) == nil
 		if !ownedBy(pod, s.View.Job) && !adopted || isIndexed(s.View.Job) && (!ok || index >= *s.View.Job.Spec.Completions) {
 			continue
+		}
+		if g.Strange[pod.UID] || adopted {
+			return nil // it may be news that it has ended, however long ago that was
 		}
 		at := backoff.FinishTime(pod)
 		as, counted := g.Charged[pod.UID]
@@ -243,7 +267,7 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation
 		case pod.Status.Phase == corev1.PodSucceeded:
 			fresh = fresh || hasFinalizer(pod)
 			succeeded = latest(succeeded, at)
-		case pod.Status.Phase != corev1.PodFailed || g.Strange[pod.UID]:
+		case pod.Status.Phase != corev1.PodFailed:
 		case as == corev1.PodFailed && pod.DeletionTimestamp == nil: // else it ended after it was charged
 			charged = latest(charged, at)
 		case !counted && hasFinalizer(pod) && hasFinalizer(find(pods, pod.UID)):

@@ -63,7 +63,13 @@ func (r Rules) seeJob(g *Ghost, s *cluster.Step) *Violation {
 	if v := g.seeCharges(s); v != nil {
 		return v
 	}
-	return seeStatus(s.OldJob, &s.OldJob.Status, &s.Job.Status)
+	if v := seeStatus(s.OldJob, &s.OldJob.Status, &s.Job.Status); v != nil {
+		return v
+	}
+	if v := g.seeActive(s); v != nil {
+		return v
+	}
+	return g.seeLeft(s)
 }
 
 // seeOthers enters what others have done to a pod.
@@ -73,6 +79,7 @@ func (g *Ghost) seeOthers(s *cluster.Step) {
 		g.Strange[pod.UID] = true
 	case pod == nil:
 		// A pod that vanishes with its finalizer on was torn out by force.
+		g.Disturbed = g.Disturbed || hasFinalizer(old)
 	case ownedBy(old, s.Job) && (!ownedBy(pod, s.Job) || !selects(s.Job, pod)):
 		g.release(pod.UID)
 	case tampered(old, pod):

@@ -6,6 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
@@ -199,6 +200,48 @@ func terminal(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 		return violated("S9", "completionTime is %v", now.CompletionTime)
 	case complete && now.CompletionTime.Before(now.StartTime):
 		return violated("S9", "completionTime is before startTime")
+	}
+	return nil
+}
+
+// seeActive checks that a status tells of no more active pods than the controller
+// has seen or created. A pod that it has just created is there: only one whose
+// finalizer somebody took can be gone already.
+func (g *Ghost) seeActive(s *cluster.Step) *Violation {
+	most := int32(0)
+	if g.Blind || g.Disturbed {
+		return nil
+	}
+	for _, pod := range s.View.Pods {
+		if owner := metav1.GetControllerOfNoCopy(pod); cluster.IsActive(pod) && (owner == nil || owner.UID == s.Job.UID) {
+			most++
+		}
+	}
+	if s.Job.Status.Active <= most {
+		return nil
+	}
+	for _, pod := range s.Pods() {
+		if find(s.View.Pods, pod.UID) == nil && ownedBy(pod, s.Job) {
+			most++
+		}
+	}
+	if s.Job.Status.Active > most {
+		return violated("S10", "active is %d, and %d pods at most can be", s.Job.Status.Active, most)
+	}
+	return nil
+}
+
+// seeLeft checks that a Job does not end while it has pods that nobody has
+// counted. One that somebody has added or tampered with may have come too late to
+// be seen.
+func (g *Ghost) seeLeft(s *cluster.Step) *Violation {
+	if !isTrue(&s.Job.Status, batchv1.JobComplete) && !isTrue(&s.Job.Status, batchv1.JobFailed) || g.Blind {
+		return nil
+	}
+	for _, pod := range s.Pods() {
+		if ownedBy(pod, s.Job) && hasFinalizer(pod) && !g.Strange[pod.UID] {
+			return violated("S9", "the Job ends, and %s is still tracked", pod.UID)
+		}
 	}
 	return nil
 }
