@@ -123,6 +123,13 @@ var statusCases = []statusCase{
 		}),
 		want: "status.uncountedTerminatedPods: Invalid value: must be empty for finished job",
 	},
+	{
+		rule: "FinishedJobWithUncountedTerminatedPods", was: running(),
+		now: edited(hasFailed(), func(s *batchv1.JobStatus) {
+			s.UncountedTerminatedPods = uncounted([]types.UID{"a"}, []types.UID{"b"}).UncountedTerminatedPods
+		}),
+		want: "status.uncountedTerminatedPods: Invalid value: must be empty for finished job",
+	},
 	{rule: "InvalidCompletedIndexes", now: batchv1.JobStatus{CompletedIndexes: "5"}, want: `status.completedIndexes: Invalid value: error parsing completedIndexes: too large index: "5"`},
 	{rule: "InvalidCompletedIndexes", now: batchv1.JobStatus{CompletedIndexes: "3,1"}, want: `status.completedIndexes: Invalid value: error parsing completedIndexes: non-increasing order, previous: 3, current: 1`},
 	{rule: "InvalidFailedIndexes", now: batchv1.JobStatus{FailedIndexes: ptr("x")}, want: `status.failedIndexes: Invalid value: error parsing failedIndexes: cannot convert string to integer for index: "x"`},
@@ -263,6 +270,32 @@ func TestStatusRulesBrokenTogether(t *testing.T) {
 			}
 			if all := said(StatusUpdate(job, withStatus(running()))); !slices.Contains(all, got[0]) {
 				t.Errorf("StatusUpdate says %q, want %q among them", all, got[0])
+			}
+		})
+	}
+}
+
+// A condition that comes on a finished Job is told when it comes, whichever of the
+// two it is, and not once it is there.
+func TestStatusUpdateTellsWhicheverConditionComes(t *testing.T) {
+	const both = conditionsWrong + "cannot set Complete=True and FailureTarget=true conditions"
+	statusOf := func(kinds ...batchv1.JobConditionType) batchv1.JobStatus {
+		return edited(completed(), func(s *batchv1.JobStatus) { s.Conditions = is(kinds...) })
+	}
+	broken := statusOf(criteria, complete, target)
+	for _, c := range []struct {
+		name string
+		was  batchv1.JobStatus
+		told bool
+	}{
+		{"FailureTarget comes", statusOf(criteria, complete), true},
+		{"Complete comes", edited(statusOf(criteria, target), func(s *batchv1.JobStatus) { s.CompletionTime = nil }), true},
+		{"nothing comes", broken, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := said(StatusUpdate(withStatus(broken), withStatus(c.was)))
+			if slices.Contains(got, both) != c.told {
+				t.Errorf("got %q, want among them %q: %v", got, both, c.told)
 			}
 		})
 	}
@@ -415,6 +448,11 @@ func TestOverlap(t *testing.T) {
 		{"a list out of order is walked once: 1 is missed", "5,1", "1", 0, false},
 		{"a list out of order, met on the way", "5,1", "5", 5, true},
 		{"past the end", "25", "25", 0, false},
+		{"only one list is in order", "5,1", "0-5", 5, true},
+		{"only the other list is in order", "0-5", "5,1", 5, true},
+		{"bad entries, and intervals that just do not touch", "x,0-2,5-7", "3-4,8", 0, false},
+		{"bad entries, and the last is the first", "x,0-3", "3-5", 3, true},
+		{"bad entries, and the first is the last", "x,3-5", "0-3", 3, true},
 	} {
 		got, found := overlap(c.a, c.b, 20)
 		if got != c.want || found != c.found {
