@@ -60,6 +60,9 @@ func parseReasons(r io.Reader) (reasons, error) {
 			return nil, fmt.Errorf("line %d: neither - nor + in a diff: %q", number, line)
 		case line == "```diff":
 			inDiff, current = true, heading
+			if len(about) > 0 && out[about[0]] != "" {
+				about = nil // the diffs above have their reason
+			}
 		case strings.HasPrefix(line, "## "):
 			pkg, about = line[3:], nil
 		case strings.HasPrefix(line, "### "):
