@@ -275,32 +275,6 @@ func TestStatusRulesBrokenTogether(t *testing.T) {
 	}
 }
 
-// A condition that comes on a finished Job is told when it comes, whichever of the
-// two it is, and not once it is there.
-func TestStatusUpdateTellsWhicheverConditionComes(t *testing.T) {
-	const both = conditionsWrong + "cannot set Complete=True and FailureTarget=true conditions"
-	statusOf := func(kinds ...batchv1.JobConditionType) batchv1.JobStatus {
-		return edited(completed(), func(s *batchv1.JobStatus) { s.Conditions = is(kinds...) })
-	}
-	broken := statusOf(criteria, complete, target)
-	for _, c := range []struct {
-		name string
-		was  batchv1.JobStatus
-		told bool
-	}{
-		{"FailureTarget comes", statusOf(criteria, complete), true},
-		{"Complete comes", edited(statusOf(criteria, target), func(s *batchv1.JobStatus) { s.CompletionTime = nil }), true},
-		{"nothing comes", broken, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got := said(StatusUpdate(withStatus(broken), withStatus(c.was)))
-			if slices.Contains(got, both) != c.told {
-				t.Errorf("got %q, want among them %q: %v", got, both, c.told)
-			}
-		})
-	}
-}
-
 // Each rule has a case, so that the table and the tests grow together.
 func TestEveryStatusRuleHasACase(t *testing.T) {
 	var tested []string
@@ -407,58 +381,6 @@ func TestStatusUpdateChecksMetadata(t *testing.T) {
 	wantErrors(t, StatusUpdate(job, old),
 		"metadata.resourceVersion: Invalid value: must be specified for an update",
 		"metadata.finalizers[0]: Invalid value: name is neither a standard finalizer name nor is it fully qualified")
-}
-
-func TestUncountedChanged(t *testing.T) {
-	nothing := batchv1.JobStatus{}
-	empty := uncounted(nil, nil)
-	emptyLists := uncounted([]types.UID{}, []types.UID{})
-	some := uncounted(nil, []types.UID{"a"})
-	for _, c := range []struct {
-		name     string
-		was, now batchv1.JobStatus
-		want     bool
-	}{
-		{"none", nothing, nothing, false},
-		{"empty lists", empty, emptyLists, false},
-		{"appeared", nothing, empty, true},
-		{"gone", empty, nothing, true},
-		{"failed", empty, some, true},
-		{"moved", some, uncounted([]types.UID{"a"}, nil), true},
-		{"same", some, uncounted(nil, []types.UID{"a"}), false},
-	} {
-		got := uncountedChanged(&change{now: view{JobStatus: &c.now}, was: view{JobStatus: &c.was}})
-		if got != c.want {
-			t.Errorf("%s: changed is %v, want %v", c.name, got, c.want)
-		}
-	}
-}
-
-func TestOverlap(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		a, b  string
-		want  int32
-		found bool
-	}{
-		{"none", "0-2,5", "3,4,6-8", 0, false},
-		{"empty", "", "1", 0, false},
-		{"within", "0,2-9", "1,4-6", 4, true},
-		{"bad entries are passed over", "x,0,1-2-3,7", "9-8,7", 7, true},
-		{"a list out of order is walked once: 1 is missed", "5,1", "1", 0, false},
-		{"a list out of order, met on the way", "5,1", "5", 5, true},
-		{"past the end", "25", "25", 0, false},
-		{"only one list is in order", "5,1", "0-5", 5, true},
-		{"only the other list is in order", "0-5", "5,1", 5, true},
-		{"bad entries, and intervals that just do not touch", "x,0-2,5-7", "3-4,8", 0, false},
-		{"bad entries, and the last is the first", "x,0-3", "3-5", 3, true},
-		{"bad entries, and the first is the last", "x,3-5", "0-3", 3, true},
-	} {
-		got, found := overlap(c.a, c.b, 20)
-		if got != c.want || found != c.found {
-			t.Errorf("%s: overlap(%q, %q) = %d, %v, want %d, %v", c.name, c.a, c.b, got, found, c.want, c.found)
-		}
-	}
 }
 
 func TestStatusDeterministic(t *testing.T) {
