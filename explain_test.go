@@ -283,7 +283,7 @@ func TestExplanation_podBeyondCompletions(t *testing.T) {
 // Of several failed pods of an index the explanation is about the one with the most
 // failures, and of those with as many the one that failed last.
 func TestExplanation_whichFailedPod(t *testing.T) {
-	job := specJob(t, "completions: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 9")
+	job := specJob(t, "completions: 1\ncompletionMode: Indexed")
 	noon := job.CreationTimestamp.Time
 	pod := func(uid types.UID, failures string, after time.Duration) *corev1.Pod {
 		pod := podIn(job, 1, corev1.PodFailed)
@@ -292,16 +292,22 @@ func TestExplanation_whichFailedPod(t *testing.T) {
 		pod.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(noon.Add(after))
 		return pod
 	}
+	const fails, waits = 1, 9 // limits
 	for _, test := range []struct {
-		name string
-		pods []*corev1.Pod
-		want string
+		name  string
+		limit int32
+		pods  []*corev1.Pod
+		want  string
 	}{
-		{"more failures, earlier", []*corev1.Pod{pod("a", "2", 0), pod("b", "1", time.Second)}, "a"},
-		{"fewer failures, earlier", []*corev1.Pod{pod("a", "1", 0), pod("b", "2", time.Second)}, "b"},
-		{"as many, earlier", []*corev1.Pod{pod("a", "1", 0), pod("b", "1", time.Second)}, "b"},
-		{"as many, later", []*corev1.Pod{pod("a", "1", time.Second), pod("b", "1", 0)}, "a"},
+		{"more failures, earlier", waits, []*corev1.Pod{pod("a", "2", 0), pod("b", "1", time.Second)}, "a"},
+		{"fewer failures, earlier", waits, []*corev1.Pod{pod("a", "1", 0), pod("b", "2", time.Second)}, "b"},
+		{"as many, earlier", waits, []*corev1.Pod{pod("a", "1", 0), pod("b", "1", time.Second)}, "b"},
+		{"as many, later", waits, []*corev1.Pod{pod("a", "1", time.Second), pod("b", "1", 0)}, "a"},
+		{"failed for good, more failures, earlier", fails, []*corev1.Pod{pod("a", "2", 0), pod("b", "1", time.Second)}, "a"},
+		{"failed for good, fewer failures, earlier", fails, []*corev1.Pod{pod("a", "1", 0), pod("b", "2", time.Second)}, "b"},
+		{"failed for good, as many, earlier", fails, []*corev1.Pod{pod("a", "1", 0), pod("b", "1", time.Second)}, "b"},
 	} {
+		job.Spec.BackoffLimitPerIndex = &test.limit
 		for range 2 {
 			d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(2 * time.Second)})
 			if got := d.Why.Index(0); got.Pod != test.want {
