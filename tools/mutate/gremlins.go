@@ -3,16 +3,15 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/printer"
 	"go/token"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -67,81 +66,107 @@ type report struct {
 // finding is a mutant of gremlins.
 type finding struct {
 	Type   string
-	Status string
 	Line   int
 	Column int
 }
 
-// testGremlins lets gremlins test a package, drops the mutants that do not compile
-// and tests again those that gremlins did not see killed.
-func (r *runner) testGremlins(p *sourcePackage, reports string) ([]*mutant, error) {
-	name := filepath.Join(reports, p.name+".json")
-	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		if err := r.gremlins(p, name); err != nil {
-			return nil, err
-		}
-	}
-	text, err := os.ReadFile(name)
+// testGremlins lets gremlins find the mutants of a package, drops those that do not
+// compile and tests the others.
+func (r *runner) testGremlins(p *sourcePackage) ([]*mutant, error) {
+	all, err := r.gremlins(p)
 	if err != nil {
 		return nil, err
 	}
-	var all report
-	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	var mutants, left []*mutant
+	var mutants []*mutant
 	for _, file := range all.Files {
 		for _, found := range file.Mutations {
 			m, err := p.swapped(path.Base(file.Name), found)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
+				return nil, err
 			}
-			if !p.viable(m.change) {
-				continue
-			}
-			mutants = append(mutants, m)
-			if found.Status == "KILLED" {
-				m.verdict = killed
-			} else {
-				left = append(left, m)
+			if p.viable(m.change) {
+				mutants = append(mutants, m)
 			}
 		}
 	}
-	fmt.Fprintf(r.out, "%s: %d mutants of gremlins, which has killed all but %d\n", p.name, len(mutants), len(left))
-	return mutants, r.testAgain(p, left)
+	rounds, single := inRounds(mutants)
+	fmt.Fprintf(r.out, "%s: %d mutants of gremlins, in %d test binaries\n", p.name, len(mutants), len(rounds)+len(single))
+	for _, round := range rounds {
+		if err := r.testSwitched(p, p.chosen(round), round); err != nil {
+			return nil, err
+		}
+	}
+	return mutants, r.testSingle(p, single)
 }
 
-// gremlins runs gremlins on one package. Its timeouts rest on how long the tests take,
-// so they must not come from the cache.
-func (r *runner) gremlins(p *sourcePackage, report string) error {
+// gremlins asks gremlins for the mutants of one package.
+func (r *runner) gremlins(p *sourcePackage) (report, error) {
+	var found report
 	tool := exec.Command("go", "tool", "-n", "gremlins")
 	tool.Dir = r.here
 	program, err := tool.Output()
 	if err != nil {
-		return fmt.Errorf("go tool -n gremlins: %w", err)
+		return found, fmt.Errorf("go tool -n gremlins: %w", err)
 	}
-	args := []string{"unleash", "--config", filepath.Join(r.here, "gremlins.yaml"), "--output", report,
-		"--workers", fmt.Sprint(r.workers)}
+	name := filepath.Join(r.work, p.name+".json")
+	args := []string{"unleash", "--dry-run", "--config", filepath.Join(r.here, "gremlins.yaml"), "--output", name}
 	if p.dir == "." {
 		args = append(args, "--exclude-files", "/")
 	}
 	cmd := exec.Command(strings.TrimSpace(string(program)), append(args, filepath.Join(r.root, p.dir))...)
 	cmd.Dir = r.root
-	flags := fmt.Sprintf("%s -vet=off -count=1 -exec=%s", os.Getenv("GOFLAGS"), filepath.Join(r.here, "runtest.sh"))
-	cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(flags))
 	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("gremlins: %w\n%s", err, output)
+		return found, fmt.Errorf("gremlins: %w\n%s", err, output)
 	}
-	return nil
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return found, err
+	}
+	return found, json.Unmarshal(text, &found)
 }
 
-// testAgain tests mutants each with binaries of its own.
-func (r *runner) testAgain(p *sourcePackage, mutants []*mutant) error {
-	dirs := []string{p.dir}
-	if p.dir != "." {
-		dirs = append(dirs, ".")
+// inRounds puts mutants of conditions together that do not overlap: each round fits
+// into one test binary. The others need one each.
+func inRounds(mutants []*mutant) (rounds [][]*mutant, single []*mutant) {
+	for _, m := range mutants {
+		if !m.condition {
+			single = append(single, m)
+			continue
+		}
+		at := slices.IndexFunc(rounds, func(round []*mutant) bool {
+			return !slices.ContainsFunc(round, func(o *mutant) bool { return m.change.overlaps(o.change) })
+		})
+		if at < 0 {
+			at, rounds = len(rounds), append(rounds, nil)
+		}
+		rounds[at] = append(rounds[at], m)
 	}
-	for _, dir := range dirs {
+	return rounds, single
+}
+
+// chosen returns the files of the package with the mutants of a round in them.
+func (p *sourcePackage) chosen(round []*mutant) map[string]string {
+	texts := p.withSwitch()
+	type numbered struct {
+		number int
+		change
+	}
+	var changes []numbered
+	for i, m := range round {
+		changes = append(changes, numbered{i + 1, m.change})
+	}
+	slices.SortFunc(changes, func(a, b numbered) int { return b.start - a.start }) // from the end
+	for _, c := range changes {
+		text := texts[c.file.path]
+		texts[c.file.path] = fmt.Sprintf("%s(chosenMutant == %d && (%s) || chosenMutant != %d && (%s))%s",
+			text[:c.start], c.number, c.text, c.number, text[c.start:c.end], text[c.end:])
+	}
+	return texts
+}
+
+// testSingle tests mutants each with binaries of its own.
+func (r *runner) testSingle(p *sourcePackage, mutants []*mutant) error {
+	for _, dir := range p.tests() {
 		usual, err := r.build(dir, nil)
 		if err != nil {
 			return err
@@ -178,29 +203,26 @@ func (p *sourcePackage) swapped(file string, found finding) (*mutant, error) {
 			continue
 		}
 		pos := p.fset.File(f.tree.Pos()).LineStart(found.Line) + token.Pos(found.Column-1)
-		c, ok := p.swap(f, pos, swaps[found.Type])
+		m, ok := p.swap(f, pos, swaps[found.Type])
 		if !ok {
 			break
 		}
-		was, becomes := c.describe()
-		return &mutant{
-			place:  place{p.name, f.name, p.functionAt(f, p.offset(pos)), found.Type, was, becomes},
-			change: c,
-		}, nil
+		was, becomes := m.change.describe()
+		m.place = place{p.name, f.name, p.functionAt(f, p.offset(pos)), found.Type, was, becomes}
+		return m, nil
 	}
-	return nil, fmt.Errorf("no operator for %s at %s:%d:%d: is the report older than the source?",
+	return nil, fmt.Errorf("gremlins has found %s at %s:%d:%d, where there is no such operator",
 		found.Type, file, found.Line, found.Column)
 }
 
-// swap returns the change of the operator at a place. Gremlins changes the syntax
+// swap makes the mutant with another operator at a place. Gremlins changes the syntax
 // tree, where an operator keeps its operands. So that it keeps them in the text too,
 // the whole expression is printed anew.
-func (p *sourcePackage) swap(f *sourceFile, pos token.Pos, by map[token.Token]token.Token) (change, bool) {
+func (p *sourcePackage) swap(f *sourceFile, pos token.Pos, by map[token.Token]token.Token) (*mutant, bool) {
 	var outermost *ast.BinaryExpr // around the node at hand
-	var out change
-	var found bool
+	var out *mutant
 	ast.Inspect(f.tree, func(n ast.Node) bool {
-		if n == nil || pos < n.Pos() || pos >= n.End() || found {
+		if n == nil || pos < n.Pos() || pos >= n.End() || out != nil {
 			return false
 		}
 		if b, ok := n.(*ast.BinaryExpr); !ok {
@@ -216,17 +238,26 @@ func (p *sourcePackage) swap(f *sourceFile, pos token.Pos, by map[token.Token]to
 		if !ok {
 			return false
 		}
-		found = true
 		was := *op
-		out = change{f, p.offset(pos), p.offset(pos) + len(was.String()), becomes.String()}
+		out = &mutant{change: change{f, p.offset(pos), p.offset(pos) + len(was.String()), becomes.String()}}
 		if outermost != nil {
+			out.condition = isCondition(outermost.Op)
 			*op = becomes
-			out.start, out.end, out.text = p.offset(outermost.Pos()), p.offset(outermost.End()), p.print(outermost)
+			out.change = change{f, p.offset(outermost.Pos()), p.offset(outermost.End()), p.print(outermost)}
 			*op = was
 		}
 		return false
 	})
-	return out, found
+	return out, out != nil
+}
+
+// isCondition reports whether an operator makes a condition.
+func isCondition(op token.Token) bool {
+	switch op {
+	case token.LAND, token.LOR, token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
+		return true
+	}
+	return false
 }
 
 // operator returns the operator of a node, and where it stands.

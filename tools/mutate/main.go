@@ -2,7 +2,7 @@
 // one at a time, and looks whether a test fails. A mistake that no test notices has
 // survived.
 //
-//	go run . [-root DIR] [-workers N] [-min PERCENT] [-explained FILE] [-reports DIR] PACKAGE ...
+//	go run . [-root DIR] [-workers N] [-min PERCENT] [-explained FILE] PACKAGE ...
 //
 // The packages are folders of the main module, as ./backoff; the dot is the root.
 //
@@ -17,10 +17,11 @@
 // one that makes the tests run ten times as long as usual counts as killed, and as
 // timed out.
 //
-// Gremlins runs the tests of the mutant's package only, takes a mutant that does not
-// compile for killed, and takes case conditions and constants for not covered, since
-// coverage profiles leave them out. So its word is taken for what it killed, if that
-// compiles; what it did not kill is tested again here (gremlins.go).
+// Gremlins finds its mutants and does not test them. It would link a test binary for
+// each, run the tests of the mutant's package only, take a mutant that does not compile
+// for killed, pass over case conditions and constants, which coverage profiles leave
+// out, and time out when others use the machine. Here the mutants of a package share a
+// few test binaries, and a variable of the environment chooses which of them to be.
 //
 // The command fails when a package has fewer than the least percentage of its mutants
 // killed, or a survivor is not explained in the file with the explanations. It never
@@ -40,10 +41,8 @@ func main() {
 	workers := flag.Int("workers", 2, "how many mutants to test at once")
 	least := flag.Float64("min", 95, "the least `percentage` of mutants killed, of each package")
 	explained := flag.String("explained", "../../docs/mutants.md", "the `file` that explains the survivors")
-	reports := flag.String("reports", "", "a `folder` for the reports of gremlins; one that is there already is used again,\n"+
-		"which is right as long as only tests have changed")
 	flag.Parse()
-	status, err := run(*root, *workers, *least, *explained, *reports, flag.Args(), os.Stdout)
+	status, err := run(*root, *workers, *least, *explained, flag.Args(), os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 	}
@@ -52,7 +51,7 @@ func main() {
 
 // run tests the packages, prints what survived and a table, and returns the exit
 // status.
-func run(root string, workers int, least float64, explained, reports string, dirs []string, out io.Writer) (int, error) {
+func run(root string, workers int, least float64, explained string, dirs []string, out io.Writer) (int, error) {
 	reasons, err := readReasons(explained)
 	if err != nil {
 		return 1, err
@@ -62,14 +61,9 @@ func run(root string, workers int, least float64, explained, reports string, dir
 		return 1, err
 	}
 	defer os.RemoveAll(r.work)
-	if reports == "" {
-		reports = r.work
-	} else if reports, err = filepath.Abs(reports); err != nil {
-		return 1, err
-	}
 	var mutants []*mutant
 	for _, dir := range dirs {
-		tested, err := r.testPackage(filepath.ToSlash(filepath.Clean(dir)), reports)
+		tested, err := r.testPackage(filepath.ToSlash(filepath.Clean(dir)))
 		if err != nil {
 			return 1, fmt.Errorf("%s: %w", dir, err)
 		}
@@ -84,7 +78,7 @@ func run(root string, workers int, least float64, explained, reports string, dir
 }
 
 // testPackage returns the mutants of a package, all of them tested.
-func (r *runner) testPackage(dir, reports string) ([]*mutant, error) {
+func (r *runner) testPackage(dir string) ([]*mutant, error) {
 	p, err := r.loadPackage(dir)
 	if err != nil {
 		return nil, err
@@ -93,7 +87,7 @@ func (r *runner) testPackage(dir, reports string) ([]*mutant, error) {
 	if err != nil {
 		return nil, err
 	}
-	swapped, err := r.testGremlins(p, reports)
+	swapped, err := r.testGremlins(p)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,9 @@ type mutant struct {
 	place
 	change  change
 	verdict verdict
+	// condition says that the change replaces one condition by another, so that
+	// a variable can choose between them.
+	condition bool
 }
 
 // place identifies a mutant as long as its line stays as it is, wherever that
@@ -40,6 +43,11 @@ type change struct {
 // apply returns the text of the file with the change.
 func (c change) apply() string {
 	return c.file.text[:c.start] + c.text + c.file.text[c.end:]
+}
+
+// overlaps reports whether two changes have a part of a file in common.
+func (c change) overlaps(o change) bool {
+	return c.file == o.file && c.start < o.end && o.start < c.end
 }
 
 // describe returns the first line that the change touches, before and after it.

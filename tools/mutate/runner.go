@@ -15,9 +15,6 @@ import (
 	"time"
 )
 
-// switchVariable tells a test binary with many mutants which of them to be.
-const switchVariable = "JOBFATE_MUTANT"
-
 // runner builds and runs test binaries.
 type runner struct {
 	root    string // absolute

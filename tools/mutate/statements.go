@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -17,20 +16,6 @@ const (
 	conditionTrue    = "CONDITION_TRUE"
 	conditionFalse   = "CONDITION_FALSE"
 )
-
-// switchFile declares the variable that the mutants of a package ask.
-const switchFile = `package %s
-
-import (
-	"os"
-	"strconv"
-)
-
-var chosenMutant = func() int {
-	n, _ := strconv.Atoi(os.Getenv(%q))
-	return n
-}()
-`
 
 // wrap is what to put around a part of a file so that the mutant can be switched on.
 // In both texts %d stands for its number.
@@ -51,50 +36,14 @@ var wraps = map[string]wrap{
 // testStatements makes the mutants of statements and tests them.
 func (r *runner) testStatements(p *sourcePackage) ([]*mutant, error) {
 	mutants := p.statementMutants()
-	texts := p.switched(mutants)
-	own, err := r.buildSwitched(p.dir, texts)
-	if err != nil {
-		return nil, err
-	}
-	defer own.remove()
-	binaries := []binary{own}
-	if p.dir != "." {
-		root, err := r.buildSwitched(".", texts)
-		if err != nil {
-			return nil, err
-		}
-		defer root.remove()
-		binaries = append(binaries, root)
-	}
 	fmt.Fprintf(r.out, "%s: %d mutants of statements\n", p.name, len(mutants))
-	return mutants, r.each(mutants, func(i int, m *mutant) error {
-		var err error
-		for _, b := range binaries {
-			if m.verdict, _, err = r.run(b, i+1); err != nil || m.verdict != survived {
-				break
-			}
-		}
-		return err
-	})
-}
-
-func (r *runner) buildSwitched(dir string, texts map[string]string) (binary, error) {
-	b, err := r.build(dir, texts)
-	if err != nil {
-		return binary{}, err
-	}
-	return r.calibrate(b)
+	return mutants, r.testSwitched(p, p.switched(mutants), mutants)
 }
 
 // switched returns the files of the package with all the mutants in them, numbered
 // from 1. With none chosen the package does what it always does.
 func (p *sourcePackage) switched(mutants []*mutant) map[string]string {
-	texts := map[string]string{}
-	for _, f := range p.files {
-		texts[f.path] = f.text
-	}
-	dir := filepath.Dir(p.files[0].path)
-	texts[filepath.Join(dir, "chosen_mutant.go")] = fmt.Sprintf(switchFile, p.name, switchVariable)
+	texts := p.withSwitch()
 	type insertion struct {
 		at, other int // other is where its partner goes
 		number    int
