@@ -147,6 +147,42 @@ func TestSwapped(t *testing.T) {
 	}
 }
 
+// Mutants of conditions share a file unless they overlap; others stand alone.
+func TestInRounds(t *testing.T) {
+	p := parsed(t, sample)
+	var mutants []*mutant
+	for _, found := range []finding{
+		{Type: "CONDITIONALS_BOUNDARY", Line: 6, Column: 8},
+		{Type: "CONDITIONALS_BOUNDARY", Line: 11, Column: 10},
+		{Type: "INVERT_LOGICAL", Line: 11, Column: 14},
+		{Type: "CONDITIONALS_NEGATION", Line: 18, Column: 8},
+		{Type: "INCREMENT_DECREMENT", Line: 21, Column: 7},
+	} {
+		m, err := p.swapped("sample.go", found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mutants = append(mutants, m)
+	}
+	rounds, single := inRounds(mutants)
+	if len(rounds) != 2 || len(rounds[0]) != 3 || len(rounds[1]) != 1 || len(single) != 1 {
+		t.Fatalf("got rounds %v and single %v, want rounds of 3 and 1 and one single", rounds, single)
+	}
+	text := p.chosen(rounds[0])["sample.go"]
+	for _, want := range []string{
+		"if (chosenMutant == 1 && (by <= 0) || chosenMutant != 1 && (by < 0)) {",
+		"case (chosenMutant == 2 && (by >= 9 && by != 11 || before == 0) || chosenMutant != 2 && (by > 9 && by != 11 || before == 0)):",
+		"if (chosenMutant == 3 && (i != before) || chosenMutant != 3 && (i == before)) {",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the file lacks\n%s\nin\n%s", want, text)
+		}
+	}
+	if err := p.check(p.files[0], text+"\nvar chosenMutant int\n"); err != nil {
+		t.Errorf("does not compile: %v\n%s", err, text)
+	}
+}
+
 // Text keeps the operands of an operator together only with parentheses.
 func TestSwappedAddsParentheses(t *testing.T) {
 	p := parsed(t, "package sample\n\nfunc all(a, b, c bool) bool { return a && b && c }\n")
