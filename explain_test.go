@@ -69,6 +69,11 @@ func TestExplanation_job(t *testing.T) {
 			jobfate.JobBackingOff, "the next indexes without a pod are backing off, the first until 12:00:10", "12:00:10"},
 		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.remove("uid-0001", 30) },
 			jobfate.JobAwaitingTermination, "1 pod terminating, to be replaced only when terminated", ""},
+		{"terminating, and not to be replaced", "completions: 2\nparallelism: 2\npodReplacementPolicy: Failed", func(w *world) {
+			w.runAll()
+			w.remove("uid-0001", 30)
+			w.edit("parallelism: 1")
+		}, jobfate.JobRunning, "1 pod active, parallelism 1, 0 of 2 succeeded", ""},
 		{"no parallelism", "completions: 1\nparallelism: 0", func(*world) {}, jobfate.JobNoParallelism, "the Job's parallelism is 0", ""},
 		{"running", indexed, func(w *world) { w.runAll(); w.exitIndexes(0, 1) },
 			jobfate.JobRunning, "2 pods active, parallelism 3, 1 of 3 succeeded", ""},

@@ -148,6 +148,20 @@ func TestMetrics_reasonWithoutReplacementPolicy(t *testing.T) {
 	}
 }
 
+// Where no replacement policy is set the failure policy decides, as in the defaults
+// of the API server: with one, only failed pods are replaced.
+func TestMetrics_reasonByDefault(t *testing.T) {
+	for reason, policy := range map[string]*batchv1.PodFailurePolicy{"recreate_failed": {}, "recreate_terminating_or_failed": nil} {
+		job := specJob(t, "completions: 1")
+		job.Spec.PodFailurePolicy, job.Spec.PodReplacementPolicy = policy, nil
+		job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp, Failed: 1}
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time})
+		if want := `job_pods_creation_total{reason="` + reason + `",status="succeeded"} +1`; len(d.Metrics) != 1 || d.Metrics[0].String() != want {
+			t.Errorf("got %v, want %s", d.Metrics, want)
+		}
+	}
+}
+
 // A status that is put off puts off neither the metrics of what was done, nor what
 // Revise makes of it.
 func TestMetrics_whileTheStatusIsPutOff(t *testing.T) {
