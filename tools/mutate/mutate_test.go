@@ -5,6 +5,7 @@ import (
 	"go/importer"
 	"go/parser"
 	"go/token"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -143,6 +144,21 @@ func TestSwapped(t *testing.T) {
 	} {
 		if m, err := p.swapped("sample.go", found); err == nil {
 			t.Errorf("%+v gives %q => %q, want an error", found, m.was, m.becomes)
+		}
+	}
+}
+
+// Gremlins has mutators that are off by default, and says nothing of a configuration
+// that it cannot use.
+func TestAllMutatorsAreOn(t *testing.T) {
+	config, err := os.ReadFile("gremlins.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range swaps {
+		want := strings.ReplaceAll(strings.ToLower(name), "_", "-") + ":\n    enabled: true\n"
+		if !strings.Contains(string(config), want) {
+			t.Errorf("gremlins.yaml lacks\n%s", want)
 		}
 	}
 }
