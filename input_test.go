@@ -33,6 +33,8 @@ func TestInput_refused(t *testing.T) {
 			"spec.managedBy: the Job is managed by another controller: kueue.x-k8s.io/multikueue"},
 		{"nil pod", func(s *jobfate.Snapshot) { s.Pods[1] = nil }, "pods[1]: Required value: the pod is nil"},
 		{"pod without UID", func(s *jobfate.Snapshot) { s.Pods[1].UID = "" }, "pods[1].metadata.uid: Required value: pods are counted by their UID"},
+		{"two pods without UID", func(s *jobfate.Snapshot) { s.Pods[0].UID, s.Pods[1].UID = "", "" },
+			"[pods[0].metadata.uid: Required value: pods are counted by their UID, pods[1].metadata.uid: Required value: pods are counted by their UID]"},
 		{"two pods with one UID", func(s *jobfate.Snapshot) { s.Pods[1].UID = s.Pods[0].UID }, `pods[1].metadata.uid: Duplicate value: "uid-0001"`},
 		{"two foreign pods with one UID", func(s *jobfate.Snapshot) {
 			for _, pod := range s.Pods {
@@ -244,6 +246,16 @@ func TestInput_tolerated(t *testing.T) {
 				t.Errorf("the notes are\n%q\nwant\n%q", got, test.want)
 			}
 		})
+	}
+}
+
+// Without indexes the annotations of an index mean nothing.
+func TestInput_annotationsOfAPlainJob(t *testing.T) {
+	job := specJob(t, "completions: 1")
+	pod := podIn(job, 1, corev1.PodRunning)
+	pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "x", batchv1.JobIndexFailureCountAnnotation: "y"}
+	if got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}).Why.Notes(); len(got) != 0 {
+		t.Errorf("the notes are %q, want none", got)
 	}
 }
 

@@ -156,4 +156,13 @@ func TestOptions_order(t *testing.T) {
 			t.Errorf("%v: %d to create", fmt.Sprint(caps), len(d.Create))
 		}
 	}
+	// A value below 1 leaves what an earlier option has said.
+	var done []*corev1.Pod
+	for n := range 9 {
+		done = append(done, podIn(job, n+1, corev1.PodSucceeded))
+	}
+	s := jobfate.Snapshot{Job: job, Pods: done, Now: job.CreationTimestamp.Time}
+	if d := mustDecide(t, s, jobfate.WithCaps(3, 0), jobfate.WithCaps(0, 5), jobfate.WithCaps(-1, 0)); len(d.Strip) != 3 {
+		t.Errorf("%d to strip, want 3", len(d.Strip))
+	}
 }
