@@ -272,15 +272,15 @@ func TestExplanation_finishedIndexedJob(t *testing.T) {
 	}
 }
 
-// An index that no pod was ever made for has never run.
-func TestExplanation_neverRun(t *testing.T) {
+// An index that no pod was ever made for is stopped with its Job.
+func TestExplanation_stoppedUnrun(t *testing.T) {
 	job := specJob(t, "completions: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
 	job.Status = batchv1.JobStatus{
 		StartTime: &job.CreationTimestamp, CompletedIndexes: "0", Succeeded: 1, FailedIndexes: ptrTo("1"), Failed: 1,
 		Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R"}},
 	}
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time})
-	for index, want := range []string{"index 0: completed", "index 1: failed", "index 2: never run"} {
+	for index, want := range []string{"index 0: completed", "index 1: failed", "index 2: stopped, because the Job is Failed"} {
 		if got := d.Why.Index(int32(index)).String(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
