@@ -2,7 +2,7 @@
 # main one must not depend on.
 modules := $(shell find . -name go.mod -not -path '*/.*' -not -path '*/testdata/*' -exec dirname {} \; | sort)
 
-.PHONY: test check golden
+.PHONY: test check golden bench mutate soak
 
 # All tests of all modules. One that fails does not keep the others from running.
 test:
@@ -18,3 +18,12 @@ check:
 # Takes what `jobfate explain` now says of the samples as right.
 golden:
 	go test ./cmd/jobfate -update
+
+# How fast it is, beside the real controller and others: docs/performance.md.
+bench:
+	@go -C bench run .
+
+# Makes mistakes in what decides and looks whether a test fails. It takes about an
+# hour on two cores. docs/mutants.md explains what survives.
+mutate:
+	go -C tools/mutate run . $(shell go -C tools run ./covercheck -list)

@@ -32,7 +32,7 @@ template:
   spec:
     restartPolicy: Never
     initContainers: [{name: init}]
-    containers: [{name: main}, {name: knows, env: [{name: JOB_COMPLETION_INDEX, value: own}]}]`)
+    containers: [{name: main}, {name: knows, env: [{name: OTHER}, {name: JOB_COMPLETION_INDEX, value: own}]}, {name: other, env: [{name: OTHER}]}]`)
 	d := mustDecide(t, jobfate.Snapshot{Job: job})
 	got := d.Create[0]
 	fromLabel := []corev1.EnvVar{{Name: "JOB_COMPLETION_INDEX", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{
@@ -56,7 +56,11 @@ template:
 			RestartPolicy:  corev1.RestartPolicyNever,
 			Hostname:       "job-0",
 			InitContainers: []corev1.Container{{Name: "init", Env: fromLabel}},
-			Containers:     []corev1.Container{{Name: "main", Env: fromLabel}, {Name: "knows", Env: []corev1.EnvVar{{Name: "JOB_COMPLETION_INDEX", Value: "own"}}}},
+			Containers: []corev1.Container{
+				{Name: "main", Env: fromLabel},
+				{Name: "knows", Env: []corev1.EnvVar{{Name: "OTHER"}, {Name: "JOB_COMPLETION_INDEX", Value: "own"}}},
+				{Name: "other", Env: append([]corev1.EnvVar{{Name: "OTHER"}}, fromLabel...)},
+			},
 		},
 	}
 	if diff := cmp.Diff(want, got.Pod); diff != "" || got.Index != 0 || got.Replaces != nil {
@@ -67,6 +71,21 @@ template:
 	d = mustDecide(t, jobfate.Snapshot{Job: job})
 	if f := d.Create[0].Pod.Finalizers; len(f) != 1 {
 		t.Errorf("the finalizers are %v", f)
+	}
+}
+
+// A pod of a Job without indexes has none, and one of a Job with a selector of its
+// own has the labels of the template and no others.
+func TestActions_createdPodOfAPlainJob(t *testing.T) {
+	job := specJob(t, "completions: 1\ntemplate: {metadata: {labels: {app: x}}, spec: {restartPolicy: Never, containers: [{name: main}]}}")
+	job.Spec.ManualSelector, job.Spec.Selector = ptrTo(true), &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
+	job.Spec.Template.Labels = map[string]string{"app": "x"}
+	pod := mustDecide(t, jobfate.Snapshot{Job: job}).Create[0].Pod
+	if diff := cmp.Diff(map[string]string{"app": "x"}, pod.Labels); diff != "" {
+		t.Errorf("the labels (-want +got):\n%s", diff)
+	}
+	if len(pod.Annotations) != 0 || len(pod.Spec.Containers[0].Env) != 0 || pod.Spec.Hostname != "" {
+		t.Errorf("annotations %v, environment %v, hostname %q; want none", pod.Annotations, pod.Spec.Containers[0].Env, pod.Spec.Hostname)
 	}
 }
 
@@ -85,7 +104,7 @@ func TestActions_failureCountsOfReplacements(t *testing.T) {
 		w.advance(10 * time.Minute)
 		d := mustDecide(t, w.snapshot())
 		if len(d.Create) != 1 {
-			t.Fatalf("after exit code %d: %s", step.code, d.Why.Job.Text)
+			t.Fatalf("after exit code %d: %s", step.code, d.Why.Job().Text)
 		}
 		a := d.Create[0].Pod.Annotations
 		if got := a[batchv1.JobIndexFailureCountAnnotation] + " " + a[batchv1.JobIndexIgnoredFailureCountAnnotation]; got != step.want || d.Create[0].Replaces.UID != before.UID {

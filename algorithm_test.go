@@ -116,7 +116,7 @@ func TestAlgorithm_step1_failedPodsSimilarly(t *testing.T) {
 		job.Status = batchv1.JobStatus{StartTime: &start, Failed: test.failed,
 			UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: test.uncounted}}
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodFailed)}, Now: start.Time})
-		if got := d.Why.Job.Code == jobfate.JobEnding; got != test.fails {
+		if got := d.Why.Job().Code == jobfate.JobEnding; got != test.fails {
 			t.Errorf("failed %d, uncounted %v and one failed pod: Job ends %t, want %t", test.failed, test.uncounted, got, test.fails)
 		}
 	}
@@ -159,8 +159,8 @@ func TestAlgorithm_step4_afterPartOfStep3(t *testing.T) {
 		t.Errorf("after the second removal failed the status is\n%s\nwant\n%s", got, want)
 	}
 	w.sync()
-	if o := w.Job().Status.Succeeded; o != 3 || w.last.Why.Job.Code != jobfate.JobEnding {
-		t.Errorf("then %d succeeded and the Job is %s, want 3 and it ends", o, w.last.Why.Job.Code)
+	if o := w.Job().Status.Succeeded; o != 3 || w.last.Why.Job().Code != jobfate.JobEnding {
+		t.Errorf("then %d succeeded and the Job is %s, want 3 and it ends", o, w.last.Why.Job().Code)
 	}
 }
 
@@ -402,7 +402,7 @@ func TestAlgorithm_adoptionIsOnePatch(t *testing.T) {
 	if len(d.Claim) != 1 || d.Claim[0].Relation != tracking.Adoptable || len(d.Create) != 0 || d.Status.Active != 1 {
 		t.Fatalf("claims %v, %d to create, %d active; want one adoption, no pod, 1 active", d.Claim, len(d.Create), d.Status.Active)
 	}
-	want := `{"metadata":{"uid":"pod-1","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"job","uid":"job-1","controller":true,"blockOwnerDeletion":true}],"finalizers":["batch.kubernetes.io/job-tracking"]}}`
+	want := `{"metadata":{"uid":"pod-1","resourceVersion":"1","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"job","uid":"job-1","controller":true,"blockOwnerDeletion":true}],"finalizers":["batch.kubernetes.io/job-tracking"]}}`
 	if got := string(d.Claim[0].Patch()); got != want {
 		t.Errorf("the patch is\n%s\nwant\n%s", got, want)
 	}

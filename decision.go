@@ -27,10 +27,14 @@ type Done struct {
 // failed. The pods to create and delete stay listed as they were; what follows
 // from them is worked out anew.
 func (d Decision) Revise(done Done) Decision {
-	if d.next == nil {
+	if d.next.step == nil {
 		return d
 	}
-	return d.next.decision(done)
+	s := d.next.get()
+	if s == nil {
+		return Decision{Backoff: d.Backoff, Requeue: time.Second, Action: d.Action, uid: d.uid}
+	}
+	return s.decision(done, new(step))
 }
 
 // counts are the numbers of pods once the actions are carried out.
@@ -58,14 +62,14 @@ func (s *step) countAfter(done Done) counts {
 	return c
 }
 
-// decision works out what holds once the actions are carried out as told.
-func (p *step) decision(done Done) Decision {
-	s := *p // what is filled in below belongs to this decision alone
-	after := s.countAfter(done)
-	s.holding = after.terminating
-	s.final = s.endAfter(after, len(done.NotDeleted) > 0)
+// decision works out, in a step of its own, what holds once the actions are
+// carried out as told.
+func (p *step) decision(done Done, s *step) Decision {
+	*s = *p // what is filled in below belongs to this decision alone
+	s.after, s.decided = s.countAfter(done), true
+	s.final = s.endAfter(len(done.NotDeleted) > 0)
 	s.account = s.census.Account(s.terms())
-	status, change := s.status(after)
+	change := s.fillStatus()
 	d := Decision{
 		Claim:   s.claims,
 		Delete:  s.work.delete,
@@ -76,26 +80,25 @@ func (p *step) decision(done Done) Decision {
 		Action:  s.work.action,
 		uid:     s.job.UID,
 	}
-	s.base = status
 	var m metrics
 	if s.work.action == actionCreated && len(s.work.create) > 0 {
-		m.created(&s, int(after.active-s.census.Active), max(0, done.NotCreated-max(done.Untried, 0)))
+		m.created(s, int(s.after.active-s.census.Active), max(0, done.NotCreated-max(done.Untried, 0)))
 	}
-	changed := !jobstatus.Equal(status, &s.job.Status)
+	changed := !jobstatus.Equal(&s.base, &s.job.Status)
 	if wait := s.putOff(change); wait > 0 && (changed || len(d.Strip) > 0) {
 		s.throttled = true
 		d.Strip, d.Backoff, d.Requeue = nil, s.memory, least(d.Requeue, wait)
-		d.Metrics, d.next = m, &s
+		d.Metrics, d.next = m, s.memo()
 		d.Why = s.explain()
 		return d
 	}
 	if changed {
-		d.Status = status.DeepCopy()
-		m.podsFinished(&s, &s.job.Status, status, s.oldSets(), s.newSets())
+		d.Status = s.base.DeepCopy()
+		m.podsFinished(s, &s.job.Status, &s.base, s.oldSets(), s.newSets())
 	}
 	m.handled(s.account.Handled)
 	d.Metrics, d.Events = m, suspensionEvents(change)
-	d.next = &s
+	d.next = s.memo()
 	d.Why = s.explain()
 	return d
 }
@@ -103,16 +106,16 @@ func (p *step) decision(done Done) Decision {
 // endAfter is how the Job ends once the actions are carried out. As long as a
 // pod is left that should be gone, or a write is still to be seen, it does not:
 // there may be pods that nobody has counted.
-func (s *step) endAfter(after counts, undeleted bool) jobstatus.End {
+func (s *step) endAfter(undeleted bool) jobstatus.End {
 	if s.end.Ended() {
 		if undeleted || !s.satisfied {
 			return jobstatus.End{}
 		}
 		return s.end
 	}
-	facts := s.facts
-	facts.Settled, facts.Active = s.satisfied, after.active
-	return jobstatus.Decide(&facts)
+	s.factsAfter = s.facts
+	s.factsAfter.Settled, s.factsAfter.Active = s.satisfied, s.after.active
+	return jobstatus.Decide(&s.factsAfter)
 }
 
 func (s *step) terms() tracking.Terms {
@@ -121,6 +124,7 @@ func (s *step) terms() tracking.Terms {
 		Waiting:  s.before,
 		Counted:  s.fates.Counted,
 		Cap:      s.uncountedCap,
+		Room:     &s.lists,
 	}
 	switch {
 	case s.final.Succeeds():
@@ -131,30 +135,30 @@ func (s *step) terms() tracking.Terms {
 	return t
 }
 
-// status is the status to store before any finalizer goes.
-func (s *step) status(after counts) (*batchv1.JobStatus, jobstatus.Change) {
-	old := &s.job.Status
-	st := *old
+// fillStatus makes the status to store before any finalizer goes.
+func (s *step) fillStatus() jobstatus.Change {
+	old, st := &s.job.Status, &s.base
+	*st = *old
 	st.StartTime = s.start
-	st.Active = after.active
-	st.Ready = &after.ready
-	st.Terminating = &after.terminating
+	st.Active = s.after.active
+	st.Ready = &s.after.ready
+	st.Terminating = &s.after.terminating
 	if s.noReplace {
 		st.Terminating = nil
 	}
 	st.UncountedTerminatedPods = s.account.Lists
 	st.Failed = sum(old.Failed, s.account.Failed)
 	if s.indexed {
-		s.putIndexes(&st)
+		s.putIndexes(st)
 	} else {
 		st.Succeeded = sum(old.Succeeded, s.account.Succeeded)
 	}
 	change := jobstatus.Unchanged
 	if s.work.managed && !s.final.Ended() {
-		change = jobstatus.Suspend(&st, s.suspended, s.now)
+		change = jobstatus.Suspend(st, s.suspended, s.now)
 	}
-	jobstatus.EnterInterim(&st, s.final, s.now)
-	return &st, change
+	jobstatus.EnterInterim(st, s.final, s.now)
+	return change
 }
 
 // putIndexes puts the indexes of an Indexed Job into a status.
@@ -166,21 +170,18 @@ func (s *step) putIndexes(st *batchv1.JobStatus) {
 	if completed >= st.Succeeded || s.parallelism == *s.completions {
 		st.Succeeded = completed
 	}
-	st.CompletedIndexes = s.completedText()
-	st.FailedIndexes = nil
-	if s.perIndex {
+	// A large set costs a thousand times more to write than to compare, and in
+	// most decisions it has not changed.
+	if !s.completedIntact || !s.fates.Completed.Equal(s.completedIndexes) {
+		st.CompletedIndexes = s.fates.Completed.String()
+	}
+	switch {
+	case !s.perIndex:
+		st.FailedIndexes = nil
+	case !s.failedIntact || !s.fates.Failed.Equal(s.failedIndexes):
 		failed := s.fates.Failed.String()
 		st.FailedIndexes = &failed
 	}
-}
-
-// completedText writes the completed indexes. A large set costs a thousand times
-// more to write than to compare, and in most decisions it has not changed.
-func (s *step) completedText() string {
-	if s.completedIntact && s.fates.Completed.Equal(s.completedIndexes) {
-		return s.job.Status.CompletedIndexes
-	}
-	return s.fates.Completed.String()
 }
 
 // putOff returns how long the throttle puts the status off. What a user waits
@@ -223,14 +224,14 @@ func suspensionEvents(change jobstatus.Change) []Event {
 
 // afterTheEnd is the decision for a Job that has ended: its status is never
 // touched again, and whatever finalizer is left goes.
-func (v *view) afterTheEnd() Decision {
-	s := &step{view: v}
-	s.take()
+func (c *Scratch) afterTheEnd(v *view) Decision {
+	s := &c.step
+	*s = step{view: v}
 	s.countIndexes()
 	d := Decision{Backoff: v.memory, uid: v.job.UID, Why: s.explain()}
-	for _, c := range s.claims {
-		if c.Relation != tracking.Adoptable {
-			d.Claim = append(d.Claim, c)
+	for _, claim := range s.claims {
+		if claim.Relation != tracking.Adoptable {
+			d.Claim = append(d.Claim, claim)
 		}
 	}
 	for _, r := range s.census.InOrder(tracking.Tracked) {
@@ -241,9 +242,9 @@ func (v *view) afterTheEnd() Decision {
 
 // waitForJob is the decision while the Job in the snapshot is older than a
 // status that has been stored: to wait.
-func (v *view) waitForJob() Decision {
-	s := &step{view: v}
-	s.take()
+func (c *Scratch) waitForJob(v *view) Decision {
+	s := &c.step
+	*s = step{view: v}
 	s.countIndexes()
 	return Decision{Backoff: v.memory, Requeue: v.batchPeriod, uid: v.job.UID, Why: s.explain()}
 }

@@ -19,7 +19,8 @@
 //     the field. Tell the user, and look again when the Job changes.
 //  3. Send the patches of Claim. Before the first adoption, make sure with a
 //     live read that the Job still exists and is not being deleted. If a claim
-//     fails, start again with step 1.
+//     fails, start again with step 1; an adoption has failed, too, if the pod is
+//     gone, for then it must not be counted.
 //  4. Carry out Delete: first the patch of each deletion that has one, then the
 //     deletion itself. Or carry out Create, in growing batches: 1, 2, 4 and so
 //     on, and no further once one has failed. A pod that is gone already counts
@@ -28,7 +29,9 @@
 //     returns.
 //  6. If Status is set, store it. The write must fail if the Job has changed
 //     since the snapshot: [Decision.StatusPatch] sees to that. If it fails,
-//     start again with step 1, and remove no finalizer.
+//     start again with step 1, and remove no finalizer. The backoff record is
+//     then in doubt: the status may have been stored all the same, as after a
+//     timeout, or an earlier life of the caller has stored it.
 //  7. Remember Backoff; count Metrics; send Events.
 //  8. Remove the finalizer of each pod in Strip, with [tracking.StripPatch]. A pod
 //     that is gone already has lost it. Add the pods to what is in flight.
@@ -52,7 +55,8 @@
 //     certain; a deletion until the pod is gone or has a deletion timestamp; a
 //     removed finalizer until the pod is gone or shows no finalizer; a stored
 //     status until the Job shows its resource version.
-//   - Backoff. Where it is lost, [RebuildBackoff] makes it anew from the pods.
+//   - Backoff. Where it is lost or in doubt, [RebuildBackoff] makes it anew from
+//     the pods.
 //     With a backoff limit per index nothing is lost: the pods carry it.
 //
 // # Pods without a Job

@@ -56,7 +56,7 @@ func ExampleDecide() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(d.Why.Job.Text)
+	fmt.Println(d.Why.Job().Text)
 	for index := range d.Why.Indexes() {
 		fmt.Println(index)
 	}

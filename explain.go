@@ -11,11 +11,7 @@ import (
 // Explanation says why a decision is what it is. It holds on to the snapshot's
 // pods, and works the details out when it is asked for them.
 type Explanation struct {
-	// Job is why the Job as a whole is where it is. It answers first of all
-	// why there is no pod, or no further one.
-	Job Reason
-
-	step *step
+	memo memo
 }
 
 // Reason is a reason that a program can switch on and a person can read.
@@ -61,7 +57,17 @@ const (
 	JobRunning Code = "Running"
 )
 
-func (s *step) explain() Explanation { return Explanation{Job: s.jobReason(), step: s} }
+func (s *step) explain() Explanation { return Explanation{s.memo()} }
+
+// Job returns why the Job as a whole is where it is. It answers first of all why
+// there is no pod, or no further one. The zero Explanation has no reason.
+func (e Explanation) Job() Reason {
+	s := e.memo.get()
+	if s == nil {
+		return Reason{}
+	}
+	return s.jobReason()
+}
 
 // jobReasons are tried in order; the first that applies is the answer.
 var jobReasons = [...]struct {
@@ -123,7 +129,8 @@ func (s *step) textFinished() string {
 	return fmt.Sprintf("the Job is %s: %s: %s", o.Phase, o.Reason, o.Message)
 }
 
-func (s *step) textEnding() string {
+// ending says in short how the Job ends.
+func (s *step) ending() string {
 	end, how := s.final, "fails"
 	if !end.Ended() {
 		end = s.end
@@ -131,12 +138,20 @@ func (s *step) textEnding() string {
 	if end.Succeeds() {
 		how = "succeeds"
 	}
-	text := fmt.Sprintf("the Job %s: %s: %s%s", how, end.Reason, end.Message, s.alsoDeletes())
+	return how + ": " + end.Reason
+}
+
+func (s *step) textEnding() string {
+	end := s.final
+	if !end.Ended() {
+		end = s.end
+	}
+	text := fmt.Sprintf("the Job %s: %s%s", s.ending(), end.Message, s.alsoDeletes())
 	if !s.final.Ended() {
 		return text + "; this is not made known before all pods are seen and deleted"
 	}
-	if s.holding > 0 {
-		text += "; " + pods(int(s.holding)) + " terminating"
+	if s.after.terminating > 0 {
+		text += "; " + pods(int(s.after.terminating)) + " terminating"
 	}
 	return text
 }
@@ -202,10 +217,11 @@ func failures(n int32) string {
 // which no pod is known, come as one. A Job that is not Indexed has none.
 func (e Explanation) Indexes() iter.Seq[IndexReason] {
 	return func(yield func(IndexReason) bool) {
-		if e.step == nil || !e.step.indexed || e.step.census == nil {
+		s := e.memo.get()
+		if s == nil || !s.indexed {
 			return
 		}
-		for _, r := range e.step.indexReasons() {
+		for _, r := range s.indexReasons() {
 			if !yield(r) {
 				return
 			}
@@ -221,7 +237,7 @@ func (e Explanation) Index(index int32) IndexReason {
 			return r
 		}
 	}
-	if e.step != nil && e.step.indexed && e.step.fates.Completed.Contains(index) {
+	if s := e.memo.get(); s != nil && s.indexed && s.fates.Completed.Contains(index) {
 		return IndexReason{First: index, Last: index, Reason: Reason{Code: IndexCompleted, Text: "completed"}}
 	}
 	return IndexReason{First: index, Last: index, Reason: Reason{Code: IndexUnknown, Text: "not an index of the Job"}}

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
@@ -18,12 +21,17 @@ const (
 	IndexCompleted Code = "Completed"
 	// IndexFailed: the index has failed and gets no more pods.
 	IndexFailed Code = "Failed"
+	// IndexRemoving: the pod of the index is deleted now.
+	IndexRemoving Code = "Removing"
 	// IndexActive: the index has an active pod.
 	IndexActive Code = "Active"
 	// IndexCreating: a pod of the index is created now.
 	IndexCreating Code = "Creating"
 	// IndexTerminating: the index waits for its pod to terminate.
 	IndexTerminating Code = "Terminating"
+	// IndexStopped: the index has come to neither end, and gets no more pods
+	// because the Job ends or has ended.
+	IndexStopped Code = "Stopped"
 	// IndexBackingOff: the failed pod of the index is replaced after a delay.
 	IndexBackingOff Code = "BackingOff"
 	// IndexPending: the index has no pod, and waits for a free place.
@@ -36,11 +44,16 @@ const (
 type IndexReason struct {
 	First, Last int32
 	Reason
-	// Pod is the name of the pod that the reason is about: the active one, or
-	// the last that failed; empty when none is known.
+	// Pod is the name of the last pod of the index that is known: the active
+	// one, the one that terminates, or the last that failed. It is empty when
+	// none is known.
 	Pod string
 	// Failures are the failures of the index, as far as its pods tell.
 	Failures int32
+	// FailedPod is the name of the last pod that failed, and Fault how it did,
+	// for people; both are empty when none is known.
+	FailedPod string
+	Fault     string
 	// Match is the rule that the failed pod matches.
 	Match failurepolicy.Match
 }
@@ -60,9 +73,21 @@ type witness struct {
 	creating                    bool
 }
 
+// indexes explains the indexes of a step. What holds for all of them is worked
+// out once.
+type indexes struct {
+	*step
+	job      Reason
+	removing map[types.UID]Cause
+}
+
 // indexReasons returns the reasons of all indexes that are not completed.
 func (s *step) indexReasons() []IndexReason {
-	known := s.witnesses()
+	x := indexes{step: s, job: s.jobReason(), removing: make(map[types.UID]Cause, len(s.work.delete))}
+	for _, d := range s.work.delete {
+		x.removing[d.Pod.UID] = d.Cause
+	}
+	known := x.witnesses()
 	var out []IndexReason
 	var witnessed indexset.Builder
 	for index, w := range known {
@@ -70,21 +95,21 @@ func (s *step) indexReasons() []IndexReason {
 			continue
 		}
 		witnessed.Add(index)
-		out = append(out, s.witnessed(index, w))
+		out = append(out, x.witnessed(index, w))
 	}
 	rest := s.fates.Completed.Union(witnessed.Set()).Complement(*s.completions)
 	for iv := range rest.Intersection(s.fates.Failed).Intervals() {
 		out = append(out, IndexReason{First: iv.First, Last: iv.Last, Reason: Reason{Code: IndexFailed, Text: "failed"}})
 	}
 	for iv := range rest.Difference(s.fates.Failed).Intervals() {
-		out = append(out, IndexReason{First: iv.First, Last: iv.Last, Reason: s.pending()})
+		out = append(out, IndexReason{First: iv.First, Last: iv.Last, Reason: x.without()})
 	}
 	slices.SortFunc(out, func(a, b IndexReason) int { return cmp.Compare(a.First, b.First) })
 	return out
 }
 
 // witnesses gathers what the pods tell of the valid indexes.
-func (s *step) witnesses() map[int32]*witness {
+func (x *indexes) witnesses() map[int32]*witness {
 	known := make(map[int32]*witness)
 	of := func(index int32) *witness {
 		if known[index] == nil {
@@ -92,13 +117,13 @@ func (s *step) witnesses() map[int32]*witness {
 		}
 		return known[index]
 	}
-	for i := range s.census.Records {
-		r := &s.census.Records[i]
+	for i := range x.census.Records {
+		r := &x.census.Records[i]
 		if !r.Is(tracking.Valid) {
 			continue
 		}
 		w := of(r.Index)
-		if r.Is(tracking.Active) && (w.active == nil || r.Before(w.active)) {
+		if r.Is(tracking.Active) && (w.active == nil || x.stays(r, w.active)) {
 			w.active = r
 		}
 		if r.Is(tracking.Failed) && (w.failed == nil || later(r, w.failed)) {
@@ -108,13 +133,23 @@ func (s *step) witnesses() map[int32]*witness {
 			w.terminating = r
 		}
 	}
-	for _, r := range s.before.All() {
+	for _, r := range x.before.All() {
 		of(r.Index).failed = r
 	}
-	for _, c := range s.work.create {
+	for _, c := range x.work.create {
 		of(c.Index).creating = true
 	}
 	return known
+}
+
+// stays reports whether a tells more of its index than b, another active pod of
+// it: one that is not deleted does, and otherwise the first.
+func (x *indexes) stays(a, b *tracking.Record) bool {
+	_, goes := x.removing[a.Pod.UID]
+	if _, other := x.removing[b.Pod.UID]; goes != other {
+		return other
+	}
+	return a.Before(b)
 }
 
 // later reports whether a is the later failed pod of an index.
@@ -126,57 +161,132 @@ func later(a, b *tracking.Record) bool {
 }
 
 // witnessed explains an index of which a pod is known.
-func (s *step) witnessed(index int32, w *witness) IndexReason {
+func (x *indexes) witnessed(index int32, w *witness) IndexReason {
 	r := IndexReason{First: index, Last: index}
 	if w.failed != nil {
+		pod := w.failed.Pod
 		r.Failures = w.failed.Counts.Next(true).Total()
-		r.Match = s.policy.Match(w.failed.Pod)
-		r.Pod = w.failed.Pod.Name
+		r.Match = x.policy.Match(pod)
+		r.Pod, r.FailedPod, r.Fault = pod.Name, pod.Name, fault(pod)
 	}
 	switch {
-	case s.fates.Failed.Contains(index):
-		r.Reason = Reason{Code: IndexFailed, Text: s.textFailed(r)}
 	case w.active != nil:
 		r.Pod = w.active.Pod.Name
-		r.Reason = Reason{Code: IndexActive, Text: "active, pod " + r.Pod}
-	case w.creating:
-		r.Reason = Reason{Code: IndexCreating, Text: "a pod is created"}
-	case w.terminating != nil && s.replaceFailedOnly:
+	case w.terminating != nil:
 		r.Pod = w.terminating.Pod.Name
-		r.Reason = Reason{Code: IndexTerminating, Text: "waits for pod " + r.Pod + " to terminate"}
-	case s.indexDelay(index) > 0:
-		until := s.now.Add(s.indexDelay(index))
-		r.Reason = Reason{Code: IndexBackingOff, Until: until,
-			Text: fmt.Sprintf("backing off until %s after %s", s.clock(until), failures(r.Failures))}
-	default:
-		r.Reason = s.pending()
 	}
+	r.Reason = x.reason(index, w, r)
 	return r
 }
 
-// textFailed says by what an index failed.
-func (s *step) textFailed(r IndexReason) string {
+// reason is the first that applies. That the Job ends comes after the pods that
+// are still there, and before all that speaks of a next one.
+func (x *indexes) reason(index int32, w *witness, r IndexReason) Reason {
 	switch {
-	case r.Pod == "":
+	case x.fates.Failed.Contains(index):
+		return Reason{Code: IndexFailed, Text: x.textFailed(r)}
+	case w.active != nil:
+		if cause, ok := x.removing[w.active.Pod.UID]; ok {
+			return Reason{Code: IndexRemoving, Text: fmt.Sprintf("pod %s is deleted: %s", r.Pod, cause)}
+		}
+		return Reason{Code: IndexActive, Text: "active, pod " + r.Pod}
+	case w.creating:
+		return Reason{Code: IndexCreating, Text: "a pod is created"}
+	case w.terminating != nil && (x.replaceFailedOnly || x.stopping()):
+		return Reason{Code: IndexTerminating, Text: "waits for pod " + r.Pod + " to terminate"}
+	case x.stopping() && r.Match.FailsJob():
+		return Reason{Code: IndexStopped, Text: "stopped; it failed the Job by " + r.Match.Explain()}
+	case x.stopping():
+		return x.without()
+	case x.held():
+		return x.without()
+	case x.indexDelay(index) > 0:
+		until := x.now.Add(x.indexDelay(index))
+		return Reason{Code: IndexBackingOff, Until: until,
+			Text: fmt.Sprintf("backing off until %s after %s", x.clock(until), failures(r.Failures))}
+	}
+	return x.without()
+}
+
+// stopping reports whether no index gets a pod any more.
+func (x *indexes) stopping() bool {
+	return x.job.Code == JobFinished || x.job.Code == JobEnding || x.job.Code == JobDeleting
+}
+
+// held reports whether no index gets a pod before somebody edits the Job.
+func (x *indexes) held() bool {
+	return x.job.Code == JobSuspended || x.job.Code == JobNoParallelism
+}
+
+// textFailed says by what an index failed.
+func (x *indexes) textFailed(r IndexReason) string {
+	switch {
+	case r.FailedPod == "":
 		return "failed"
 	case r.Match.FailsIndex():
 		return "failed by " + r.Match.Explain()
 	}
-	return fmt.Sprintf("failed after %s, the limit is %s", failures(r.Failures), strconv.Itoa(int(s.limit.PerIndex)))
+	return fmt.Sprintf("failed after %s, the limit is %d", failures(r.Failures), x.limit.PerIndex)
 }
 
-// pending says why an index without a pod gets none.
-func (s *step) pending() Reason {
-	text := "pending, all places are taken"
-	switch job := s.jobReason(); {
-	case s.fillSlots:
-	case job.Code == JobCreating && s.work.wait > 0, job.Code == JobBackingOff && s.perIndex:
-		text = "pending, behind lower indexes that are backing off"
-	case job.Code != JobRunning && job.Code != JobCreating:
-		text = "pending, because " + job.Text
+// without says why an index without a pod gets none.
+func (x *indexes) without() Reason {
+	switch x.job.Code {
+	case JobFinished:
+		return Reason{Code: IndexStopped, Text: "stopped, because the Job is " + string(jobstatus.OutcomeOf(x.step.job).Phase)}
+	case JobEnding:
+		return Reason{Code: IndexStopped, Text: "stopped, because the Job " + x.ending()}
+	case JobDeleting:
+		return Reason{Code: IndexStopped, Text: "stopped, because " + x.job.Text}
 	}
-	if jobstatus.Finished(s.job) != nil {
-		text = "never run"
+	text := "pending, all places are taken"
+	switch {
+	case x.fillSlots && (x.job.Code == JobCreating || x.job.Code == JobBackingOff):
+	case x.job.Code == JobCreating && x.work.wait > 0, x.job.Code == JobBackingOff && x.perIndex:
+		text = "pending, behind lower indexes that are backing off"
+	case x.job.Code != JobRunning && x.job.Code != JobCreating:
+		text = "pending, because " + x.job.Text
 	}
 	return Reason{Code: IndexPending, Text: text}
+}
+
+// fault says how a pod failed, as far as the pod tells: by the reason of the
+// pod, by the first container that did not exit with 0, by a condition.
+func fault(pod *corev1.Pod) string {
+	var parts []string
+	if pod.Status.Reason != "" {
+		parts = append(parts, pod.Status.Reason)
+	}
+	if container := faultyContainer(pod); container != "" {
+		parts = append(parts, container)
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			parts = append(parts, strings.TrimSuffix("disrupted by "+c.Reason, " by "))
+		}
+	}
+	switch {
+	case len(parts) > 0:
+		return strings.Join(parts, ", ")
+	case pod.DeletionTimestamp != nil:
+		return "deleted"
+	}
+	return "it does not say how"
+}
+
+func faultyContainer(pod *corev1.Pod) string {
+	for _, all := range [...][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
+		for i := range all {
+			end := all[i].State.Terminated
+			if end == nil || end.ExitCode == 0 {
+				continue
+			}
+			text := fmt.Sprintf("container %s, exit code %d", all[i].Name, end.ExitCode)
+			if end.Reason != "" && end.Reason != "Error" {
+				text += ", " + end.Reason
+			}
+			return text
+		}
+	}
+	return ""
 }

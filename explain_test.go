@@ -7,7 +7,9 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
 )
@@ -31,6 +33,8 @@ func TestExplanation_job(t *testing.T) {
 			jobfate.JobStale, "the status that was stored last is not to be seen in the Job yet", ""},
 		{"succeeding", indexed + "\nsuccessPolicy: {rules: [{succeededCount: 1}]}", func(w *world) { w.runAll(); w.exitIndexes(0, 1) },
 			jobfate.JobEnding, "the Job succeeds: SuccessPolicy: Matched rules at index 0; 2 pods to delete; 2 pods terminating", ""},
+		{"succeeding, all gone", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 0) },
+			jobfate.JobEnding, "the Job succeeds: CompletionsReached: Reached expected number of succeeded pods", ""},
 		{"failing", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1); w.settle() },
 			jobfate.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 1 pod terminating", ""},
 		{"failing, pods to be seen", "completions: 3\nparallelism: 2\nbackoffLimit: 0", func(w *world) {
@@ -58,10 +62,20 @@ func TestExplanation_job(t *testing.T) {
 		}, jobfate.JobCreating, "1 pod to create; others are backing off, the first until 12:00:10", "12:00:10"},
 		{"backing off", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 1) },
 			jobfate.JobBackingOff, "backing off until 12:00:10 after 1 failure", "12:00:10"},
+		{"backing off, the clock shows another zone", "completions: 1", func(w *world) {
+			w.settle()
+			w.End("pod-1", 1)
+			w.Now = w.Now.In(time.FixedZone("", 3600))
+		}, jobfate.JobBackingOff, "backing off until 12:00:10 after 1 failure", "12:00:10"},
 		{"indexes backing off", indexed, func(w *world) { w.runAll(); w.exitIndexes(1, 1) },
 			jobfate.JobBackingOff, "the next indexes without a pod are backing off, the first until 12:00:10", "12:00:10"},
 		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30) },
 			jobfate.JobAwaitingTermination, "1 pod terminating, to be replaced only when terminated", ""},
+		{"terminating, and not to be replaced", "completions: 2\nparallelism: 2\npodReplacementPolicy: Failed", func(w *world) {
+			w.runAll()
+			w.Delete("pod-1", 30)
+			w.edit("parallelism: 1")
+		}, jobfate.JobRunning, "1 pod active, parallelism 1, 0 of 2 succeeded", ""},
 		{"no parallelism", "completions: 1\nparallelism: 0", func(*world) {}, jobfate.JobNoParallelism, "the Job's parallelism is 0", ""},
 		{"running", indexed, func(w *world) { w.runAll(); w.exitIndexes(0, 1) },
 			jobfate.JobRunning, "2 pods active, parallelism 3, 1 of 3 succeeded", ""},
@@ -73,7 +87,7 @@ func TestExplanation_job(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, test.spec)
 			test.happens(w)
-			got := mustDecide(t, w.snapshot()).Why.Job
+			got := mustDecide(t, w.snapshot()).Why.Job()
 			until := ""
 			if !got.Until.IsZero() {
 				until = clock(got.Until)
@@ -190,8 +204,24 @@ func TestExplanation_indexInOtherWords(t *testing.T) {
 			"index 2: pending, because the Job is suspended"},
 		{"pending, the Job backs off", "{}", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 1,
 			"index 1: pending, because backing off until 12:00:10 after 1 failure"},
-		{"pending, the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle() }, nil, 2,
-			"index 2: pending, because the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 2 pods terminating"},
+		{"its pod terminates as the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle() }, nil, 2,
+			"index 2: waits for pod job-2-3 to terminate"},
+		{"its pod is deleted as the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 2,
+			"index 2: pod job-2-3 is deleted: JobEnds"},
+		{"its pod is one too many", "{}", func(w *world) { w.runAll(); w.edit("parallelism: 2") }, nil, 0,
+			"index 0: pod job-0-1 is deleted: TooMany"},
+		{"stopped, the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle() }, nil, 1,
+			"index 1: stopped, because the Job fails: BackoffLimitExceeded"},
+		{"stopped, it failed the Job", "podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [9]}}]}", func(w *world) { w.runAll(); w.exitIndexes(9, 1) }, nil, 1,
+			"index 1: stopped; it failed the Job by rule 0 on container main, exit code 9"},
+		{"stopped, the Job is being deleted", "backoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.DeleteJob(metav1.DeletePropagationForeground) }, nil, 1,
+			"index 1: stopped, because the Job is being deleted"},
+		{"backing off while suspended is no matter of time", "backoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle(); w.edit("suspend: true"); w.settle() }, nil, 1,
+			"index 1: pending, because the Job is suspended"},
+		{"pending, while free places are filled", "parallelism: 1\nbackoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 0); w.settle() }, []jobfate.Option{jobfate.FillFreeSlots()}, 2,
+			"index 2: pending, all places are taken"},
+		{"pending, suspended though free places are filled", "suspend: true", func(*world) {}, []jobfate.Option{jobfate.FillFreeSlots()}, 2,
+			"index 2: pending, because the Job is suspended"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			spec := strings.TrimSuffix(test.spec, "{}")
@@ -239,12 +269,79 @@ func TestExplanation_finishedIndexedJob(t *testing.T) {
 	w.exitIndexes(143, 2, 4)
 	w.settle()
 	d := w.last
-	if d.Why.Job.Code != jobfate.JobFinished || w.Job().Status.CompletedIndexes != "0,3" || *w.Job().Status.FailedIndexes != "1" {
-		t.Fatalf("%s, completed %q, failed %q", d.Why.Job.Code, w.Job().Status.CompletedIndexes, *w.Job().Status.FailedIndexes)
+	if d.Why.Job().Code != jobfate.JobFinished || w.Job().Status.CompletedIndexes != "0,3" || *w.Job().Status.FailedIndexes != "1" {
+		t.Fatalf("%s, completed %q, failed %q", d.Why.Job().Code, w.Job().Status.CompletedIndexes, *w.Job().Status.FailedIndexes)
 	}
-	for index, want := range map[int32]jobfate.Code{0: jobfate.IndexCompleted, 1: jobfate.IndexFailed, 2: jobfate.IndexPending, 3: jobfate.IndexCompleted, 4: jobfate.IndexPending} {
+	for index, want := range map[int32]jobfate.Code{0: jobfate.IndexCompleted, 1: jobfate.IndexFailed, 2: jobfate.IndexStopped, 3: jobfate.IndexCompleted, 4: jobfate.IndexStopped} {
 		if got := d.Why.Index(index); got.Code != want {
 			t.Errorf("index %d is %s: %s, want %s", index, got.Code, got.Text, want)
+		}
+	}
+}
+
+// An index that no pod was ever made for is stopped with its Job.
+func TestExplanation_stoppedUnrun(t *testing.T) {
+	job := specJob(t, "completions: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
+	job.Status = batchv1.JobStatus{
+		StartTime: &job.CreationTimestamp, CompletedIndexes: "0", Succeeded: 1, FailedIndexes: ptrTo("1"), Failed: 1,
+		Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R"}},
+	}
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time})
+	for index, want := range []string{"index 0: completed", "index 1: failed", "index 2: stopped, because the Job is Failed"} {
+		if got := d.Why.Index(int32(index)).String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// A pod of an index that the Job does not have says nothing of any index.
+func TestExplanation_podBeyondCompletions(t *testing.T) {
+	w := newWorld(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
+	w.runAll()
+	w.Edit("pod-2", func(pod *corev1.Pod) { pod.Annotations[batchv1.JobCompletionIndexAnnotation] = "7" })
+	var got []string
+	for r := range mustDecide(t, w.snapshot()).Why.Indexes() {
+		got = append(got, r.String())
+	}
+	if want := []string{"index 0: active, pod job-0-1", "index 1: pending, because 1 pod of 2 active to delete: IndexBeyondCompletions"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Of several failed pods of an index the explanation is about the one with the most
+// failures, and of those with as many the one that failed last.
+func TestExplanation_whichFailedPod(t *testing.T) {
+	job := specJob(t, "completions: 1\ncompletionMode: Indexed")
+	noon := job.CreationTimestamp.Time
+	pod := func(uid types.UID, failures string, after time.Duration) *corev1.Pod {
+		pod := podIn(job, 1, corev1.PodFailed)
+		pod.Name, pod.UID = string(uid), uid
+		pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = failures
+		pod.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(noon.Add(after))
+		return pod
+	}
+	const fails, waits = 1, 9 // limits
+	for _, test := range []struct {
+		name  string
+		limit int32
+		pods  []*corev1.Pod
+		want  string
+	}{
+		{"more failures, earlier", waits, []*corev1.Pod{pod("a", "2", 0), pod("b", "1", time.Second)}, "a"},
+		{"fewer failures, earlier", waits, []*corev1.Pod{pod("a", "1", 0), pod("b", "2", time.Second)}, "b"},
+		{"as many, earlier", waits, []*corev1.Pod{pod("a", "1", 0), pod("b", "1", time.Second)}, "b"},
+		{"as many, later", waits, []*corev1.Pod{pod("a", "1", time.Second), pod("b", "1", 0)}, "a"},
+		{"failed for good, more failures, earlier", fails, []*corev1.Pod{pod("a", "2", 0), pod("b", "1", time.Second)}, "a"},
+		{"failed for good, fewer failures, earlier", fails, []*corev1.Pod{pod("a", "1", 0), pod("b", "2", time.Second)}, "b"},
+		{"failed for good, as many, earlier", fails, []*corev1.Pod{pod("a", "1", 0), pod("b", "1", time.Second)}, "b"},
+	} {
+		job.Spec.BackoffLimitPerIndex = &test.limit
+		for range 2 {
+			d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(2 * time.Second)})
+			if got := d.Why.Index(0); got.Pod != test.want {
+				t.Errorf("%s: it is about %s, want %s", test.name, got.Pod, test.want)
+			}
+			slices.Reverse(test.pods)
 		}
 	}
 }
@@ -256,15 +353,22 @@ func TestExplanation_staleIndexedJob(t *testing.T) {
 	w.lag(true)
 	w.sync()
 	d := mustDecide(t, w.snapshot())
-	if r := d.Why.Index(0); d.Why.Job.Code != jobfate.JobStale || strings.Contains(r.Text, "not an index") {
-		t.Errorf("%s, and index 0: %q", d.Why.Job.Code, r.Text)
+	if r := d.Why.Index(0); d.Why.Job().Code != jobfate.JobStale || strings.Contains(r.Text, "not an index") {
+		t.Errorf("%s, and index 0: %q", d.Why.Job().Code, r.Text)
+	}
+	// What the old status says is still so.
+	s := w.snapshot()
+	s.Job = s.Job.DeepCopy()
+	s.Job.Status.CompletedIndexes = "0"
+	if r := mustDecide(t, s).Why.Index(0); r.Code != jobfate.IndexCompleted {
+		t.Errorf("index 0 that has completed is %s: %s", r.Code, r.Text)
 	}
 }
 
 // The zero explanation, and that of an error, say nothing.
 func TestExplanation_none(t *testing.T) {
 	d, err := jobfate.Decide(jobfate.Snapshot{})
-	if err == nil || d.Why.Job.Code != "" || len(d.Why.Notes()) != 0 || len(slices.Collect(d.Why.Indexes())) != 0 {
+	if err == nil || d.Why.Job().Code != "" || len(d.Why.Notes()) != 0 || len(slices.Collect(d.Why.Indexes())) != 0 {
 		t.Errorf("an error explains %+v", d.Why)
 	}
 	if r := d.Why.Index(0); r.Code != jobfate.IndexUnknown {

@@ -33,6 +33,8 @@ func TestInput_refused(t *testing.T) {
 			"spec.managedBy: the Job is managed by another controller: kueue.x-k8s.io/multikueue"},
 		{"nil pod", func(s *jobfate.Snapshot) { s.Pods[1] = nil }, "pods[1]: Required value: the pod is nil"},
 		{"pod without UID", func(s *jobfate.Snapshot) { s.Pods[1].UID = "" }, "pods[1].metadata.uid: Required value: pods are counted by their UID"},
+		{"two pods without UID", func(s *jobfate.Snapshot) { s.Pods[0].UID, s.Pods[1].UID = "", "" },
+			"[pods[0].metadata.uid: Required value: pods are counted by their UID, pods[1].metadata.uid: Required value: pods are counted by their UID]"},
 		{"two pods with one UID", func(s *jobfate.Snapshot) { s.Pods[1].UID = s.Pods[0].UID }, `pods[1].metadata.uid: Duplicate value: "pod-1"`},
 		{"two foreign pods with one UID", func(s *jobfate.Snapshot) {
 			for _, pod := range s.Pods {
@@ -78,7 +80,7 @@ func TestInput_refused(t *testing.T) {
 			if got := errorText(err); !strings.HasPrefix(got, head) || !strings.HasSuffix(got, tail) || head == test.want && got != head {
 				t.Errorf("the error is\n%s\nwant\n%s", got, test.want)
 			}
-			if !d.Idle() || d.Requeue != 0 || len(d.Events)+len(d.Metrics) != 0 || d.Why.Job.Code != "" {
+			if !d.Idle() || d.Requeue != 0 || len(d.Events)+len(d.Metrics) != 0 || d.Why.Job().Code != "" {
 				t.Errorf("half a decision: %+v", d)
 			}
 			if _, again := jobfate.RebuildBackoff(s); errorText(again) != errorText(err) {
@@ -247,6 +249,16 @@ func TestInput_tolerated(t *testing.T) {
 	}
 }
 
+// Without indexes the annotations of an index mean nothing.
+func TestInput_annotationsOfAPlainJob(t *testing.T) {
+	job := specJob(t, "completions: 1")
+	pod := podIn(job, 1, corev1.PodRunning)
+	pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "x", batchv1.JobIndexFailureCountAnnotation: "y"}
+	if got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}).Why.Notes(); len(got) != 0 {
+		t.Errorf("the notes are %q, want none", got)
+	}
+}
+
 // Statuses that contradict themselves, and that some API server has let in. What
 // is written next is right, and the Job goes on to its end.
 func TestInput_contradictoryStatuses(t *testing.T) {
@@ -304,8 +316,8 @@ func TestInput_completeAndFailed(t *testing.T) {
 		{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}, {Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R", Message: "M"},
 	}}
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}})
-	if d.Status != nil || len(d.Strip) != 1 || !tracking.HasFinalizer(d.Strip[0]) || d.Why.Job.Text != "the Job is Failed: R: M" {
-		t.Errorf("status %v, %d to strip, %q; want none, 1, Failed", d.Status, len(d.Strip), d.Why.Job.Text)
+	if d.Status != nil || len(d.Strip) != 1 || !tracking.HasFinalizer(d.Strip[0]) || d.Why.Job().Text != "the Job is Failed: R: M" {
+		t.Errorf("status %v, %d to strip, %q; want none, 1, Failed", d.Status, len(d.Strip), d.Why.Job().Text)
 	}
 }
 

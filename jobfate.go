@@ -84,23 +84,24 @@ type Decision struct {
 	Why Explanation
 
 	uid  types.UID
-	next *step // what Revise and Settle go on from; nil when there is nothing to go on with
+	next memo // what Revise and Settle go on from, if there is anything to go on with
 }
 
 // Decide returns what to do for the Job in the snapshot. It fails, and decides
 // nothing, when the snapshot cannot be understood; the error names the field.
 func Decide(s Snapshot, opts ...Option) (Decision, error) {
-	v, err := read(s, opts)
-	if err != nil {
-		return Decision{}, err
-	}
+	return new(Scratch).Decide(s, opts...)
+}
+
+func (c *Scratch) decide(v *view) Decision {
 	switch {
-	case jobstatus.Finished(s.Job) != nil:
-		return v.afterTheEnd(), nil
+	case jobstatus.Finished(v.job) != nil:
+		return c.afterTheEnd(v)
 	case v.inFlight.Status:
-		return v.waitForJob(), nil
+		return c.waitForJob(v)
 	}
-	return plan(v).decision(Done{}), nil
+	c.makePlan(v)
+	return c.plan.decision(Done{}, &c.step)
 }
 
 // StatusPatch returns Status as a JSON merge patch for the Job's status

@@ -133,8 +133,8 @@ func whyNoPod(t *testing.T) {
 			w := newWorld(t, test.spec)
 			test.happens(w)
 			d := mustDecide(t, w.snapshot())
-			if d.Why.Job.Code != test.code || d.Why.Job.Text != test.text || len(d.Create) != 0 {
-				t.Errorf("%s: %q, %d to create; want %s: %q", d.Why.Job.Code, d.Why.Job.Text, len(d.Create), test.code, test.text)
+			if d.Why.Job().Code != test.code || d.Why.Job().Text != test.text || len(d.Create) != 0 {
+				t.Errorf("%s: %q, %d to create; want %s: %q", d.Why.Job().Code, d.Why.Job().Text, len(d.Create), test.code, test.text)
 			}
 		})
 	}
@@ -146,13 +146,13 @@ func decidedVersusTerminal(t *testing.T) {
 	w.runAll()
 	w.End("pod-1", 1)
 	w.settle()
-	if o := jobstatus.OutcomeOf(w.Job()); !o.Decided() || o.Terminal() || w.last.Why.Job.Code != jobfate.JobEnding {
-		t.Errorf("with a pod that terminates: %+v, %s", o, w.last.Why.Job.Code)
+	if o := jobstatus.OutcomeOf(w.Job()); !o.Decided() || o.Terminal() || w.last.Why.Job().Code != jobfate.JobEnding {
+		t.Errorf("with a pod that terminates: %+v, %s", o, w.last.Why.Job().Code)
 	}
 	w.End("pod-2", 143)
 	w.settle()
-	if o := jobstatus.OutcomeOf(w.Job()); !o.Decided() || !o.Terminal() || w.last.Why.Job.Code != jobfate.JobFinished {
-		t.Errorf("in the end: %+v, %s", o, w.last.Why.Job.Code)
+	if o := jobstatus.OutcomeOf(w.Job()); !o.Decided() || !o.Terminal() || w.last.Why.Job().Code != jobfate.JobFinished {
+		t.Errorf("in the end: %+v, %s", o, w.last.Why.Job().Code)
 	}
 }
 

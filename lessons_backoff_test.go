@@ -38,8 +38,8 @@ func lowestPendingFirst(t *testing.T) {
 		w.runAll()
 		w.exitIndexes(1, 0, 1)
 		d := mustDecide(t, w.snapshot(), test.opts...)
-		if got := indexesOf(d.Create); !slices.Equal(got, test.want) || d.Why.Job.Code != test.code {
-			t.Errorf("%d options: creates %v, %s; want %v, %s", len(test.opts), got, d.Why.Job.Code, test.want, test.code)
+		if got := indexesOf(d.Create); !slices.Equal(got, test.want) || d.Why.Job().Code != test.code {
+			t.Errorf("%d options: creates %v, %s; want %v, %s", len(test.opts), got, d.Why.Job().Code, test.want, test.code)
 		}
 		pending := map[bool]string{true: "pending, behind lower indexes that are backing off", false: "pending, all places are taken"}[test.opts == nil]
 		if got := d.Why.Index(7); got.Code != jobfate.IndexPending || got.Text != pending {
@@ -74,8 +74,8 @@ func farDeadline(t *testing.T) {
 	for _, seconds := range []int64{9_300_000_000, math.MaxInt64} {
 		w := newWorld(t, fmt.Sprintf("completions: 1\nactiveDeadlineSeconds: %d", seconds))
 		w.settle()
-		if w.made != 1 || w.last.Why.Job.Code != jobfate.JobRunning || w.last.Requeue <= 0 {
-			t.Errorf("deadline %d: %d pods, %s, requeue %s; want one pod, Running", seconds, w.made, w.last.Why.Job.Code, w.last.Requeue)
+		if w.made != 1 || w.last.Why.Job().Code != jobfate.JobRunning || w.last.Requeue <= 0 {
+			t.Errorf("deadline %d: %d pods, %s, requeue %s; want one pod, Running", seconds, w.made, w.last.Why.Job().Code, w.last.Requeue)
 		}
 	}
 }
@@ -131,8 +131,8 @@ func requeuesAreNotFailures(t *testing.T) {
 		if failures == 0 && !w.snapshot().Backoff.Equal(want) {
 			t.Errorf("after %d failures and many looks the record is %+v, want %+v", failures+1, w.snapshot().Backoff, want)
 		}
-		if ended := w.last.Why.Job.Code == jobfate.JobFinished; ended != (failures > 0) {
-			t.Errorf("after %d failures: %s", failures+1, w.last.Why.Job.Code)
+		if ended := w.last.Why.Job().Code == jobfate.JobFinished; ended != (failures > 0) {
+			t.Errorf("after %d failures: %s", failures+1, w.last.Why.Job().Code)
 		}
 		if failures == 0 {
 			w.wait()
@@ -339,8 +339,8 @@ func oneTimer(t *testing.T) {
 		w.runAll()
 		w.exitIndexes(1, 0)
 		w.sync()
-		if w.last.Why.Job.Code != jobfate.JobEnding || w.last.Requeue != test.want {
-			t.Errorf("%s: %s, look again in %s; want %s, %s", test.spec, w.last.Why.Job.Code, w.last.Requeue, jobfate.JobEnding, test.want)
+		if w.last.Why.Job().Code != jobfate.JobEnding || w.last.Requeue != test.want {
+			t.Errorf("%s: %s, look again in %s; want %s, %s", test.spec, w.last.Why.Job().Code, w.last.Requeue, jobfate.JobEnding, test.want)
 		}
 	}
 	if c := w.Job().Status.Conditions; len(c) == 0 || c[0].Reason != "DeadlineExceeded" || w.Job().Status.Failed != 1 {

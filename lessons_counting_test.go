@@ -77,8 +77,8 @@ func noEndBeforeAllPodsAreSeen(t *testing.T) {
 	done := podIn(job, 1, corev1.PodSucceeded)
 	for name, f := range map[string]jobfate.InFlight{"creations": {Creations: 1}, "deletions": {Deletions: 1}} {
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{done}, Now: job.CreationTimestamp.Time, InFlight: f})
-		if s := d.Settle(d.Strip...); s.Finished || d.Why.Job.Code != jobfate.JobInFlight {
-			t.Errorf("%s in flight: finished %t, %s; want false, %s", name, s.Finished, d.Why.Job.Code, jobfate.JobInFlight)
+		if s := d.Settle(d.Strip...); s.Finished || d.Why.Job().Code != jobfate.JobInFlight {
+			t.Errorf("%s in flight: finished %t, %s; want false, %s", name, s.Finished, d.Why.Job().Code, jobfate.JobInFlight)
 		}
 	}
 	// Released: an Indexed Job records no UID that would hold it back.
@@ -219,8 +219,8 @@ func inputsStay(t *testing.T) {
 func staleJob(t *testing.T) {
 	job := specJob(t, "completions: 1\nparallelism: 1")
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time, InFlight: jobfate.InFlight{Job: job.UID, Status: true}})
-	if !d.Idle() || d.Requeue != time.Second || d.Why.Job.Code != jobfate.JobStale || d.Settle().Status != nil || !d.Revise(jobfate.Done{}).Idle() {
-		t.Errorf("got %d to create, requeue %s, %s; want nothing, 1s, %s", len(d.Create), d.Requeue, d.Why.Job.Code, jobfate.JobStale)
+	if !d.Idle() || d.Requeue != time.Second || d.Why.Job().Code != jobfate.JobStale || d.Settle().Status != nil || !d.Revise(jobfate.Done{}).Idle() {
+		t.Errorf("got %d to create, requeue %s, %s; want nothing, 1s, %s", len(d.Create), d.Requeue, d.Why.Job().Code, jobfate.JobStale)
 	}
 }
 
@@ -321,8 +321,8 @@ func sizeOfIndexes(t *testing.T) {
 	}
 	w.SetStatus(batchv1.JobStatus{StartTime: &w.Job().CreationTimestamp, Succeeded: n / 2, CompletedIndexes: completed.String()[1:], FailedIndexes: ptrTo(failed.String()[1:])})
 	d := mustDecide(t, w.snapshot())
-	if size := len(d.Status.CompletedIndexes) + len(*d.Status.FailedIndexes); size > (5+1)*n || d.Why.Job.Code != jobfate.JobEnding {
-		t.Errorf("the two take %d characters, %s; want at most %d", size, d.Why.Job.Code, (5+1)*n)
+	if size := len(d.Status.CompletedIndexes) + len(*d.Status.FailedIndexes); size > (5+1)*n || d.Why.Job().Code != jobfate.JobEnding {
+		t.Errorf("the two take %d characters, %s; want at most %d", size, d.Why.Job().Code, (5+1)*n)
 	}
 	// Completions may be as many as an int32 holds. Nothing grows with them.
 	w = newWorld(t, fmt.Sprintf("completions: %d\nparallelism: 10\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0\nmaxFailedIndexes: 10", math.MaxInt32))

@@ -105,8 +105,8 @@ func activeIsTakenFromThePods(t *testing.T) {
 		w.runAll()
 		w.exitIndexes(1, 1)
 		w.settle() // every status goes through the API server's checks
-		if st := w.Job().Status; w.last.Why.Job.Code != jobfate.JobBackingOff || st.Active != 2 || *st.Ready != 2 {
-			t.Errorf("%s: %s with %d active and %d ready, want %s with 2 and 2", name, w.last.Why.Job.Code, st.Active, *st.Ready, jobfate.JobBackingOff)
+		if st := w.Job().Status; w.last.Why.Job().Code != jobfate.JobBackingOff || st.Active != 2 || *st.Ready != 2 {
+			t.Errorf("%s: %s with %d active and %d ready, want %s with 2 and 2", name, w.last.Why.Job().Code, st.Active, *st.Ready, jobfate.JobBackingOff)
 		}
 	}
 }
@@ -162,8 +162,8 @@ func zeroCompletions(t *testing.T) {
 	// With nothing to complete it by, it waits.
 	w := newWorld(t, "parallelism: 0")
 	w.settle()
-	if o := jobstatus.OutcomeOf(w.Job()); o.Phase != jobstatus.Running || w.last.Why.Job.Code != jobfate.JobNoParallelism {
-		t.Errorf("no completions, parallelism 0: %s, %s; want Running, %s", o.Phase, w.last.Why.Job.Code, jobfate.JobNoParallelism)
+	if o := jobstatus.OutcomeOf(w.Job()); o.Phase != jobstatus.Running || w.last.Why.Job().Code != jobfate.JobNoParallelism {
+		t.Errorf("no completions, parallelism 0: %s, %s; want Running, %s", o.Phase, w.last.Why.Job().Code, jobfate.JobNoParallelism)
 	}
 }
 

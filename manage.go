@@ -123,12 +123,12 @@ type choice struct {
 // filled, because the Job controller picks indexes before it looks at delays.
 func (s *step) chooseIndexes(count int) choice {
 	var c choice
-	looked := 0
+	looked, before := 0, s.before.Walk()
 	for index := range s.occupied().Missing(*s.completions) {
 		if looked == count {
 			break
 		}
-		left := s.indexDelay(index)
+		left := s.delayAfter(before.Of(index))
 		if left == 0 {
 			c.ready = append(c.ready, index)
 			looked++
@@ -155,8 +155,11 @@ func (s *step) occupied() indexset.Set {
 
 // indexDelay is how long an index must wait for its next pod (KEP-3850 §
 // Exponential backoff delay per index).
-func (s *step) indexDelay(index int32) time.Duration {
-	failed := s.before.Of(index)
+func (s *step) indexDelay(index int32) time.Duration { return s.delayAfter(s.before.Of(index)) }
+
+// delayAfter is how long the pod that replaces a failed one must wait; nil is
+// none.
+func (s *step) delayAfter(failed *tracking.Record) time.Duration {
 	if failed == nil {
 		return 0
 	}

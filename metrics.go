@@ -1,6 +1,7 @@
 package jobfate
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,7 +41,8 @@ type metrics []Metric
 
 func (m *metrics) add(n int, name string, labels ...Label) {
 	if n > 0 {
-		*m = append(*m, Metric{Name: name, Labels: labels, Add: int64(n)})
+		// A copy, so that labels that add nothing are not allocated.
+		*m = append(*m, Metric{Name: name, Labels: slices.Clone(labels), Add: int64(n)})
 	}
 }
 
@@ -58,13 +60,13 @@ func (m *metrics) podsFinished(s *step, old, next *batchv1.JobStatus, oldSets, n
 	if s.indexed {
 		// After a Job has been scaled down its counter falls, and that of the
 		// metric stays.
-		succeeded = nextSets.completed.Difference(oldSets.completed).Len()
+		succeeded = added(oldSets.completed, nextSets.completed)
 		limit := Label{"backoffLimit", "global"}
 		if s.perIndex {
 			limit.Value = "perIndex"
 		}
 		m.add(succeeded, "job_finished_indexes_total", Label{"status", "succeeded"}, limit)
-		m.add(nextSets.failed.Difference(oldSets.failed).Len(), "job_finished_indexes_total", Label{"status", "failed"}, limit)
+		m.add(added(oldSets.failed, nextSets.failed), "job_finished_indexes_total", Label{"status", "failed"}, limit)
 	}
 	mode := Label{"completion_mode", s.mode()}
 	m.add(succeeded, "job_pods_finished_total", mode, Label{"result", "succeeded"})
@@ -72,6 +74,9 @@ func (m *metrics) podsFinished(s *step, old, next *batchv1.JobStatus, oldSets, n
 }
 
 type indexSets struct{ completed, failed indexset.Set }
+
+// added is the number of indexes in next that are not in old.
+func added(old, next indexset.Set) int { return next.Len() - next.IntersectionLen(old) }
 
 // actions are those of the pod failure policy, in the order in which the API
 // lists them.

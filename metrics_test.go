@@ -5,8 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // The metrics of a whole story, by the names, labels and amounts of
@@ -114,6 +119,77 @@ func TestMetrics_creationsThatFail(t *testing.T) {
 	}
 	if got := w.counted(); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Creations are counted only where there are some, whatever the caller says of
+// them.
+func TestMetrics_noCreations(t *testing.T) {
+	w := newWorld(t, "completions: 1")
+	w.runAll()
+	d := mustDecide(t, w.snapshot()).Revise(jobfate.Done{NotCreated: 2})
+	for _, m := range d.Metrics {
+		t.Errorf("got %s, want no metric", m)
+	}
+}
+
+// Without the replacement policy every pod is a new one.
+func TestMetrics_reasonWithoutReplacementPolicy(t *testing.T) {
+	job := specJob(t, "completions: 1\npodReplacementPolicy: Failed")
+	job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp, Failed: 1}
+	for reason, opts := range map[string][]jobfate.Option{
+		"recreate_failed": nil,
+		"new":             {jobfate.WithoutReplacementPolicy()},
+	} {
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time}, opts...)
+		if want := `job_pods_creation_total{reason="` + reason + `",status="succeeded"} +1`; len(d.Metrics) != 1 || d.Metrics[0].String() != want {
+			t.Errorf("got %v, want %s", d.Metrics, want)
+		}
+	}
+}
+
+// Where no replacement policy is set the failure policy decides, as in the defaults
+// of the API server: with one, only failed pods are replaced.
+func TestMetrics_reasonByDefault(t *testing.T) {
+	for reason, policy := range map[string]*batchv1.PodFailurePolicy{"recreate_failed": {}, "recreate_terminating_or_failed": nil} {
+		job := specJob(t, "completions: 1")
+		job.Spec.PodFailurePolicy, job.Spec.PodReplacementPolicy = policy, nil
+		job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp, Failed: 1}
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time})
+		if want := `job_pods_creation_total{reason="` + reason + `",status="succeeded"} +1`; len(d.Metrics) != 1 || d.Metrics[0].String() != want {
+			t.Errorf("got %v, want %s", d.Metrics, want)
+		}
+	}
+}
+
+// A status that is put off puts off neither the metrics of what was done, nor what
+// Revise makes of it.
+func TestMetrics_whileTheStatusIsPutOff(t *testing.T) {
+	job := specJob(t, "completions: 5\nparallelism: 5")
+	job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp}
+	now := job.CreationTimestamp.Time
+	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodSucceeded)}, Now: now, LastStatus: now}
+	d := mustDecide(t, s, jobfate.WithThrottle(tracking.Throttle{Every: time.Minute, Share: 1}))
+	if d.Status != nil || len(d.Strip) != 0 || d.Requeue == 0 {
+		t.Fatalf("status %v, %d to strip, requeue %s: the status is not put off", d.Status, len(d.Strip), d.Requeue)
+	}
+	for _, test := range []struct {
+		name string
+		d    jobfate.Decision
+		want []string
+	}{
+		{"all created", d, []string{`job_pods_creation_total{reason="new",status="succeeded"} +4`}},
+		{"one not", d.Revise(jobfate.Done{NotCreated: 1}), []string{
+			`job_pods_creation_total{reason="new",status="succeeded"} +3`, `job_pods_creation_total{reason="new",status="failed"} +1`,
+		}},
+	} {
+		var got []string
+		for _, m := range test.d.Metrics {
+			got = append(got, m.String())
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
 	}
 }
 

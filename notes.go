@@ -40,7 +40,7 @@ const (
 
 // Notes returns what was tolerated in the snapshot.
 func (e Explanation) Notes() []Note {
-	s := e.step
+	s := e.memo.get()
 	if s == nil {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (e Explanation) Notes() []Note {
 	if s.throttled {
 		notes = append(notes, Note{NoteStatusPutOff, "the last status was stored too recently, and this one records too little"})
 	}
-	if !s.indexed || s.census == nil {
+	if !s.indexed {
 		return notes
 	}
 	for _, r := range s.census.InOrder(0) {

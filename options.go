@@ -29,18 +29,18 @@ type config struct {
 	fillSlots    bool
 }
 
-func configure(opts []Option) config {
-	c := config{
+// configure fills in what the options say.
+func (c *config) configure(opts []Option) {
+	*c = config{
 		uncountedCap: tracking.DefaultCap,
 		changesCap:   500,
 		batchPeriod:  time.Second,
 	}
 	for _, opt := range opts {
 		if opt != nil {
-			opt(&c)
+			opt(c)
 		}
 	}
-	return c
 }
 
 // ManagedBy sets the spec.managedBy name that the caller answers to. Without

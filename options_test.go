@@ -22,6 +22,7 @@ import (
 func TestOptions_ownerKind(t *testing.T) {
 	kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Simulation"}
 	w := newWorld(t, "completions: 1", jobfate.OwnerKind(kind))
+	w.rules = nil // the referee knows only pods of Jobs
 	w.settle()
 	if ref := w.Pods()[0].OwnerReferences[0]; ref.APIVersion != "example.com/v1" || ref.Kind != "Simulation" || ref.UID != w.Job().UID {
 		t.Errorf("the pod's owner is %+v", ref)
@@ -140,8 +141,8 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 	pod := podIn(job, 1, corev1.PodRunning)
 	pod.DeletionTimestamp = &job.CreationTimestamp
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, jobfate.WithFailurePolicy(named))
-	if d.Why.Job.Code != jobfate.JobAwaitingTermination {
-		t.Errorf("a terminating pod with a policy: %s, want %s", d.Why.Job.Code, jobfate.JobAwaitingTermination)
+	if d.Why.Job().Code != jobfate.JobAwaitingTermination {
+		t.Errorf("a terminating pod with a policy: %s, want %s", d.Why.Job().Code, jobfate.JobAwaitingTermination)
 	}
 }
 
@@ -156,5 +157,14 @@ func TestOptions_order(t *testing.T) {
 		if d := mustDecide(t, jobfate.Snapshot{Job: job}, opts...); len(d.Create) != caps[1] {
 			t.Errorf("%v: %d to create", fmt.Sprint(caps), len(d.Create))
 		}
+	}
+	// A value below 1 leaves what an earlier option has said.
+	var done []*corev1.Pod
+	for n := range 9 {
+		done = append(done, podIn(job, n+1, corev1.PodSucceeded))
+	}
+	s := jobfate.Snapshot{Job: job, Pods: done, Now: job.CreationTimestamp.Time}
+	if d := mustDecide(t, s, jobfate.WithCaps(3, 0), jobfate.WithCaps(0, 5), jobfate.WithCaps(-1, 0)); len(d.Strip) != 3 {
+		t.Errorf("%d to strip, want 3", len(d.Strip))
 	}
 }

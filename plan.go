@@ -1,14 +1,10 @@
 package jobfate
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
@@ -20,10 +16,6 @@ import (
 // everything that does not depend on which creations and deletions succeed.
 type step struct {
 	*view
-	census *tracking.Census
-	claims []Claim
-	// foreign are the pods of other owners in the snapshot.
-	foreign int
 
 	fates  tracking.Fates
 	active indexset.Set // indexes with an active pod
@@ -41,17 +33,20 @@ type step struct {
 	deadline  time.Duration // until the deadline; 0 when no timer is needed
 
 	// What decision finds out:
-	final     jobstatus.End // how the Job ends once the actions are carried out
-	account   tracking.Account
-	base      *batchv1.JobStatus // the status to store before any finalizer goes
-	holding   int32              // pods that terminate
-	throttled bool               // the status is put off
+	decided    bool            // the rest has been found out
+	after      counts          // of pods, once the actions are carried out
+	factsAfter jobstatus.Facts // the facts as they are then
+	final      jobstatus.End   // how the Job then ends
+	account    tracking.Account
+	lists      batchv1.UncountedTerminatedPods // those of account
+	base       batchv1.JobStatus               // the status to store before any finalizer goes
+	throttled  bool                            // the status is put off
 }
 
-// plan works a snapshot out up to the actions to take.
-func plan(v *view) *step {
-	s := &step{view: v, satisfied: v.inFlight.Creations <= 0 && v.inFlight.Deletions <= 0}
-	s.take()
+// makePlan works a snapshot out up to the actions to take.
+func (c *Scratch) makePlan(v *view) {
+	s := &c.plan
+	*s = step{view: v, satisfied: v.inFlight.Creations <= 0 && v.inFlight.Deletions <= 0}
 	s.countIndexes()
 	s.startClock()
 	// With a backoff limit per index the pods themselves carry the memory, and a
@@ -69,55 +64,6 @@ func plan(v *view) *step {
 	default:
 		s.work = work{action: actionReconciling}
 	}
-	return s
-}
-
-// take makes the census: one pass over the pods.
-func (s *step) take() {
-	s.census = tracking.NewCensus(tracking.Lens{
-		Indexed:           s.indexed,
-		Completions:       s.limitOfIndexes(),
-		PerIndex:          s.perIndex,
-		ReplaceFailedOnly: s.replaceFailedOnly,
-		Restarts:          s.job.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure,
-		Policy:            s.policy,
-		Uncounted:         s.uncounted,
-		Stripped:          s.stripped(),
-	}, len(s.pods))
-	for _, pod := range s.pods {
-		switch relation := s.owner.Relation(pod); relation {
-		case tracking.Owned:
-			s.census.Add(pod, false)
-		case tracking.Foreign:
-			s.foreign++
-		default:
-			s.claims = append(s.claims, Claim{Pod: pod, Relation: relation, owner: s.controller.Reference(s.job)})
-			if relation == tracking.Adoptable {
-				s.census.Add(pod, true)
-			}
-		}
-	}
-	slices.SortFunc(s.claims, func(a, b Claim) int { return cmp.Compare(a.Pod.UID, b.Pod.UID) })
-}
-
-func (s *step) limitOfIndexes() int32 {
-	if !s.indexed {
-		return 0
-	}
-	return *s.completions
-}
-
-// stripped tells which finalizers have been removed though the pods still show
-// them; nil when there are none.
-func (s *step) stripped() func(*corev1.Pod) bool {
-	if len(s.inFlight.Stripped) == 0 {
-		return nil
-	}
-	set := make(map[types.UID]struct{}, len(s.inFlight.Stripped))
-	for _, uid := range s.inFlight.Stripped {
-		set[uid] = struct{}{}
-	}
-	return func(pod *corev1.Pod) bool { _, ok := set[pod.UID]; return ok }
 }
 
 func (s *step) countIndexes() {

@@ -320,7 +320,7 @@ func TestS12_noReplacementBeforeItsDelay(t *testing.T) {
 		if len(r.d.Create) > 0 && r.s.Job.Spec.BackoffLimitPerIndex == nil && r.d.Backoff.Remaining(backoff.Policy{}, r.s.Now) > 0 {
 			t.Fatalf("pods are created within the delay of %+v", r.d.Backoff)
 		}
-		if len(r.d.Create) == 0 && r.d.Why.Job.Code == jobfate.JobBackingOff && r.d.Requeue < time.Second {
+		if len(r.d.Create) == 0 && r.d.Why.Job().Code == jobfate.JobBackingOff && r.d.Requeue < time.Second {
 			t.Fatalf("backing off, and to look again in %s", r.d.Requeue)
 		}
 	})
@@ -398,7 +398,7 @@ func decideAll(t *rapid.T, s jobfate.Snapshot) everything {
 	for _, del := range d.Delete {
 		del.Patch()
 	}
-	explanation := d.Why.Job.Text
+	explanation := d.Why.Job().Text
 	for r := range d.Why.Indexes() {
 		explanation += "\n" + r.String()
 	}

@@ -14,15 +14,13 @@ import (
 // that last success, have not been deleted.
 func RebuildBackoff(s Snapshot, opts ...Option) (backoff.Record, error) {
 	s.Backoff = backoff.Record{}
-	v, err := read(s, opts)
+	v, err := new(Scratch).read(s, opts)
 	if err != nil {
 		return backoff.Record{}, err
 	}
-	st := &step{view: v}
-	st.take()
 	var succeeded, failed []time.Time
-	for i := range st.census.Records {
-		r := &st.census.Records[i]
+	for i := range v.census.Records {
+		r := &v.census.Records[i]
 		counted := !r.Is(tracking.Tracked) || r.Is(tracking.Parked)
 		switch {
 		case !counted || !r.Is(tracking.Valid):

@@ -39,10 +39,10 @@ func (s Settlement) StatusPatch(resourceVersion string) []byte {
 //
 // As long as a finalizer of Strip is left the Job does not end.
 func (d Decision) Settle(gone ...*corev1.Pod) Settlement {
-	if d.next == nil || d.next.throttled {
+	s := d.next.get()
+	if s == nil || s.throttled {
 		return Settlement{uid: d.uid}
 	}
-	s := d.next
 	uids := make([]types.UID, 0, len(gone))
 	for _, pod := range gone {
 		if pod != nil {
@@ -50,7 +50,7 @@ func (d Decision) Settle(gone ...*corev1.Pod) Settlement {
 		}
 	}
 	settled := s.account.Settle(uids)
-	st := *s.base
+	st := s.base
 	st.UncountedTerminatedPods = settled.Lists
 	st.Failed = sum(st.Failed, settled.Failed)
 	if !s.indexed {
@@ -58,14 +58,14 @@ func (d Decision) Settle(gone ...*corev1.Pod) Settlement {
 	}
 	out := Settlement{uid: d.uid}
 	if !s.account.Full && containsAll(uids, d.Strip) {
-		out.Finished = jobstatus.EnterTerminal(&st, s.final, s.holding, s.now)
+		out.Finished = jobstatus.EnterTerminal(&st, s.final, s.after.terminating, s.now)
 	}
-	if jobstatus.Equal(&st, s.base) {
+	if jobstatus.Equal(&st, &s.base) {
 		return out
 	}
 	out.Status = st.DeepCopy()
 	var m metrics
-	m.podsFinished(s, s.base, &st, s.newSets(), s.newSets())
+	m.podsFinished(s, &s.base, &st, s.newSets(), s.newSets())
 	if out.Finished {
 		m.finished(s, s.final)
 		out.Events = s.endEvents(&st)

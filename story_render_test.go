@@ -143,7 +143,7 @@ func showPods(pods []*corev1.Pod) (lines []string) {
 
 // showWhy is the explanation, from the Job down to its indexes and the notes.
 func showWhy(d jobfate.Decision) (lines []string) {
-	lines = append(lines, fmt.Sprintf("%s: %s", d.Why.Job.Code, d.Why.Job.Text))
+	lines = append(lines, fmt.Sprintf("%s: %s", d.Why.Job().Code, d.Why.Job().Text))
 	for r := range d.Why.Indexes() {
 		lines = append(lines, fmt.Sprintf("%s: %s", r.Code, r))
 	}

@@ -191,7 +191,7 @@ func (w *world) reconcile(t *testing.T, c command) []string {
 	if !w.look.IsZero() {
 		out = append(out, "look again at "+clock(w.look))
 	}
-	return append(out, fmt.Sprintf("%s: %s", w.last.Why.Job.Code, w.last.Why.Job.Text))
+	return append(out, fmt.Sprintf("%s: %s", w.last.Why.Job().Code, w.last.Why.Job().Text))
 }
 
 // joined puts what is done to one pod after another into one line.

@@ -34,10 +34,10 @@ func parseCount(annotations map[string]string, key string) int32 {
 		return 0
 	}
 	n, err := strconv.ParseInt(value, 10, 32)
-	if err != nil || n < 0 {
+	if err != nil {
 		return 0
 	}
-	return int32(n)
+	return int32(max(n, 0))
 }
 
 // Total returns all failures, those that were ignored included. The delay of an

@@ -51,16 +51,11 @@ func (p Policy) Delay(failures int32) time.Duration {
 	p = p.orDefault()
 	steps := failures - 1
 	switch {
-	case p.Base >= p.Cap:
-		return p.Cap
 	case steps == 0 || p.Factor == 1:
-		return p.Base
-	case p.Factor == 2:
+		return min(p.Base, p.Cap)
+	case p.Factor == 2 && p.Base <= p.Cap>>steps:
 		// The usual factor needs no floating point, so it is exact.
-		if steps < 63 && p.Base <= p.Cap>>steps {
-			return p.Base << steps
-		}
-		return p.Cap
+		return p.Base << steps
 	}
 	grown := float64(p.Base) * math.Pow(p.Factor, float64(steps))
 	if grown < float64(p.Cap) { // then it is below Cap too, however that was rounded

@@ -67,6 +67,8 @@ func TestDelayOfOtherPolicies(t *testing.T) {
 		"longest base and cap":                   {backoff.Policy{Base: longest, Cap: longest}, 2, longest},
 		"nothing is lost to floating point":      {backoff.Policy{Base: longest - 1, Cap: longest, Factor: 1}, 9, longest - 1},
 		"large base, tiny growth":                {backoff.Policy{Base: 1<<62 + 1, Cap: longest, Factor: math.Nextafter(1, 2)}, 2, 1<<62 + 1024},
+		"doubling loses nothing to it either":    {backoff.Policy{Base: 1<<53 + 1, Cap: 1<<54 + 3}, 2, 1<<54 + 2},
+		"growth to just what would overflow":     {backoff.Policy{Base: 1 << 61, Cap: longest, Factor: 4}, 2, longest},
 		"a cap that floating point rounds down": {backoff.Policy{Base: 1<<53 + 3, Cap: 1<<53 + 5, Factor: math.Nextafter(1, 2)},
 			2, 1<<53 + 5},
 		"a cap that floating point rounds up": {backoff.Policy{Base: 1 << 53, Cap: 1<<53 + 3, Factor: math.Nextafter(1, 2)},

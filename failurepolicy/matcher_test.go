@@ -85,3 +85,17 @@ func TestMatcherIsLookedAtLast(t *testing.T) {
 		t.Errorf("a Matcher that says nothing: %q, want %q", got, want)
 	}
 }
+
+// A Matcher is made once and used for long: the list that it was made from is the
+// caller's to change.
+func TestOnPodReasonKeepsItsOwnList(t *testing.T) {
+	reasons := []string{"Evicted"}
+	matcher := failurepolicy.OnPodReason(reasons...)
+	reasons[0] = "NodeLost"
+	for reason, want := range map[string]bool{"Evicted": true, "NodeLost": false} {
+		detail, ok := matcher(podWith(corev1.PodStatus{Reason: reason}))
+		if ok != want {
+			t.Errorf("reason %s: matched %v (%q), want %v", reason, ok, detail, want)
+		}
+	}
+}

@@ -3,15 +3,7 @@ package indexset
 import "iter"
 
 // Union returns the indexes that are in s, in o or in both.
-func (s Set) Union(o Set) Set {
-	switch {
-	case covers(s.ivs, o.ivs):
-		return s
-	case covers(o.ivs, s.ivs):
-		return o
-	}
-	return newSet(union(s.ivs, o.ivs))
-}
+func (s Set) Union(o Set) Set { return (*Arena)(nil).Union(s, o) }
 
 // Intersection returns the indexes that are in both s and o.
 func (s Set) Intersection(o Set) Set {
@@ -69,10 +61,10 @@ func covers(a, b []Interval) bool {
 	return true
 }
 
-// union returns the indexes of a and b. It copies runs of intervals that the
-// other list does not touch as a whole, so that adding few to many is fast.
-func union(a, b []Interval) []Interval {
-	out := make([]Interval, 0, len(a)+len(b))
+// union appends the indexes of a and b to out, which is empty. It copies runs of
+// intervals that the other list does not touch as a whole, so that adding few to
+// many is fast.
+func union(out, a, b []Interval) []Interval {
 	for len(a) > 0 && len(b) > 0 {
 		if b[0].First < a[0].First {
 			a, b = b, a

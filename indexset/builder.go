@@ -2,7 +2,6 @@ package indexset
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 )
 
@@ -70,7 +69,7 @@ func (b *Builder) settle() {
 	b.Reset()
 	bounds, total := measure(given)
 	if bitmapPays(len(given), bounds, total) {
-		b.addBitmap(bounds.First, bitmap(given, bounds))
+		b.ivs = appendRuns(b.ivs, bounds.First, bitmap(given, bounds))
 		return
 	}
 	slices.SortFunc(given, func(x, y Interval) int { return cmp.Compare(x.First, y.First) })
@@ -117,20 +116,4 @@ func bitmap(ivs []Interval, bounds Interval) []uint64 {
 		words[to] |= tail
 	}
 	return words
-}
-
-// addBitmap adds the indexes of words, counted from base. Runs that go on in
-// the next word are joined by AddRange.
-func (b *Builder) addBitmap(base int32, words []uint64) {
-	for w, word := range words {
-		start := base + int32(64*w)
-		for at := 0; word != 0; {
-			gap := bits.TrailingZeros64(word)
-			word >>= gap
-			run := bits.TrailingZeros64(^word)
-			word >>= run
-			at += gap + run
-			b.AddRange(start+int32(at-run), start+int32(at-1))
-		}
-	}
 }

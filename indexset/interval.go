@@ -36,10 +36,11 @@ func search(ivs []Interval, x int32) int {
 }
 
 // locate is search that first looks where x would be if the intervals were
-// spread evenly. In a Job with many they often nearly are; then it takes 0.4
-// times as long as search, and at worst 1.5 times (BenchmarkSearch).
+// spread evenly, and then, from what it finds there, once more. Over a short
+// distance they nearly always are; then it takes 0.35 times as long as search, and
+// at worst 1.4 times (BenchmarkSearch).
 func locate(ivs []Interval, x int32) int {
-	const many, near, far = 64, 4, 256
+	const many, off = 64, 16
 	if len(ivs) < many {
 		return search(ivs, x)
 	}
@@ -48,14 +49,19 @@ func locate(ivs []Interval, x int32) int {
 	if x <= low || high < x {
 		return search(ivs, x)
 	}
-	guess := int(int64(x-low) * int64(end) / int64(high-low))
-	for _, off := range [...]int{near, far} {
-		from, to := max(guess-off, 0), min(guess+off, end)
-		if ivs[from].Last < x && x <= ivs[to].Last {
-			return from + search(ivs[from:to+1], x)
-		}
+	density := float64(end) / float64(high-low)
+	guess := int(float64(x-low) * density) // within [0, end]
+	guess += int(float64(x-ivs[guess].Last) * density)
+	guess = min(max(guess, off), end-off)
+	window := ivs[guess-off : guess+off]
+	if window[0].Last >= x || x > window[2*off-1].Last {
+		return search(ivs, x)
 	}
-	return search(ivs, x)
+	at := 0
+	for half := off; half > 0; half /= 2 { // search, of a length that is known
+		at += half & (int(window[at+half-1].Last-x) >> 31)
+	}
+	return guess - off + at
 }
 
 // seek is search from a position on, for walks that only go forward. It doubles

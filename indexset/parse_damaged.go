@@ -60,10 +60,12 @@ func (d Damage) String() string {
 //
 // The Damage is that of the whole text, also of the part that is not read.
 func ParseDamaged(s string, completions int32) (Set, Damage) {
-	set, fault := parse(s)
-	if fault == nil && set.isBelow(completions) {
-		return set, Damage{}
-	}
+	return (*Arena)(nil).ParseDamaged(s, completions)
+}
+
+// parseDamaged reads text with the given fault; nil: it goes on past
+// completions.
+func parseDamaged(s string, completions int32, fault *SyntaxError) (Set, Damage) {
 	read := readDamaged(s, int64(completions))
 	if fault != nil {
 		return read.set, Damage{Kind: NotCanonical, Offset: fault.Offset, Reason: fault.Reason}

@@ -1,8 +1,6 @@
 package jobstatus
 
 import (
-	"slices"
-
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/backoff"
@@ -208,7 +206,13 @@ func completions(f *Facts) End {
 // OutranksDeadline reports whether the Job ends by its deadline or by a row
 // before it, so that nobody needs to look again when the deadline comes.
 func (e End) OutranksDeadline() bool {
-	names := Ends()
-	rank := slices.Index(names, e.Rule)
-	return rank >= 0 && rank <= slices.Index(names, "Deadline")
+	for i := range ends {
+		switch ends[i].name {
+		case e.Rule:
+			return true
+		case "Deadline":
+			return false
+		}
+	}
+	return false
 }

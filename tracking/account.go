@@ -42,6 +42,8 @@ type Terms struct {
 	// completes meanwhile count towards it too. A pod that needs no record does
 	// not, as in the Job controller.
 	Cap int
+	// Room is where Account.Lists is made; nil: it is allocated.
+	Room *batchv1.UncountedTerminatedPods
 }
 
 // Account says what to record in the status, and which finalizers may go once
@@ -65,7 +67,11 @@ type Account struct {
 
 // Account works out the next step of counting.
 func (c *Census) Account(t Terms) Account {
-	a := Account{Lists: c.lens.Uncounted.status()}
+	a := Account{Lists: t.Room}
+	if a.Lists == nil {
+		a.Lists = new(batchv1.UncountedTerminatedPods)
+	}
+	*a.Lists = c.lens.Uncounted.status()
 	a.release(c)
 	if t.Cap <= 0 {
 		t.Cap = DefaultCap
@@ -73,7 +79,8 @@ func (c *Census) Account(t Terms) Account {
 	// Lists that are full already take nobody in; those in them still leave.
 	overfull := a.listed() >= t.Cap
 	var indexes int
-	for _, r := range c.releasable(t) {
+	for _, at := range c.releasable(t) {
+		r := &c.Records[at]
 		if overfull && !r.Is(Parked) {
 			a.Full = true
 			continue
@@ -103,14 +110,17 @@ func (a *Account) release(c *Census) {
 	}
 	gone := func(uid types.UID) bool { _, held := held[uid]; return !held }
 	left := settle(a.Lists, gone)
-	a.Lists, a.Succeeded, a.Failed = left.Lists, left.Succeeded, left.Failed
+	*a.Lists, a.Succeeded, a.Failed = *left.Lists, left.Succeeded, left.Failed
 }
 
 // releasable returns the tracked pods that nothing holds back, in order.
-func (c *Census) releasable(t Terms) []*Record {
+func (c *Census) releasable(t Terms) []int32 {
 	all := t.Deleting || t.Ending != Running
-	return c.inOrder(func(r *Record) bool {
-		return r.Is(Tracked) && (all || r.Is(Succeeded) || r.Is(Failed) && !t.Waiting.holds(r))
+	if !all && c.succeeded == 0 && c.failed == 0 {
+		return nil
+	}
+	return c.inOrder(nil, func(at int, r *Record) bool {
+		return r.Is(Tracked) && (all || r.Is(Succeeded) || r.Is(Failed) && !t.Waiting.holds(at))
 	})
 }
 

@@ -3,6 +3,7 @@ package tracking
 import (
 	"math"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/backoff"
@@ -34,13 +35,45 @@ type Census struct {
 	judged int
 	// held is the number of parked UIDs whose pods still carry the finalizer.
 	held int
-	// at is where the record of a pod is; nil before anybody needs to know.
-	at map[*corev1.Pod]int
+	// succeeded and failed are the numbers of records that are so.
+	succeeded, failed int
+	// highest is no less than the index of any pod.
+	highest int32
+	// where is the position of the record of a pod; nil before anybody asks.
+	where map[*corev1.Pod]int
+
+	room room
+}
+
+// room is what a census needs while it is taken, and what its answers are made
+// of. The next one can have it.
+type room struct {
+	uids      register
+	ahead     ahead
+	bits      indexset.Bitmap
+	sets      indexset.Arena
+	positions lender[int32]
+	words     lender[uint64]
 }
 
 // NewCensus returns an empty census with room for n pods.
 func NewCensus(lens Lens, n int) *Census {
-	return &Census{lens: lens, Records: make([]Record, 0, max(n, 0))}
+	c := &Census{}
+	c.Reset(lens, n)
+	return c
+}
+
+// Reset makes the census an empty one with room for n pods. It takes the place
+// of the old one: what that has returned must not be used any more.
+func (c *Census) Reset(lens Lens, n int) {
+	records, room := c.Records[:0], c.room
+	if n > cap(records) {
+		records = make([]Record, 0, n)
+	}
+	room.sets.Reset()
+	room.positions.reset()
+	room.words.reset()
+	*c = Census{lens: lens, Records: records, highest: NoIndex, room: room}
 }
 
 // Lens returns what the census was taken through.
@@ -52,23 +85,34 @@ func (c *Census) Add(pod *corev1.Pod, adopted bool) {
 	if pod == nil {
 		return
 	}
-	if c.at != nil {
-		c.at[pod] = len(c.Records)
+	var index string
+	if c.lens.Indexed {
+		index = pod.Annotations[batchv1.JobCompletionIndexAnnotation]
 	}
-	c.Records = append(c.Records, c.lens.read(pod, adopted || HasFinalizer(pod)))
-	c.tally(&c.Records[len(c.Records)-1], 1)
+	c.add(pod, adopted, index)
+}
+
+// add is Add for a pod of which the annotation with the index has been read.
+func (c *Census) add(pod *corev1.Pod, adopted bool, index string) {
+	if c.where != nil {
+		c.where[pod] = len(c.Records)
+	}
+	c.Records = append(c.Records, c.lens.read(pod, adopted || HasFinalizer(pod), index))
+	r := &c.Records[len(c.Records)-1]
+	c.highest = max(c.highest, r.Index)
+	c.tally(r, 1)
 }
 
 // Remove takes the pod out again, as it was when it was added: the same object,
 // unchanged. It reports whether the pod was there.
 func (c *Census) Remove(pod *corev1.Pod) bool {
-	if c.at == nil {
-		c.at = make(map[*corev1.Pod]int, len(c.Records))
+	if c.where == nil {
+		c.where = make(map[*corev1.Pod]int, len(c.Records))
 		for i := range c.Records {
-			c.at[c.Records[i].Pod] = i
+			c.where[c.Records[i].Pod] = i
 		}
 	}
-	i, found := c.at[pod]
+	i, found := c.where[pod]
 	if !found {
 		return false
 	}
@@ -78,9 +122,9 @@ func (c *Census) Remove(pod *corev1.Pod) bool {
 	c.Records[last] = Record{} // lets go of the pod
 	c.Records = c.Records[:last]
 	if i < last {
-		c.at[c.Records[i].Pod] = i
+		c.where[c.Records[i].Pod] = i
 	}
-	delete(c.at, pod)
+	delete(c.where, pod)
 	return true
 }
 
@@ -99,6 +143,12 @@ func (c *Census) tally(r *Record, by int32) {
 	}
 	if r.Is(Tracked | Parked) {
 		c.held += int(by)
+	}
+	if r.Is(Succeeded) {
+		c.succeeded += int(by)
+	}
+	if r.Is(Failed) {
+		c.failed += int(by)
 	}
 	if c.lens.Restarts {
 		c.Restarts += int64(by) * backoff.Restarts(r.Pod)
@@ -141,6 +191,9 @@ func add(terms ...int32) int32 {
 // News returns what the newly finished pods mean for the backoff of the whole
 // Job: failures after the last success, and when the last of them was.
 func (c *Census) News() backoff.News {
+	if c.Succeeded == 0 && c.Failures == 0 {
+		return backoff.News{}
+	}
 	var lastSuccess *Record
 	for i := range c.Records {
 		if r := &c.Records[i]; c.isNews(r, Succeeded) && (lastSuccess == nil || lastSuccess.finishedBefore(r)) {
@@ -187,13 +240,28 @@ func (c *Census) FailsJob() *corev1.Pod {
 // Indexes returns the indexes of the pods that are all of what. Pods without an
 // index are left out.
 func (c *Census) Indexes(what Is) indexset.Set {
-	var b indexset.Builder
+	return c.indexes(func(r *Record) bool { return r.Is(what) })
+}
+
+func (c *Census) indexes(wanted func(*Record) bool) indexset.Set {
+	end := min(c.highest, indexset.Max) + 1
+	if !indexset.DenseEnough(end, len(c.Records)) {
+		var b indexset.Builder
+		for i := range c.Records {
+			if r := &c.Records[i]; wanted(r) {
+				b.Add(r.Index) // leaves out NoIndex
+			}
+		}
+		return b.Set()
+	}
+	b := &c.room.bits
+	b.Reset(end)
 	for i := range c.Records {
-		if r := &c.Records[i]; r.Is(what) {
-			b.Add(r.Index) // leaves out NoIndex
+		if r := &c.Records[i]; wanted(r) {
+			b.Add(r.Index)
 		}
 	}
-	return b.Set()
+	return b.Set(&c.room.sets)
 }
 
 // Fates are the completion indexes of an Indexed Job that are settled.
@@ -215,20 +283,20 @@ func (f Fates) Finished() indexset.Set { return f.Completed.Union(f.Failed) }
 // FailIndex rule (KEP-3850 § Tracking the number of failures per index).
 func (c *Census) Fates(completed, failed indexset.Set, limit backoff.Limit) Fates {
 	f := Fates{Counted: completed.Clip(c.lens.Completions)}
-	f.Completed = f.Counted.Union(c.Indexes(Finalized | Valid | Succeeded))
+	f.Completed = f.Counted
+	if c.succeeded > 0 {
+		f.Completed = c.room.sets.Union(f.Counted, c.Indexes(Finalized|Valid|Succeeded))
+	}
 	if !c.lens.PerIndex {
 		return f
 	}
-	var b indexset.Builder
-	for i := range c.Records {
-		r := &c.Records[i]
-		if !r.Is(Finalized|Valid|Failed) || r.Is(Ignored) {
-			continue
-		}
-		if r.Is(FailsIndex) || limit.IndexExhausted(r.Counts.Failures) {
-			b.Add(r.Index)
-		}
+	f.Failed = failed.Clip(c.lens.Completions)
+	if c.failed > 0 {
+		f.Failed = c.room.sets.Union(f.Failed, c.indexes(func(r *Record) bool {
+			return r.Is(Finalized|Valid|Failed) && !r.Is(Ignored) &&
+				(r.Is(FailsIndex) || limit.IndexExhausted(r.Counts.Failures))
+		}))
 	}
-	f.Failed = failed.Clip(c.lens.Completions).Union(b.Set()).Difference(f.Completed)
+	f.Failed = f.Failed.Difference(f.Completed)
 	return f
 }

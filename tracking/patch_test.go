@@ -25,7 +25,7 @@ func TestPatches_golden(t *testing.T) {
 		{"strip at a version", tracking.StripPatchAt(pod),
 			`{"metadata":{"uid":"pod-uid","resourceVersion":"7","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`},
 		{"adopt", tracking.AdoptPatch(pod, owner),
-			`{"metadata":{"uid":"pod-uid","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"job","uid":"job-uid","controller":true,"blockOwnerDeletion":true}],"finalizers":["batch.kubernetes.io/job-tracking"]}}`},
+			`{"metadata":{"uid":"pod-uid","resourceVersion":"7","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"job","uid":"job-uid","controller":true,"blockOwnerDeletion":true}],"finalizers":["batch.kubernetes.io/job-tracking"]}}`},
 		{"release", tracking.ReleasePatch(pod, "job-uid"),
 			`{"metadata":{"uid":"pod-uid","ownerReferences":[{"$patch":"delete","uid":"job-uid"}],"$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`},
 	} {

@@ -208,7 +208,11 @@ func TestRandom_predecessors(t *testing.T) {
 		}
 		same(t, "predecessors", got, want)
 		same(t, "Len", p.Len(), len(want))
+		walk := p.Walk()
 		for i := int32(-1); i < 9; i++ {
+			if got, want := walk.Of(i), p.Of(i); got != want {
+				t.Errorf("Walk: Of(%d) = %v, want %v", i, got, want)
+			}
 			switch r := p.Of(i); {
 			case r == nil && want[int64(i)] != "":
 				t.Errorf("Of(%d) = nil, want %s", i, want[int64(i)])

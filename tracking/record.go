@@ -105,11 +105,12 @@ type Lens struct {
 }
 
 // read makes the record of a pod. held says that the pod carries the finalizer,
-// or will by the time it is needed because the pod is being adopted.
-func (l *Lens) read(pod *corev1.Pod, held bool) Record {
+// or will by the time it is needed because the pod is being adopted. index is
+// the annotation with the index, empty when there is none.
+func (l *Lens) read(pod *corev1.Pod, held bool, index string) Record {
 	r := Record{Pod: pod, Index: NoIndex}
 	if l.Indexed {
-		r.Index = IndexOf(pod)
+		r.Index = parseIndex(index)
 	}
 	if !l.Indexed || r.Index != NoIndex && r.Index < l.Completions {
 		r.is |= Valid
@@ -210,13 +211,10 @@ func IndexOf(pod *corev1.Pod) int32 {
 	if pod == nil {
 		return NoIndex
 	}
-	text, ok := pod.Annotations[batchv1.JobCompletionIndexAnnotation]
-	if !ok {
-		return NoIndex
-	}
-	return parseIndex(text)
+	return parseIndex(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
 }
 
+// parseIndex reads an index; an absent one is as one that cannot be read.
 func parseIndex(text string) int32 {
 	i, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || i < 0 {

@@ -94,3 +94,36 @@ func TestRestarts(t *testing.T) {
 	same(t, "restarts", take(tracking.Lens{Restarts: true}, pods...).Restarts, int64(2)*(1<<31-1))
 	same(t, "not asked for", take(tracking.Lens{}, pods...).Restarts, int64(0))
 }
+
+// Without a backoff limit per index the counts of a pod mean nothing, and are not
+// read.
+func TestCountsAreReadPerIndex(t *testing.T) {
+	pod := newPod("a", failed, index("0"), failures("3"))
+	for perIndex, want := range map[bool]int32{true: 3, false: 0} {
+		lens := tracking.Lens{Indexed: true, Completions: 1, PerIndex: perIndex}
+		same(t, fmt.Sprintf("failures, per index %t", perIndex), take(lens, pod).Records[0].Counts.Failures, want)
+	}
+}
+
+// Of several pods that fail the Job the first in the order of Before is named,
+// whichever was added first: where there are no indexes, the least UID.
+func TestFailsJobNamesTheFirst(t *testing.T) {
+	fails := func(uid string) *corev1.Pod { return newPod(uid, exit(exitFailJob, after(0))) }
+	pods := []*corev1.Pod{fails("b"), fails("a"), fails("c")}
+	if got := take(tracking.Lens{Policy: policy()}, pods...).FailsJob(); got != pods[1] {
+		t.Errorf("FailsJob = %v, want a", got)
+	}
+}
+
+// A pod that has been taken out leaves no record.
+func TestRemoveLeavesNoRecord(t *testing.T) {
+	pods := []*corev1.Pod{newPod("a"), newPod("b"), newPod("c")}
+	c := take(tracking.Lens{}, pods...)
+	for left := len(pods) - 1; left >= 0; left-- {
+		if !c.Remove(pods[left]) {
+			t.Fatalf("%s was not there", pods[left].UID)
+		}
+		same(t, "records", len(c.Records), left)
+		same(t, "active", int(c.Active), left)
+	}
+}

@@ -48,8 +48,7 @@ func (u *Uncounted) park(list []types.UID, uid types.UID, failed bool) []types.U
 // Len returns the number of UIDs in both lists.
 func (u Uncounted) Len() int { return len(u.succeeded) + len(u.failed) }
 
-// status returns a copy of the lists as the API has them; never nil, since a Job
-// that is tracked has the field.
-func (u Uncounted) status() *batchv1.UncountedTerminatedPods {
-	return &batchv1.UncountedTerminatedPods{Succeeded: slices.Clone(u.succeeded), Failed: slices.Clone(u.failed)}
+// status returns a copy of the lists as the API has them.
+func (u Uncounted) status() batchv1.UncountedTerminatedPods {
+	return batchv1.UncountedTerminatedPods{Succeeded: slices.Clone(u.succeeded), Failed: slices.Clone(u.failed)}
 }

@@ -107,6 +107,9 @@ func TestGenerateSelector(t *testing.T) {
 		t.Errorf("selector matches %v, want %v", got.Spec.Selector.MatchLabels, want)
 	}
 
+	if want := map[string]string{"job-name": "mine", "app": "x"}; !cmp.Equal(want, own.Spec.Template.Labels) {
+		t.Errorf("the labels of the input became %v, want %v", own.Spec.Template.Labels, want)
+	}
 	own.Spec.ManualSelector = ptr(true)
 	if diff := cmp.Diff(own, GenerateSelector(own)); diff != "" {
 		t.Errorf("with manualSelector (-want +got):\n%s", diff)
@@ -124,8 +127,9 @@ func TestPrepareCreateLabels(t *testing.T) {
 	if len(Default(job).Labels) != 1 {
 		t.Errorf("labels by default are %v, want the one of the template", Default(job).Labels)
 	}
-	job.Labels = map[string]string{"own": "y"}
-	if got := PrepareCreate(job).Labels; len(got) != 1 {
+	own := map[string]string{"own": "y"}
+	job.Labels = own
+	if got := PrepareCreate(job).Labels; !cmp.Equal(own, got) {
 		t.Errorf("labels are %v, want the Job's own", got)
 	}
 	if got := PrepareCreate(written()).Labels; got != nil {

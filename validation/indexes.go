@@ -28,12 +28,12 @@ func overlap(a, b string, completions int32) (index int32, found bool) {
 	for len(as) > 0 && len(bs) > 0 {
 		x, y := as[0], bs[0]
 		switch {
-		case x.First <= y.Last && y.First <= x.Last:
-			return max(x.First, y.First), true
-		case x.First <= y.First:
+		case x.Last < y.First:
 			as = as[1:]
-		default:
+		case y.Last < x.First:
 			bs = bs[1:]
+		default:
+			return max(x.First, y.First), true
 		}
 	}
 	return 0, false
@@ -42,11 +42,11 @@ func overlap(a, b string, completions int32) (index int32, found bool) {
 func readableIntervals(list string, completions int32) []indexset.Interval {
 	var intervals []indexset.Interval
 	for entry := range strings.SplitSeq(list, ",") {
-		// A list of one entry is out of order only within that entry.
-		if set, err := indexset.ParseOrdered(entry, completions); err == nil {
-			for interval := range set.Intervals() {
-				intervals = append(intervals, interval)
-			}
+		// A list of one entry is out of order only within that entry. One that
+		// cannot be read is empty.
+		set, _ := indexset.ParseOrdered(entry, completions)
+		for interval := range set.Intervals() {
+			intervals = append(intervals, interval)
 		}
 	}
 	return intervals

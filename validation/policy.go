@@ -43,7 +43,7 @@ func podFailurePolicy(spec *batchv1.JobSpec) field.ErrorList {
 }
 
 func containerNames(pod *corev1.PodSpec) map[string]bool {
-	names := make(map[string]bool, len(pod.Containers)+len(pod.InitContainers))
+	names := map[string]bool{}
 	for i := range pod.Containers {
 		names[pod.Containers[i].Name] = true
 	}
@@ -59,9 +59,7 @@ func failureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, path
 	if byCode {
 		errs = append(errs, exitCodes(rule.OnExitCodes, path.Child("onExitCodes"), containers)...)
 	}
-	if byCondition {
-		errs = append(errs, podConditions(rule.OnPodConditions, path.Child("onPodConditions"))...)
-	}
+	errs = append(errs, podConditions(rule.OnPodConditions, path.Child("onPodConditions"))...)
 	switch {
 	case byCode && byCondition:
 		errs = append(errs, noValue(path, "specifying both OnExitCodes and OnPodConditions is not supported"))

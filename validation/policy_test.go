@@ -65,6 +65,7 @@ func TestCreateFailurePolicy(t *testing.T) {
 				rule0 + ".onExitCodes.values: Invalid value: must be ordered",
 			},
 		},
+		{name: "twice is not out of order", edit: codes(onExitCodes("In", 2, 2)), want: []string{rule0 + ".onExitCodes.values[1]: Duplicate value"}},
 		{name: "no operator", edit: codes(onExitCodes("", 1)), want: []string{rule0 + `.onExitCodes.operator: Required value: valid values: ["In" "NotIn"]`}},
 		{name: "other operator", edit: codes(onExitCodes("Is", 1)), want: []string{rule0 + `.onExitCodes.operator: Unsupported value: supported values: "In", "NotIn"`}},
 		{name: "20 patterns", edit: patterns(times(20, target)...)},
@@ -126,6 +127,7 @@ func TestCreateSuccessPolicy(t *testing.T) {
 		{name: "20 rules", edit: policy(times(20, one)...)},
 		{name: "21 rules", edit: policy(times(21, one)...), want: []string{"spec.successPolicy.rules: Too many: must have at most 20 items"}},
 		{name: "an empty rule", edit: policy(rule(nil, nil)), want: []string{rule0 + ": Required value: at least one of succeededCount or succeededIndexes must be specified"}},
+		{name: "count of all completions", edit: policy(rule(nil, ptr[int32](5)))},
 		{name: "negative count", edit: policy(rule(nil, ptr[int32](-1))), want: []string{rule0 + ".succeededCount: Invalid value: must be greater than or equal to 0"}},
 		{
 			name: "count above everything", edit: policy(rule(ptr("0-2"), ptr[int32](6))),

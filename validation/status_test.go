@@ -123,6 +123,13 @@ var statusCases = []statusCase{
 		}),
 		want: "status.uncountedTerminatedPods: Invalid value: must be empty for finished job",
 	},
+	{
+		rule: "FinishedJobWithUncountedTerminatedPods", was: running(),
+		now: edited(hasFailed(), func(s *batchv1.JobStatus) {
+			s.UncountedTerminatedPods = uncounted([]types.UID{"a"}, []types.UID{"b"}).UncountedTerminatedPods
+		}),
+		want: "status.uncountedTerminatedPods: Invalid value: must be empty for finished job",
+	},
 	{rule: "InvalidCompletedIndexes", now: batchv1.JobStatus{CompletedIndexes: "5"}, want: `status.completedIndexes: Invalid value: error parsing completedIndexes: too large index: "5"`},
 	{rule: "InvalidCompletedIndexes", now: batchv1.JobStatus{CompletedIndexes: "3,1"}, want: `status.completedIndexes: Invalid value: error parsing completedIndexes: non-increasing order, previous: 3, current: 1`},
 	{rule: "InvalidFailedIndexes", now: batchv1.JobStatus{FailedIndexes: ptr("x")}, want: `status.failedIndexes: Invalid value: error parsing failedIndexes: cannot convert string to integer for index: "x"`},
@@ -374,53 +381,6 @@ func TestStatusUpdateChecksMetadata(t *testing.T) {
 	wantErrors(t, StatusUpdate(job, old),
 		"metadata.resourceVersion: Invalid value: must be specified for an update",
 		"metadata.finalizers[0]: Invalid value: name is neither a standard finalizer name nor is it fully qualified")
-}
-
-func TestUncountedChanged(t *testing.T) {
-	nothing := batchv1.JobStatus{}
-	empty := uncounted(nil, nil)
-	emptyLists := uncounted([]types.UID{}, []types.UID{})
-	some := uncounted(nil, []types.UID{"a"})
-	for _, c := range []struct {
-		name     string
-		was, now batchv1.JobStatus
-		want     bool
-	}{
-		{"none", nothing, nothing, false},
-		{"empty lists", empty, emptyLists, false},
-		{"appeared", nothing, empty, true},
-		{"gone", empty, nothing, true},
-		{"failed", empty, some, true},
-		{"moved", some, uncounted([]types.UID{"a"}, nil), true},
-		{"same", some, uncounted(nil, []types.UID{"a"}), false},
-	} {
-		got := uncountedChanged(&change{now: view{JobStatus: &c.now}, was: view{JobStatus: &c.was}})
-		if got != c.want {
-			t.Errorf("%s: changed is %v, want %v", c.name, got, c.want)
-		}
-	}
-}
-
-func TestOverlap(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		a, b  string
-		want  int32
-		found bool
-	}{
-		{"none", "0-2,5", "3,4,6-8", 0, false},
-		{"empty", "", "1", 0, false},
-		{"within", "0,2-9", "1,4-6", 4, true},
-		{"bad entries are passed over", "x,0,1-2-3,7", "9-8,7", 7, true},
-		{"a list out of order is walked once: 1 is missed", "5,1", "1", 0, false},
-		{"a list out of order, met on the way", "5,1", "5", 5, true},
-		{"past the end", "25", "25", 0, false},
-	} {
-		got, found := overlap(c.a, c.b, 20)
-		if got != c.want || found != c.found {
-			t.Errorf("%s: overlap(%q, %q) = %d, %v, want %d, %v", c.name, c.a, c.b, got, found, c.want, c.found)
-		}
-	}
 }
 
 func TestStatusDeterministic(t *testing.T) {

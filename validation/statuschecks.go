@@ -47,7 +47,7 @@ func uncountedPods(v *view) field.ErrorList {
 		return nil
 	}
 	var errs field.ErrorList
-	seen := make(map[types.UID]bool, len(v.UncountedTerminatedPods.Succeeded)+len(v.UncountedTerminatedPods.Failed))
+	seen := map[types.UID]bool{}
 	look := func(name string, uids []types.UID) {
 		for i, uid := range uids {
 			path := func() *field.Path { return statusPath.Child("uncountedTerminatedPods", name).Index(i) }

@@ -52,9 +52,6 @@ func stored(template *corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 // withNodeAffinityOf returns the old affinity with the node affinity of the new
 // one. An affinity that says nothing but that may come and go as a whole.
 func withNodeAffinityOf(now, was *corev1.Affinity) *corev1.Affinity {
-	if now == nil && was == nil {
-		return nil
-	}
 	merged := deref(was, corev1.Affinity{})
 	merged.NodeAffinity = deref(now, corev1.Affinity{}).NodeAffinity
 	if now == nil && merged == (corev1.Affinity{}) {
@@ -64,7 +61,8 @@ func withNodeAffinityOf(now, was *corev1.Affinity) *corev1.Affinity {
 }
 
 // withResourcesOf returns the old containers with the resources of the new ones,
-// as far as they are the same containers in the same order.
+// if there are as many. They are still compared by name, each with the one in its
+// place.
 func withResourcesOf(now, was []corev1.Container) []corev1.Container {
 	if len(now) != len(was) {
 		return was
@@ -72,9 +70,7 @@ func withResourcesOf(now, was []corev1.Container) []corev1.Container {
 	merged := make([]corev1.Container, len(was))
 	for i := range was {
 		merged[i] = was[i]
-		if was[i].Name == now[i].Name {
-			merged[i].Resources = now[i].Resources
-		}
+		merged[i].Resources = now[i].Resources
 	}
 	return merged
 }

@@ -139,6 +139,14 @@ func TestUpdateOfOldJobs(t *testing.T) {
 			edit: func(*batchv1.Job) {},
 		},
 		{
+			name: "with one of the prefixed labels only",
+			old: func(j *batchv1.Job) {
+				delete(j.Spec.Template.Labels, batchv1.JobNameLabel)
+				j.Spec.Selector.MatchLabels = map[string]string{"controller-uid": "uid"}
+			},
+			edit: func(*batchv1.Job) {},
+		},
+		{
 			name: "without the labels from before the prefix, which were always required",
 			old:  func(j *batchv1.Job) { delete(j.Spec.Template.Labels, "job-name") },
 			edit: func(*batchv1.Job) {},
@@ -174,6 +182,18 @@ func TestUpdateTemplate(t *testing.T) {
 			edit: tolerate, want: []string{frozen},
 		},
 		{
+			name: "a suspended Job that the controller has not stopped since it ran again",
+			old: func(j *batchv1.Job) {
+				suspendedNew(j)
+				j.Status.StartTime = &start
+				j.Status.Conditions = []batchv1.JobCondition{
+					{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse},
+					{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue},
+				}
+			},
+			edit: tolerate, want: []string{frozen},
+		},
+		{
 			name: "a stopped Job",
 			old: func(j *batchv1.Job) {
 				suspendedNew(j)
@@ -204,6 +224,14 @@ func TestUpdateTemplate(t *testing.T) {
 			},
 		},
 		{name: "image", old: suspendedNew, edit: func(j *batchv1.Job) { j.Spec.Template.Spec.Containers[0].Image = "other" }, want: []string{frozenSpec}},
+		{name: "service account", old: suspendedNew, edit: func(j *batchv1.Job) { j.Spec.Template.Spec.ServiceAccountName = "account" }, want: []string{frozenSpec}},
+		{
+			name: "security context", old: suspendedNew,
+			edit: func(j *batchv1.Job) {
+				j.Spec.Template.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: ptr[int64](1)}
+			},
+			want: []string{frozenSpec},
+		},
 		{
 			name: "resources of a renamed container", old: suspendedNew,
 			edit: func(j *batchv1.Job) {

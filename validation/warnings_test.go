@@ -42,6 +42,7 @@ func TestWarnings(t *testing.T) {
 func TestAdvice(t *testing.T) {
 	const high, size, restart = "spec.completions: 100001 is above 100000", "status: completedIndexes and failedIndexes may take ", "spec.backoffLimitPerIndex: "
 	starting(t, Advice(written()))
+	starting(t, Advice(prepared(func(j *batchv1.Job) { j.Spec.Completions = ptr[int32](100_001) }))) // it lists no indexes
 	starting(t, Advice(prepared(sized(100_000, 100_000))))
 	starting(t, Advice(prepared(sized(100_001, 10_000))), high)
 	// All at the limits of KEP-3850 is what it accepts.

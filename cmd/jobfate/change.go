@@ -65,7 +65,7 @@ func changes(old, next *batchv1.JobStatus) []change {
 	}
 	add := func(name string, was, is any) {
 		if a, b := encode(was), encode(is); string(a) != string(b) {
-			out = append(out, change{Field: name, Old: a, New: b, line: name + ": " + plain(was) + " → " + plain(is)})
+			out = append(out, change{Field: name, Old: a, New: b, was: was, is: is})
 		}
 	}
 	for _, f := range statusFields {
@@ -108,8 +108,13 @@ func encode(v any) json.RawMessage {
 	return out
 }
 
+// line writes a change for people to read.
+func (c change) line(all bool) string {
+	return c.Field + ": " + plain(c.was, all) + " → " + plain(c.is, all)
+}
+
 // plain writes a value of a status for people to read.
-func plain(v any) string {
+func plain(v any, all bool) string {
 	switch v := v.(type) {
 	case nil:
 		return "unset"
@@ -117,12 +122,16 @@ func plain(v any) string {
 		if v == "" {
 			return `""`
 		}
-		return v
+		return shortened(v, all)
 	case []types.UID:
 		if len(v) == 0 {
 			return "none"
 		}
-		return strings.Join(mapped(v, func(uid types.UID) string { return string(uid) }), ", ")
+		uids := mapped(v, func(uid types.UID) string { return string(uid) })
+		if len(uids) > mostUIDs && !all {
+			uids = append(uids[:mostUIDs], fmt.Sprintf("%d more", len(v)-mostUIDs))
+		}
+		return strings.Join(uids, ", ")
 	case condition:
 		return fmt.Sprintf("%s, %s: %s", v.Status, v.Reason, v.Message)
 	}

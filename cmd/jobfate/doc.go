@@ -1,30 +1,41 @@
 // Jobfate tells what becomes of a Kubernetes Job.
 //
-//	jobfate explain [-o text|json] [--now TIME] [--managed-by NAME] [file ...]
+//	jobfate explain [-o text|json|yaml] [--now TIME] [--managed-by NAME] [--all] [--exit-status] [file ...]
+//	jobfate validate [-o text|json|yaml] [--old FILE] [--status] [file ...]
+//	jobfate indexes count|contains|union|minus|missing|next [--completions N] [--count N] SET ...
 //
 // explain reads a Job and its pods as kubectl prints them and says what the Job
 // controller does next, and why. The first line answers why there is no pod, or
-// no further one. It changes nothing, and talks to no cluster.
+// no further one. validate says what the API server would refuse about a Job, an
+// update or a status. indexes computes with sets of completion indexes. None of
+// them changes anything, or talks to a cluster. docs/command.md has examples.
 //
 // What a controller remembers of failures between two decisions is read off the
-// pods that are still there.
+// pods that are still there. Of files above a mebibyte only the fields of a pod
+// that matter are read.
 //
 // # Exit status
 //
-//	0  decided
+//	0  done, accepted
 //	1  the input cannot be read, or not be decided on
 //	2  usage
+//	3  no: refused, does not contain, there is none
+//
+// With --exit-status, explain says 3 for a Job that waits, 4 for one that is held
+// until somebody acts, and 5 for one that cannot succeed.
 //
 // # JSON
 //
-// With -o json the output is one object. Fields may be added to it in later
-// versions; none is removed or changes its meaning. Lists are never null.
+// With -o json or -o yaml the output is one object. Fields may be added to it in
+// later versions; none is removed or changes its meaning. Lists are never null.
+// That of explain has
 //
 //	job             namespace, name, uid
 //	now             the time of the decision
 //	managedBy       the controller that manages the Job, when it is another
 //	pods            the number of pods in the input
 //	reason          code, text, and until, when time alone changes it
+//	prospect        code, text, until: whether the Job can still succeed
 //	claims          pod, action: adopt, release or free
 //	deletions       pod, cause, finalizerFirst
 //	creations       namePrefix, index, failures, ignored, replaces
@@ -32,13 +43,23 @@
 //	finalizers      names of the pods whose finalizer goes then
 //	settled         field, old, new: what is stored once they are gone
 //	finished        whether the Job has then ended
+//	waits           code, text, until: what the Job then waits for
 //	requeueSeconds  after how long to look again, and
 //	requeueAt       when; absent when only a change is worth a look
 //	completed       the completed indexes, as in the status
-//	indexes         first, last, code, text, until, pod, failures, rule: the others
+//	indexes         first, last, code, text, until, pod, failures, failedPod,
+//	                fault, rule: the others
 //	notes           code, text: what was not as it should be in the input
 //
-// The codes of reason, indexes, deletions and notes are those of package jobfate;
+// and that of validate has jobs, each with
+//
+//	job             namespace, name, uid
+//	file, line      where it stands
+//	accepted        whether the API server would accept it
+//	errors          field, file, line, message
+//	warnings        field, file, line, message
+//
+// The codes of reason, prospect, waits, indexes, deletions and notes are those of package jobfate;
 // explain adds the notes UnknownField and NoPods. A rule has its position, name,
 // action and text. Old and new values are a number, text, a list of UIDs, an
 // object for a condition, or null for what is unset.

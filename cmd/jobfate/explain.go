@@ -1,11 +1,8 @@
 package main
 
 import (
-	"errors"
-	"flag"
-	"io"
+	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -16,12 +13,23 @@ import (
 
 const explainUsage = `Usage: jobfate explain [flags] [file ...]
 
-Reads a Job and its pods and says what the Job controller does next, and why.
+Reads a Job and its pods and says what the Job controller does next, and why;
+what the Job waits for, and until when; what holds for each index that is not
+done; and whether the Job can still succeed. The first line answers why there is
+no pod, or no further one.
+
 The files are what kubectl prints with -o yaml or -o json, in any order:
 
   (kubectl get job/NAME -o yaml; echo ---; kubectl get pods -l job-name=NAME -o yaml) | jobfate explain
 
 Without a file, and for the file -, it reads the standard input.
+
+Exit status: 0 decided, 1 the input cannot be read or decided on, 2 usage. With
+--exit-status also
+  3  the Job waits: time, or the end of a pod, brings the next one
+  4  the Job is held: suspended, without parallelism, or being deleted
+  5  the Job cannot succeed: it has failed, fails, or can only fail
+and 0 when it runs well, or has succeeded.
 
 Flags:
 `
@@ -31,10 +39,12 @@ const standardInput = "standard input"
 
 // request is what the arguments of explain ask for.
 type request struct {
-	output    string
-	now       time.Time
-	managedBy string // empty: whoever manages the Job
-	files     []string
+	output
+	now        time.Time
+	managedBy  string // empty: whoever manages the Job
+	all        bool
+	exitStatus bool
+	files      []string
 }
 
 func explain(env environment, args []string) error {
@@ -50,72 +60,54 @@ func explain(env environment, args []string) error {
 	if err != nil {
 		return err
 	}
-	if req.output == "json" {
-		return env.print(r.json())
+	err = req.print(env, r, func(p paint) string { return r.text(p, req.all) })
+	if err == nil && req.exitStatus && r.standing() != fine {
+		return answer(exitNo + int(r.standing()-waiting))
 	}
-	return env.print(r.text())
+	return err
 }
 
 func parseExplain(env environment, args []string) (request, error) {
 	req := request{now: env.now.Truncate(time.Second)}
-	fs := flag.NewFlagSet("explain", flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // the caller tells of errors
-	fs.StringVar(&req.output, "o", "text", "the `format` of the output: text or json")
+	fs := newFlags("explain")
+	req.flags(fs)
+	fs.BoolVar(&req.all, "all", false, "show everything, however long; by default the text shows the first of long lists")
+	fs.BoolVar(&req.exitStatus, "exit-status", false, "tell by the exit status how the Job stands")
 	fs.StringVar(&req.managedBy, "managed-by", "", "decide as the controller of this `name` in spec.managedBy;\nby default, as the one that the Job names")
 	fs.Func("now", "the `time` of the decision, as in 2023-08-21T10:00:00Z; by default, the present", func(text string) (err error) {
 		req.now, err = time.Parse(time.RFC3339, text)
 		return err
 	})
-	files, err := parseInterleaved(fs, args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return req, errors.Join(err, env.print(explainUsage+defaults(fs)))
-	case err != nil:
-		return req, usageError{err}
-	case req.output != "text" && req.output != "json":
-		return req, misused("-o %s: want text or json", req.output)
+	var err error
+	if req.files, err = parse(env, fs, explainUsage, args); err != nil {
+		return req, err
 	}
-	req.files = files
-	if len(files) == 0 {
+	if len(req.files) == 0 {
 		req.files = []string{"-"}
 	}
 	return req, nil
 }
 
-// parseInterleaved parses flags that stand before, between and after files, as
-// users of kubectl write them. It returns the files.
-func parseInterleaved(fs *flag.FlagSet, args []string) ([]string, error) {
-	var files []string
-	for {
-		if err := fs.Parse(args); err != nil {
-			return nil, err
-		}
-		rest := fs.Args()
-		if len(rest) == 0 {
-			return files, nil
-		}
-		if before := len(args) - len(rest); before > 0 && args[before-1] == "--" {
-			return append(files, rest...), nil
-		}
-		files, args = append(files, rest[0]), rest[1:]
-	}
-}
-
-func defaults(fs *flag.FlagSet) string {
-	var b strings.Builder
-	fs.SetOutput(&b)
-	fs.PrintDefaults()
-	fs.SetOutput(io.Discard)
-	return b.String()
-}
-
 func readFiles(env environment, names []string) (*kubefile.Input, error) {
+	var in *kubefile.Input
+	err := withSources(env, names, func(sources []kubefile.Source) (err error) {
+		in, err = kubefile.Read(sources...)
+		return err
+	})
+	return in, err
+}
+
+// withSources opens the files, the standard input for -, and calls f with them.
+func withSources(env environment, names []string, f func([]kubefile.Source) error) error {
 	sources := make([]kubefile.Source, len(names))
 	read := false
 	for i, name := range names {
 		if name == "-" {
 			if read {
-				return nil, misused("the standard input is named twice")
+				return misused("the standard input is named twice")
+			}
+			if env.typed {
+				fmt.Fprintln(env.stderr, "jobfate: reading the standard input, which Ctrl-D ends")
 			}
 			read = true
 			sources[i] = kubefile.Source{Name: standardInput, Reader: env.stdin}
@@ -123,12 +115,12 @@ func readFiles(env environment, names []string) (*kubefile.Input, error) {
 		}
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		defer file.Close()
 		sources[i] = kubefile.Source{Name: name, Reader: file}
 	}
-	return kubefile.Read(sources...)
+	return f(sources)
 }
 
 // decide decides on the input and reports the decision. What the controller

@@ -6,10 +6,13 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -38,9 +41,15 @@ type result struct {
 	Stderr string
 }
 
+func testEnvironment() environment {
+	return environment{getenv: func(string) string { return "" }, now: time.Date(2023, 8, 21, 10, 0, 9, 999, time.UTC)}
+}
+
 func runWith(stdin string, args ...string) result {
 	var stdout, stderr bytes.Buffer
-	status := run(args, bytes.NewBufferString(stdin), &stdout, &stderr, time.Date(2023, 8, 21, 10, 0, 9, 999, time.UTC))
+	env := testEnvironment()
+	env.stdin, env.stdout, env.stderr = strings.NewReader(stdin), &stdout, &stderr
+	status := run(args, env)
 	return result{status, stdout.String(), stderr.String()}
 }
 
@@ -53,29 +62,70 @@ func sampleFiles(t *testing.T, name string) []string {
 	return files
 }
 
+// formats are the outputs of a command, by the suffix of their golden files.
+var formats = []struct {
+	suffix string
+	args   []string
+}{
+	{".txt", nil},
+	{".ansi", []string{"--color", "always"}},
+	{".json", []string{"-o", "json"}},
+	{".yaml", []string{"-o", "yaml"}},
+}
+
 func TestGolden(t *testing.T) {
 	for _, g := range goldens {
-		for _, format := range []string{"text", "json"} {
-			t.Run(g.name+"/"+format, func(t *testing.T) {
-				args := append([]string{"explain", "-o", format, "--now", g.now}, sampleFiles(t, g.sample)...)
-				got := runWith("", args...)
+		for _, format := range formats {
+			t.Run(g.name+format.suffix, func(t *testing.T) {
+				args := append([]string{"explain", "--now", g.now}, format.args...)
+				got := runWith("", append(args, sampleFiles(t, g.sample)...)...)
 				if got.Status != exitOK || got.Stderr != "" {
 					t.Fatalf("got status %d and %q, want success because %s", got.Status, got.Stderr, g.reason)
 				}
-				path := filepath.Join("testdata", g.name+map[string]string{"text": ".txt", "json": ".json"}[format])
-				if *update {
-					if err := os.WriteFile(path, []byte(got.Stdout), 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(string(want), got.Stdout); diff != "" {
-					t.Errorf("%s (-want +got; go test ./cmd/jobfate -update takes what was got):\n%s", g.reason, diff)
-				}
+				checkGolden(t, g.name+format.suffix, got.Stdout)
 			})
+		}
+	}
+}
+
+// checkGolden compares an output with a file in testdata.
+func checkGolden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(readFile(t, path), got); diff != "" {
+		t.Errorf("%s (-want +got; go test ./cmd/jobfate -update takes what was got):\n%s", name, diff)
+	}
+}
+
+var escapes = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+// TestColorsOnlyColor checks that without its colours the text is the plain one,
+// and that the YAML says what the JSON says.
+func TestColorsOnlyColor(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.ansi")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("got %d files and %v, want some", len(files), err)
+	}
+	for _, file := range files {
+		base := strings.TrimSuffix(file, ".ansi")
+		colored := readFile(t, file)
+		if got, want := escapes.ReplaceAllString(colored, ""), readFile(t, base+".txt"); got != want || colored == want {
+			t.Errorf("%s without colours: got\n%s\nwant\n%s", file, got, want)
+		}
+		var fromYAML, fromJSON any
+		if err := yaml.Unmarshal([]byte(readFile(t, base+".yaml")), &fromYAML); err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.Unmarshal([]byte(readFile(t, base+".json")), &fromJSON); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(fromJSON, fromYAML); diff != "" {
+			t.Errorf("%s.yaml is not %s.json (-json +yaml):\n%s", base, base, diff)
 		}
 	}
 }
@@ -105,12 +155,12 @@ func TestJSONShape(t *testing.T) {
 		if err := json.Unmarshal([]byte(got.Stdout), &fields); err != nil {
 			t.Fatalf("%s: got %q, want JSON: %v", g.name, got.Stdout, err)
 		}
-		for _, list := range []string{"claims", "deletions", "creations", "status", "finalizers", "settled", "indexes", "notes"} {
+		for _, list := range []string{"claims", "deletions", "creations", "status", "finalizers", "settled", "waits", "indexes", "notes"} {
 			if raw := fields[list]; len(raw) == 0 || raw[0] != '[' {
 				t.Errorf("%s: %s is %s, want a list", g.name, list, raw)
 			}
 		}
-		for _, always := range []string{"job", "now", "pods", "reason", "finished", "completed"} {
+		for _, always := range []string{"job", "now", "pods", "reason", "prospect", "finished", "completed"} {
 			if _, ok := fields[always]; !ok {
 				t.Errorf("%s: there is no %s", g.name, always)
 			}

@@ -1,87 +1,186 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/jobfate/jobfate"
 )
 
-// json returns the report as the output of -o json.
-func (r *report) json() string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	_ = e.Encode(r) // every value of a report has a JSON
-	return b.String()
+// How much the text shows of what may be long.
+const (
+	mostLines = 20  // of a list
+	mostUIDs  = 5   // of a list of pods' UIDs
+	mostText  = 200 // bytes of a list of indexes
+)
+
+// standing is how a Job stands, for a glance and for the exit status.
+type standing int
+
+const (
+	fine    standing = iota
+	waiting          // time, or the end of a pod, brings the next pod
+	held             // nothing happens before somebody acts
+	lost             // it cannot succeed
+)
+
+func (r *report) standing() standing {
+	switch jobfate.Code(r.Prospect.Code) {
+	case jobfate.ProspectFailure, jobfate.ProspectOutOfReach:
+		return lost
+	}
+	switch jobfate.Code(r.Reason.Code) {
+	case jobfate.JobSuspended, jobfate.JobNoParallelism, jobfate.JobDeleting:
+		return held
+	case jobfate.JobBackingOff, jobfate.JobAwaitingTermination, jobfate.JobInFlight, jobfate.JobStale:
+		return waiting
+	}
+	return fine
+}
+
+var standingColors = map[standing]string{fine: green, waiting: yellow, held: yellow, lost: red}
+
+// indexColors are the colours of what holds for an index.
+var indexColors = map[jobfate.Code]string{
+	jobfate.IndexFailed:      red,
+	jobfate.IndexStopped:     red,
+	jobfate.IndexRemoving:    yellow,
+	jobfate.IndexTerminating: yellow,
+	jobfate.IndexBackingOff:  yellow,
+	jobfate.IndexActive:      green,
+	jobfate.IndexCreating:    green,
+}
+
+// page is the text of a report as it grows.
+type page struct {
+	strings.Builder
+	paint paint
+	all   bool
 }
 
 // text returns the report for people to read. The first line says why there is
 // no pod, or no further one.
-func (r *report) text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n\n", r.Reason.Code, r.Reason.Text)
-	fmt.Fprintf(&b, "Job %s/%s, %s, at %s, all times in UTC.\n", r.Job.Namespace, r.Job.Name, podCount(r.Pods), r.Now.Format(time.RFC3339))
+func (r *report) text(p paint, all bool) string {
+	b := &page{paint: p, all: all}
+	color := standingColors[r.standing()]
+	fmt.Fprintf(b, "%s: %s\n\n", p.text(bold+";"+color, r.Reason.Code), r.Reason.Text)
+	fmt.Fprintf(b, "Job %s, %s, at %s, all times in UTC.\n",
+		p.text(bold, r.Job.Namespace+"/"+r.Job.Name), podCount(r.Pods), r.Now.Format(time.RFC3339))
 	if r.ManagedBy != "" {
-		fmt.Fprintf(&b, "%s manages it: this is what that controller would do if it decided like the Job controller.\n", r.ManagedBy)
+		fmt.Fprintf(b, "%s manages it: this is what that controller would do if it decided like the Job controller.\n", r.ManagedBy)
 	}
-	if steps := r.steps(); len(steps) > 0 {
-		section(&b, "Next, in this order", steps)
+	if steps := r.steps(all); len(steps) > 0 {
+		b.section("Next, in this order", steps)
 	} else {
-		b.WriteString("\nNext: nothing.\n")
+		fmt.Fprintf(b, "\n%s nothing.\n", p.text(bold, "Next:"))
+	}
+	if len(r.Waits) > 0 {
+		b.section("It waits for", mapped(r.Waits, func(w reason) string { return w.Text }))
 	}
 	if r.RequeueAt != nil {
-		fmt.Fprintf(&b, "\nLooks again in %s, at %s.\n",
+		fmt.Fprintf(b, "\nLooks again in %s, at %s.\n",
 			time.Duration(r.RequeueSeconds*float64(time.Second)).Round(time.Millisecond), r.RequeueAt.Format(time.RFC3339))
 	}
+	fmt.Fprintf(b, "\n%s %s.\n", p.text(bold, "Can it succeed?"), r.Prospect.Text)
 	if len(r.Indexes) > 0 || r.Completed != "" {
-		lines := []string{"completed: " + orNone(r.Completed)}
-		for _, index := range r.Indexes {
-			lines = append(lines, index.line)
-		}
-		section(&b, "Indexes", lines)
+		b.section("Indexes", append([]string{p.text(green, "completed") + ": " + orNone(shortened(r.Completed, all))}, b.indexes(r.Indexes)...))
 	}
 	if len(r.Notes) > 0 {
-		section(&b, "Notes", mapped(r.Notes, func(n note) string { return n.Code + ": " + n.Text }))
+		notes := mapped(r.Notes, func(n note) string { return p.text(yellow, n.Code) + ": " + n.Text })
+		b.section("Notes", cut(notes, all))
 	}
 	return b.String()
 }
 
-func section(b *strings.Builder, title string, lines []string) {
-	fmt.Fprintf(b, "\n%s:\n", title)
+func (b *page) section(title string, lines []string) {
+	fmt.Fprintf(b, "\n%s\n", b.paint.text(bold, title+":"))
 	for _, line := range lines {
 		fmt.Fprintf(b, "  %s\n", line)
 	}
 }
 
-// steps are the lines of what to do.
-func (r *report) steps() []string {
-	var out []string
-	for _, c := range r.Claims {
-		out = append(out, c.String())
+// indexes are the lines of what holds for the indexes. When they are many, the
+// last line counts those that are not shown.
+func (b *page) indexes(all []index) []string {
+	var lines []string
+	for i, x := range all {
+		if i == mostLines && !b.all {
+			return append(lines, "and more, "+counted(all[i:])+" ("+allShows+")")
+		}
+		who, what, _ := strings.Cut(x.line, ": ")
+		lines = append(lines, b.paint.text(indexColors[jobfate.Code(x.Code)], who)+": "+what)
+		if failure := x.failure(); failure != "" {
+			lines = append(lines, "  "+failure)
+		}
 	}
-	for _, d := range r.Deletions {
-		out = append(out, d.String())
-	}
-	for _, c := range r.Creations {
-		out = append(out, c.String())
-	}
-	out = appendChanges(out, "store the status", r.Status)
-	for _, name := range r.Finalizers {
-		out = append(out, "remove the finalizer of pod "+name)
-	}
-	return appendChanges(out, "store the status again", r.Settled)
+	return lines
 }
 
-func appendChanges(lines []string, title string, all []change) []string {
-	if len(all) == 0 {
+// counted says how many indexes there are of each kind.
+func counted(all []index) string {
+	counts := map[string]int{}
+	for _, x := range all {
+		counts[x.Code] += int(x.Last-x.First) + 1
+	}
+	return strings.Join(mapped(slices.Sorted(maps.Keys(counts)), func(code string) string {
+		return fmt.Sprintf("%s: %d", code, counts[code])
+	}), ", ")
+}
+
+// failure says how the last pod of an index failed, and which rule it matched.
+func (x index) failure() string {
+	if x.FailedPod == "" {
+		return ""
+	}
+	text := "pod " + x.FailedPod + " failed: " + x.Fault
+	switch {
+	case x.Rule != nil:
+		return text + "; " + x.Rule.Action + " by " + x.Rule.Text
+	case x.policy:
+		return text + "; no rule matched"
+	}
+	return text
+}
+
+const allShows = "--all shows them"
+
+// cut leaves the first of many lines and says how many more there are.
+func cut(lines []string, all bool) []string {
+	if all || len(lines) <= mostLines {
+		return lines
+	}
+	return append(slices.Clone(lines[:mostLines]), fmt.Sprintf("and %d more (%s)", len(lines)-mostLines, allShows))
+}
+
+// shortened leaves the beginning of a long list.
+func shortened(text string, all bool) string {
+	if all || len(text) <= mostText {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes)", text[:mostText], len(text))
+}
+
+// steps are the lines of what to do.
+func (r *report) steps(all bool) []string {
+	var out []string
+	out = append(out, cut(mapped(r.Claims, claim.String), all)...)
+	out = append(out, cut(mapped(r.Deletions, deletion.String), all)...)
+	out = append(out, cut(mapped(r.Creations, creation.String), all)...)
+	out = appendChanges(out, "store the status", r.Status, all)
+	out = append(out, cut(mapped(r.Finalizers, func(name string) string { return "remove the finalizer of pod " + name }), all)...)
+	return appendChanges(out, "store the status again", r.Settled, all)
+}
+
+func appendChanges(lines []string, title string, changes []change, all bool) []string {
+	if len(changes) == 0 {
 		return lines
 	}
 	lines = append(lines, title)
-	for _, c := range all {
-		lines = append(lines, "  "+c.line)
+	for _, c := range changes {
+		lines = append(lines, "  "+c.line(all))
 	}
 	return lines
 }

@@ -31,6 +31,9 @@ type report struct {
 	// Reason is why the Job is where it is: above all, why there is no pod, or
 	// no further one.
 	Reason reason `json:"reason"`
+	// Prospect is whether the Job can still succeed, and what that takes. Until
+	// is its deadline.
+	Prospect reason `json:"prospect"`
 
 	// What to do, in this order.
 	Claims    []claim    `json:"claims"`
@@ -45,6 +48,8 @@ type report struct {
 	// Finished says that the Job has then ended.
 	Finished bool `json:"finished"`
 
+	// Waits are what the Job waits for once all this is done.
+	Waits []reason `json:"waits"`
 	// RequeueSeconds is after how long to look again even if nothing happens,
 	// and RequeueAt when that is; absent when only a change is worth a look.
 	RequeueSeconds float64    `json:"requeueSeconds,omitempty"`
@@ -108,7 +113,7 @@ type change struct {
 	Old   json.RawMessage `json:"old"`
 	New   json.RawMessage `json:"new"`
 
-	line string
+	was, is any
 }
 
 type condition struct {
@@ -122,14 +127,19 @@ type index struct {
 	First int32 `json:"first"`
 	Last  int32 `json:"last"`
 	reason
-	// Pod is the pod that this is about; absent when none is known.
+	// Pod is the last pod that is known; absent when there is none.
 	Pod      string `json:"pod,omitempty"`
 	Failures int32  `json:"failures"`
+	// FailedPod is the last pod that failed, and Fault how it did; absent when
+	// none is known.
+	FailedPod string `json:"failedPod,omitempty"`
+	Fault     string `json:"fault,omitempty"`
 	// Rule is the rule of the pod failure policy that the failed pod matches;
 	// absent when there is none.
 	Rule *rule `json:"rule,omitempty"`
 
-	line string
+	line   string
+	policy bool // there are rules that could have matched
 }
 
 type rule struct {
@@ -157,7 +167,8 @@ func newReport(in *kubefile.Input, now time.Time, d jobfate.Decision) *report {
 		Now:        now.UTC(),
 		ManagedBy:  managerOf(job),
 		Pods:       len(in.Pods),
-		Reason:     newReason(d.Why.Job),
+		Reason:     newReason(d.Why.Job()),
+		Prospect:   newReason(d.Why.Prospect()),
 		Claims:     mapped(d.Claim, newClaim),
 		Deletions:  mapped(d.Delete, newDeletion),
 		Creations:  mapped(d.Create, newCreation),
@@ -165,9 +176,13 @@ func newReport(in *kubefile.Input, now time.Time, d jobfate.Decision) *report {
 		Finalizers: mapped(d.Strip, func(pod *corev1.Pod) string { return pod.Name }),
 		Settled:    changes(stored, settled.Status),
 		Finished:   settled.Finished,
+		Waits:      mapped(d.Why.Waits(), newReason),
 		Completed:  completed(job, d.Status, settled.Status),
 		Indexes:    mapped(slices.Collect(d.Why.Indexes()), newIndex),
 		Notes:      notes(in, d),
+	}
+	for i := range r.Indexes {
+		r.Indexes[i].policy = job.Spec.PodFailurePolicy != nil
 	}
 	if d.Requeue > 0 {
 		at := now.Add(d.Requeue).UTC()
@@ -225,7 +240,8 @@ func newCreation(c jobfate.Creation) creation {
 }
 
 func newIndex(r jobfate.IndexReason) index {
-	out := index{First: r.First, Last: r.Last, reason: newReason(r.Reason), Pod: r.Pod, Failures: r.Failures, line: r.String()}
+	out := index{First: r.First, Last: r.Last, reason: newReason(r.Reason), Pod: r.Pod, Failures: r.Failures,
+		FailedPod: r.FailedPod, Fault: r.Fault, line: r.String()}
 	if r.Match.Matched() {
 		out.Rule = newRule(r.Match)
 	}

@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// The exit statuses.
+// The exit statuses that all commands share. Others stand with their command.
 const (
 	exitOK    = 0
 	exitInput = 1 // the input cannot be read or decided on
 	exitUsage = 2
+	exitNo    = 3 // the answer is no
 )
 
 // environment is all that a command has of the world.
@@ -22,7 +23,10 @@ type environment struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
+	getenv func(string) string
 	now    time.Time
+	typed  bool // the standard input is a terminal
+	shown  bool // the standard output is a terminal
 }
 
 // command is a subcommand.
@@ -32,8 +36,11 @@ type command struct {
 	run     func(env environment, args []string) error
 }
 
+// commands are in the order in which the usage lists them.
 var commands = []command{
 	{"explain", "say what the Job controller does next for a Job, and why", explain},
+	{"validate", "say what the API server would refuse about a Job, an update or a status", validate},
+	{"indexes", "count, compare and combine sets of completion indexes", indexes},
 }
 
 // usageError is an error that is answered with exitUsage.
@@ -43,15 +50,22 @@ func misused(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
+// answer is no error, but an answer that the exit status tells.
+type answer int
+
+func (a answer) Error() string { return fmt.Sprintf("exit status %d", int(a)) }
+
 // run runs the command that the arguments name and returns the exit status.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer, now time.Time) int {
-	env := environment{stdin: stdin, stdout: stdout, stderr: stderr, now: now}
+func run(args []string, env environment) int {
 	if len(args) == 0 {
-		fmt.Fprint(stderr, usage())
+		fmt.Fprint(env.stderr, usage())
 		return exitUsage
 	}
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
+		if len(args) == 2 {
+			return run([]string{args[1], "-h"}, env)
+		}
 		return env.status("", env.print(usage()))
 	}
 	for _, c := range commands {
@@ -59,17 +73,20 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer, now time.Time
 			return env.status(" "+c.name, c.run(env, args[1:]))
 		}
 	}
-	fmt.Fprintf(stderr, "jobfate: there is no command %q\n\n%s", args[0], usage())
+	fmt.Fprintf(env.stderr, "jobfate: there is no command %q\n\n%s", args[0], usage())
 	return exitUsage
 }
 
 // status tells of an error and returns the exit status for it.
 func (env environment) status(command string, err error) int {
+	var a answer
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitOK
 	case errors.Is(err, syscall.EPIPE):
 		return exitOK // the reader has seen enough
+	case errors.As(err, &a):
+		return int(a)
 	}
 	for _, line := range strings.Split(err.Error(), "\n") {
 		fmt.Fprintf(env.stderr, "jobfate%s: %s\n", command, line)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -31,7 +30,7 @@ func TestStatusAndMessages(t *testing.T) {
 		{reason: "help of a command is asked for", args: []string{"explain", "-h"}, stdout: "-managed-by name"},
 		{reason: "unknown flag", args: []string{"explain", "-x"}, status: exitUsage,
 			stderr: "jobfate explain: flag provided but not defined: -x\njobfate explain -h tells of the usage\n"},
-		{reason: "unknown format", args: []string{"explain", "-o", "xml"}, status: exitUsage, stderr: "-o xml: want text or json"},
+		{reason: "unknown format", args: []string{"explain", "-o", "xml"}, status: exitUsage, stderr: `invalid value "xml" for flag -o: want text, json or yaml`},
 		{reason: "a time that is none", args: []string{"explain", "-now", "noon"}, status: exitUsage, stderr: `invalid value "noon" for flag -now`},
 		{reason: "standard input twice", args: []string{"explain", "-", "-"}, status: exitUsage, stderr: "the standard input is named twice"},
 		{reason: "no such file", args: []string{"explain", "nowhere.yaml"}, status: exitInput, stderr: "nowhere.yaml"},
@@ -41,11 +40,11 @@ func TestStatusAndMessages(t *testing.T) {
 		{reason: "one Job given twice", args: []string{"explain", job, job}, status: exitInput,
 			stderr: "job.yaml: document 1 is a second Job; the first is " + job + ": document 1"},
 		{reason: "pods given twice", args: []string{"explain", job, pods, pods}, status: exitInput,
-			stderr: pods + ": document 1, item 1: metadata.uid: Duplicate value"},
+			stderr: pods + ":27: pod job-backoff-limit-per-index-execute-all-0-b26vc: metadata.uid: Duplicate value"},
 		{reason: "flags after files", args: []string{"explain", job, "-o", "json", pods}, stdout: `"code": "BackingOff"`},
 		{reason: "everything after -- is a file", args: []string{"explain", "--", job, "-o"}, status: exitInput, stderr: "open -o"},
 		{reason: "another controller's Job, asked of a third", args: []string{"explain", "--managed-by", "me", elsewhere}, status: exitInput,
-			stderr: elsewhere + ": document 1: spec.managedBy: the Job is managed by another controller: jobs.example.com/trainer"},
+			stderr: elsewhere + ":19: spec.managedBy: the Job is managed by another controller: jobs.example.com/trainer"},
 		{reason: "the same, asked of that controller", args: []string{"explain", "--managed-by", "jobs.example.com/trainer", elsewhere},
 			stdout: "jobs.example.com/trainer manages it"},
 		{reason: "no --now: the present, in whole seconds", args: []string{"explain", job}, stdout: "at 2023-08-21T10:00:09Z"},
@@ -97,13 +96,13 @@ func TestExplainEdited(t *testing.T) {
 	}{
 		{reason: "a Job without a UID is refused by its field", sample: "finished",
 			edits: []string{"\n  uid: 5b2e0028-7d1e-4c55-9a0b-3f9a00000028\nspec:", "\nspec:"}, status: exitInput,
-			want: []string{"standard input: document 1: metadata.uid: Required value"}},
+			want: []string{"standard input:3: metadata.uid: Required value"}},
 		{reason: "every error is told", sample: "finished",
 			edits: []string{"  completions: 1\n", "  completions: -1\n", "  parallelism: 1\n", "  parallelism: -1\n"}, status: exitInput,
-			want: []string{"document 1: spec.parallelism: Invalid value: -1", "document 1: spec.completions: Invalid value: -1"}},
+			want: []string{"standard input:20: spec.parallelism: Invalid value: -1", "standard input:18: spec.completions: Invalid value: -1"}},
 		{reason: "a selector that cannot be read", sample: "finished",
 			edits:  []string{"    matchLabels:\n      batch.kubernetes.io/controller-uid: 5b2e0028-7d1e-4c55-9a0b-3f9a00000028\n", "    matchExpressions:\n    - {key: a, operator: Near}\n"},
-			status: exitInput, want: []string{"document 1: spec.selector: Invalid value"}},
+			status: exitInput, want: []string{"standard input:22: spec.selector: Invalid value"}},
 		{reason: "pods of another Job are ignored and told of", sample: "backing-off",
 			edits: []string{"      kind: Job\n      name: crawl\n      uid: 5b2e0032-", "      kind: Job\n      name: crawl\n      uid: 00000000-"},
 			want:  []string{"Notes:\n  ForeignPodsIgnored: 3 pods in the snapshot are not the Job's"}},
@@ -170,7 +169,9 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 		t.Run(tc.reason, func(t *testing.T) {
 			var stderr bytes.Buffer
 			args := append([]string{"explain"}, sampleFiles(t, "finished")...)
-			status := run(args, strings.NewReader(""), brokenWriter{tc.err}, &stderr, time.Unix(0, 0))
+			env := testEnvironment()
+			env.stdin, env.stdout, env.stderr = strings.NewReader(""), brokenWriter{tc.err}, &stderr
+			status := run(args, env)
 			if diff := cmp.Diff(tc.want, result{Status: status, Stderr: stderr.String()}); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}

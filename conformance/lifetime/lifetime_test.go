@@ -188,7 +188,7 @@ func (l *lifetime) step(t *rapid.T) {
 	if err := c.sameMemory(); err != nil {
 		t.Fatalf("%v\n%s", err, l.tale(c))
 	}
-	l.say("  sync: %s; %s", c.decision.Why.Job.Text, brief(c.got))
+	l.say("  sync: %s; %s", c.decision.Why.Job().Text, brief(c.got))
 	if diff := c.difference(); diff != "" {
 		names, ok := c.explain()
 		if !ok {

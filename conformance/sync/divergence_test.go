@@ -252,6 +252,17 @@ func TestDivergence_guardedPatches(t *testing.T) {
 	if got := us.out.Deletions[0].Patch; got != want {
 		t.Errorf("jobfate: got %s, want %s", got, want)
 	}
+	orphan := newTrial(pod("a", corev1.PodRunning), func(c *trial) { c.snapshot.Pods[0].OwnerReferences = nil })
+	const version = `"resourceVersion":"1"`
+	if got := string(real.Sync(orphan.input()).Calls[0].Patch); strings.Contains(got, version) {
+		t.Errorf("the real controller adopts with %s, which names a version", got)
+	}
+	if us, err = decide(orphan); err != nil {
+		t.Fatal(err)
+	}
+	if got := us.out.Claims[0].Patch; !strings.Contains(got, version) {
+		t.Errorf("jobfate adopts with %s, want %s in it", got, version)
+	}
 }
 
 // The options that improve a decision: without them the sides are equal.

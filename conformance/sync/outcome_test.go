@@ -182,7 +182,8 @@ func record(failures int32, last *time.Time) real.Record {
 }
 
 // guarded adds to a patch of the real controller what jobfate's patches name:
-// the pod's UID, and the resource version where the pod is not to be counted.
+// the pod's UID, and the resource version where the pod is not to be counted, or
+// not to be counted again.
 // That is the divergence guarded-patches.
 func guarded(in *real.Input, c real.Call) []byte {
 	if c.Patch == nil {
@@ -190,7 +191,7 @@ func guarded(in *real.Input, c real.Call) []byte {
 	}
 	i := slices.IndexFunc(in.Pods, func(p *corev1.Pod) bool { return p.Name == c.Pod })
 	names := fmt.Sprintf(`"uid":%q,`, in.Pods[i].UID)
-	if c.Kind == real.StripToDelete {
+	if c.Kind == real.StripToDelete || c.Kind == real.Adopt {
 		names += fmt.Sprintf(`"resourceVersion":%q,`, in.Pods[i].ResourceVersion)
 	}
 	const head = `"metadata":{`

@@ -42,9 +42,17 @@ type header struct {
 
 func (h header) typeOf() objectType { return objectType{h.APIVersion, h.Kind} }
 
-func readHeader(value json.RawMessage, at Place) (header, error) {
+// object is an object of the input: what it is, its JSON, and where it stands.
+type object struct {
+	header
+	value json.RawMessage
+	at    Place
+	read  *corev1.Pod // when it has been read already
+}
+
+func readHeader(value json.RawMessage, at Place, want string) (header, error) {
 	if len(value) == 0 || value[0] != '{' {
-		return header{}, fmt.Errorf("%s is not an object; want a Job and its pods", at)
+		return header{}, fmt.Errorf("%s is not an object; want %s", at, want)
 	}
 	var h header
 	if err := utiljson.Unmarshal(value, &h); err != nil {
@@ -53,72 +61,80 @@ func readHeader(value json.RawMessage, at Place) (header, error) {
 	return h, nil
 }
 
-// check sees to it that the object is a Job or a pod, and whole. Whatever
-// kubectl prints has a spec and a status, at times empty, and the status comes
-// last.
-func (h header) check(at Place) error {
-	switch t := h.typeOf(); {
-	case t == typeJob, t == typePod:
-	case t.kind == "":
-		return fmt.Errorf("%s has no kind; want a Job and its pods", at)
-	case t.kind == typeJob.kind, t.kind == typePod.kind:
-		return fmt.Errorf("%s is a %s of apiVersion %q; want %s for a Job and %s for a pod",
-			at, t.kind, t.apiVersion, typeJob.apiVersion, typePod.apiVersion)
-	default:
-		return fmt.Errorf("%s is a %s; want a Job and its pods", at, t.kind)
+// check sees to it that the object is of one of the given types.
+func (o object) check(want string, types ...objectType) error {
+	t := o.typeOf()
+	if slices.Contains(types, t) {
+		return nil
 	}
+	if t.kind == "" {
+		return fmt.Errorf("%s has no kind; want %s", o.at, want)
+	}
+	for _, may := range types {
+		if t.kind == may.kind {
+			return fmt.Errorf("%s is a %s of apiVersion %q; want %s", o.at, t.kind, t.apiVersion, may.apiVersion)
+		}
+	}
+	return fmt.Errorf("%s is a %s; want %s", o.at, t.kind, want)
+}
+
+// checkWhole sees to it that the object is whole. Whatever kubectl prints has a
+// spec and a status, at times empty, and the status comes last.
+func (o object) checkWhole() error {
 	for _, f := range []struct {
 		name  string
 		value json.RawMessage
-	}{{"spec", h.Spec}, {"status", h.Status}} {
+	}{{"spec", o.Spec}, {"status", o.Status}} {
 		if f.value == nil || string(f.value) == "null" {
-			return fmt.Errorf("%s: the %s has no %s; has the input been cut short?", at, h.Kind, f.name)
+			return fmt.Errorf("%s: the %s has no %s; has the input been cut short?", o.at, o.Kind, f.name)
 		}
 	}
 	return nil
 }
 
-func decodePod(value json.RawMessage, at Place) (*corev1.Pod, error) {
+func (o object) pod() (*corev1.Pod, error) {
+	if o.read != nil {
+		return o.read, nil
+	}
 	pod := &corev1.Pod{}
-	if err := utiljson.Unmarshal(value, pod); err != nil {
-		return nil, fieldError(at, err)
+	if err := utiljson.Unmarshal(o.value, pod); err != nil {
+		return nil, fieldError(o.at, err)
 	}
 	return pod, nil
 }
 
-// setJob takes the Job, and the fields of it that are not known. A field may be
-// from a later release, or misspelt; either way the decision knows nothing of it.
-func (in *Input) setJob(value json.RawMessage, at Place) error {
-	job := &batchv1.Job{}
+// job reads a Job, and the fields of it that are not known. A field may be from
+// a later release, or misspelt; either way nothing is made of it.
+func (o object) job() (*Manifest, error) {
+	m := &Manifest{Job: &batchv1.Job{}, At: o.at}
 	strict := serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, nil, runtime.NewScheme(),
 		serializer.SerializerOptions{Strict: true})
-	_, _, err := strict.Decode(value, nil, job)
+	_, _, err := strict.Decode(o.value, nil, m.Job)
 	strictErrs, ok := runtime.AsStrictDecodingError(err)
 	if err != nil && !ok {
-		return fieldError(at, err)
+		return nil, fieldError(o.at, err)
 	}
-	in.Job, in.JobAt = job, at
 	if !ok {
-		return nil
+		return m, nil
 	}
-	if in.RuleNames, err = ruleNames(value); err != nil {
-		return fieldError(at, err)
+	if m.RuleNames, err = ruleNames(o.value); err != nil {
+		return nil, fieldError(o.at, err)
 	}
 	for _, err := range strictErrs.Errors() {
 		name, unknown := strings.CutPrefix(err.Error(), "unknown field ")
 		if !unknown {
-			return fieldError(at, err)
+			return nil, fieldError(o.at, err)
 		}
-		if name = strings.Trim(name, `"`); !read.MatchString(name) {
-			in.Unknown = append(in.Unknown, name)
+		if name = strings.Trim(name, `"`); !known.MatchString(name) {
+			m.Unknown = append(m.Unknown, name)
 		}
 	}
-	return nil
+	return m, nil
 }
 
-// read matches the fields that need no mention though the API type lacks them:
+// known matches the fields that need no mention though the API type lacks them:
 // the names of rules are read, and what the template says decides nothing.
-var read = regexp.MustCompile(`^spec\.(template\..*|podFailurePolicy\.rules\[\d+\]\.name)$`)
+var known = regexp.MustCompile(`^spec\.(template\..*|podFailurePolicy\.rules\[\d+\]\.name)$`)
 
 // ruleNames returns the names of the rules of a Job's pod failure policy, nil
 // when there are none.
@@ -142,7 +158,15 @@ func ruleNames(job json.RawMessage) ([]string, error) {
 	return names, nil
 }
 
-// fieldError says which field has a value of the wrong type.
+// structField matches how an error names a field: with the type around it, and
+// without the positions in lists.
+var structField = regexp.MustCompile(`Go struct field [A-Za-z]+\.(\S+) of type`)
+
+// fieldError says which field has a value of the wrong type, and on which line.
 func fieldError(at Place, err error) error {
-	return fmt.Errorf("%s: %s", at, strings.TrimPrefix(err.Error(), "json: "))
+	message := strings.TrimPrefix(err.Error(), "json: ")
+	if m := structField.FindStringSubmatch(message); m != nil {
+		return fmt.Errorf("%s: line %d: %s", at, at.Line(m[1]), message)
+	}
+	return fmt.Errorf("%s: %s", at, message)
 }

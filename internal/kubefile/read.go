@@ -1,6 +1,7 @@
 package kubefile
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func Read(sources ...Source) (*Input, error) {
 	names := make([]string, len(sources))
 	for i, s := range sources {
 		names[i] = s.Name
-		if err := in.add(s); err != nil {
+		if err := each(s, "a Job and its pods", in.add); err != nil {
 			return nil, err
 		}
 	}
@@ -50,17 +51,28 @@ func Read(sources ...Source) (*Input, error) {
 	return in, nil
 }
 
-func (in *Input) add(s Source) error {
-	all, err := chunks(s)
+// each calls add with each object of a source, those in lists included. want is
+// what an error says should be there.
+func each(s Source, want string, add func(object) error) error {
+	in := bufio.NewReaderSize(s, large)
+	if _, err := in.Peek(large); err == nil {
+		return eachLarge(s, in, want, add)
+	}
+	return eachSmall(s, in, want, add)
+}
+
+func eachSmall(s Source, in io.Reader, want string, add func(object) error) error {
+	all, err := chunks(in)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
 	at := Place{File: s.Name}
 	for _, c := range all {
-		values, err := c.values()
-		for _, value := range values {
+		documents, err := c.documents()
+		for _, d := range documents {
 			at.Document++
-			if err := in.addDocument(value, at); err != nil {
+			at.text = d.text
+			if err := eachIn(d.value, at, want, add); err != nil {
 				return err
 			}
 		}
@@ -70,50 +82,62 @@ func (in *Input) add(s Source) error {
 		}
 	}
 	if at.Document == 0 {
-		return fmt.Errorf("%s: it is empty; want a Job and its pods", s.Name)
+		return fmt.Errorf("%s: it is empty; want %s", s.Name, want)
 	}
 	return nil
 }
 
-func (in *Input) addDocument(value json.RawMessage, at Place) error {
-	h, err := readHeader(value, at)
+// eachIn calls add with the object of a document, or with the items of its list.
+func eachIn(value json.RawMessage, at Place, want string, add func(object) error) error {
+	h, err := readHeader(value, at, want)
 	if err != nil {
 		return err
 	}
 	element, ok := lists[h.typeOf()]
 	if !ok {
-		return in.addObject(h, value, at)
+		return add(object{header: h, value: value, at: at})
 	}
-	for _, item := range h.Items {
-		at.Item++
-		h, err := readHeader(item, at)
+	for i, item := range h.Items {
+		at := at
+		at.Item = i + 1
+		at.text = &text{bytes: at.text.bytes, line: at.text.line, prefix: fmt.Sprintf("items[%d].", i)}
+		h, err := readHeader(item, at, want)
 		if err != nil {
 			return err
 		}
 		if h.Kind == "" && h.APIVersion == "" {
 			h.APIVersion, h.Kind = element.apiVersion, element.kind
 		}
-		if err := in.addObject(h, item, at); err != nil {
+		if err := add(object{header: h, value: item, at: at}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (in *Input) addObject(h header, value json.RawMessage, at Place) error {
-	if err := h.check(at); err != nil {
+// add takes an object of a snapshot: the Job, or a pod.
+func (in *Input) add(o object) error {
+	if err := o.check("a Job and its pods", typeJob, typePod); err != nil {
 		return err
 	}
-	if h.typeOf() == typePod {
-		pod, err := decodePod(value, at)
+	if err := o.checkWhole(); err != nil {
+		return err
+	}
+	if o.typeOf() == typePod {
+		pod, err := o.pod()
 		if err != nil {
 			return err
 		}
-		in.Pods, in.PodsAt = append(in.Pods, pod), append(in.PodsAt, at)
+		in.Pods, in.PodsAt = append(in.Pods, pod), append(in.PodsAt, o.at)
 		return nil
 	}
 	if in.Job != nil {
-		return fmt.Errorf("%s is a second Job; the first is %s", at, in.JobAt)
+		return fmt.Errorf("%s is a second Job; the first is %s", o.at, in.JobAt)
 	}
-	return in.setJob(value, at)
+	m, err := o.job()
+	if err != nil {
+		return err
+	}
+	in.Job, in.JobAt, in.RuleNames, in.Unknown = m.Job, m.At, m.RuleNames, m.Unknown
+	return nil
 }

@@ -62,23 +62,31 @@ func afterSeparator(line []byte) (rest []byte, ok bool) {
 	return nil, false
 }
 
-// values returns the documents of a chunk as JSON, and the error that met the
-// one after the last.
-func (c chunk) values() ([]json.RawMessage, error) {
+// document is a document as JSON, and its text as it stands in the file.
+type document struct {
+	value json.RawMessage
+	text  *text
+}
+
+// documents returns those of a chunk, and the error that met the one after the
+// last.
+func (c chunk) documents() ([]document, error) {
 	if !yaml.IsJSONBuffer(c.text) {
 		return c.yaml()
 	}
-	var out []json.RawMessage
+	var out []document
 	decoder := json.NewDecoder(bytes.NewReader(c.text))
 	for {
 		var value json.RawMessage
+		start := decoder.InputOffset()
 		switch err := decoder.Decode(&value); {
 		case errors.Is(err, io.EOF):
 			return out, nil
 		case err != nil:
 			return out, fmt.Errorf("line %d: %w", c.lineAt(err), err)
 		}
-		out = append(out, value)
+		line := c.line + bytes.Count(c.text[:start], []byte("\n"))
+		out = append(out, document{value, &text{bytes: c.text[start:decoder.InputOffset()], line: line}})
 	}
 }
 
@@ -93,7 +101,7 @@ func (c chunk) lineAt(err error) int {
 	return c.line + bytes.Count(bytes.TrimRight(c.text[:end], "\n"), []byte("\n"))
 }
 
-func (c chunk) yaml() ([]json.RawMessage, error) {
+func (c chunk) yaml() ([]document, error) {
 	var value json.RawMessage
 	// A key that occurs twice is an error, above all because that is what two
 	// documents without a separator look like.
@@ -103,7 +111,7 @@ func (c chunk) yaml() ([]json.RawMessage, error) {
 	if len(value) == 0 || string(value) == "null" {
 		return nil, nil
 	}
-	return []json.RawMessage{value}, nil
+	return []document{{value, &text{bytes: c.text, line: c.line}}}, nil
 }
 
 var (

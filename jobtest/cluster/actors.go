@@ -70,7 +70,7 @@ func (c *Cluster) act(uid types.UID, f func(*corev1.Pod) *corev1.Pod) {
 // Add creates a pod that is none of the controller's making.
 func (c *Cluster) Add(pod *corev1.Pod) *corev1.Pod {
 	c.made++
-	next := NewPod(pod, c.made, stored(c.Now))
+	next := NewPod(pod, c.made, stamp(c.Now))
 	c.putPod(nil, next, nil, nil)
 	return next
 }
@@ -132,7 +132,7 @@ func DeleteJob(job *batchv1.Job, policy metav1.DeletionPropagation, now time.Tim
 		return nil
 	}
 	next := job.DeepCopy()
-	at := stored(now)
+	at := stamp(now)
 	next.DeletionTimestamp, next.DeletionGracePeriodSeconds = &at, new(int64)
 	next.Finalizers = append(next.Finalizers, finalizer)
 	return next

@@ -20,6 +20,8 @@ type Cache struct {
 	jobs []*batchv1.Job
 	late []types.UID
 	live bool
+	// The change that made each of jobs, and the first change of each of late.
+	jobsAt, lateAt []int
 }
 
 // NewCache starts a cache that shows what is stored. A live one never lags.
@@ -39,6 +41,14 @@ func (c *Cluster) NewCache(live bool) *Cache {
 // broken.
 func (c *Cluster) NewCacheAt(jobBack, podsBack int) *Cache {
 	cache := c.NewCache(false)
+	// The Job goes back no further than to the first version that is remembered;
+	// pods that are to be as fresh as the Job then are.
+	known := slices.IndexFunc(c.past, func(e change) bool { return e.uid == "" })
+	if most := len(c.past) - 1 - known; known < 0 {
+		podsBack, jobBack = max(0, podsBack-jobBack), 0
+	} else if jobBack > most {
+		podsBack, jobBack = podsBack-min(podsBack, jobBack-most), most
+	}
 	back := func(n int) []change { return c.past[len(c.past)-min(n, len(c.past)):] }
 	c.rewindJob(cache, back(jobBack))
 	cache.rewindPods(c.past[:len(c.past)-len(back(podsBack))], back(podsBack))
@@ -55,7 +65,7 @@ func (c *Cluster) rewindJob(cache *Cache, undone []change) {
 		cache.job = e.job
 		for _, u := range undone {
 			if u.uid == "" {
-				cache.jobs = append(cache.jobs, u.job)
+				cache.lateJob(u.job, u.version)
 			}
 		}
 		return
@@ -86,7 +96,7 @@ func (s *Cache) rewindPods(earlier, undone []change) {
 		default:
 			continue
 		}
-		s.latePod(u.uid)
+		s.latePod(u.uid, u.version)
 	}
 }
 
@@ -95,19 +105,19 @@ func (s *Cache) Stop() {
 	s.c.caches = slices.DeleteFunc(s.c.caches, func(o *Cache) bool { return o == s })
 }
 
-func (s *Cache) lateJob(job *batchv1.Job) {
+func (s *Cache) lateJob(job *batchv1.Job, version int) {
 	if s.live {
 		s.job = job
 		return
 	}
-	s.jobs = append(s.jobs, job)
+	s.jobs, s.jobsAt = append(s.jobs, job), append(s.jobsAt, version)
 }
 
-func (s *Cache) latePod(uid types.UID) {
+func (s *Cache) latePod(uid types.UID, version int) {
 	if s.live {
 		s.show(uid)
 	} else if !slices.Contains(s.late, uid) {
-		s.late = append(s.late, uid)
+		s.late, s.lateAt = append(s.late, uid), append(s.lateAt, version)
 	}
 }
 
@@ -126,14 +136,14 @@ func (s *Cache) Late() (pods []types.UID, job int) { return s.late, len(s.jobs) 
 // ShowJob shows the next version of the Job.
 func (s *Cache) ShowJob() {
 	if len(s.jobs) > 0 {
-		s.job, s.jobs = s.jobs[0], s.jobs[1:]
+		s.job, s.jobs, s.jobsAt = s.jobs[0], s.jobs[1:], s.jobsAt[1:]
 	}
 }
 
 // ShowPod shows a pod as it is stored now. Versions in between are never shown.
 func (s *Cache) ShowPod(uid types.UID) {
 	if i := slices.Index(s.late, uid); i >= 0 {
-		s.late = slices.Delete(s.late, i, i+1)
+		s.late, s.lateAt = slices.Delete(s.late, i, i+1), slices.Delete(s.lateAt, i, i+1)
 		s.show(uid)
 	}
 }
@@ -143,13 +153,45 @@ func (s *Cache) ShowPods() {
 	for _, uid := range s.late {
 		s.show(uid)
 	}
-	s.late = nil
+	s.late, s.lateAt = nil, nil
 }
 
 // ShowAll shows everything as it is stored.
 func (s *Cache) ShowAll() {
 	s.ShowPods()
-	s.job, s.jobs = s.c.job, nil
+	s.job, s.jobs, s.jobsAt = s.c.job, nil, nil
+}
+
+// Upto returns how many changes the cache shows without a gap: everything up to
+// that change of [Cluster.Version], and some of what came later.
+func (s *Cache) Upto() int {
+	upto := s.c.version
+	if len(s.jobsAt) > 0 {
+		upto = s.jobsAt[0] - 1
+	}
+	for _, at := range s.lateAt {
+		upto = min(upto, at-1)
+	}
+	return upto
+}
+
+// ShowPodsUpTo shows the pods that have changed up to a version, as they are
+// stored now.
+func (s *Cache) ShowPodsUpTo(version int) {
+	for i := len(s.late) - 1; i >= 0; i-- {
+		if s.lateAt[i] <= version {
+			s.ShowPod(s.late[i])
+		}
+	}
+}
+
+// NextJob returns the change that made the version of the Job that ShowJob will
+// show; zero when there is none.
+func (s *Cache) NextJob() int {
+	if len(s.jobsAt) == 0 {
+		return 0
+	}
+	return s.jobsAt[0]
 }
 
 // View returns what the cache shows now.

@@ -28,6 +28,9 @@ type Caller struct {
 	Decided func(jobfate.Snapshot, jobfate.Decision)
 	// Revised is told of what is left of a decision of which something failed.
 	Revised func(jobfate.Decision)
+	// Amend may change each decision before it is carried out, to put in what a
+	// controller may get wrong.
+	Amend func(jobfate.Snapshot, *jobfate.Decision)
 	// Heard and Counted are told of events and metrics.
 	Heard   func(jobfate.Event)
 	Counted func(jobfate.Metric)
@@ -70,6 +73,9 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", errSnapshot, err)
 	}
+	if c.Amend != nil {
+		c.Amend(s, &d)
+	}
 	if c.Decided != nil {
 		c.Decided(s, d)
 	}
@@ -86,9 +92,6 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	version := job.ResourceVersion
 	if patch := d.StatusPatch(version); patch != nil { // 6
 		if version, err = c.store(client, patch); err != nil {
-			// Where the answer is lost the status may hold failures that the record
-			// does not, and they would never be waited for.
-			c.memory.unsure = !isRefusal(err)
 			return d.Requeue, err
 		}
 	}
@@ -122,11 +125,12 @@ func (c *Caller) claim(client *Client, d jobfate.Decision) error {
 			}
 		}
 		_, err := client.PatchPod(claim.Pod, claim.Patch())
-		if err != nil && !apierrors.IsNotFound(err) {
+		// An orphan that is gone was not adopted, and must not be counted.
+		if err != nil && (adopts || !apierrors.IsNotFound(err)) {
 			return err
 		}
 		if err == nil && !adopts {
-			c.memory.stripped = append(c.memory.stripped, claim.Pod.UID)
+			c.memory.stripped = with(c.memory.stripped, claim.Pod.UID)
 		}
 	}
 	return nil
@@ -140,7 +144,7 @@ func (c *Caller) act(client *Client, d jobfate.Decision) (done jobfate.Done, fai
 			done.NotDeleted = append(done.NotDeleted, del.Pod.UID)
 		} else {
 			err = nil
-			c.memory.deleted = append(c.memory.deleted, del.Pod.UID)
+			c.memory.deleted = with(c.memory.deleted, del.Pod.UID)
 		}
 		c.hear(del.Event(err))
 	}
@@ -155,7 +159,7 @@ func (c *Caller) act(client *Client, d jobfate.Decision) (done jobfate.Done, fai
 				c.hear(creation.Event("", err))
 				continue
 			}
-			c.memory.created = append(c.memory.created, pod.UID)
+			c.memory.created = with(c.memory.created, pod.UID)
 			c.hear(creation.Event(pod.Name, nil))
 		}
 		left = left[n:]
@@ -170,7 +174,7 @@ func (c *Caller) delete(client *Client, d jobfate.Deletion) error {
 		if _, err := client.PatchPod(d.Pod, patch); err != nil {
 			return err
 		}
-		c.memory.stripped = append(c.memory.stripped, d.Pod.UID)
+		c.memory.stripped = with(c.memory.stripped, d.Pod.UID)
 	}
 	return client.DeletePod(d.Pod, d.Options())
 }
@@ -179,16 +183,19 @@ func (c *Caller) delete(client *Client, d jobfate.Deletion) error {
 func (c *Caller) store(client *Client, patch []byte) (string, error) {
 	job, err := client.PatchStatus(patch)
 	if err != nil {
+		if !isRefusal(err) {
+			c.memory.sure = false
+		}
 		return "", err
 	}
-	c.memory.stored, c.memory.lastStatus = job.ResourceVersion, client.Now
+	c.memory.sure, c.memory.stored, c.memory.lastStatus = true, job.ResourceVersion, client.Now
 	return job.ResourceVersion, nil
 }
 
-// isRefusal reports whether the API server has said that it did nothing.
+// isRefusal reports whether an error says for sure that nothing was written.
 func isRefusal(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status) && status.Status().Code/100 == 4
+	return apierrors.IsConflict(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) ||
+		apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsTooManyRequests(err)
 }
 
 func (c *Caller) strip(client *Client, pods []*corev1.Pod) (gone []*corev1.Pod) {
@@ -196,7 +203,7 @@ func (c *Caller) strip(client *Client, pods []*corev1.Pod) (gone []*corev1.Pod) 
 		_, err := client.PatchPod(pod, tracking.StripPatch(pod))
 		if err == nil || apierrors.IsNotFound(err) {
 			gone = append(gone, pod)
-			c.memory.stripped = append(c.memory.stripped, pod.UID)
+			c.memory.stripped = with(c.memory.stripped, pod.UID)
 		}
 	}
 	return gone

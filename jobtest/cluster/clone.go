@@ -19,7 +19,8 @@ func (c *Cluster) Clone() *Cluster {
 func (s *Cache) Clone(of *Cluster) *Cache {
 	next := *s
 	next.c, next.pods = of, s.pods.clone()
-	next.jobs, next.late = slices.Clone(s.jobs), slices.Clone(s.late)
+	next.jobs, next.jobsAt = slices.Clone(s.jobs), slices.Clone(s.jobsAt)
+	next.late, next.lateAt = slices.Clone(s.late), slices.Clone(s.lateAt)
 	of.caches = append(of.caches, &next)
 	return &next
 }

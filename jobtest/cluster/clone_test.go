@@ -11,12 +11,10 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// newCluster starts a cluster with a Job of some pods, and a live cache.
-func newCluster(t *testing.T, pods int32) (*cluster.Cluster, *cluster.Cache) {
+// newStage starts a cluster with a Job of some pods, and a live cache.
+func newStage(t *testing.T, pods int32) (*cluster.Cluster, *cluster.Cache) {
 	t.Helper()
 	job := &batchv1.Job{}
 	job.Spec.Completions, job.Spec.Parallelism = ptr(pods), ptr(pods)
@@ -43,7 +41,7 @@ func run(t *testing.T, c *cluster.Cluster, controller cluster.Controller, cache 
 
 // A clone goes its own way, and so does a cache of it.
 func TestClone(t *testing.T) {
-	c, _ := newCluster(t, 2)
+	c, _ := newStage(t, 2)
 	cache, caller := c.NewCache(false), cluster.NewCaller()
 	run(t, c, caller, cache)
 	other := c.Clone()
@@ -67,7 +65,7 @@ func TestClone(t *testing.T) {
 
 // Times are stored without fractions of seconds, whoever sends them.
 func TestTimes(t *testing.T) {
-	c, cache := newCluster(t, 1)
+	c, cache := newStage(t, 1)
 	c.Now = noon.Add(1500 * time.Millisecond)
 	run(t, c, cluster.NewCaller(), cache)
 	c.Start("pod-1")
@@ -98,7 +96,7 @@ func (f controllerFunc) Sync(client *cluster.Client) (time.Duration, error) { re
 // A status is stored and the answer lost. It records a failure that the caller's
 // record of the backoff lacks, and that must be waited after all the same (S12).
 func TestCaller_lostAnswer(t *testing.T) {
-	c, cache := newCluster(t, 1)
+	c, cache := newStage(t, 1)
 	caller := cluster.NewCaller()
 	run(t, c, caller, cache)
 	c.End("pod-1", 1)
@@ -121,7 +119,7 @@ func TestCaller_lostAnswer(t *testing.T) {
 
 // A status that somebody has put in place is there, valid or not.
 func TestSetStatus(t *testing.T) {
-	c, cache := newCluster(t, 1)
+	c, cache := newStage(t, 1)
 	version := c.Job().ResourceVersion
 	c.SetStatus(batchv1.JobStatus{Failed: -1})
 	if job := cache.View().Job; job.Status.Failed != -1 || job.ResourceVersion == version {
@@ -131,7 +129,7 @@ func TestSetStatus(t *testing.T) {
 
 // A pod becomes ready and unready; what changes nothing makes no version.
 func TestReady(t *testing.T) {
-	c, cache := newCluster(t, 1)
+	c, cache := newStage(t, 1)
 	run(t, c, cluster.NewCaller(), cache)
 	c.Start("pod-1")
 	version := c.Pod("pod-1").ResourceVersion

@@ -71,9 +71,10 @@ type Step struct {
 
 // change is a change as the past remembers it: of the Job when there is no UID.
 type change struct {
-	uid types.UID
-	pod *corev1.Pod
-	job *batchv1.Job
+	version int
+	uid     types.UID
+	pod     *corev1.Pod
+	job     *batchv1.Job
 }
 
 // New starts a cluster with a Job, which it stores as the API server does, with
@@ -91,7 +92,7 @@ func (c *Cluster) CreateJob(job *batchv1.Job) error {
 	job = job.DeepCopy()
 	c.jobs++
 	job.UID, job.ResourceVersion = types.UID(fmt.Sprintf("job-%d", c.jobs)), ""
-	job.CreationTimestamp, job.DeletionTimestamp = stored(c.Now), nil
+	job.CreationTimestamp, job.DeletionTimestamp = stamp(c.Now), nil
 	if job.Name == "" {
 		job.Name = "job"
 	}
@@ -115,6 +116,9 @@ func (c *Cluster) Pods() []*corev1.Pod { return c.pods.all() }
 // Pod returns a pod as it is stored; nil when there is none.
 func (c *Cluster) Pod(uid types.UID) *corev1.Pod { return c.pods.get(uid) }
 
+// Version counts the changes so far.
+func (c *Cluster) Version() int { return c.version }
+
 // putJob stores the next version of the Job, which nobody else holds yet; nil
 // takes it away.
 func (c *Cluster) putJob(next *batchv1.Job, r *Request, v *View) {
@@ -124,9 +128,9 @@ func (c *Cluster) putJob(next *batchv1.Job, r *Request, v *View) {
 		next.ResourceVersion = strconv.Itoa(c.version)
 	}
 	c.job = next
-	c.remember(change{job: next})
+	c.remember(change{version: c.version, job: next})
 	for _, cache := range c.caches {
-		cache.lateJob(next)
+		cache.lateJob(next, c.version)
 	}
 	c.tell(Step{Request: r, View: v, OldJob: old})
 }
@@ -148,9 +152,9 @@ func (c *Cluster) putPod(old, next *corev1.Pod, r *Request, v *View) {
 		delete(c.names, old.Name)
 		c.pods.drop(uid)
 	}
-	c.remember(change{uid: uid, pod: next})
+	c.remember(change{version: c.version, uid: uid, pod: next})
 	for _, cache := range c.caches {
-		cache.latePod(uid)
+		cache.latePod(uid, c.version)
 	}
 	c.tell(Step{Request: r, View: v, OldJob: c.job, Pod: next, OldPod: old})
 }

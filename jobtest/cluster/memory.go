@@ -14,36 +14,43 @@ import (
 // Memory is what a [Caller] remembers of a Job. The zero Memory is that of one
 // that has just been started.
 type Memory struct {
-	job        types.UID
-	backoff    backoff.Record
+	job     types.UID
+	backoff backoff.Record
+	// sure says that the last status was stored. Before that a write whose answer
+	// was lost, or that of a predecessor, may have recorded pods, and the record
+	// is made anew at each look.
+	sure       bool
 	lastStatus time.Time
 	stored     string // the resource version of the last status stored
-	unsure     bool   // nobody knows whether the last status was stored
-	created    []types.UID
-	deleted    []types.UID
-	stripped   []types.UID
+	// Sorted, and never changed in place.
+	created, deleted, stripped []types.UID
 }
 
 // snapshot completes a view with what is remembered, after it has forgotten what
 // is no longer needed. The memory of another Job is forgotten altogether.
 func (m *Memory) snapshot(v *View, options []jobfate.Option) (jobfate.Snapshot, error) {
 	s := jobfate.Snapshot{Job: v.Job, Pods: v.Pods, Now: v.Now}
-	if v.Job == nil || m.job != v.Job.UID {
-		*m = Memory{unsure: true}
+	if v.Job == nil {
+		return s, errSnapshot
 	}
-	if m.unsure {
-		record, err := jobfate.RebuildBackoff(s, options...)
-		if err != nil {
-			return s, err
-		}
-		m.job, m.backoff, m.unsure = v.Job.UID, record, false
+	if m.job != v.Job.UID {
+		*m = Memory{job: v.Job.UID}
 	}
 	m.forgetSeen(v)
-	s.Backoff, s.LastStatus = m.backoff, m.lastStatus
 	s.InFlight = jobfate.InFlight{
 		Job: m.job, Status: m.stored != "",
 		Creations: len(m.created), Deletions: len(m.deleted), Stripped: m.stripped,
 	}
+	if !m.sure {
+		record, err := jobfate.RebuildBackoff(s, options...)
+		if err != nil {
+			return s, err
+		}
+		if !record.LastFailure.Before(m.backoff.LastFailure) {
+			m.backoff = record
+		}
+	}
+	s.Backoff, s.LastStatus = m.backoff, m.lastStatus
 	return s, nil
 }
 
@@ -70,19 +77,26 @@ func (m *Memory) forgetSeen(v *View) {
 	})
 }
 
+// with adds a UID to a sorted list that others may hold as well.
+func with(list []types.UID, uid types.UID) []types.UID {
+	at, has := slices.BinarySearch(list, uid)
+	if has {
+		return list
+	}
+	return slices.Insert(slices.Clip(list), at, uid)
+}
+
 // Clone returns a caller with the same memory, which shares nothing that
 // changes.
 func (c *Caller) Clone() *Caller {
 	next := *c
-	m := &next.memory
-	m.created, m.deleted, m.stripped = slices.Clip(m.created), slices.Clip(m.deleted), slices.Clip(m.stripped)
 	return &next
 }
 
 // Key returns the memory as text: callers with equal options and keys act alike.
 func (c *Caller) Key() string {
 	m := c.memory
-	return fmt.Sprint(m.job, m.backoff, m.lastStatus.UnixNano(), m.stored, m.unsure, m.created, m.deleted, m.stripped)
+	return fmt.Sprintf("%s %v %v %d %q %v %v %v", m.job, m.sure, m.backoff, m.lastStatus.UnixNano(), m.stored, m.created, m.deleted, m.stripped)
 }
 
 // Age makes everything that the caller remembers older, but nothing older than

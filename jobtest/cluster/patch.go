@@ -3,7 +3,6 @@ package cluster
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -96,16 +95,90 @@ func PatchStatus(job *batchv1.Job, data []byte) (*batchv1.Job, error) {
 			UID             types.UID
 			ResourceVersion string
 		}
-		Status map[string]any
+		Status map[string]json.RawMessage
 	}
 	if err := json.Unmarshal(data, &p); err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%v in %s", err, data))
 	}
-	status, err := merged(&job.Status, p.Status)
+	if err := preconditions(jobResource, job, p.Metadata.UID, p.Metadata.ResourceVersion); err != nil {
+		return nil, err
+	}
+	status, err := mergeStatus(&job.Status, p.Status)
 	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("%v in %s", err, data))
 	}
 	return UpdateStatus(job, p.Metadata.UID, p.Metadata.ResourceVersion, status)
+}
+
+// mergeStatus applies a merge patch to a status: a field that is named is
+// replaced, and unset by null; only the lists of uncounted pods are merged
+// field by field.
+func mergeStatus(old *batchv1.JobStatus, patch map[string]json.RawMessage) (*batchv1.JobStatus, error) {
+	next := old.DeepCopy()
+	for name, raw := range patch {
+		var err error
+		switch name {
+		case "conditions":
+			err = replace(&next.Conditions, raw)
+		case "startTime":
+			err = replace(&next.StartTime, raw)
+		case "completionTime":
+			err = replace(&next.CompletionTime, raw)
+		case "active":
+			err = replace(&next.Active, raw)
+		case "succeeded":
+			err = replace(&next.Succeeded, raw)
+		case "failed":
+			err = replace(&next.Failed, raw)
+		case "terminating":
+			err = replace(&next.Terminating, raw)
+		case "completedIndexes":
+			err = replace(&next.CompletedIndexes, raw)
+		case "failedIndexes":
+			err = replace(&next.FailedIndexes, raw)
+		case "ready":
+			err = replace(&next.Ready, raw)
+		case "uncountedTerminatedPods":
+			err = mergeUncounted(next, raw)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return next, nil
+}
+
+// replace decodes a value that owes nothing to the one before it.
+func replace[T any](to *T, raw json.RawMessage) error {
+	var value T
+	err := json.Unmarshal(raw, &value)
+	*to = value
+	return err
+}
+
+func mergeUncounted(status *batchv1.JobStatus, raw json.RawMessage) error {
+	var lists map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &lists); err != nil {
+		return err
+	}
+	if lists == nil {
+		status.UncountedTerminatedPods = nil
+		return nil
+	}
+	u := status.UncountedTerminatedPods
+	if u == nil {
+		u = &batchv1.UncountedTerminatedPods{}
+		status.UncountedTerminatedPods = u
+	}
+	if list, ok := lists["succeeded"]; ok {
+		if err := replace(&u.Succeeded, list); err != nil {
+			return err
+		}
+	}
+	if list, ok := lists["failed"]; ok {
+		return replace(&u.Failed, list)
+	}
+	return nil
 }
 
 // UpdateStatus replaces the status of a Job. An empty UID or resource version
@@ -130,39 +203,4 @@ func preconditions(resource schema.GroupResource, has metav1.Object, uid types.U
 		return apierrors.NewConflict(resource, has.GetName(), fmt.Errorf("the object has been modified: it is at version %s, not %s", has.GetResourceVersion(), version))
 	}
 	return nil
-}
-
-// merged applies a JSON merge patch to a value.
-func merged[T any](old *T, patch map[string]any) (*T, error) {
-	var object map[string]any
-	raw, err := json.Marshal(old)
-	if err == nil {
-		err = json.Unmarshal(raw, &object)
-	}
-	if err == nil {
-		raw, err = json.Marshal(merge(object, patch))
-	}
-	next := new(T)
-	if err == nil {
-		err = json.Unmarshal(raw, next)
-	}
-	return next, err
-}
-
-func merge(to, from map[string]any) map[string]any {
-	to = maps.Clone(to)
-	if to == nil {
-		to = map[string]any{}
-	}
-	for key, value := range from {
-		if value == nil {
-			delete(to, key)
-		} else if object, ok := value.(map[string]any); ok {
-			old, _ := to[key].(map[string]any)
-			to[key] = merge(old, object)
-		} else {
-			to[key] = value
-		}
-	}
-	return to
 }

@@ -13,13 +13,16 @@ import (
 // the one before as it was; nil is a pod that is gone. They are exported for
 // searches, which keep versions instead of clusters.
 
+// stamp returns a time as objects hold it: cut to seconds.
+func stamp(now time.Time) metav1.Time { return metav1.NewTime(now.Truncate(time.Second)) }
+
 // StartPod schedules a pod and runs it, ready.
 func StartPod(pod *corev1.Pod, now time.Time) *corev1.Pod {
 	if HasEnded(pod) || pod.Spec.NodeName != "" && pod.Status.Phase == corev1.PodRunning {
 		return pod
 	}
 	next := pod.DeepCopy()
-	at := stored(now)
+	at := stamp(now)
 	next.Spec.NodeName = "node"
 	next.Status.Phase, next.Status.StartTime = corev1.PodRunning, &at
 	setCondition(next, corev1.PodReady, corev1.ConditionTrue, at)
@@ -48,7 +51,7 @@ func EndPod(pod *corev1.Pod, code int32, now time.Time) *corev1.Pod {
 	if next == pod {
 		next = pod.DeepCopy()
 	}
-	at := stored(now)
+	at := stamp(now)
 	next.Status.Phase = corev1.PodSucceeded
 	if code != 0 {
 		next.Status.Phase = corev1.PodFailed
@@ -89,7 +92,7 @@ func ReadyPod(pod *corev1.Pod, ready corev1.ConditionStatus, now time.Time) *cor
 		return pod
 	}
 	next := pod.DeepCopy()
-	setCondition(next, corev1.PodReady, ready, stored(now))
+	setCondition(next, corev1.PodReady, ready, stamp(now))
 	return next
 }
 
@@ -99,7 +102,7 @@ func DisruptPod(pod *corev1.Pod, now time.Time) *corev1.Pod {
 		return pod
 	}
 	next := pod.DeepCopy()
-	setCondition(next, corev1.DisruptionTarget, corev1.ConditionTrue, stored(now))
+	setCondition(next, corev1.DisruptionTarget, corev1.ConditionTrue, stamp(now))
 	return next
 }
 
@@ -126,7 +129,7 @@ func DeletePod(pod *corev1.Pod, grace int64, now time.Time) *corev1.Pod {
 	}
 	next := pod.DeepCopy()
 	if next.DeletionTimestamp == nil {
-		at := stored(now.Add(time.Duration(grace) * time.Second))
+		at := stamp(now.Add(time.Duration(grace) * time.Second))
 		next.DeletionTimestamp = &at
 	}
 	next.DeletionGracePeriodSeconds = &grace
@@ -155,9 +158,6 @@ func unlessGone(pod *corev1.Pod) *corev1.Pod {
 	}
 	return pod
 }
-
-// stored is a time as the API stores it, which knows no fractions of seconds.
-func stored(at time.Time) metav1.Time { return metav1.NewTime(at.Truncate(time.Second)) }
 
 // HasEnded reports whether the pod has succeeded or failed.
 func HasEnded(pod *corev1.Pod) bool {

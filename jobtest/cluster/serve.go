@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"encoding/json"
 	"fmt"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -63,7 +65,7 @@ func (c *Cluster) serve(r *Request, v *View) (Answer, error) {
 	case Patch:
 		next, err = PatchPod(old, r.Patch)
 	case Delete:
-		next, err = deleteRequested(old, r.Options, stored(c.Now))
+		next, err = RequestDeletion(old, r.Options, c.Now)
 	default:
 		err = apierrors.NewBadRequest(fmt.Sprintf("the verb %q", r.Verb))
 	}
@@ -77,7 +79,8 @@ func (c *Cluster) serve(r *Request, v *View) (Answer, error) {
 // DefaultGrace is the grace of a deletion that names none, in seconds.
 const DefaultGrace = 30
 
-func deleteRequested(pod *corev1.Pod, o metav1.DeleteOptions, now metav1.Time) (*corev1.Pod, error) {
+// RequestDeletion deletes a pod as the API server does when it is asked to.
+func RequestDeletion(pod *corev1.Pod, o metav1.DeleteOptions, now time.Time) (*corev1.Pod, error) {
 	if p := o.Preconditions; p != nil {
 		var uid types.UID
 		var version string
@@ -95,7 +98,7 @@ func deleteRequested(pod *corev1.Pod, o metav1.DeleteOptions, now metav1.Time) (
 	if o.GracePeriodSeconds != nil {
 		grace = *o.GracePeriodSeconds
 	}
-	return DeletePod(pod, grace, now.Time), nil
+	return DeletePod(pod, grace, now), nil
 }
 
 func (c *Cluster) serveStatus(r *Request, v *View) (Answer, error) {
@@ -106,7 +109,7 @@ func (c *Cluster) serveStatus(r *Request, v *View) (Answer, error) {
 	var err error
 	if r.Job == nil {
 		next, err = PatchStatus(c.job, r.Patch)
-	} else if status, e := merged(&r.Job.Status, nil); e != nil { // as it arrives: times lose their fractions
+	} else if status, e := arrived(&r.Job.Status); e != nil {
 		err = apierrors.NewBadRequest(e.Error())
 	} else {
 		next, err = UpdateStatus(c.job, r.Job.UID, r.Job.ResourceVersion, status)
@@ -121,12 +124,22 @@ func (c *Cluster) serveStatus(r *Request, v *View) (Answer, error) {
 	return Answer{Job: next}, nil
 }
 
+// arrived returns a status as it arrives: its times have lost their fractions.
+func arrived(sent *batchv1.JobStatus) (*batchv1.JobStatus, error) {
+	data, err := json.Marshal(sent)
+	if err != nil {
+		return nil, err
+	}
+	status := new(batchv1.JobStatus)
+	return status, json.Unmarshal(data, status)
+}
+
 func (c *Cluster) serveCreate(r *Request, v *View) (Answer, error) {
 	if c.Quota > 0 && len(c.pods.place) >= c.Quota {
 		return Answer{}, apierrors.NewForbidden(podResource, r.Pod.GenerateName, fmt.Errorf("exceeded quota: pods=%d", c.Quota))
 	}
 	c.made++
-	next := NewPod(r.Pod, c.made, stored(c.Now))
+	next := NewPod(r.Pod, c.made, stamp(c.Now))
 	c.putPod(nil, next, r, v)
 	return Answer{Pod: next}, nil
 }

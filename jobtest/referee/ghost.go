@@ -8,14 +8,18 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // Ghost is what the referee knows of the past. The zero Ghost is that of a Job
 // that has just been created.
 type Ghost struct {
 	// Charged are the pods that have been recorded in a stored status, and as
-	// what. A pod that has been orphaned is no longer the Job's, and should the
-	// Job adopt it again it may be charged anew.
+	// what. A pod that has been orphaned since, or that the Job no longer selects,
+	// is no longer the Job's, and should it become the Job's again it may be
+	// charged anew; it is kept as released. A failure that a success was charged
+	// after is kept as forgiven: it delays nothing any more.
 	Charged map[types.UID]corev1.PodPhase
 	// Failed and Succeeded are how many pods were ever charged.
 	Failed, Succeeded int32
@@ -35,6 +39,13 @@ type Ghost struct {
 	Disturbed bool
 }
 
+// Instead of its phase, released stands in Charged for a pod that was charged
+// and then taken away, and forgiven for one whose failure a success followed.
+const (
+	released corev1.PodPhase = "released"
+	forgiven corev1.PodPhase = "forgiven"
+)
+
 // Clone returns a ghost that shares nothing with this one.
 func (g Ghost) Clone() Ghost {
 	g.Charged, g.Failures, g.Strange = maps.Clone(g.Charged), maps.Clone(g.Failures), maps.Clone(g.Strange)
@@ -52,6 +63,19 @@ func (g *Ghost) Forget(uid types.UID) {
 	delete(g.Charged, uid)
 	delete(g.Strange, uid)
 }
+
+// release enters that a pod is no longer the Job's.
+func (g *Ghost) release(uid types.UID) {
+	if _, ok := g.Charged[uid]; ok {
+		g.Charged[uid] = released
+	}
+	g.Strange[uid], g.Disturbed = true, true
+}
+
+// Forgive says that the controller cannot know of the failures so far, because
+// another one has counted them: they delay nothing any more. With a backoff
+// limit per index the pods themselves tell, and nothing is forgiven.
+func (g *Ghost) Forgive() { g.forgive(&cluster.View{}, nil, true) }
 
 // Started is to be called for the first Job, and for each that is created later
 // under the same name.
@@ -84,6 +108,12 @@ func (g *Ghost) spec(job *batchv1.Job) {
 	if p := job.Spec.Parallelism; p != nil {
 		g.Parallelism = max(g.Parallelism, *p)
 	}
+	// What has failed beyond the completions is forgotten.
+	for index := range g.Failures {
+		if n := job.Spec.Completions; n != nil && index >= *n {
+			delete(g.Failures, index)
+		}
+	}
 }
 
 // charge enters the UIDs that a status records and the one before did not.
@@ -92,7 +122,7 @@ func (g *Ghost) charge(old, now []types.UID, as corev1.PodPhase) (new []types.UI
 		if slices.Contains(old, uid) {
 			continue
 		}
-		if before, ok := g.Charged[uid]; ok {
+		if before, ok := g.Charged[uid]; ok && before != released {
 			return nil, fmt.Errorf("%s is charged as %s and was charged as %s before", uid, as, before)
 		}
 		g.Charged[uid] = as

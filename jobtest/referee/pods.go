@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
@@ -19,26 +20,48 @@ import (
 // seeWrite checks a patch or a deletion of a pod.
 func seeWrite(g *Ghost, s *cluster.Step) *Violation {
 	old := s.OldPod
-	if owner := metav1.GetControllerOfNoCopy(old); owner != nil && s.Job != nil && owner.UID != s.Job.UID && hasFinalizer(old) != hasFinalizer(s.Pod) {
+	owner := metav1.GetControllerOfNoCopy(old)
+	switch {
+	case owner == nil:
+	case owner.Kind != "Job":
+		return violated("S15", "%s belongs to the %s %s, and a %s of it is asked for", old.UID, owner.Kind, owner.Name, s.Request.Verb)
+	case s.View.Job == nil || owner.UID != s.View.Job.UID:
 		// The pods of an earlier Job lose their finalizer, and no more.
-		if s.Request.Verb == cluster.Delete {
-			return violated("S15", "%s belongs to %s and is deleted", old.UID, owner.UID)
+		if s.Request.Verb == cluster.Delete || s.Pod != nil && (hasFinalizer(s.Pod) && !hasFinalizer(old) || metav1.GetControllerOfNoCopy(s.Pod) == nil) {
+			return violated("S15", "%s belongs to %s, and a %s of it is asked for", old.UID, owner.UID, s.Request.Verb)
 		}
 		return nil
-	}
-	if s.Request.Verb == cluster.Delete {
-		// What the pod carried goes with it, as when a Job is suspended.
-		if index, ok := indexOf(old); ok {
-			delete(g.Failures, index)
-		}
 	}
 	if !namesUID(s.Request) {
 		return violated("S15", "a %s of %s does not name its UID", s.Request.Verb, old.UID)
 	}
-	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && !mayLose(g, s) {
+	// A pod may have changed since the controller saw it; what it saw decides.
+	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && !mayLose(g, s, old) &&
+		!mayLose(g, s, find(s.View.Pods, old.UID)) {
 		return violated("S2", "the finalizer of %s goes, and nothing records it", old.UID)
 	}
+	if index, ok := indexOf(old); ok && s.Request.Verb == cluster.Patch && !cluster.HasEnded(old) && !hasFinalizer(s.Pod) {
+		// The controller deletes a pod that has not ended: because the Job is
+		// suspended, or smaller. The failures that the pod carried go with it, as
+		// in Kubernetes.
+		delete(g.Failures, index)
+	}
+	if g.Strange[old.UID] && hasFinalizer(old) && !hasFinalizer(s.Pod) || completedBefore(s, old) {
+		// Its end was news, and nothing in the status need tell of it.
+		g.Forgive()
+	}
+	if ownedBy(old, s.Job) && s.Pod != nil && !ownedBy(s.Pod, s.Job) {
+		g.release(old.UID)
+	}
 	return nil
+}
+
+// completedBefore reports whether a pod that loses its finalizer has succeeded at
+// an index that was completed already.
+func completedBefore(s *cluster.Step, pod *corev1.Pod) bool {
+	index, ok := indexOf(pod)
+	return ok && pod.Status.Phase == corev1.PodSucceeded && hasFinalizer(pod) && !hasFinalizer(s.Pod) &&
+		s.View.Job != nil && contains(s.View.Job.Status.CompletedIndexes, index)
 }
 
 func namesUID(r *cluster.Request) bool {
@@ -48,18 +71,17 @@ func namesUID(r *cluster.Request) bool {
 	return bytes.Contains(r.Patch, []byte(strconv.Quote(string(r.UID))))
 }
 
-// mayLose reports whether the finalizer of a pod may go. What the controller
-// could not see yet does not count.
-func mayLose(g *Ghost, s *cluster.Step) bool {
-	pod, job := s.OldPod, s.Job
-	if seen := find(s.View.Pods, pod.UID); seen != nil && ownedBy(seen, job) {
-		pod = seen
+// mayLose reports whether the finalizer of a pod may go.
+func mayLose(g *Ghost, s *cluster.Step, pod *corev1.Pod) bool {
+	job := s.Job
+	if pod == nil {
+		return false
 	}
 	if _, ok := g.Charged[pod.UID]; ok {
 		return true
 	}
-	if job == nil || job.DeletionTimestamp != nil || !ownedBy(pod, job) || s.Pod != nil && !ownedBy(s.Pod, job) {
-		return true // deleted, orphaned or released
+	if job == nil || job.DeletionTimestamp != nil || !ownedBy(pod, job) || !selects(job, pod) {
+		return true // deleted, orphaned or to be released
 	}
 	if isTrue(&job.Status, batchv1.JobComplete) || isTrue(&job.Status, batchv1.JobFailed) {
 		return true
@@ -67,8 +89,9 @@ func mayLose(g *Ghost, s *cluster.Step) bool {
 	if !cluster.HasEnded(pod) && (pod.DeletionTimestamp == nil || bytes.Contains(s.Request.Patch, []byte(`"resourceVersion"`))) {
 		return true // deleted by the controller itself, next
 	}
-	failed := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase != corev1.PodSucceeded && pod.DeletionTimestamp != nil
-	if failed && action(job, pod) == batchv1.PodFailurePolicyActionIgnore {
+	// When a Job fails, the rules are applied to the pods that still run too.
+	fails := pod.Status.Phase == corev1.PodFailed || isTrue(&job.Status, batchv1.JobFailureTarget)
+	if fails && action(job, pod) == batchv1.PodFailurePolicyActionIgnore {
 		return true
 	}
 	if isTrue(&job.Status, batchv1.JobSuccessCriteriaMet) && pod.Status.Phase != corev1.PodFailed {
@@ -78,10 +101,19 @@ func mayLose(g *Ghost, s *cluster.Step) bool {
 		return false
 	}
 	index, ok := indexOf(pod)
-	if !ok || index >= *job.Spec.Completions {
+	// Whether an index is in range is for the spec to say that the controller saw.
+	if !ok || index >= *job.Spec.Completions || s.View.Job != nil && index >= *s.View.Job.Spec.Completions {
 		return true
 	}
-	return pod.Status.Phase == corev1.PodSucceeded && contains(job.Status.CompletedIndexes, index)
+	// An index that the controller saw as completed was recorded, even if the Job
+	// has been scaled down since and knows of it no more.
+	return pod.Status.Phase == corev1.PodSucceeded && (contains(job.Status.CompletedIndexes, index) ||
+		s.View.Job != nil && s.View.Job.UID == job.UID && contains(s.View.Job.Status.CompletedIndexes, index))
+}
+
+func selects(job *batchv1.Job, pod *corev1.Pod) bool {
+	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
+	return err == nil && selector.Matches(labels.Set(pod.Labels))
 }
 
 // seeCreation checks a pod that the controller has created.
@@ -112,7 +144,7 @@ func (r Rules) seeCreation(g *Ghost, s *cluster.Step) *Violation {
 	if seen.Spec.BackoffLimitPerIndex != nil {
 		return r.seeSuccessor(g, s, pods)
 	}
-	return r.tooSoon(g, s)
+	return r.tooSoon(g, s, pods)
 }
 
 func isOver(st *batchv1.JobStatus) bool {
@@ -183,9 +215,13 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 		if !ok || other != index || pod.UID == s.Pod.UID || !hasFinalizer(pod) || !ownedBy(pod, s.Job) || pod.Status.Phase != corev1.PodFailed {
 			continue
 		}
+		seen := find(s.View.Pods, pod.UID) // its end may have been read otherwise then
+		if seen == nil {
+			continue // somebody has added it
+		}
 		failures := number(pod, batchv1.JobIndexFailureCountAnnotation)
 		ignored := number(pod, batchv1.JobIndexIgnoredFailureCountAnnotation)
-		if r.Backoff.Base >= 0 && s.Now.Before(backoff.FinishTime(pod).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
+		if !g.Blind && s.View.Now.Before(backoff.FinishTime(seen).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
 			return violated("S12", "%s replaces %s too soon", s.Pod.UID, pod.UID)
 		}
 		if action(s.Job, pod) != batchv1.PodFailurePolicyActionIgnore {
@@ -203,42 +239,56 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 	return nil
 }
 
-// tooSoon checks a pod of a Job that backs off as a whole. Only the delay of a
-// first failure is demanded, and only as long as nothing has succeeded: what the
-// controller remembers depends on the order in which it saw pods end. Of those
-// that it sees now for the first time the last one decides; else it was any.
-func (r Rules) tooSoon(g *Ghost, s *cluster.Step) *Violation {
-	st := &s.View.Job.Status
-	failed, succeeded := uncounted(st)
-	if int(st.Succeeded)+len(succeeded) > 0 {
-		return nil
-	}
-	var fresh, first time.Time
-	known := 0
+// tooSoon checks a pod of a Job that backs off as a whole. Of the number of
+// failures only the first is demanded here: how many there were since the last
+// success depends on what the controller remembers. The last failure is the one
+// of the latest news, even if an earlier one claims to have ended later: the
+// clock may have gone back.
+//
+// A pod without a valid index is no pod of an Indexed Job: its failure does not
+// count, and delays nothing. Neither does one that nobody will count, because
+// somebody took its finalizer, or because the controller did so when it was not
+// to be counted.
+func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation {
+	var news, charged, succeeded time.Time
+	fresh := false // there is a success that is news: it forgives what was charged
 	for _, pod := range s.View.Pods {
-		as, charged := g.Charged[pod.UID]
+		index, ok := indexOf(pod)
+		adopted := metav1.GetControllerOfNoCopy(pod) == nil
+		if !ownedBy(pod, s.View.Job) && !adopted || isIndexed(s.View.Job) && (!ok || index >= *s.View.Job.Spec.Completions) {
+			continue
+		}
+		if g.Strange[pod.UID] || adopted {
+			return nil // it may be news that it has ended, however long ago that was
+		}
 		at := backoff.FinishTime(pod)
+		as, counted := g.Charged[pod.UID]
 		switch {
-		case !ownedBy(pod, s.View.Job):
 		case pod.Status.Phase == corev1.PodSucceeded:
-			return nil
-		case pod.Status.Phase != corev1.PodFailed || charged && as != corev1.PodFailed:
-		case charged:
-			if known++; known == 1 || at.Before(first) {
-				first = at
-			}
-		case hasFinalizer(pod) && at.After(fresh): // else it was deleted by the controller
-			fresh = at
+			fresh = fresh || hasFinalizer(pod)
+			succeeded = latest(succeeded, at)
+		case pod.Status.Phase != corev1.PodFailed:
+		case as == corev1.PodFailed && pod.DeletionTimestamp == nil: // else it ended after it was charged
+			charged = latest(charged, at)
+		case !counted && hasFinalizer(pod) && hasFinalizer(find(pods, pod.UID)):
+			news = latest(news, at)
 		}
 	}
-	last := fresh
-	if last.IsZero() && known > 0 && known == int(st.Failed)+len(failed) {
-		last = first
+	failed := news
+	if news.IsZero() && !fresh {
+		failed = charged
 	}
-	if !last.IsZero() && s.Now.Before(last.Add(r.delay(1))) {
-		return violated("S12", "%s is created %v after a failure", s.Pod.UID, s.Now.Sub(last))
+	if failed.After(succeeded) && s.View.Now.Before(failed.Add(r.delay(1))) {
+		return violated("S12", "%s is created %v after a failure", s.Pod.UID, s.View.Now.Sub(failed))
 	}
 	return nil
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 func number(pod *corev1.Pod, annotation string) int64 {

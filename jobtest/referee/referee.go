@@ -67,7 +67,13 @@ func (r Rules) seeJob(g *Ghost, s *cluster.Step) *Violation {
 	if v := g.seeCharges(s); v != nil {
 		return v
 	}
-	return seeStatus(s.OldJob, &s.OldJob.Status, &s.Job.Status)
+	if v := seeStatus(s.OldJob, &s.OldJob.Status, &s.Job.Status); v != nil {
+		return v
+	}
+	if v := g.seeActive(s); v != nil {
+		return v
+	}
+	return g.seeLeft(s)
 }
 
 // seeOthers enters what others have done to a pod.
@@ -76,12 +82,10 @@ func (g *Ghost) seeOthers(s *cluster.Step) {
 	case old == nil:
 		g.Strange[pod.UID] = true
 	case pod == nil:
-		if hasFinalizer(old) { // it was torn out by force, and with it what it carried
-			g.Disturbed = true
-		}
-	case ownedBy(old, s.Job) && !ownedBy(pod, s.Job):
-		delete(g.Charged, pod.UID)
-		g.Strange[pod.UID] = true
+		// A pod that vanishes with its finalizer on was torn out by force.
+		g.Disturbed = g.Disturbed || hasFinalizer(old)
+	case ownedBy(old, s.Job) && (!ownedBy(pod, s.Job) || !selects(s.Job, pod)):
+		g.release(pod.UID)
 	case tampered(old, pod):
 		g.Strange[pod.UID], g.Disturbed = true, true
 	}

@@ -2,11 +2,14 @@ package referee
 
 import (
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
@@ -18,8 +21,10 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 	wasFailed, wasSucceeded := uncounted(old)
 	failed, succeeded := uncounted(now)
 	newFailed, err := g.charge(wasFailed, failed, corev1.PodFailed)
+	g.forgive(s.View, newFailed, now.Succeeded+int32(len(succeeded)) > old.Succeeded+int32(len(wasSucceeded)))
+	var newSucceeded []types.UID
 	if err == nil {
-		_, err = g.charge(wasSucceeded, succeeded, corev1.PodSucceeded)
+		newSucceeded, err = g.charge(wasSucceeded, succeeded, corev1.PodSucceeded)
 	}
 	if err != nil {
 		return violated("S1", "%v", err)
@@ -35,6 +40,11 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 		return violated("S1", "succeeded is %d with %d uncounted, but %d pods were charged", now.Succeeded, len(succeeded), g.Succeeded)
 	}
 	pods := s.Pods()
+	for _, uid := range slices.Concat(newFailed, newSucceeded) {
+		if pod := find(pods, uid); pod != nil && (!ownedBy(pod, s.Job) || !selects(s.Job, pod)) {
+			g.Charged[uid] = released // it was taken away meanwhile
+		}
+	}
 	if v := g.seeIgnored(s, pods, newFailed); v != nil {
 		return v
 	}
@@ -47,6 +57,37 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 		}
 	}
 	return nil
+}
+
+// forgive enters that a status records news: after a success, the failures
+// before it delay no pod any more, and after a failure, those that claim to have
+// ended later do not. Of a failure and a success in the same status, the times of
+// their ends decide.
+func (g *Ghost) forgive(v *cluster.View, charged []types.UID, success bool) {
+	var succeeded, failed time.Time
+	for _, pod := range v.Pods {
+		switch at := backoff.FinishTime(pod); {
+		case pod.Status.Phase == corev1.PodSucceeded && ownedBy(pod, v.Job):
+			succeeded = latest(succeeded, at)
+		case slices.Contains(charged, pod.UID):
+			failed = latest(failed, at)
+		}
+	}
+	for uid, as := range g.Charged {
+		if as != corev1.PodFailed {
+			continue
+		}
+		pod := find(v.Pods, uid)
+		switch {
+		case pod == nil:
+			if success {
+				g.Charged[uid] = forgiven
+			}
+		case success && (!slices.Contains(charged, uid) || !backoff.FinishTime(pod).After(succeeded)),
+			len(charged) > 0 && backoff.FinishTime(pod).After(failed):
+			g.Charged[uid] = forgiven
+		}
+	}
 }
 
 // seeIgnored checks that no pod is charged that the first rule to match says to
@@ -159,6 +200,48 @@ func terminal(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 		return violated("S9", "completionTime is %v", now.CompletionTime)
 	case complete && now.CompletionTime.Before(now.StartTime):
 		return violated("S9", "completionTime is before startTime")
+	}
+	return nil
+}
+
+// seeActive checks that a status tells of no more active pods than the controller
+// has seen or created. A pod that it has just created is there: only one whose
+// finalizer somebody took can be gone already.
+func (g *Ghost) seeActive(s *cluster.Step) *Violation {
+	most := int32(0)
+	if g.Blind || g.Disturbed {
+		return nil
+	}
+	for _, pod := range s.View.Pods {
+		if owner := metav1.GetControllerOfNoCopy(pod); cluster.IsActive(pod) && (owner == nil || owner.UID == s.Job.UID) {
+			most++
+		}
+	}
+	if s.Job.Status.Active <= most {
+		return nil
+	}
+	for _, pod := range s.Pods() {
+		if find(s.View.Pods, pod.UID) == nil && ownedBy(pod, s.Job) {
+			most++
+		}
+	}
+	if s.Job.Status.Active > most {
+		return violated("S10", "active is %d, and %d pods at most can be", s.Job.Status.Active, most)
+	}
+	return nil
+}
+
+// seeLeft checks that a Job does not end while it has pods that nobody has
+// counted. One that somebody has added or tampered with may have come too late to
+// be seen.
+func (g *Ghost) seeLeft(s *cluster.Step) *Violation {
+	if !isTrue(&s.Job.Status, batchv1.JobComplete) && !isTrue(&s.Job.Status, batchv1.JobFailed) || g.Blind {
+		return nil
+	}
+	for _, pod := range s.Pods() {
+		if ownedBy(pod, s.Job) && hasFinalizer(pod) && !g.Strange[pod.UID] {
+			return violated("S9", "the Job ends, and %s is still tracked", pod.UID)
+		}
 	}
 	return nil
 }

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/conformance/real"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+var small = scale{pods: []int{20, 60}, intervals: []int{1, 30}, completed: 1 << 20}
+
+// Each row of "To reach" is in the table, and two further ones.
+func TestTableIsComplete(t *testing.T) {
+	var rows []row
+	for _, g := range groups {
+		if err := g.measure(meter{runs: 1}, small, func(r ...row) { rows = append(rows, r...) }); err != nil {
+			t.Fatalf("%s: %v", g.title, err)
+		}
+	}
+	for _, want := range []struct{ what, beside, target string }{
+		{"Decide, 60 pods, running", "floor", "≤ 2"},
+		{"Decide, 60 pods, running", "real controller", "≥ 30"},
+		{"Decide, 60 pods, running, per index", "floor", "≤ 2"},
+		{"Decide, 60 pods, running, per index", "real controller", "≥ 30"},
+		{"Decide, 60 pods, failed and backing off", "floor", "≤ 3"},
+		{"Decide, 60 pods, failed and backing off", "real controller", "≥ 20"},
+		{"Decide, 60 pods, failed and backing off, per index", "floor", "≤ 3"},
+		{"Decide, 60 pods, failed and backing off, per index", "real controller", "≥ 20"},
+		{"Decide, 60 pods, half succeeded, to be counted", "floor", ""},
+		{"Decide, 60 pods, failed, 500 of them uncounted", "real controller", ""},
+		{"Decide, 60 pods, succeeded: the terminal sync", "real controller", ""},
+		{"shape, running: time per pod over the floor, 60 pods over 20", "20 pods", "≤ 1.5"},
+		{"allocations, 60 pods, running", "returned", "≤ 32 more"},
+		{"bytes per pod, 60 pods, running", "", "≤ 64"},
+		{"allocations with a Scratch, 60 pods, running", "", "0"},
+		{"completions 10⁵ → 2³¹−1, 60 pods, running", "10⁵ completions", "≤ 1.10"},
+		{"completions 10⁵ → 2³¹−1, 60 pods, running: memory", "", "< 1 MB"},
+		{"per index, 60 pods, running", "regular Indexed Job", "≤ 1.01"},
+		{"per index, 60 pods, failed and backing off", "regular Indexed Job", "≤ 1.10"},
+		{"parse singles, 30 intervals", "real controller", "≥ 4"},
+		{"parse singles, 30 intervals: least", "", "≤ 1 ms"},
+		{"parse singles, 30 intervals: allocations", "", "≤ 2"},
+		{"format singles, 30 intervals", "real controller", "≥ 3"},
+		{"format singles, 30 intervals: least", "", "≤ 0.6 ms"},
+		{"format singles, 30 intervals: allocations", "", "≤ 1"},
+		{"union, add 500 to singles, 30 intervals: per interval, least", "", "≤ 2 ns"},
+		{"contains, random, 30 intervals: least", "", "≤ 30 ns"},
+		{"two ranges up to 2³¹−2: make and count", "bitset", ""},
+		{"validate a status, 2 × 30 intervals", "API server", ""},
+	} {
+		if !slices.ContainsFunc(rows, func(r row) bool {
+			return r.what == want.what && r.beside == want.beside && r.target.text == want.target
+		}) {
+			t.Errorf("the table has no row %q beside %q with the target %q", want.what, want.beside, want.target)
+		}
+	}
+	columns := strings.Count(strings.SplitN(header, "\n", 2)[0], "|")
+	for _, r := range rows {
+		if got := strings.Count(r.String(), "|"); got != columns {
+			t.Errorf("%v: got %d columns, want %d", r, got-1, columns-1)
+		}
+	}
+}
+
+// What is measured beside each other comes to the same status.
+func TestSidesDoTheSame(t *testing.T) {
+	for _, s := range scenes {
+		w, err := newWorld(s, 40)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, w := range map[string]*world{"regular": w, "per index": w.withLimitPerIndex(), "more completions": w.withCompletions(1000)} {
+			if name == "more completions" && s.name != running.name && s.name != backingOff.name {
+				continue // the controller would create pods
+			}
+			if name == "more completions" {
+				parallelism := int32(40)
+				w.job.Spec.Parallelism = &parallelism
+			}
+			out := real.Sync(w.input())
+			if out.Err != nil || out.Panic != nil {
+				t.Fatalf("%s, %s: the controller: %v %v", s.name, name, out.Err, out.Panic)
+			}
+			want := &w.job.Status
+			if all := out.Statuses(); len(all) > 0 {
+				want = all[len(all)-1]
+			}
+			for side, decide := range map[string]decide{"jobfate": jobfate.Decide, "with a Scratch": new(jobfate.Scratch).Decide} {
+				if got := statusAfter(t, w, decide); !jobstatus.Equal(got, want) {
+					t.Errorf("%s, %s: %s ends in (-the controller +got):\n%s", s.name, name, side, cmp.Diff(want, got))
+				}
+			}
+		}
+		if got := floor(w.pods); got == 0 {
+			t.Errorf("%s: the floor reads nothing", s.name)
+		}
+	}
+}
+
+func statusAfter(t *testing.T, w *world, decide decide) *batchv1.JobStatus {
+	t.Helper()
+	d, err := decide(w.snapshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := &w.job.Status
+	if d.Status != nil {
+		status = d.Status
+	}
+	if settled := d.Settle(d.Strip...); settled.Status != nil {
+		status = settled.Status
+	}
+	return status
+}
+
+// The Stopwatch runs the controller, and only the controller counts.
+func TestRealSync(t *testing.T) {
+	runtime.LockOSThread() // whose time the clock tells
+	defer runtime.UnlockOSThread()
+	for _, s := range scenes {
+		w, err := newWorld(s, 30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // a second sync is like the first
+			if took, err := w.realSync().run(1); err != nil || took <= 0 {
+				t.Errorf("%s: took %v, %v, want some time", s.name, took, err)
+			}
+		}
+	}
+}
+
+// All forms of a set hold the same indexes, before and after.
+func TestCollections(t *testing.T) {
+	for _, n := range []int{1, 2, 40} {
+		for _, s := range setsOf(n) {
+			c := newCollection(s.set)
+			if got := c.ours.NumIntervals(); got != n {
+				t.Errorf("%s: got %d intervals, want %d", s.name, got, n)
+			}
+			for side, got := range map[string]string{"jobfate": c.ours.String(), "real": c.real.String(), "roaring": c.formatRoaring()} {
+				if got != c.text {
+					t.Errorf("%s: %s writes %q, want %q", s.name, side, got, c.text)
+				}
+			}
+			few := newCollection(scattered(5, s.set))
+			union := c.ours.Union(few.ours)
+			merged, bits, flags := c.real.Merge(few.real), addTo(c.roaring.Clone(), few.ours), c.bitset.Union(few.bitset)
+			for i := range indexset.Max {
+				if last, _ := union.Max(); i > last+1 {
+					break
+				}
+				want := union.Contains(i)
+				if merged.Has(int(i)) != want || bits.Contains(uint32(i)) != want || flags.Test(uint(i)) != want {
+					t.Errorf("%s: the sides differ in %d", s.name, i)
+				}
+			}
+		}
+	}
+}
+
+func TestMeter(t *testing.T) {
+	calls := 0
+	slow := side{run: func(times int) (time.Duration, error) { calls++; return 2 * time.Second, nil }, litters: true}
+	fast := side{run: func(times int) (time.Duration, error) { return time.Second, nil }}
+	r, err := meter{runs: 3}.measure(slow, fast)
+	if err != nil || calls != 3+1 || len(r[0]) != 3 {
+		t.Fatalf("got %v, %v after %d calls, want 3 runs after a first", r, err, calls)
+	}
+	if r.ratio(0, 1) != 2 || r.median(1) != time.Second || r.least(0) != 2*time.Second {
+		t.Errorf("got ratio %v, median %v, least %v", r.ratio(0, 1), r.median(1), r.least(0))
+	}
+	failing := side{run: func(int) (time.Duration, error) { return 0, errors.New("broken") }}
+	if _, err := (meter{runs: 1}).measure(failing); err == nil {
+		t.Error("a side that fails: got no error")
+	}
+	ran := 0
+	if _, err := timed(func() { ran++ }).run(7); err != nil || ran != 7 {
+		t.Errorf("timed ran %d times, want 7", ran)
+	}
+	if u := allocated(func() { _ = fmt.Sprint(math.Pi, ran) }); u.count == 0 || u.bytes == 0 {
+		t.Errorf("allocated = %v, want something", u)
+	}
+}
+
+func TestRows(t *testing.T) {
+	r := result{{10, 10, 10}, {5, 5, 5}}
+	for _, tc := range []struct {
+		got  row
+		want string
+	}{
+		{slower(r, 0, 1, "a", "b", atMost(2, "≤ 2")), "| a | 10 ns | b | 5 ns | 2.00 × | ≤ 2 | yes |"},
+		{slower(r, 0, 1, "a", "b", atMost(1, "≤ 1")), "| a | 10 ns | b | 5 ns | 2.00 × | ≤ 1 | **no** |"},
+		{faster(r, 1, 0, "a", "b", atLeast(2, "≥ 2")), "| a | 5 ns | b | 10 ns | 2 × faster | ≥ 2 | yes |"},
+		{faster(r, 1, 0, "a", "b", target{}), "| a | 5 ns | b | 10 ns | 2 × faster | – |  |"},
+	} {
+		if got := tc.got.String(); got != tc.want {
+			t.Errorf("got %s, want %s", got, tc.want)
+		}
+	}
+	for d, want := range map[time.Duration]string{17: "17 ns", 1500: "1.5 µs", 2_340_000: "2.34 ms", 5e9: "5 s"} {
+		if got := span(d); got != want {
+			t.Errorf("span(%d) = %s, want %s", d, got, want)
+		}
+	}
+}
+
+// The picture is XML, and has all curves with all points.
+func TestCurves(t *testing.T) {
+	drawing, err := drawCurves(meter{runs: 1}, small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dec := xml.NewDecoder(strings.NewReader(string(drawing))); ; {
+		if _, err := dec.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("not XML: %v\n%s", err, drawing)
+		}
+	}
+	if got := strings.Count(string(drawing), `class="curve`); got != 8 {
+		t.Errorf("got %d curves, want 8", got)
+	}
+	if !strings.Contains(string(drawing), "prefers-color-scheme: dark") || strings.Contains(string(drawing), "NaN") {
+		t.Errorf("no dark side, or no numbers:\n%s", drawing)
+	}
+	if got, want := fmt.Sprint(steps(10, 1000)), "[10 32 100 316 1000]"; got != want {
+		t.Errorf("steps = %s, want %s", got, want)
+	}
+}

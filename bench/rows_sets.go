@@ -1,0 +1,327 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/bits-and-blooms/bitset"
+
+	"github.com/jobfate/jobfate/conformance/apiserver"
+	"github.com/jobfate/jobfate/conformance/real"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/validation"
+)
+
+// A collection is one set in the form of each side.
+type collection struct {
+	text    string
+	ours    indexset.Set
+	real    real.Intervals
+	roaring *roaring.Bitmap
+	bitset  *bitset.BitSet
+}
+
+func newCollection(s indexset.Set) *collection {
+	c := &collection{text: s.String(), ours: s, roaring: roaring.New(), bitset: bitset.New(0)}
+	c.real = real.ParseIndexes(c.text, math.MaxInt32)
+	for i := range s.All() {
+		c.roaring.Add(uint32(i))
+		c.bitset.Set(uint(i))
+	}
+	c.roaring.RunOptimize()
+	return c
+}
+
+// singles is what a Job looks like when every other index is done.
+func singles(n int) indexset.Set {
+	var b indexset.Builder
+	for i := range int32(n) {
+		b.Add(2 * i)
+	}
+	return b.Set()
+}
+
+// ranges is what a Job looks like when every fourth index is not done.
+func ranges(n int) indexset.Set {
+	var b indexset.Builder
+	for i := range int32(n) {
+		b.AddRange(4*i, 4*i+2)
+	}
+	return b.Set()
+}
+
+// random has intervals of one to four indexes at random distances.
+func random(n int) indexset.Set {
+	r := rand.New(rand.NewSource(1))
+	var b indexset.Builder
+	at := int32(0)
+	for range n {
+		at += 2 + int32(r.ExpFloat64()*10)
+		length := r.Int31n(4)
+		b.AddRange(at, at+length)
+		at += length
+	}
+	return b.Set()
+}
+
+type namedSet struct {
+	name string
+	set  indexset.Set
+}
+
+func setsOf(n int) []namedSet {
+	return []namedSet{{"singles", singles(n)}, {"ranges", ranges(n)}, {"random", random(n)}}
+}
+
+// codecRows parses and formats.
+func codecRows(m meter, z scale, emit emit) error {
+	for k, n := range z.intervals {
+		for _, s := range setsOf(n) {
+			c := newCollection(s.set)
+			r, err := m.measure(
+				timed(func() { c.parse() }),
+				timed(func() { sink += len(real.ParseIndexes(c.text, math.MaxInt32)) }),
+				timed(func() { sink += len(c.ours.String()) }),
+				timed(func() { sink += len(c.real.String()) }),
+				timed(func() { sink += len(c.formatRoaring()) }),
+			)
+			if err != nil {
+				return err
+			}
+			parse := fmt.Sprintf("parse %s, %s intervals", s.name, many(n))
+			format := fmt.Sprintf("format %s, %s intervals", s.name, many(n))
+			last := k == len(z.intervals)-1
+			var goals [6]target
+			if last {
+				goals = [6]target{atLeast(4, "≥ 4"), atLeast(3, "≥ 3"), atMost(1e6, "≤ 1 ms"), atMost(0.6e6, "≤ 0.6 ms"), atMost(2, "≤ 2"), atMost(1, "≤ 1")}
+			}
+			emit(faster(r, 0, 1, parse, "real controller", goals[0]),
+				faster(r, 2, 3, format, "real controller", goals[1]),
+				faster(r, 2, 4, format, "roaring", target{}))
+			if !last {
+				continue
+			}
+			parsing := allocated(c.parse)
+			formatting := allocated(func() { sink += len(c.ours.String()) })
+			emit(absolute(parse, r.least(0), goals[2]),
+				absolute(format, r.least(2), goals[3]),
+				row{what: parse + ": allocations", ours: fmt.Sprint(parsing.count)}.with(goals[4], float64(parsing.count)),
+				row{what: format + ": allocations", ours: fmt.Sprint(formatting.count)}.with(goals[5], float64(formatting.count)))
+		}
+	}
+	return nil
+}
+
+// absolute is for a target that is a time. It takes the least of the runs: what
+// else the machine does only ever adds to it.
+func absolute(what string, least time.Duration, t target) row {
+	return row{what: what + ": least", ours: span(least)}.with(t, float64(least))
+}
+
+func (c *collection) parse() {
+	s, err := indexset.Parse(c.text)
+	if err != nil {
+		panic(err) // the text is what String wrote
+	}
+	sink += s.NumIntervals()
+}
+
+// formatRoaring writes the canonical text, as fast as its iterator allows.
+func (c *collection) formatRoaring() string {
+	var b strings.Builder
+	b.Grow(len(c.text))
+	var digits [20]byte
+	first, last, open := uint32(0), uint32(0), false
+	flush := func() {
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(strconv.AppendUint(digits[:0], uint64(first), 10))
+		switch {
+		case last == first:
+			return
+		case last == first+1:
+			b.WriteByte(',')
+		default:
+			b.WriteByte('-')
+		}
+		b.Write(strconv.AppendUint(digits[:0], uint64(last), 10))
+	}
+	for it := c.roaring.Iterator(); it.HasNext(); {
+		i := it.Next()
+		if open && i == last+1 {
+			last = i
+			continue
+		}
+		if open {
+			flush()
+		}
+		first, last, open = i, i, true
+	}
+	if open {
+		flush()
+	}
+	return b.String()
+}
+
+// setRows adds 500 indexes, asks for indexes, and adds up.
+func setRows(m meter, z scale, emit emit) error {
+	for k, n := range z.intervals {
+		last := k == len(z.intervals)-1
+		for _, s := range setsOf(n) {
+			c := newCollection(s.set)
+			few := newCollection(scattered(500, s.set))
+			asked := questions(s.set)
+			var arena indexset.Arena
+			r, err := m.measure(
+				timed(func() { sink += c.ours.Union(few.ours).NumIntervals() }),
+				timed(func() { sink += len(c.real.Merge(few.real)) }),
+				timed(func() { sink += int(addTo(c.roaring.Clone(), few.ours).GetCardinality()) }),
+				timed(func() { sink += int(c.bitset.Union(few.bitset).Len()) }),
+				timed(func() { ask(asked, c.ours.Contains) }),
+				timed(func() { ask(asked, func(i int32) bool { return c.real.Has(int(i)) }) }),
+				timed(func() { ask(asked, func(i int32) bool { return c.roaring.Contains(uint32(i)) }) }),
+				timed(func() { ask(asked, func(i int32) bool { return c.bitset.Test(uint(i)) }) }),
+				timed(func() {
+					arena.Reset()
+					sink += arena.Union(c.ours, few.ours).NumIntervals()
+				}),
+			)
+			if err != nil {
+				return err
+			}
+			add := fmt.Sprintf("union, add 500 to %s, %s intervals", s.name, many(n))
+			has := fmt.Sprintf("%d questions to %s, %s intervals", len(asked), s.name, many(n))
+			for i, beside := range []string{"real controller", "roaring", "bitset"} {
+				emit(faster(r, 0, 1+i, add, beside, target{}))
+			}
+			for i, beside := range []string{"real controller", "roaring", "bitset"} {
+				emit(faster(r, 4, 5+i, has, beside, target{}))
+			}
+			if last {
+				lent := float64(r.least(8)) / float64(n)
+				each := float64(r.least(0)) / float64(n)
+				one := float64(r.least(4)) / float64(len(asked))
+				emit(row{what: add + ": per interval, least", ours: fmt.Sprintf("%.2f ns", each)}.with(atMost(2, "≤ 2 ns"), each),
+					row{what: add + ", in an Arena: per interval, least", ours: fmt.Sprintf("%.2f ns", lent)}.with(atMost(2, "≤ 2 ns"), lent),
+					row{what: fmt.Sprintf("contains, %s, %s intervals: least", s.name, many(n)), ours: fmt.Sprintf("%.1f ns", one)}.with(atMost(30, "≤ 30 ns"), one))
+			}
+		}
+	}
+	return nil
+}
+
+// scattered returns n indexes, or fewer, spread over the span of a set.
+func scattered(n int, over indexset.Set) indexset.Set {
+	r := rand.New(rand.NewSource(1))
+	last, _ := over.Max()
+	indexes := make([]int32, n)
+	for i := range indexes {
+		indexes[i] = r.Int31n(last+1) | 1
+	}
+	return indexset.Of(indexes...)
+}
+
+// questions are indexes at random, of which about half are in the set.
+func questions(s indexset.Set) []int32 {
+	r := rand.New(rand.NewSource(2))
+	last, _ := s.Max()
+	asked := make([]int32, 1<<14)
+	for i := range asked {
+		asked[i] = r.Int31n(last + 1)
+	}
+	return asked
+}
+
+// ask counts the answers in a local variable: no branch then depends on them,
+// which would take longer than some of them.
+func ask(asked []int32, has func(int32) bool) {
+	n := 0
+	for _, i := range asked {
+		if has(i) {
+			n++
+		}
+	}
+	sink += n
+}
+
+func addTo(b *roaring.Bitmap, few indexset.Set) *roaring.Bitmap {
+	for i := range few.All() {
+		b.Add(uint32(i))
+	}
+	return b
+}
+
+// farRows makes a set of two ranges that reach up to the last index.
+func farRows(m meter, z scale, emit emit) error {
+	middle, end := z.completed/2, z.completed-1
+	text := indexset.Range(0, end).Difference(indexset.Range(middle, middle)).String()
+	r, err := m.measure(
+		timed(func() { sink += indexset.MustParse(text).Len() }),
+		timed(func() { sink += real.ParseIndexes(text, int(z.completed)).Total() }),
+		timed(func() {
+			b := roaring.New()
+			b.AddRange(0, uint64(middle))
+			b.AddRange(uint64(middle)+1, uint64(end)+1)
+			sink += int(b.GetCardinality())
+		}),
+		timed(func() {
+			b := bitset.New(uint(end)+1).FlipRange(0, uint(end)+1)
+			b.Clear(uint(middle))
+			sink += int(b.Count())
+		}),
+	)
+	if err != nil {
+		return err
+	}
+	for i, beside := range []string{"real controller", "roaring", "bitset"} {
+		emit(faster(r, 0, 1+i, "two ranges up to 2³¹−2: make and count", beside, target{}))
+	}
+	return nil
+}
+
+// validationRows validates a status with two large fields of indexes.
+func validationRows(m meter, z scale, emit emit) error {
+	n := z.intervals[len(z.intervals)-1]
+	old := newJob(4 * n)
+	old.Spec.BackoffLimitPerIndex = pointer(int32(1))
+	old.Spec.MaxFailedIndexes = pointer(int32(n))
+	old.Spec.Parallelism = pointer(int32(10))
+	old.Status.FailedIndexes = pointer("")
+	job := old.DeepCopy()
+	completed := singles(n).Intersection(indexset.Range(0, int32(2*n)))
+	job.Status.CompletedIndexes = completed.String()
+	job.Status.Succeeded = int32(completed.Len())
+	job.Status.FailedIndexes = pointer(failedBeside(n).String())
+	for what, errs := range map[string]int{
+		"jobfate": len(validation.StatusUpdate(job, old)), "the API server": len(apiserver.AcceptStatus(old, job)),
+	} {
+		if errs > 0 {
+			return fmt.Errorf("%s refuses the status", what)
+		}
+	}
+	r, err := m.measure(
+		timed(func() { sink += len(validation.StatusUpdate(job, old)) }),
+		timed(func() { sink += len(apiserver.AcceptStatus(old, job)) }),
+	)
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("validate a status, 2 × %s intervals", many(n))
+	emit(faster(r, 0, 1, what, "API server", target{}))
+	return nil
+}
+
+// failedBeside has n intervals, none of them among the singles.
+func failedBeside(n int) indexset.Set {
+	var b indexset.Builder
+	for i := range int32(n) {
+		b.Add(4*i + 1)
+	}
+	return b.Set()
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/conformance/real"
+)
+
+// sink keeps the compiler from leaving out what nobody needs.
+var sink int
+
+// floor is the least that any decision must do: read once, of each pod, the
+// deletion time, the finalizers, the phase and the annotation with the index.
+func floor(pods []*corev1.Pod) (n int) {
+	for _, pod := range pods {
+		if pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning {
+			n++
+		}
+		for _, f := range pod.Finalizers {
+			if f == batchv1.JobTrackingFinalizer {
+				n++
+			}
+		}
+		if i, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation]); err == nil {
+			n += i & 1
+		}
+	}
+	return n
+}
+
+func (w *world) floor() side { return timed(func() { sink += floor(w.pods) }) }
+
+// jobfate decides, and settles what the real controller settles in one sync.
+func (w *world) jobfate() side { return decisions(w.snapshot(), jobfate.Decide) }
+
+// jobfateWithScratch is jobfate with memory of its own.
+func (w *world) jobfateWithScratch() side {
+	return decisions(w.snapshot(), new(jobfate.Scratch).Decide)
+}
+
+type decide func(jobfate.Snapshot, ...jobfate.Option) (jobfate.Decision, error)
+
+func decisions(s jobfate.Snapshot, decide decide) side {
+	return side{run: func(times int) (time.Duration, error) {
+		start := clock()
+		for range times {
+			d, err := decide(s)
+			if err != nil {
+				return 0, err
+			}
+			if d.Status != nil || len(d.Strip) > 0 {
+				settled := d.Settle(d.Strip...)
+				sink += len(settled.Metrics)
+			}
+			sink += len(d.Strip)
+		}
+		return (clock() - start) / time.Duration(times), nil
+	}}
+}
+
+// realSync runs the real controller.
+func (w *world) realSync() side {
+	watch, err := real.NewStopwatch(w.input(), clock)
+	return side{litters: true, run: func(times int) (total time.Duration, _ error) {
+		if err != nil {
+			return 0, err
+		}
+		for range times {
+			took, err := watch.Sync()
+			if err != nil {
+				return 0, err
+			}
+			total += took
+		}
+		return total / time.Duration(times), nil
+	}}
+}

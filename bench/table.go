@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+const header = `| what | jobfate | beside | | ratio | target | met |
+| --- | --- | --- | --- | --- | --- | --- |`
+
+// A row is a line of the table.
+type row struct {
+	what   string
+	ours   string
+	beside string // who else does it
+	theirs string
+	ratio  string
+	target target
+	met    bool // means nothing without a target
+}
+
+func (r row) String() string {
+	goal, met := "–", ""
+	if r.target.text != "" {
+		goal, met = r.target.text, "**no**"
+		if r.met {
+			met = "yes"
+		}
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |", r.what, r.ours, r.beside, r.theirs, r.ratio, goal, met)
+}
+
+// A target is a limit to a number. The zero target asks for nothing.
+type target struct {
+	text string
+	met  func(float64) bool
+}
+
+func atMost(limit float64, text string) target {
+	return target{text, func(x float64) bool { return x <= limit }}
+}
+
+func atLeast(limit float64, text string) target {
+	return target{text, func(x float64) bool { return x >= limit }}
+}
+
+// with returns the row with a target for the number.
+func (r row) with(t target, x float64) row {
+	r.target, r.met = t, t.met == nil || t.met(x)
+	return r
+}
+
+// slower says how many times as long as the reference we take.
+func slower(r result, ours, theirs int, what, beside string, t target) row {
+	x := r.ratio(ours, theirs)
+	return row{what: what, ours: span(r.median(ours)), beside: beside, theirs: span(r.median(theirs)), ratio: fmt.Sprintf("%.2f ×", x)}.with(t, x)
+}
+
+// faster says how many times as long as we the reference takes.
+func faster(r result, ours, theirs int, what, beside string, t target) row {
+	x := r.ratio(theirs, ours)
+	return row{what: what, ours: span(r.median(ours)), beside: beside, theirs: span(r.median(theirs)), ratio: fmt.Sprintf("%.3g × faster", x)}.with(t, x)
+}
+
+// span formats a time with three digits.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Microsecond:
+		return fmt.Sprintf("%d ns", d.Nanoseconds())
+	case d < time.Millisecond:
+		return fmt.Sprintf("%.3g µs", float64(d)/1e3)
+	case d < time.Second:
+		return fmt.Sprintf("%.3g ms", float64(d)/1e6)
+	}
+	return fmt.Sprintf("%.3g s", d.Seconds())
+}
+
+// many formats the number of pods and intervals.
+func many(n int) string {
+	switch n {
+	case 1_000, 10_000, 100_000:
+		return [...]string{"10³", "10⁴", "10⁵"}[len(fmt.Sprint(n))-4]
+	}
+	return fmt.Sprint(n)
+}

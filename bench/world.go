@@ -1,0 +1,195 @@
+package main
+
+import (
+	"fmt"
+	"math/rand"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/conformance/real"
+	"github.com/jobfate/jobfate/indexset"
+)
+
+var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// A scene is a state that a large Job can be in.
+type scene struct {
+	name string
+	// perIndex says that the scene is one for Jobs with a backoff limit per index
+	// as well.
+	perIndex bool
+	pod      func(index int, pod *corev1.Pod)
+	status   func(n int, pods []*corev1.Pod, status *batchv1.JobStatus)
+}
+
+var (
+	running    = scene{name: "running", perIndex: true, pod: runs, status: allRun}
+	backingOff = scene{name: "failed and backing off", perIndex: true, pod: failedJustNow, status: allRun}
+	half       = scene{name: "half succeeded, to be counted", pod: halfSucceeded, status: allRun}
+	mass       = scene{name: "failed, 500 of them uncounted", pod: failedJustNow, status: someUncounted}
+	terminal   = scene{name: "succeeded: the terminal sync", pod: counted, status: allCounted}
+	scenes     = []scene{running, backingOff, half, mass, terminal}
+)
+
+// A world is a Job and its pods.
+type world struct {
+	job  *batchv1.Job
+	pods []*corev1.Pod
+}
+
+// newWorld makes an Indexed Job with n completions and pods. The pods are as a
+// client has them: each is decoded on its own, so that no two share a string,
+// and they lie in memory in an order that has nothing to do with that of the
+// list.
+func newWorld(s scene, n int) (*world, error) {
+	w := &world{job: newJob(n), pods: make([]*corev1.Pod, n)}
+	for _, i := range rand.New(rand.NewSource(1)).Perm(n) {
+		pod := newPod(w.job, i)
+		s.pod(i, pod)
+		data, err := pod.Marshal()
+		if err != nil {
+			return nil, err
+		}
+		w.pods[i] = new(corev1.Pod)
+		if err := w.pods[i].Unmarshal(data); err != nil {
+			return nil, err
+		}
+	}
+	s.status(n, w.pods, &w.job.Status)
+	rand.New(rand.NewSource(2)).Shuffle(n, func(i, j int) { w.pods[i], w.pods[j] = w.pods[j], w.pods[i] })
+	return w, nil
+}
+
+const (
+	namespace = "default"
+	jobUID    = "0a1b2c3d-0000-4000-8000-000000000001"
+)
+
+func newJob(n int) *batchv1.Job {
+	count, limit, mode := int32(n), int32(1<<30), batchv1.IndexedCompletion
+	replace, suspend := batchv1.TerminatingOrFailed, false
+	start, none := metav1.NewTime(now.Add(-time.Hour)), int32(0)
+	labels := map[string]string{batchv1.ControllerUidLabel: jobUID, batchv1.JobNameLabel: "job"}
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "job", UID: jobUID, ResourceVersion: "1"},
+		Spec: batchv1.JobSpec{
+			Completions: &count, Parallelism: &count, CompletionMode: &mode, BackoffLimit: &limit,
+			PodReplacementPolicy: &replace, Suspend: &suspend,
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{batchv1.ControllerUidLabel: jobUID}},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever},
+			},
+		},
+		Status: batchv1.JobStatus{
+			StartTime: &start, Ready: &none, Terminating: &none,
+			UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{},
+		},
+	}
+}
+
+// withLimitPerIndex returns the world with a backoff limit per index. It has the
+// same pods, in the same places.
+func (w *world) withLimitPerIndex() *world {
+	job, limit, none := w.job.DeepCopy(), int32(1<<30), ""
+	job.Spec.BackoffLimitPerIndex = &limit
+	job.Status.FailedIndexes = &none
+	return &world{job: job, pods: w.pods}
+}
+
+// withCompletions returns the world with more completions, and the same pods.
+func (w *world) withCompletions(n int32) *world {
+	job := w.job.DeepCopy()
+	job.Spec.Completions = &n
+	return &world{job: job, pods: w.pods}
+}
+
+func (w *world) snapshot() jobfate.Snapshot {
+	return jobfate.Snapshot{Job: w.job, Pods: w.pods, Now: now}
+}
+
+func (w *world) input() real.Input {
+	return real.Input{Job: w.job, Pods: w.pods, Now: now, Memory: real.Memory{Backoff: &real.Record{}}}
+}
+
+// newPod returns a running pod as the controller creates it and the kubelet
+// reports it.
+func newPod(job *batchv1.Job, index int) *corev1.Pod {
+	text := strconv.Itoa(index)
+	condition := func(t corev1.PodConditionType, status corev1.ConditionStatus) corev1.PodCondition {
+		return corev1.PodCondition{Type: t, Status: status, LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "job-" + text + "-abcde", GenerateName: "job-" + text + "-", ResourceVersion: "12345",
+			UID:               types.UID(fmt.Sprintf("%08x-%04x-4000-8000-%012x", uint32(index)*2654435761, index%7919, index)),
+			CreationTimestamp: metav1.NewTime(now.Add(-time.Hour)),
+			Labels: map[string]string{
+				batchv1.ControllerUidLabel: jobUID, "controller-uid": jobUID,
+				batchv1.JobNameLabel: "job", "job-name": "job", batchv1.JobCompletionIndexAnnotation: text,
+			},
+			Annotations:     map[string]string{batchv1.JobCompletionIndexAnnotation: text, batchv1.JobIndexFailureCountAnnotation: "0"},
+			Finalizers:      []string{batchv1.JobTrackingFinalizer},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))},
+		},
+		Spec: corev1.PodSpec{
+			NodeName: "node-1", RestartPolicy: corev1.RestartPolicyNever,
+			Containers: []corev1.Container{{Name: "main", Image: "registry.example/main:1"}},
+		},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodRunning,
+			Conditions: []corev1.PodCondition{
+				condition("PodReadyToStartContainers", corev1.ConditionTrue),
+				condition(corev1.PodInitialized, corev1.ConditionTrue),
+				condition(corev1.PodReady, corev1.ConditionFalse),
+				condition(corev1.ContainersReady, corev1.ConditionFalse),
+				condition(corev1.PodScheduled, corev1.ConditionTrue),
+			},
+			ContainerStatuses: []corev1.ContainerStatus{{Name: "main", Image: "registry.example/main:1",
+				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now.Add(-time.Hour))}}}},
+		},
+	}
+}
+
+func runs(int, *corev1.Pod) {}
+
+func ended(pod *corev1.Pod, phase corev1.PodPhase, code int32, ago time.Duration) {
+	pod.Status.Phase = phase
+	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		ExitCode: code, FinishedAt: metav1.NewTime(now.Add(-ago)),
+	}}
+}
+
+func failedJustNow(_ int, pod *corev1.Pod) { ended(pod, corev1.PodFailed, 1, 2*time.Second) }
+
+func halfSucceeded(index int, pod *corev1.Pod) {
+	if index%2 == 0 {
+		ended(pod, corev1.PodSucceeded, 0, 2*time.Second)
+	}
+}
+
+func counted(_ int, pod *corev1.Pod) {
+	ended(pod, corev1.PodSucceeded, 0, time.Minute)
+	pod.Finalizers = nil
+}
+
+func allRun(n int, _ []*corev1.Pod, status *batchv1.JobStatus) { status.Active = int32(n) }
+
+func someUncounted(n int, pods []*corev1.Pod, status *batchv1.JobStatus) {
+	allRun(n, pods, status)
+	for _, pod := range pods[:min(n, 500)] {
+		list := &status.UncountedTerminatedPods.Failed
+		*list = append(*list, pod.UID)
+	}
+}
+
+func allCounted(n int, _ []*corev1.Pod, status *batchv1.JobStatus) {
+	status.Succeeded = int32(n)
+	status.CompletedIndexes = indexset.Range(0, int32(n-1)).String()
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"strings"
+)
+
+// newFlags returns an empty set of flags, whose errors the caller tells of.
+func newFlags(name string) *flag.FlagSet {
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	return fs
+}
+
+// parse parses the arguments of a command and returns those that are no flags.
+// When help is asked for, it prints the usage.
+func parse(env environment, fs *flag.FlagSet, usage string, args []string) ([]string, error) {
+	rest, err := parseInterleaved(fs, args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return nil, errors.Join(err, env.print(usage+defaults(fs)))
+	case err != nil:
+		return nil, usageError{err}
+	}
+	return rest, nil
+}
+
+// parseInterleaved parses flags that stand before, between and after files, as
+// users of kubectl write them. It returns the files.
+func parseInterleaved(fs *flag.FlagSet, args []string) ([]string, error) {
+	var files []string
+	for {
+		if err := fs.Parse(args); err != nil {
+			return nil, err
+		}
+		rest := fs.Args()
+		if len(rest) == 0 {
+			return files, nil
+		}
+		if before := len(args) - len(rest); before > 0 && args[before-1] == "--" {
+			return append(files, rest...), nil
+		}
+		files, args = append(files, rest[0]), rest[1:]
+	}
+}
+
+func defaults(fs *flag.FlagSet) string {
+	var b strings.Builder
+	fs.SetOutput(&b)
+	fs.PrintDefaults()
+	fs.SetOutput(io.Discard)
+	return b.String()
+}
+
+// oneOf adds a flag that takes one of some values, the first by default.
+func oneOf(fs *flag.FlagSet, p *string, name, usage string, values ...string) {
+	*p = values[0]
+	fs.Func(name, usage, func(text string) error {
+		for _, v := range values {
+			if v == text {
+				*p = text
+				return nil
+			}
+		}
+		return errors.New("want " + alternatives(values))
+	})
+}
+
+func alternatives(values []string) string {
+	last := len(values) - 1
+	return strings.Join(values[:last], ", ") + " or " + values[last]
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+)
+
+// TestWrongInput feeds explain and validate what a newcomer feeds them.
+func TestWrongInput(t *testing.T) {
+	whole := edit(t, "indexes-backing-off")
+	cut := whole[:strings.LastIndex(whole, "kind: List")]
+	for _, tc := range []struct {
+		reason, stdin, command, want string
+	}{
+		{"an empty file", "", "explain", "standard input: it is empty; want a Job and its pods"},
+		{"an empty file", "", "validate", "standard input: it is empty; want a Job"},
+		{"a Deployment", "apiVersion: apps/v1\nkind: Deployment\n", "explain", "document 1 is a Deployment; want a Job and its pods"},
+		{"a Deployment", "apiVersion: apps/v1\nkind: Deployment\n", "validate", "document 1 is a Deployment; want a Job"},
+		{"pods", whole, "validate", "document 2, item 1 is a Pod; want a Job"},
+		{"half a Job", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n", "explain", "document 1: the Job has no spec; has the input been cut short?"},
+		{"cut within a pod of a List", cut, "explain", "document 2 has no kind"},
+		{"cut within a line", whole[:strings.LastIndex(whole, "data:")], "explain", "standard input: document 2: line 305: could not find expected ':'"},
+		{"a number that is none", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  completions: many\n", "validate",
+			"standard input: document 1: line 5: cannot unmarshal string into Go struct field JobSpec.spec.completions of type int32"},
+		{"not found", "Error from server (NotFound): jobs.batch \"x\" not found\n", "explain", "document 1 has no kind"},
+	} {
+		t.Run(tc.command+" "+tc.reason, func(t *testing.T) {
+			got := runWith(tc.stdin, tc.command)
+			if got.Status != exitInput || got.Stdout != "" {
+				t.Errorf("got status %d and %q, want %d and nothing", got.Status, got.Stdout, exitInput)
+			}
+			checkPart(t, "stderr", got.Stderr, tc.want)
+		})
+	}
+}
+
+// TestManyPods checks that the text stays short however many pods there are, and
+// that nothing is left out of the JSON.
+func TestManyPods(t *testing.T) {
+	const n = 3000
+	pods := make([]string, n)
+	for i := range pods {
+		pods[i] = fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p-%d","uid":"uid-%d","annotations":{%q:"%d"},"finalizers":[%q],`+
+			`"ownerReferences":[{"kind":"Job","name":"big","uid":"big-uid","controller":true}]},"spec":{},"status":{"phase":%q}}`,
+			i, i, batchv1.JobCompletionIndexAnnotation, i, batchv1.JobTrackingFinalizer, []string{"Failed", "Running", "Succeeded"}[i%3])
+	}
+	job := fmt.Sprintf(`{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"big","uid":"big-uid"},"spec":{"completions":%d,"parallelism":%d,`+
+		`"completionMode":"Indexed","backoffLimitPerIndex":1},"status":{}}`, 2*n, 2*n)
+	input := job + `{"apiVersion":"v1","kind":"List","items":[` + strings.Join(pods, ",") + "]}"
+	text := runWith(input, "explain")
+	if lines := strings.Count(text.Stdout, "\n"); text.Status != exitOK || lines > 150 || len(text.Stdout) > 20_000 {
+		t.Errorf("got status %d, %d lines, %d bytes: %s; want at most 150 lines and 20000 bytes", text.Status, lines, len(text.Stdout), text.Stderr)
+	}
+	for _, part := range []string{"  and 480 more (--all shows them)\n", "\n  and more, Active: ", " Pending: ", "… ("} {
+		checkPart(t, "stdout", text.Stdout, part)
+	}
+	all := runWith(input, "explain", "--all")
+	if strings.Contains(all.Stdout, "--all shows them") || strings.Count(all.Stdout, "\n") < n {
+		t.Errorf("with --all: got %d bytes, want everything", len(all.Stdout))
+	}
+	var r report
+	if err := json.Unmarshal([]byte(runWith(input, "explain", "-o", "json").Stdout), &r); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(r.Creations) + len(r.Finalizers) + len(r.Indexes); len(r.Creations) != 500 || got < n {
+		t.Errorf("JSON: got %d creations and %d entries, want 500 and at least %d", len(r.Creations), got, n)
+	}
+}
+
+// TestExitStatus checks what --exit-status says, and that nothing says it without.
+func TestExitStatus(t *testing.T) {
+	want := map[string]int{
+		"indexes-backing-off": 3, "indexes-retried": 0, "failed-by-rule": 5, "suspended": 4,
+		"finished": 0, "backing-off": 3, "backoff-over": 0, "managed-elsewhere": 5,
+	}
+	for _, g := range goldens {
+		args := append([]string{"explain", "--now", g.now}, sampleFiles(t, g.sample)...)
+		if got := runWith("", args...).Status; got != exitOK {
+			t.Errorf("%s: got status %d, want 0", g.name, got)
+		}
+		if got := runWith("", append(args, "--exit-status")...).Status; got != want[g.name] {
+			t.Errorf("%s with --exit-status: got status %d, want %d", g.name, got, want[g.name])
+		}
+	}
+}
+
+// TestColor checks when text is coloured.
+func TestColor(t *testing.T) {
+	files := sampleFiles(t, "finished")
+	for _, tc := range []struct {
+		reason string
+		shown  bool
+		env    map[string]string
+		flags  []string
+		want   bool
+	}{
+		{"a terminal", true, nil, nil, true},
+		{"a pipe", false, nil, nil, false},
+		{"https://no-color.org", true, map[string]string{"NO_COLOR": "1"}, nil, false},
+		{"a terminal without colours", true, map[string]string{"TERM": "dumb"}, nil, false},
+		{"never", true, nil, []string{"--color", "never"}, false},
+		{"always, whatever there is", false, map[string]string{"NO_COLOR": "1", "TERM": "dumb"}, []string{"--color", "always"}, true},
+		{"JSON has none", true, nil, []string{"-o", "json"}, false},
+	} {
+		var out, err bytes.Buffer
+		env := testEnvironment()
+		env.shown, env.getenv = tc.shown, func(name string) string { return tc.env[name] }
+		env.stdin, env.stdout, env.stderr = strings.NewReader(""), &out, &err
+		status := run(append(append([]string{"explain"}, tc.flags...), files...), env)
+		if got := strings.Contains(out.String(), "\x1b["); status != exitOK || got != tc.want {
+			t.Errorf("%s: got status %d, colours %t, want %t", tc.reason, status, got, tc.want)
+		}
+	}
+}
+
+// TestTypedInput checks that somebody who gave no file is told what is awaited.
+func TestTypedInput(t *testing.T) {
+	var out, err bytes.Buffer
+	env := testEnvironment()
+	env.typed, env.stdin, env.stdout, env.stderr = true, strings.NewReader(edit(t, "finished")), &out, &err
+	if status := run([]string{"explain"}, env); status != exitOK || err.String() != "jobfate: reading the standard input, which Ctrl-D ends\n" {
+		t.Errorf("got status %d and %q, want a word on the standard input", status, err.String())
+	}
+}
+
+// TestProcess runs the command as a process of its own: interrupted while it
+// reads, and with a reader that goes away.
+func TestProcess(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "jobfate")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Run("Ctrl-C", func(t *testing.T) {
+		var stderr bytes.Buffer
+		cmd := exec.Command(binary, "explain")
+		cmd.Stderr = &stderr
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// What is more than a pipe holds has been read once it is written.
+		if _, err := io.WriteString(in, strings.Repeat("# a comment\n", 1<<17)); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // it tells of the signal as an error
+		status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+		if !ok || !status.Signaled() || status.Signal() != syscall.SIGINT || stderr.Len() > 0 {
+			t.Errorf("got %v and %q, want the end by the signal, and silence", cmd.ProcessState, stderr.String())
+		}
+	})
+	t.Run("head", func(t *testing.T) {
+		var stderr bytes.Buffer
+		reader, writer, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader.Close()
+		cmd := exec.Command(binary, append([]string{"explain", "--now", time.Unix(0, 0).UTC().Format(time.RFC3339)}, sampleFiles(t, "failed-by-rule")...)...)
+		cmd.Stdout, cmd.Stderr = writer, &stderr
+		_ = cmd.Run() // a shell looks at the status of head
+		writer.Close()
+		if stderr.Len() > 0 {
+			t.Errorf("got %q, want silence", stderr.String())
+		}
+	})
+}

@@ -1,0 +1,45 @@
+package real_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jobfate/jobfate/conformance/real"
+)
+
+var began = time.Now()
+
+func sinceStart() time.Duration { return time.Since(began) }
+
+// A Stopwatch runs the controller that Sync runs, and nothing of one sync is
+// left for the next.
+func TestStopwatch(t *testing.T) {
+	in := real.Input{Job: newJob(t, size(2, 8), indexed, perIndex(1)), Now: at(0)}
+	watch, err := real.NewStopwatch(in, sinceStart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := mustSync(t, in)
+	for range 2 {
+		took, err := watch.Sync()
+		if err != nil || took <= 0 {
+			t.Errorf("Sync = %v, %v, want some time", took, err)
+		}
+	}
+	if got := mustSync(t, in); trace(got) != trace(want) {
+		t.Errorf("afterwards Sync does %s, want %s as before", trace(got), trace(want))
+	}
+}
+
+func TestStopwatch_panic(t *testing.T) {
+	job := newJob(t, size(1, 3), indexed)
+	job.Status.CompletedIndexes = "2,2"
+	job.Status.Succeeded = 2
+	watch, err := real.NewStopwatch(real.Input{Job: job, Now: at(0)}, sinceStart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := watch.Sync(); err == nil {
+		t.Error("the controller panics on such a status: got no error")
+	}
+}

@@ -1,0 +1,82 @@
+package jobfate_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+)
+
+// An index that has failed pods says how the last of them failed.
+func TestExplanation_fault(t *testing.T) {
+	job := specJob(t, "completions: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 3")
+	exit := func(name string, code int32, reason string) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, FinishedAt: job.CreationTimestamp}}}
+	}
+	disrupted := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}
+	for _, test := range []struct {
+		want   string
+		change func(*corev1.Pod)
+	}{
+		{"it does not say how", func(*corev1.Pod) {}},
+		{"it does not say how", func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("main", 0, ""), {Name: "run"}}
+		}},
+		{"deleted", func(p *corev1.Pod) { p.DeletionTimestamp = &job.CreationTimestamp }},
+		{"container b, exit code 3", func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("a", 0, ""), exit("b", 3, "Error"), exit("c", 4, "")}
+		}},
+		{"container main, exit code 137, OOMKilled", func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("main", 137, "OOMKilled")}
+		}},
+		{"container init, exit code 1", func(p *corev1.Pod) {
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{exit("init", 1, "Error")}
+		}},
+		{"Evicted", func(p *corev1.Pod) { p.Status.Reason = "Evicted" }},
+		{"disrupted", func(p *corev1.Pod) { p.Status.Conditions = []corev1.PodCondition{disrupted} }},
+		{"Evicted, container main, exit code 143, disrupted by EvictionByEvictionAPI", func(p *corev1.Pod) {
+			p.Status.Reason = "Evicted"
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("main", 143, "Error")}
+			p.Status.Conditions = []corev1.PodCondition{disrupted}
+			p.Status.Conditions[0].Reason = "EvictionByEvictionAPI"
+		}},
+	} {
+		pod := podIn(job, 1, corev1.PodFailed)
+		pod.Status.ContainerStatuses = nil
+		test.change(pod)
+		r := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}).Why.Index(0)
+		if r.Fault != test.want || r.FailedPod != pod.Name || r.Failures != 1 {
+			t.Errorf("got %q of pod %q and %d failures, want %q of %q and 1", r.Fault, r.FailedPod, r.Failures, test.want, pod.Name)
+		}
+	}
+}
+
+// Of several active pods of an index the one that stays tells what holds for it,
+// whichever comes first.
+func TestExplanation_duplicatePods(t *testing.T) {
+	job := specJob(t, "completions: 1\ncompletionMode: Indexed")
+	pod := func(n int, phase corev1.PodPhase) *corev1.Pod {
+		pod := podIn(job, 1, phase)
+		pod.Name, pod.UID = fmt.Sprintf("job-p%d", n), types.UID(fmt.Sprintf("uid-%d", n))
+		return pod
+	}
+	for stays, phases := range map[string][]corev1.PodPhase{
+		"job-p1": {corev1.PodRunning, corev1.PodPending, corev1.PodPending},
+		"job-p2": {corev1.PodPending, corev1.PodRunning, corev1.PodPending},
+		"job-p3": {corev1.PodPending, corev1.PodPending, corev1.PodRunning},
+	} {
+		pods := []*corev1.Pod{pod(1, phases[0]), pod(2, phases[1]), pod(3, phases[2])}
+		for range 2 {
+			r := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}).Why.Index(0)
+			if want := "active, pod " + stays; r.Code != jobfate.IndexActive || r.Text != want {
+				t.Errorf("got %s: %s, want %s", r.Code, r.Text, want)
+			}
+			slices.Reverse(pods)
+		}
+	}
+}

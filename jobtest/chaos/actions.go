@@ -1,0 +1,246 @@
+package chaos
+
+import (
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// action is something that may happen. Weight is how often it is a step, aside
+// how often it happens between two writes of a sync. Do reports whether there
+// was anything to be done.
+type action struct {
+	name          string
+	weight, aside int
+	do            func(*run) bool
+}
+
+// seeing is what the controllers do of themselves, and what their caches show.
+var seeing = []action{
+	{"sync", 60, 0, func(r *run) bool {
+		r.sync(r.leaders[r.IntN(len(r.leaders))])
+		return true
+	}},
+	{"sync of another leader", 0, 6, func(r *run) bool {
+		for _, l := range r.leaders {
+			if l != r.acting {
+				r.sync(l)
+				return true
+			}
+		}
+		return false
+	}},
+	{"cache shows a Job", 18, 2, func(r *run) bool { return r.showJob(r.leader()) }},
+	{"cache shows a pod", 22, 2, func(r *run) bool {
+		l := r.leader()
+		late, _ := l.cache.Late()
+		if len(late) == 0 {
+			return false
+		}
+		l.cache.ShowPod(late[r.IntN(len(late))])
+		return true
+	}},
+	{"cache shows all pods", 10, 1, func(r *run) bool {
+		r.leader().cache.ShowPods()
+		return true
+	}},
+	{"cache shows everything", 14, 1, func(r *run) bool {
+		r.leader().cache.ShowAll()
+		return true
+	}},
+}
+
+func (r *run) leader() *leader { return r.leaders[r.IntN(len(r.leaders))] }
+
+// showJob shows the next version of the Job. As long as that may hold what the
+// controller does not know of, the pods have to be as fresh (A2).
+func (r *run) showJob(l *leader) bool {
+	next := l.cache.NextJob()
+	if next == 0 {
+		return false
+	}
+	if next <= l.foreign && !r.OlderPods {
+		l.cache.ShowPodsUpTo(next)
+	}
+	l.cache.ShowJob()
+	return true
+}
+
+// podActions are what kubelets and nodes do.
+var podActions = []action{
+	{"pod starts", 16, 2, func(r *run) bool {
+		pod := r.pod(func(p *corev1.Pod) bool { return cluster.IsActive(p) && p.Status.Phase != corev1.PodRunning })
+		if pod != nil {
+			r.c.Start(pod.UID)
+		}
+		return pod != nil
+	}},
+	{"pod exits 0", 12, 2, func(r *run) bool { return r.end(0, cluster.IsActive) }},
+	{"pod exits 1", 7, 1, func(r *run) bool { return r.end(1, cluster.IsActive) }},
+	{"pod exits 42", 5, 1, func(r *run) bool { return r.end(42, cluster.IsActive) }},
+	{"pod exits 137", 2, 1, func(r *run) bool { return r.end(137, cluster.IsActive) }},
+	{"deleted pod exits 0", 4, 1, func(r *run) bool { return r.end(0, terminating) }},
+	{"deleted pod exits 137", 8, 1, func(r *run) bool { return r.end(137, terminating) }},
+	{"deleted pod fails", 4, 0, func(r *run) bool {
+		pod := r.pod(terminating)
+		if pod != nil {
+			r.c.Edit(pod.UID, func(p *corev1.Pod) {
+				p.Status.Phase, p.DeletionGracePeriodSeconds = corev1.PodFailed, new(int64)
+			})
+		}
+		return pod != nil
+	}},
+	{"pod exits and does not say when", 2, 0, func(r *run) bool {
+		pod := r.pod(cluster.IsActive)
+		if pod == nil {
+			return false
+		}
+		r.c.End(pod.UID, one(r.dice, int32(0), 1, 42))
+		r.c.Edit(pod.UID, func(p *corev1.Pod) {
+			p.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.Time{}
+			if r.chance(50) {
+				p.Status.Conditions = nil
+			}
+		})
+		return true
+	}},
+	{"containers restart", 4, 1, func(r *run) bool {
+		pod := r.pod(func(p *corev1.Pod) bool {
+			return p.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && p.Status.Phase == corev1.PodRunning
+		})
+		if pod != nil {
+			r.c.Restart(pod.UID)
+		}
+		return pod != nil
+	}},
+	{"phase flips", 2, 1, func(r *run) bool {
+		pod := r.pod(cluster.HasEnded)
+		if pod != nil {
+			r.c.Edit(pod.UID, func(p *corev1.Pod) {
+				if p.Status.Phase == corev1.PodFailed {
+					p.Status.Phase = corev1.PodSucceeded
+				} else {
+					p.Status.Phase = corev1.PodFailed
+				}
+			})
+		}
+		return pod != nil
+	}},
+	{"readiness flips", 3, 0, func(r *run) bool {
+		pod := r.pod(func(p *corev1.Pod) bool { return len(p.Status.Conditions) > 0 && cluster.IsActive(p) })
+		if pod != nil {
+			r.c.Edit(pod.UID, func(p *corev1.Pod) {
+				c := &p.Status.Conditions[0]
+				if c.Status == corev1.ConditionTrue {
+					c.Status = corev1.ConditionFalse
+				} else {
+					c.Status = corev1.ConditionTrue
+				}
+			})
+		}
+		return pod != nil
+	}},
+	{"node lost", 2, 1, func(r *run) bool {
+		pod := r.pod(cluster.IsActive)
+		if pod != nil {
+			r.c.Lose(pod.UID)
+		}
+		return pod != nil
+	}},
+	{"eviction announced", 3, 1, func(r *run) bool {
+		pod := r.pod(cluster.IsActive)
+		if pod != nil {
+			r.c.Disrupt(pod.UID)
+		}
+		return pod != nil
+	}},
+	{"eviction announced after the end", 1, 0, func(r *run) bool {
+		pod := r.pod(func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+		if pod != nil {
+			r.c.Edit(pod.UID, func(p *corev1.Pod) {
+				p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue})
+			})
+		}
+		return pod != nil
+	}},
+}
+
+func terminating(p *corev1.Pod) bool { return p.DeletionTimestamp != nil && !cluster.HasEnded(p) }
+
+func (r *run) end(code int32, which func(*corev1.Pod) bool) bool {
+	pod := r.pod(which)
+	if pod != nil {
+		r.c.End(pod.UID, code)
+	}
+	return pod != nil
+}
+
+// clockActions move the time.
+var clockActions = []action{
+	{"a moment passes", 12, 2, func(r *run) bool {
+		r.c.Now = r.c.Now.Add(time.Duration(1+r.IntN(3000)) * time.Millisecond)
+		return true
+	}},
+	{"time passes to the requeue", 12, 0, func(r *run) bool {
+		if at := r.leader().next; at.After(r.c.Now) {
+			r.c.Now = at
+			return true
+		}
+		return false
+	}},
+	{"clock jumps an hour ahead", 1, 1, func(r *run) bool {
+		r.c.Now = r.c.Now.Add(time.Hour)
+		return true
+	}},
+	{"clock jumps an hour back", 1, 1, func(r *run) bool {
+		r.c.Now = r.c.Now.Add(-time.Hour)
+		return true
+	}},
+}
+
+// leaderActions are what befalls controllers.
+var leaderActions = []action{
+	{"controller starts again", 2, 0, func(r *run) bool {
+		r.succeed(r.leader())
+		return true
+	}},
+	{"second leader", 2, 0, func(r *run) bool {
+		if len(r.leaders) > 1 {
+			return false
+		}
+		back := 0
+		if r.chance(50) {
+			back = r.IntN(10)
+		}
+		r.lead(back, r.IntN(back+1))
+		return true
+	}},
+	{"one leader gives up", 3, 0, func(r *run) bool {
+		if len(r.leaders) < 2 {
+			return false
+		}
+		r.dismiss(r.leader())
+		return true
+	}},
+}
+
+// isOver reports whether the Job has ended and no pod of it lives.
+func (r *run) isOver() bool {
+	job := r.c.Job()
+	if job == nil {
+		return false
+	}
+	ended := slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
+	})
+	return ended && !slices.ContainsFunc(r.c.Pods(), hasFinalizer)
+}
+
+func hasFinalizer(p *corev1.Pod) bool {
+	return p != nil && slices.Contains(p.Finalizers, batchv1.JobTrackingFinalizer)
+}

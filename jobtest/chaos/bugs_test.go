@@ -1,0 +1,313 @@
+package chaos
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+type bug struct {
+	name       string
+	property   string // the properties that it breaks
+	controller func() cluster.Controller
+	job        func(*batchv1.JobSpec)
+	olderPods  bool
+}
+
+var bugs = []bug{
+	{name: "A1 dropped, own writes are forgotten", property: "S1 S5 S6", controller: forgetful},
+	{name: "A2 dropped, pods older than the Job after a restart", property: "S1", olderPods: true},
+
+	// Statuses that the API server refuses.
+	{name: "seen, an index in both sets", property: "S4 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+		if st.FailedIndexes != nil && st.CompletedIndexes != "" {
+			st.FailedIndexes = &st.CompletedIndexes
+		}
+	})},
+	{name: "k139428, active is a literal 0", property: "S10 S11", controller: rewriting(func(st map[string]any) { st["active"] = 0 })},
+	{name: "seen, k125410, k111646, a pod whose phase flips is classified anew", property: "S1 S11", controller: spoiled(countFlips)},
+	{name: "k132144, an end without a start time", property: "S9 S11", controller: rewriting(atEnd(func(st map[string]any) { st["startTime"] = nil }))},
+	{name: "k134521, the start time is reset", property: "S11", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
+		st.StartTime = &metav1.Time{Time: s.Now}
+	})},
+	{name: "k125909, an interim condition that is False ends the Job", property: "S8 S11", controller: rewriting(atEnd(func(st map[string]any) {
+		for _, c := range st["conditions"].([]any) {
+			if c := c.(map[string]any); c["type"] == "FailureTarget" {
+				c["status"] = "False"
+			}
+		}
+	}))},
+	{name: "k123775, k125510, an end with pods terminating", property: "S9 S11", controller: rewriting(atEnd(func(st map[string]any) { st["terminating"] = 1 }))},
+	{name: "k123775, an end with pods ready", property: "S10 S11", controller: rewriting(atEnd(func(st map[string]any) { st["ready"] = 1 }))},
+	{name: "k123775, an end without the interim condition", property: "S8 S11", controller: rewriting(atEnd(func(st map[string]any) {
+		st["conditions"] = slices.DeleteFunc(st["conditions"].([]any), func(c any) bool {
+			kind := c.(map[string]any)["type"]
+			return kind == "SuccessCriteriaMet" || kind == "FailureTarget"
+		})
+	}))},
+	{name: "k125089, k125185, k121342, ready alone is not written", property: "L1", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+		if d.Status != nil {
+			same := d.Status.DeepCopy()
+			same.Ready, same.Terminating = s.Job.Status.Ready, s.Job.Status.Terminating
+			if statusLine(same) == statusLine(&s.Job.Status) {
+				d.Status = nil
+			}
+		}
+	})},
+
+	// Counting.
+	{name: "k105200, a stale pod is counted again", property: "S1", controller: forgetful},
+	{name: "KEP-2307, finalizers go before the status is stored", property: "S2", controller: func() cluster.Controller { return &hasty{} }},
+	{name: "k104666, UIDs leave the list and the finalizer is there", property: "S1", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+		if u := st.UncountedTerminatedPods; u != nil && len(u.Failed) > 1 {
+			st.Failed += int32(len(u.Failed) - 1)
+			u.Failed = u.Failed[:1]
+		}
+	})},
+	{name: "KEP-2307, pods are stripped and not charged", property: "S2", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+		st.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
+	})},
+	{name: "k109485, k119160, an end before all pods are released", property: "S9 S11", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
+		if c := st.Conditions; len(c) > 0 && c[len(c)-1].Type == batchv1.JobFailureTarget && st.Active == 0 && st.StartTime != nil {
+			failed := c[len(c)-1]
+			failed.Type = batchv1.JobFailed
+			st.Failed += int32(len(st.UncountedTerminatedPods.Failed))
+			st.UncountedTerminatedPods, st.Terminating = nil, new(int32)
+			st.Conditions = append(st.Conditions, failed)
+		}
+	})},
+	{name: "k108645, k109429, k141329, the finalizer stays on pods of a Job that is over", property: "L2 L3", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+		if s.Job.DeletionTimestamp != nil {
+			d.Strip = nil
+		}
+	})},
+	{name: "k124798, pods of another controller are touched", property: "S15", controller: looking(changed(func(job *batchv1.Job, p *corev1.Pod) {
+		for i := range p.OwnerReferences {
+			p.OwnerReferences[i].UID = job.UID
+		}
+	}))},
+	{name: "k81227, k28486, counters fall", property: "S1 S3 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+		st.Failed = 0
+	})},
+	{name: "k104130, what others share is changed", property: "S1 S2 S12 L1 L2", controller: amended(func(s jobfate.Snapshot, _ *jobfate.Decision) {
+		for _, pod := range s.Pods {
+			if pod.Status.Phase == corev1.PodFailed {
+				pod.Status.Phase = corev1.PodSucceeded
+			}
+		}
+	})},
+	{name: "a creation that has failed counts as active", property: "S10", controller: func() cluster.Controller {
+		return &wrong{Caller: cluster.NewCaller(), answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
+			if q.Verb == cluster.Create && err != nil {
+				return cluster.Answer{Pod: q.Pod}, nil
+			}
+			return a, err
+		}}
+	}},
+
+	// Staleness, duplicates, scaling.
+	{name: "k130333, k137210, a stale Job is not waited for", property: "S5 S6 S7", controller: forgetful},
+	{name: "k131917, k142142, memory is keyed by the name", property: "L2", controller: func() cluster.Controller { return &byName{Caller: cluster.NewCaller()} }},
+	{name: "k140839, one index runs twice", property: "S5 S6", controller: looking(changed(func(_ *batchv1.Job, p *corev1.Pod) {
+		if p.Annotations[batchv1.JobCompletionIndexAnnotation] == "1" {
+			p.Annotations[batchv1.JobCompletionIndexAnnotation] = "0"
+		}
+	}))},
+	{name: "k99865, k115349, duplicates and indexes out of range count", property: "S1 S11", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
+		if isIndexed(&s.Job.Spec) {
+			st.Succeeded = 0
+			for _, pod := range s.Pods {
+				if pod.Status.Phase == corev1.PodSucceeded {
+					st.Succeeded++
+				}
+			}
+		}
+	})},
+
+	// Backoff, policy, deadline.
+	{name: "seen, no timer for the indexes that wait", property: "L2 L5", controller: waiting(func(time.Duration) time.Duration { return 0 })},
+	{name: "k110239, k107226, one timer overwrites another", property: "L5", controller: waiting(func(d time.Duration) time.Duration { return 2 * d })},
+	{name: "annotations, a replacement forgets the failures", property: "S13", controller: amended(func(_ jobfate.Snapshot, d *jobfate.Decision) {
+		for _, c := range d.Create {
+			if c.Replaces != nil {
+				c.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = "0"
+			}
+		}
+	})},
+	{name: "k70251, k92245, k60735, requeues count as failures", property: "S1", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
+		if len(s.Pods) > 0 {
+			st.Failed++
+		}
+	})},
+	{name: "k114391, parallelism gets round the backoff", property: "S12", controller: func() cluster.Controller {
+		return cluster.NewCaller(jobfate.WithBackoff(backoff.Policy{Base: time.Millisecond, Cap: time.Millisecond}))
+	}},
+	{name: "k114516, k114768, an event resets the backoff", property: "S12", controller: func() cluster.Controller { return amnesiac{} }, job: plain},
+	{name: "k114650, a restart forgets the backoff", property: "S12", controller: looking(func(v *cluster.View) {
+		v.Pods = slices.DeleteFunc(v.Pods, func(p *corev1.Pod) bool { return cluster.HasEnded(p) && !hasFinalizer(p) })
+	}), job: plain},
+	{name: "k118413, the finish time falls back to now", property: "L2", controller: looking(func(v *cluster.View) {
+		changed(func(_ *batchv1.Job, p *corev1.Pod) {
+			for i := range p.Status.ContainerStatuses {
+				if ended := p.Status.ContainerStatuses[i].State.Terminated; ended != nil && p.Status.Phase == corev1.PodFailed {
+					ended.FinishedAt = metav1.NewTime(v.Now)
+				}
+			}
+		})(v)
+	})},
+	{name: "k115844, k125695, a terminating pod is replaced", property: "S6", controller: spec(func(s *batchv1.JobSpec) {
+		s.PodReplacementPolicy, s.PodFailurePolicy = ptr(batchv1.TerminatingOrFailed), nil
+	})},
+	{name: "KEP-3329, not the first rule that matches decides", property: "S2 S14", controller: spec(func(s *batchv1.JobSpec) {
+		if s.PodFailurePolicy != nil {
+			slices.Reverse(s.PodFailurePolicy.Rules)
+		}
+	})},
+	{name: "pods are created while the Job is suspended", property: "S7", controller: spec(func(s *batchv1.JobSpec) { s.Suspend = new(bool) })},
+	{name: "a decision is taken back", property: "S8 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) { st.Conditions = nil })},
+	{name: "the end is changed", property: "S1 S8 S11", controller: func() cluster.Controller { return &restless{} }},
+	{name: "a refused status is offered for ever", property: "L4 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) { st.Active = -1 })},
+	{name: "a status is written at each look", property: "L1", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+		if d.Status == nil && !ended(s.Job) {
+			d.Status = s.Job.Status.DeepCopy()
+		}
+	})},
+	{name: "patches name no UID", property: "S15", controller: asking(func(q *cluster.Request) bool {
+		if q.Verb == cluster.Patch {
+			q.Patch = []byte(strings.ReplaceAll(string(q.Patch), `"uid":"`+string(q.UID)+`",`, ""))
+		}
+		return true
+	})},
+}
+
+func ended(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed
+	})
+}
+
+// plain makes a Job one that backs off as a whole, and lets it fail often.
+func plain(s *batchv1.JobSpec) {
+	*s = batchv1.JobSpec{Template: s.Template, Completions: ptr[int32](3), Parallelism: s.Parallelism, BackoffLimit: ptr[int32](6)}
+}
+
+// forgetful is a caller that does not know what it has asked for.
+func forgetful() cluster.Controller {
+	return &wrong{Caller: cluster.NewCaller(), before: func(w *wrong) { w.ForgetInFlight() }}
+}
+
+func waiting(how func(time.Duration) time.Duration) func() cluster.Controller {
+	return func() cluster.Controller { return &wrong{Caller: cluster.NewCaller(), after: how} }
+}
+
+// spoiled is a caller whose first status of each sync is changed.
+func spoiled(how func(jobfate.Snapshot, *batchv1.JobStatus)) func() cluster.Controller {
+	return amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+		if d.Status != nil {
+			d.Status = d.Status.DeepCopy()
+			how(s, d.Status)
+		}
+	})
+}
+
+// atEnd changes only statuses that end the Job.
+func atEnd(how func(map[string]any)) func(map[string]any) {
+	return func(st map[string]any) {
+		text, _ := json.Marshal(st["conditions"])
+		if strings.Contains(string(text), `"Failed"`) || strings.Contains(string(text), `"Complete"`) {
+			how(st)
+		}
+	}
+}
+
+// countFlips puts a pod into the list that its phase of today asks for.
+func countFlips(s jobfate.Snapshot, st *batchv1.JobStatus) {
+	u := st.UncountedTerminatedPods
+	for _, pod := range s.Pods {
+		switch {
+		case u == nil:
+		case pod.Status.Phase == corev1.PodSucceeded && slices.Contains(u.Failed, pod.UID):
+			u.Succeeded = append(u.Succeeded, pod.UID)
+		case pod.Status.Phase == corev1.PodFailed && slices.Contains(u.Succeeded, pod.UID):
+			u.Failed = append(u.Failed, pod.UID)
+		}
+	}
+}
+
+// hasty removes finalizers as soon as it has decided.
+type hasty struct{ caller *cluster.Caller }
+
+// Sync implements cluster.Controller.
+func (h *hasty) Sync(client *cluster.Client) (time.Duration, error) {
+	if h.caller == nil {
+		h.caller = cluster.NewCaller()
+	}
+	h.caller.Amend = func(_ jobfate.Snapshot, d *jobfate.Decision) {
+		for _, pod := range d.Strip {
+			_, _ = client.PatchPod(pod, tracking.StripPatch(pod))
+		}
+	}
+	return h.caller.Sync(client)
+}
+
+// amnesiac is started anew for every event.
+type amnesiac struct{}
+
+// Sync implements cluster.Controller.
+func (amnesiac) Sync(client *cluster.Client) (time.Duration, error) {
+	seen := *client
+	seen.Pods = slices.DeleteFunc(slices.Clone(seen.Pods), func(p *corev1.Pod) bool { return cluster.HasEnded(p) && !hasFinalizer(p) })
+	return cluster.NewCaller().Sync(&seen)
+}
+
+// byName waits for the pods that it has created, whichever Job of that name they
+// were for.
+type byName struct {
+	*cluster.Caller
+	unseen []types.UID
+}
+
+// Sync implements cluster.Controller.
+func (b *byName) Sync(client *cluster.Client) (time.Duration, error) {
+	b.unseen = slices.DeleteFunc(b.unseen, func(uid types.UID) bool {
+		return slices.ContainsFunc(client.Pods, func(p *corev1.Pod) bool { return p.UID == uid })
+	})
+	if len(b.unseen) > 0 {
+		return 0, nil
+	}
+	seen := *client
+	seen.Send = func(q *cluster.Request) (cluster.Answer, error) {
+		a, err := client.Send(q)
+		if q.Verb == cluster.Create && err == nil {
+			b.unseen = append(b.unseen, a.Pod.UID)
+		}
+		return a, err
+	}
+	return b.Caller.Sync(&seen)
+}
+
+// restless goes on writing once the Job has ended.
+type restless struct{ cluster.Caller }
+
+// Sync implements cluster.Controller.
+func (r *restless) Sync(client *cluster.Client) (time.Duration, error) {
+	if client.Job != nil && ended(client.Job) {
+		job := client.Job.DeepCopy()
+		job.Status.Failed++
+		if _, err := client.UpdateStatus(job); err != nil {
+			return 0, err
+		}
+	}
+	return r.Caller.Sync(client)
+}

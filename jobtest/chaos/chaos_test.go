@@ -1,0 +1,103 @@
+package chaos
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+var (
+	schedules = flag.Int("schedules", 50_000, "number of random schedules, of 200 steps each")
+	seeds     = flag.Uint64("seeds", 0, "first seed of the random schedules")
+)
+
+// never are the pairs that cannot meet.
+var never = map[string][]string{
+	"containers restart":   {"Ignore", "Count", "FailJob", "FailIndex"}, // pod failure policies demand Never
+	"completions changed":  {"NonIndexed", "work queue"},
+	"annotation edited":    {"NonIndexed", "work queue"},
+	"annotation made huge": {"NonIndexed", "work queue"},
+	"annotation deleted":   {"NonIndexed", "work queue"},
+	"suspended":            {"suspended"},
+	"quota refuses a pod":  {"suspended"}, // none is asked for
+}
+
+// TestSchedules leads Jobs through random lives. It fails as well when one of the
+// things that may happen never met one of the things that Jobs may ask for: a
+// generator that is blind proves nothing.
+func TestSchedules(t *testing.T) {
+	const shards = 8
+	reports := make([]Report, shards)
+	t.Run("seeds", func(t *testing.T) {
+		for shard := range shards {
+			t.Run(fmt.Sprint(shard), func(t *testing.T) {
+				t.Parallel()
+				total, found := &reports[shard], 0
+				for n := shard; n < *schedules && found < 3; n += shards {
+					r := Run(Config{Seed: *seeds + uint64(n), Mode: Mode(n / shards % 2)})
+					total.Syncs, total.Writes = total.Syncs+r.Syncs, total.Writes+r.Writes
+					total.Reach.Add(&r.Reach)
+					if r.Violation != nil {
+						t.Error(r.Story)
+						found++
+					}
+				}
+			})
+		}
+	})
+	var sum Report
+	for i := range reports {
+		sum.Syncs, sum.Writes = sum.Syncs+reports[i].Syncs, sum.Writes+reports[i].Writes
+		sum.Reach.Add(&reports[i].Reach)
+	}
+	t.Logf("%d schedules, %d syncs, %d writes\n%s", *schedules, sum.Syncs, sum.Writes, &sum.Reach)
+	floor := *schedules / 5000
+	for _, p := range sum.Reach.Pairs() {
+		if p.Times < floor && !slices.Contains(never[p.Event], p.Policy) {
+			t.Errorf("%q met %q %d times, want %d at least", p.Event, p.Policy, p.Times, floor)
+		}
+		if p.Times > 0 && slices.Contains(never[p.Event], p.Policy) && p.Event != "quota refuses a pod" {
+			t.Errorf("%q met %q, which was thought impossible", p.Event, p.Policy)
+		}
+	}
+}
+
+// TestRunIsAFunctionOfItsSeed runs twice what must be the same.
+func TestRunIsAFunctionOfItsSeed(t *testing.T) {
+	for seed := range uint64(50) {
+		a, b := Run(Config{Seed: seed, Mode: Liveness}), Run(Config{Seed: seed, Mode: Liveness})
+		if a.Reach != b.Reach || a.Syncs != b.Syncs || a.Writes != b.Writes {
+			t.Errorf("seed %d: %d syncs and %d writes, then %d and %d", seed, a.Syncs, a.Writes, b.Syncs, b.Writes)
+		}
+	}
+}
+
+// TestWithout leaves actions out.
+func TestWithout(t *testing.T) {
+	r := Run(Config{Seed: 1, Without: []string{"pod starts", "killed before a write"}})
+	for _, p := range r.Reach.Pairs() {
+		if (p.Event == "pod starts" || p.Event == "killed before a write") && p.Times > 0 {
+			t.Errorf("%s happened %d times", p.Event, p.Times)
+		}
+	}
+}
+
+// TestJobs draws Jobs, which are small and valid.
+func TestJobs(t *testing.T) {
+	var has [len(policies)]int
+	for seed := range uint64(500) {
+		r := newRun(Config{Seed: seed}.orDefault(), nil)
+		if !r.begin() {
+			t.Fatalf("seed %d: %v", seed, r.broken)
+		}
+		for _, kind := range r.kinds {
+			has[kind]++
+		}
+	}
+	for i := range policies {
+		if has[i] < 10 {
+			t.Errorf("%d Jobs of 500 ask for %s", has[i], policies[i].name)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package chaos
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// Mode says what a run checks.
+type Mode uint8
+
+const (
+	// Safety checks what must hold at each step, whatever fails.
+	Safety Mode = iota
+	// Liveness checks that as well; then the faults stop, and it checks that the
+	// Job comes to its end.
+	Liveness
+)
+
+// Config says how a run goes. The zero Config is a run of the reference caller.
+type Config struct {
+	// Seed decides all that is left to chance.
+	Seed uint64
+	// Job is the Job to run. By default it is Job(Seed).
+	Job *batchv1.Job
+	// Controller makes a controller that remembers nothing. By default it makes
+	// the reference caller.
+	Controller func() cluster.Controller
+	// Rules are what the referee must know of the controller.
+	Rules referee.Rules
+	// Steps is the length of the run; by default 200.
+	Steps int
+	// Mode says what is checked.
+	Mode Mode
+	// Without names actions and faults that are not to happen.
+	Without []string
+	// OlderPods lets a controller start again with a view of the pods that is
+	// older than that of the Job. No controller of Jobs stands that.
+	OlderPods bool
+	// Retries is how many further runs may be spent on making the story of a
+	// violation short; by default 500, below zero none.
+	Retries int
+}
+
+func (c Config) orDefault() Config {
+	if c.Job == nil {
+		c.Job = Job(c.Seed)
+	}
+	if c.Controller == nil {
+		c.Controller = func() cluster.Controller { return cluster.NewCaller() }
+	}
+	if c.Steps == 0 {
+		c.Steps = 200
+	}
+	if c.Retries == 0 {
+		c.Retries = 500
+	}
+	return c
+}
+
+// Report is what became of a run.
+type Report struct {
+	// Violation is the first property that did not hold; nil when all did.
+	Violation *referee.Violation
+	// Story tells how it came to the violation.
+	Story string
+	// Reach counts what happened.
+	Reach Reach
+	// Syncs and Writes are how often controllers looked, and how much they asked
+	// for.
+	Syncs, Writes int
+}
+
+// Run leads a Job through a random life.
+func Run(cfg Config) Report {
+	cfg = cfg.orDefault()
+	r := newRun(cfg, nil)
+	r.live()
+	report := Report{Violation: r.broken, Reach: r.reach, Syncs: r.syncs, Writes: r.writes}
+	if r.broken != nil && cfg.Retries > 0 {
+		report.Story = shrink(cfg, r).story()
+	}
+	return report
+}

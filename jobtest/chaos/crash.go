@@ -1,0 +1,355 @@
+package chaos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// CrashReport is what became of the crashes of one Job.
+type CrashReport struct {
+	// Writes is the number of writes of the undisturbed run.
+	Writes int
+	// Runs is the number of runs with a crash, Pairs how many of them had two.
+	// Excused is how many of them ended otherwise, as they may (see Crashes).
+	Runs, Pairs, Excused int
+	// Violation is the first property that did not hold; nil when all did. That a
+	// crash has changed the end has the name "crash".
+	Violation *referee.Violation
+	// Story tells how it came to it.
+	Story string
+}
+
+// Crashes leads a Job through a life that Config.Seed has written, and then again
+// for every write of it, with the controller killed before or after that write
+// and another started in its place, which remembers nothing. If there are at most
+// pairs writes, it is killed at every two of them as well. The Job must end in
+// the same way.
+//
+// What each pod comes to is written beforehand: for an Indexed Job, for each
+// index and attempt; else for each pod in the order of their creation. Users
+// delete pods, suspend the Job and resume it at given times.
+//
+// These are equal: the counters, the sets of indexes, the types and reasons of
+// the conditions, and what became of the pods. The times of the conditions are
+// not compared. Two things are left out because they may rightly make the end
+// another one. A life has no deadline: what a crash delays may miss it. And
+// without a backoff limit per index, a controller that starts again knows of a
+// failure only from the pod: were that pod removed, it would wait for less long.
+// So another finalizer keeps the pods of such a Job, also those that are deleted.
+//
+// One difference is excused, because Kubernetes has it too: a controller that
+// deletes the pods still running of a Job that succeeds does not count them. If it
+// is killed before their finalizers are gone, its successor finds them
+// terminating, and counts them as failed. And as long as a pod is there that a
+// controller has deleted, because the Job was suspended, its successor cannot tell
+// it from a failure, and waits for longer.
+func Crashes(cfg Config, pairs int) CrashReport {
+	cfg = cfg.orDefault()
+	cfg.Job = cfg.Job.DeepCopy()
+	cfg.Job.Spec.ActiveDeadlineSeconds = nil
+	if cfg.Job.Spec.BackoffLimitPerIndex == nil {
+		cfg.Job.Spec.Template.Finalizers = append(cfg.Job.Spec.Template.Finalizers, "example.com/keep")
+	}
+	undisturbed := newLife(cfg, nil)
+	undisturbed.lead()
+	report := CrashReport{Writes: undisturbed.writes, Violation: undisturbed.broken}
+	if report.Violation != nil {
+		report.Story = fmt.Sprintf("%v\n%s", report.Violation, tellLife(cfg, nil))
+		return report
+	}
+	try := func(crashes ...crash) bool {
+		l := newLife(cfg, crashes)
+		l.lead()
+		report.Runs++
+		if len(crashes) > 1 {
+			report.Pairs++
+		}
+		if got, want := l.end(), undisturbed.end(); l.broken == nil && got != want && l.excused {
+			report.Excused++
+		} else if l.broken == nil && got != want {
+			l.broken = &referee.Violation{Property: "crash", Text: fmt.Sprintf("killed at %v it ends with\n  %s\nundisturbed with\n  %s", crashes, got, want)}
+		}
+		if l.broken != nil {
+			report.Violation, report.Story = l.broken, fmt.Sprintf("%v\n%s", l.broken, tellLife(cfg, crashes))
+		}
+		return l.broken == nil
+	}
+	for i := range 2 * report.Writes {
+		first := crash{i / 2, i%2 == 1}
+		if !try(first) {
+			return report
+		}
+		if report.Writes > pairs {
+			continue
+		}
+		// The second write is counted from the first crash on: what follows it may
+		// have other numbers than in the undisturbed run.
+		for j := i + 1; j < 2*(report.Writes+1); j++ {
+			if !try(first, crash{j / 2, j%2 == 1}) {
+				return report
+			}
+		}
+	}
+	return report
+}
+
+// crash is the death of a controller before or after the n-th write.
+type crash struct {
+	write int
+	after bool
+}
+
+func (c crash) String() string {
+	if c.after {
+		return fmt.Sprintf("after write %d", c.write)
+	}
+	return fmt.Sprintf("before write %d", c.write)
+}
+
+// life is a Job's life by a script.
+type life struct {
+	cfg     Config
+	c       *cluster.Cluster
+	ghost   referee.Ghost
+	crashes []crash
+	writes  int
+	excused bool
+	doomed  map[types.UID]bool // pods that a controller has deleted
+	broken  *referee.Violation
+	lives   map[string]fate // by the name that the script gives to pods
+	names   map[types.UID]string
+	made    map[string]int // pods so far, by index
+	events  []event
+	tale    *tale
+}
+
+// fate is what becomes of a pod.
+type fate struct {
+	starts, ends time.Duration // after its creation
+	code         int32
+	lost         bool // it fails with its node, and is removed
+	deleted      bool // a user deletes it before it ends
+}
+
+// event is something that a user does to the Job.
+type event struct {
+	at  time.Time
+	how func(*batchv1.JobSpec)
+}
+
+func newLife(cfg Config, crashes []crash) *life {
+	return &life{cfg: cfg, crashes: crashes, lives: map[string]fate{}, names: map[types.UID]string{}, made: map[string]int{}, doomed: map[types.UID]bool{}}
+}
+
+// fateOf draws the fate of a pod from its name, so that it is the same in every
+// run.
+func (l *life) fateOf(name string) fate {
+	var salt uint64
+	for _, c := range []byte(name) {
+		salt = salt*131 + uint64(c)
+	}
+	d := dice{rand.New(rand.NewPCG(l.cfg.Seed, salt))}
+	f := fate{starts: time.Duration(1+d.IntN(3)) * time.Second}
+	f.ends = f.starts + time.Duration(1+d.IntN(20))*time.Second
+	switch n := d.IntN(100); {
+	case n < 55 || strings.HasSuffix(name, "#9"):
+	case n < 90:
+		f.code = one(d, int32(1), 42, 137)
+	case n < 95:
+		f.lost = true
+	default:
+		f.deleted, f.code = true, one(d, int32(0), 137)
+	}
+	return f
+}
+
+func (l *life) lead() {
+	c, err := cluster.New(l.cfg.Job, jobtest.Noon())
+	if err != nil {
+		l.broken = &referee.Violation{Property: "Job", Text: err.Error()}
+		return
+	}
+	l.c = c
+	c.Watch, c.Intercept = l.watch, l.intercept
+	l.ghost.Started(c.Job())
+	l.write()
+	controller, cache := l.cfg.Controller(), c.NewCache(true)
+	for range 2000 {
+		before := l.writes
+		if l.tale != nil {
+			l.tale.say("%s  sync", c.Now.Format("15:04:05"))
+		}
+		out := c.Run(controller, cache)
+		switch {
+		case l.broken != nil:
+			return
+		case out.Killed:
+			if l.tale != nil {
+				l.tale.say("     the controller is killed, and another started")
+			}
+			controller = l.cfg.Controller()
+		case out.Err != nil || l.writes != before:
+		case !l.moveOn(out.At):
+			return
+		}
+	}
+	l.broken = &referee.Violation{Property: "L1", Text: "the life does not end"}
+}
+
+// write writes down what users do: a Job may be suspended and resumed.
+func (l *life) write() {
+	d := dice{rand.New(rand.NewPCG(l.cfg.Seed, 7))}
+	now := l.c.Now
+	set := func(to bool) func(*batchv1.JobSpec) { return func(s *batchv1.JobSpec) { s.Suspend = &to } }
+	if l.cfg.Job.Spec.Suspend != nil && *l.cfg.Job.Spec.Suspend {
+		l.events = append(l.events, event{now.Add(5 * time.Second), set(false)})
+	} else if d.chance(20) {
+		at := now.Add(time.Duration(1+d.IntN(30))*time.Second + 500*time.Millisecond)
+		l.events = append(l.events, event{at, set(true)}, event{at.Add(20 * time.Second), set(false)})
+	}
+}
+
+// moveOn lets the time pass to what happens next. It reports whether there is
+// anything.
+func (l *life) moveOn(requeue time.Time) bool {
+	next := requeue
+	sooner := func(at time.Time) {
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	for _, e := range l.events {
+		sooner(e.at)
+	}
+	for _, pod := range l.c.Pods() {
+		if at, ok := l.due(pod); ok {
+			sooner(at)
+		}
+	}
+	if next.IsZero() {
+		return false
+	}
+	if next.After(l.c.Now) {
+		l.c.Now = next
+	}
+	for len(l.events) > 0 && !l.events[0].at.After(l.c.Now) {
+		_ = l.c.EditJob(l.events[0].how) // refused once the Job has ended
+		l.events = l.events[1:]
+	}
+	for _, pod := range l.c.Pods() {
+		if at, ok := l.due(pod); ok && !at.After(l.c.Now) {
+			l.happen(pod)
+		}
+	}
+	return true
+}
+
+// due returns when something happens to a pod next.
+func (l *life) due(pod *corev1.Pod) (time.Time, bool) {
+	f := l.lives[l.names[pod.UID]]
+	made := pod.CreationTimestamp.Time
+	switch {
+	case cluster.HasEnded(pod):
+		return time.Time{}, false
+	case pod.DeletionTimestamp != nil:
+		return pod.DeletionTimestamp.Time, true
+	case pod.Status.Phase != corev1.PodRunning:
+		return made.Add(f.starts), true
+	}
+	return made.Add(f.ends), true
+}
+
+func (l *life) happen(pod *corev1.Pod) {
+	f := l.lives[l.names[pod.UID]]
+	switch {
+	case pod.DeletionTimestamp != nil && f.deleted:
+		l.c.End(pod.UID, f.code)
+	case pod.DeletionTimestamp != nil:
+		l.c.End(pod.UID, 137)
+	case pod.Status.Phase != corev1.PodRunning:
+		l.c.Start(pod.UID)
+	case f.lost:
+		l.c.Lose(pod.UID)
+	case f.deleted:
+		l.c.Delete(pod.UID, 5)
+	default:
+		l.c.End(pod.UID, f.code)
+	}
+}
+
+func (l *life) watch(s cluster.Step) {
+	if s.OldPod == nil && s.Pod != nil {
+		key := s.Pod.Annotations[batchv1.JobCompletionIndexAnnotation]
+		name := fmt.Sprintf("%s#%d", key, l.made[key])
+		l.made[key]++
+		l.names[s.Pod.UID] = name
+		l.lives[name] = l.fateOf(name)
+	}
+	if l.tale != nil {
+		l.tale.changed(&s)
+	}
+	if v := l.cfg.Rules.See(&l.ghost, &s); v != nil && l.broken == nil {
+		l.broken = v
+	}
+}
+
+func (l *life) intercept(q *cluster.Request) cluster.Fault {
+	if !writes(q) {
+		return cluster.Fault{}
+	}
+	n := l.writes
+	l.writes++
+	if q.Verb == cluster.Delete {
+		l.doomed[q.UID] = true
+	}
+	for _, c := range l.crashes {
+		if c.write == n {
+			for uid := range l.doomed {
+				l.excused = l.excused || l.c.Pod(uid) != nil
+			}
+			return cluster.Fault{Killed: true, Lost: c.after}
+		}
+	}
+	return cluster.Fault{}
+}
+
+// end is what must be the same after a crash.
+func (l *life) end() string {
+	if l.c == nil || l.c.Job() == nil {
+		return "no Job"
+	}
+	st := l.c.Job().Status.DeepCopy()
+	conditions := ""
+	for _, c := range st.Conditions {
+		conditions += fmt.Sprintf(" %s=%s(%s)", c.Type, c.Status, c.Reason)
+	}
+	var pods []string
+	for _, pod := range l.c.Pods() {
+		line := l.names[pod.UID] + " " + string(pod.Status.Phase)
+		if hasFinalizer(pod) {
+			line += " tracked"
+		}
+		pods = append(pods, line)
+	}
+	slices.Sort(pods)
+	st.Conditions, st.StartTime, st.CompletionTime = nil, nil, nil
+	return statusLine(st) + conditions + "; pods " + strings.Join(pods, ", ")
+}
+
+func tellLife(cfg Config, crashes []crash) string {
+	l := newLife(cfg, crashes)
+	l.tale = &tale{}
+	l.lead()
+	return strings.Join(l.tale.lines, "\n")
+}

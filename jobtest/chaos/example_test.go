@@ -1,0 +1,145 @@
+package chaos_test
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/chaos"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// naive is a controller as one might write it in an afternoon. It counts the
+// failed pods that it sees, every time that it sees them.
+type naive struct{}
+
+func (naive) Sync(client *cluster.Client) (time.Duration, error) {
+	job := client.Job
+	if job == nil || job.Status.CompletionTime != nil || *job.Spec.Suspend {
+		return 0, nil
+	}
+	next := job.DeepCopy()
+	st := &next.Status
+	st.Active, st.Ready, st.Terminating = 0, new(int32), new(int32)
+	if st.StartTime == nil {
+		st.StartTime = &metav1.Time{Time: client.Now}
+	}
+	for _, pod := range client.Pods {
+		switch {
+		case !metav1.IsControlledBy(pod, job):
+		case pod.Status.Phase == corev1.PodFailed:
+			st.Failed++
+		case pod.Status.Phase == corev1.PodSucceeded:
+			st.Succeeded++
+		case pod.DeletionTimestamp == nil:
+			st.Active++
+		}
+	}
+	if st.Active < *job.Spec.Parallelism && st.Succeeded == 0 {
+		pod := &corev1.Pod{Spec: job.Spec.Template.Spec}
+		pod.Namespace, pod.GenerateName = job.Namespace, job.Name+"-"
+		pod.Labels = job.Spec.Template.Labels
+		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
+		if _, err := client.CreatePod(pod); err != nil {
+			return 0, err
+		}
+		st.Active++
+	}
+	_, err := client.UpdateStatus(next)
+	return time.Second, err
+}
+
+// A controller of the reader's own is put to the test. The first thing that goes
+// wrong is told from its beginning: here that a pod is counted, and nothing in the
+// status or on the pod says so. The next look would count it again.
+func ExampleRun() {
+	report := chaos.Run(chaos.Config{
+		Seed:       7,
+		Job:        small(),
+		Controller: func() cluster.Controller { return naive{} },
+	})
+	fmt.Println(report.Story)
+	// Output:
+	// seed 7: S1: failed is 1 with 0 uncounted, but 0 pods were charged
+	//   8  12:00:00.626  sync
+	//      controller 1 sees job-1 with status {}
+	//          nothing -> pod-1 Pending of job-1
+	//        asked: create a pod of job-1: done
+	//          status {"active":1,"terminating":0,"ready":0}
+	//        asked: status: done
+	//      it will look again after 1s
+	//  41  12:00:00.626  pod exits 1
+	//        pod-1 Pending of job-1 -> pod-1 Failed(1) of job-1
+	//  70  12:00:00.626  sync
+	//      controller 1 sees job-1 with status {"active":1,"terminating":0,"ready":0}
+	//        and pod-1 Failed(1) of job-1
+	//          nothing -> pod-2 Pending of job-1
+	//        asked: create a pod of job-1: done
+	//          status {"active":1,"failed":1,"terminating":0,"ready":0}
+	//     => S1: failed is 1 with 0 uncounted, but 0 pods were charged
+	//        asked: status: done
+	//      it will look again after 1s
+	// in the end:
+	//   job-1 {"parallelism":1,"completions":1,"backoffLimit":6,"completionMode":"NonIndexed","suspend":false,"podReplacementPolicy":"TerminatingOrFailed"} restartPolicy Never
+	//   status {"active":1,"failed":1,"terminating":0,"ready":0}
+	//   pod-1 Failed(1) of job-1
+	//   pod-2 Pending of job-1
+}
+
+func small() *batchv1.Job {
+	one := int32(1)
+	job := &batchv1.Job{}
+	job.Name = "job"
+	job.Spec.Parallelism, job.Spec.Completions = &one, &one
+	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+	return job
+}
+
+// What would this Job do if index 3 always exited with 42? The Job is led through
+// its life in virtual time.
+func ExampleJob() {
+	n, parallelism, limit := int32(4), int32(2), int32(1)
+	indexed := batchv1.IndexedCompletion
+	job := small()
+	job.Spec.Completions, job.Spec.Parallelism, job.Spec.CompletionMode = &n, &parallelism, &indexed
+	job.Spec.BackoffLimitPerIndex = &limit
+
+	c, err := cluster.New(job, jobtest.Noon())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	caller, cache := cluster.NewCaller(), c.NewCache(true)
+	caller.Heard = func(e jobfate.Event) {
+		fmt.Println(c.Now.Format("15:04:05"), e.Reason, strings.TrimPrefix(e.Message, "Created pod: "))
+	}
+	for c.Job().Status.CompletionTime == nil && !c.Now.After(jobtest.Noon().Add(time.Hour)) {
+		out := c.Run(caller, cache)
+		for _, pod := range c.Pods() {
+			code := int32(0)
+			if pod.Annotations[batchv1.JobCompletionIndexAnnotation] == "3" {
+				code = 42
+			}
+			c.End(pod.UID, code)
+		}
+		c.Now = c.Now.Add(max(out.After, time.Second))
+		if st := c.Job().Status; len(st.Conditions) == 2 {
+			fmt.Println("completed", st.CompletedIndexes, "failed", *st.FailedIndexes, st.Conditions[1].Reason)
+			break
+		}
+	}
+	// Output:
+	// 12:00:00 SuccessfulCreate job-0-1
+	// 12:00:00 SuccessfulCreate job-1-2
+	// 12:00:01 SuccessfulCreate job-2-3
+	// 12:00:01 SuccessfulCreate job-3-4
+	// 12:00:11 SuccessfulCreate job-3-5
+	// 12:00:12 FailedIndexes Job has failed indexes
+	// completed 0-2 failed 3 FailedIndexes
+}

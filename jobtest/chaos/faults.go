@@ -1,0 +1,57 @@
+package chaos
+
+import (
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// fault is what may happen to a request.
+type fault struct {
+	name   string
+	weight int
+	on     func(*cluster.Request) bool // nil: any
+	fault  func(*cluster.Request) cluster.Fault
+}
+
+var (
+	podResource = schema.GroupResource{Resource: "pods"}
+	podKind     = schema.GroupKind{Kind: "Pod"}
+)
+
+// faults are all that may happen to a request. That part of a batch fails comes
+// of them, because each is about one request.
+var faults = []fault{
+	{"409 conflict", 3, writes, refuse(func(q *cluster.Request) error {
+		return apierrors.NewConflict(podResource, q.Name, errors.New("somebody was faster"))
+	})},
+	{"422 invalid", 1, writes, refuse(func(q *cluster.Request) error {
+		return apierrors.NewInvalid(podKind, q.Name, nil)
+	})},
+	{"500 internal error", 2, nil, refuse(func(*cluster.Request) error {
+		return apierrors.NewInternalError(errors.New("something broke"))
+	})},
+	{"429 too many requests", 1, nil, refuse(func(*cluster.Request) error {
+		return apierrors.NewTooManyRequests("slow down", 1)
+	})},
+	{"timeout without effect", 2, nil, refuse(timeout)},
+	{"timeout with effect", 3, writes, func(q *cluster.Request) cluster.Fault {
+		return cluster.Fault{Err: timeout(q), Lost: true}
+	}},
+	{"quota refuses a pod", 2, func(q *cluster.Request) bool { return q.Verb == cluster.Create }, refuse(func(q *cluster.Request) error {
+		return apierrors.NewForbidden(podResource, q.Name, errors.New("exceeded quota"))
+	})},
+	{"killed before a write", 2, nil, func(*cluster.Request) cluster.Fault { return cluster.Fault{Killed: true} }},
+	{"killed after a write", 3, writes, func(*cluster.Request) cluster.Fault { return cluster.Fault{Killed: true, Lost: true} }},
+}
+
+func writes(q *cluster.Request) bool { return q.Verb != cluster.Get }
+
+func timeout(*cluster.Request) error { return apierrors.NewTimeoutError("no answer", 1) }
+
+func refuse(with func(*cluster.Request) error) func(*cluster.Request) cluster.Fault {
+	return func(q *cluster.Request) cluster.Fault { return cluster.Fault{Err: with(q)} }
+}

@@ -1,0 +1,43 @@
+package chaos
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// elsewhere are the lessons that no schedule can teach, because they are about
+// what a function reads or says: the file, and the name of the test in it. All
+// others are in bugs.
+var elsewhere = []struct{ lesson, file, test string }{
+	{"k121147, k122235, k121011: panics on what nobody defaulted", "../../lessons_test.go", "k121147_k122235_k121011_no_panic"},
+	{"k118085, k118420: completedIndexes outgrows etcd", "../../lessons_test.go", "k118085_k118420_size_of_completedIndexes"},
+	{"seen: a metric would have to fall", "../../lessons_test.go", "seen_metrics_do_not_fall"},
+	{"seen: the parser reads intervals that are none", "../../lessons_test.go", "seen_damaged_intervals"},
+	{"seen: the parser reads intervals that are none", "../../indexset/parse_test.go", "TestLessons"},
+	{"seen: the lowest pending indexes hold back others; the same by default", "../../lessons_test.go", "seen_lowest_pending_indexes_first"},
+	{"seen: activeDeadlineSeconds overflows", "../../lessons_test.go", "seen_a_deadline_far_away"},
+	{"annotations at MaxInt32, negative, not a number", "../../lessons_test.go", "annotations_that_somebody_edited"},
+	{"k54870, k67859, k95438: OnFailure sums restarts, off by one", "../../lessons_test.go", "k54870_k67859_k95438_OnFailure"},
+	{"k115688: a failed pod whose containers exited 0", "../../lessons_test.go", "k115688_failed_though_all_containers_exited_0"},
+	{"precedence of ends", "../../lessons_test.go", "precedence_of_ends"},
+	{"precedence of ends", "../../jobstatus/ends_test.go", "TestPrecedenceOfEnds_golden"},
+	{"k122972, enhancements#4479, jobset#1027: which rule failed it", "../../lessons_test.go", "k122972_enhancements4479_jobset1027_which_rule"},
+	{"jobset#1091, armada#4713: other matchers", "../../lessons_test.go", "jobset1091_armada4713_matchers"},
+	{"k94012, k114651, k88718, enhancements#3922: other delays", "../../lessons_test.go", "k94012_k114651_k88718_enhancements3922_delays"},
+	{"k109131: retry chosen indexes", "../../lessons_test.go", "k109131_unfinished_indexes"},
+	{"k90124, k108188: why is there no pod", "../../lessons_test.go", "k90124_k108188_why_is_there_no_pod"},
+	{"jobset#928: decided versus terminal", "../../lessons_test.go", "jobset928_decided_versus_terminal"},
+	{"kueue#13163, #12670: quota until pods are gone", "../../lessons_test.go", "kueue13163_kueue12670_pods_held"},
+	{"karmada#6964, #7844: conditions read wrongly", "../../lessons_test.go", "karmada6964_karmada7844_outcome"},
+}
+
+// TestLessonsElsewhere sees to it that the tests are where they are said to be.
+func TestLessonsElsewhere(t *testing.T) {
+	for _, l := range elsewhere {
+		source, err := os.ReadFile(l.file)
+		if err != nil || !strings.Contains(string(source), l.test) {
+			t.Errorf("%s: %s has no %s (%v)", l.lesson, l.file, l.test, err)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package chaos
+
+// menu is what may be drawn, each as often as its weight says.
+type menu []int
+
+func newMenu(n int, weight func(int) int) menu {
+	var m menu
+	for i := range n {
+		for range weight(i) {
+			m = append(m, i)
+		}
+	}
+	return m
+}
+
+func (m menu) draw(d dice) int { return m[d.IntN(len(m))] }
+
+// The actions draw from the menus, and the menus are made of the actions: only
+// init can tie that knot.
+var (
+	actions           []action
+	everything, aside menu
+	strike            = newMenu(len(faults), func(i int) int { return faults[i].weight })
+)
+
+func init() {
+	actions = concat(seeing, podActions, userActions, specActions, clockActions, leaderActions)
+	everything = newMenu(len(actions), func(i int) int { return actions[i].weight })
+	aside = newMenu(len(actions), func(i int) int { return actions[i].aside })
+}
+
+func concat(tables ...[]action) (all []action) {
+	for _, t := range tables {
+		all = append(all, t...)
+	}
+	return all
+}

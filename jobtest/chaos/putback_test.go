@@ -1,0 +1,133 @@
+package chaos
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// wrong is the reference caller with a bug put in: it sees something else, decides
+// something else, or asks for something else.
+type wrong struct {
+	*cluster.Caller
+	before func(*wrong)
+	view   func(*cluster.View)
+	ask    func(*cluster.Request) bool // false: the request is not sent
+	answer func(*cluster.Request, cluster.Answer, error) (cluster.Answer, error)
+	after  func(time.Duration) time.Duration
+}
+
+// Sync implements cluster.Controller.
+func (w *wrong) Sync(client *cluster.Client) (time.Duration, error) {
+	if w.before != nil {
+		w.before(w)
+	}
+	seen := *client
+	if w.view != nil {
+		seen.Pods = slices.Clone(seen.Pods)
+		w.view(&seen.View)
+	}
+	seen.Send = func(q *cluster.Request) (cluster.Answer, error) {
+		sent := *q
+		if w.ask != nil && !w.ask(&sent) {
+			return cluster.Answer{Job: client.Job, Pod: &corev1.Pod{}}, nil
+		}
+		a, err := client.Send(&sent)
+		if w.answer != nil {
+			return w.answer(q, a, err)
+		}
+		return a, err
+	}
+	wait, err := w.Caller.Sync(&seen)
+	if w.after != nil {
+		wait = w.after(wait)
+	}
+	return wait, err
+}
+
+// amended is a caller whose decisions are changed.
+func amended(how func(jobfate.Snapshot, *jobfate.Decision)) func() cluster.Controller {
+	return func() cluster.Controller {
+		c := cluster.NewCaller()
+		c.Amend = how
+		return c
+	}
+}
+
+// asking is a caller whose requests are changed.
+func asking(how func(*cluster.Request) bool) func() cluster.Controller {
+	return func() cluster.Controller { return &wrong{Caller: cluster.NewCaller(), ask: how} }
+}
+
+// looking is a caller whose view is changed.
+func looking(how func(*cluster.View)) func() cluster.Controller {
+	return func() cluster.Controller { return &wrong{Caller: cluster.NewCaller(), view: how} }
+}
+
+// rewriting is a caller whose statuses are changed on their way out.
+func rewriting(how func(map[string]any)) func() cluster.Controller {
+	return asking(func(q *cluster.Request) bool {
+		if q.Verb == cluster.Status {
+			var p map[string]any
+			if json.Unmarshal(q.Patch, &p) == nil {
+				how(p["status"].(map[string]any))
+				q.Patch, _ = json.Marshal(p)
+			}
+		}
+		return true
+	})
+}
+
+// changed applies a change to a copy of each pod of a view.
+func changed(how func(*batchv1.Job, *corev1.Pod)) func(*cluster.View) {
+	return func(v *cluster.View) {
+		for i, pod := range v.Pods {
+			if v.Job != nil {
+				v.Pods[i] = pod.DeepCopy()
+				how(v.Job, v.Pods[i])
+			}
+		}
+	}
+}
+
+// spec is a caller that reads another spec than there is.
+func spec(how func(*batchv1.JobSpec)) func() cluster.Controller {
+	return looking(func(v *cluster.View) {
+		if v.Job != nil {
+			v.Job = v.Job.DeepCopy()
+			how(&v.Job.Spec)
+		}
+	})
+}
+
+// TestPutBack puts bugs in, one at a time, and demands that a run finds each. The
+// names are the threads of kubernetes/kubernetes in which they were met; "seen" are
+// those that release 1.36.3 has.
+func TestPutBack(t *testing.T) {
+	const seeds = 3000
+	for _, bug := range bugs {
+		t.Run(bug.name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(seeds) {
+				cfg := Config{Seed: seed, Mode: Liveness, Controller: bug.controller, OlderPods: bug.olderPods, Retries: -1}
+				if bug.job != nil {
+					cfg.Job = Job(seed)
+					bug.job(&cfg.Job.Spec)
+				}
+				if v := Run(cfg).Violation; v != nil && slices.Contains(strings.Fields(bug.property), v.Property) {
+					t.Logf("seed %d: %v", seed, v)
+					return
+				}
+			}
+			t.Errorf("%d runs have not found it", seeds)
+		})
+	}
+}

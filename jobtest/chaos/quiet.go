@@ -1,0 +1,207 @@
+package chaos
+
+import (
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// How long a Job may take when nothing stands in its way any more.
+const (
+	// patience is the number of syncs, each on a fresh view, within which nothing
+	// is left to be asked for.
+	patience = 25
+	// rounds is the number of rounds, in each of which every pod gets on, within
+	// which the Job ends.
+	rounds = 150
+	// unsteady is the number of rounds in which pods may fail, or be stuck.
+	unsteady = 40
+)
+
+// quiet ends all faults and leads the Job to its end.
+func (r *run) quiet() {
+	r.calm = true
+	for len(r.leaders) > 1 {
+		r.dismiss(r.leaders[1])
+	}
+	r.editJob(func(s *batchv1.JobSpec) bool {
+		s.Suspend = new(bool)
+		s.Parallelism = ptr(max(1, *s.Parallelism))
+		return true
+	})
+	if job := r.c.Job(); job != nil && job.DeletionTimestamp != nil {
+		// A Job that is being deleted lets no pod go that it no longer selects,
+		// neither here nor in Kubernetes: somebody has to help.
+		for _, pod := range r.c.Pods() {
+			if owned(pod) && pod.Labels[batchv1.ControllerUidLabel] == "other" {
+				r.c.Edit(pod.UID, func(p *corev1.Pod) { p.Labels[batchv1.ControllerUidLabel] = string(job.UID) })
+			}
+		}
+	}
+	stuck := map[types.UID]bool{}
+	for _, pod := range r.c.Pods() {
+		stuck[pod.UID] = r.chance(30)
+	}
+	for round := range rounds {
+		if r.tale != nil {
+			r.tale.begin(r, "round "+number(round))
+		}
+		out := r.settle()
+		if r.broken != nil {
+			return
+		}
+		if round == unsteady {
+			clear(stuck)
+		}
+		moved := r.getOn(stuck, round < unsteady)
+		if r.c.CollectGarbage() {
+			moved = true
+		}
+		if !moved && r.ended() {
+			r.seeFinalizers()
+			return
+		}
+		r.pass(out)
+	}
+	if r.broken == nil {
+		r.violate("L2", "pods terminate, and the Job has not ended after %d rounds", rounds)
+	}
+}
+
+// settle lets the controller look, on a fresh view each time, until it asks for
+// nothing (L1).
+func (r *run) settle() cluster.Outcome {
+	l := r.leaders[0]
+	quiet := 0
+	for range patience {
+		l.cache.ShowAll()
+		before := r.writes
+		out := r.sync(l)
+		switch {
+		case r.broken != nil:
+			return out
+		case r.writes == before && out.Err == nil:
+			if quiet++; quiet == 2 {
+				r.seeCounts()
+				return out
+			}
+		case quiet > 0:
+			r.violate("L1", "the controller asked for nothing, and then, though nothing has changed, it does")
+		}
+	}
+	r.violate("L1", "after %d looks at the same the controller still asks for something", patience)
+	return cluster.Outcome{}
+}
+
+// seeCounts checks that the status of a Job that has not ended tells how many
+// pods are active, ready and terminating.
+func (r *run) seeCounts() {
+	if r.ended() {
+		return
+	}
+	job := r.c.Job()
+	var active, ready, leaving int32
+	for _, pod := range r.c.Pods() {
+		switch owner := metav1.GetControllerOfNoCopy(pod); {
+		case owner == nil || owner.UID != job.UID || cluster.HasEnded(pod) || pod.Labels[batchv1.ControllerUidLabel] != string(job.UID):
+		case pod.DeletionTimestamp != nil:
+			leaving++
+		default:
+			active++
+			if slices.ContainsFunc(pod.Status.Conditions, isReady) {
+				ready++
+			}
+		}
+	}
+	st := &job.Status
+	if st.Active != active || st.Ready == nil || *st.Ready != ready || st.Terminating == nil || *st.Terminating != leaving {
+		r.violate("L1", "the status says %s, and of the pods %d are active, %d ready, %d terminating", statusLine(st), active, ready, leaving)
+	}
+}
+
+func isReady(c corev1.PodCondition) bool {
+	return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+}
+
+// getOn lets each pod get on by a step, unless it is stuck. It reports whether
+// there was any.
+func (r *run) getOn(stuck map[types.UID]bool, fails bool) bool {
+	moved := false
+	for _, pod := range r.c.Pods() {
+		code := int32(0)
+		if fails {
+			code = one(r.dice, int32(0), 0, 1, 42)
+		}
+		before := r.c.Version()
+		switch {
+		case stuck[pod.UID] || cluster.HasEnded(pod):
+		case pod.DeletionTimestamp != nil:
+			r.c.End(pod.UID, one(r.dice, 137, code))
+		case pod.Status.Phase != corev1.PodRunning:
+			r.c.Start(pod.UID)
+		case !fails || r.chance(60):
+			r.c.End(pod.UID, code)
+		}
+		moved = moved || r.c.Version() != before || stuck[pod.UID] && !cluster.HasEnded(pod)
+	}
+	return moved
+}
+
+// pass lets the time pass. Where only that is left to wait for, the controller
+// must have said so, and it must not want to act any earlier (L5).
+func (r *run) pass(out cluster.Outcome) {
+	switch {
+	case !out.At.After(r.c.Now):
+		r.c.Now = r.c.Now.Add(time.Second)
+	case out.After > time.Second && r.chance(50):
+		// The least wait is a second, so that one is not exact.
+		r.probe(out.At.Add(-time.Millisecond), out.At)
+		r.c.Now = out.At
+	case r.chance(50):
+		r.c.Now = out.At
+	default:
+		r.c.Now = r.c.Now.Add(min(time.Second, out.After))
+	}
+}
+
+// probe lets the controller look at a time when it must not find anything to do,
+// if nothing else has changed since it has settled.
+func (r *run) probe(at, promised time.Time) {
+	l := r.leaders[0]
+	if upto := l.cache.Upto(); upto != r.c.Version() {
+		return
+	}
+	r.c.Now = at
+	before := r.writes
+	if r.tale != nil {
+		r.tale.begin(r, "just before the requeue")
+	}
+	if out := r.sync(l); r.broken == nil && (r.writes != before || out.Err != nil) {
+		r.violate("L5", "the controller wanted to look again at %v and has something to do at %v", promised, at)
+	}
+}
+
+// ended reports whether the Job has ended, or is gone.
+func (r *run) ended() bool {
+	job := r.c.Job()
+	return job == nil || slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
+	})
+}
+
+// seeFinalizers checks that no pod of a Job that has ended or is gone is held
+// back by the finalizer (L3).
+func (r *run) seeFinalizers() {
+	for _, pod := range r.c.Pods() {
+		owner := metav1.GetControllerOfNoCopy(pod)
+		if owner != nil && owner.Kind == "Job" && hasFinalizer(pod) {
+			r.violate("L3", "%s keeps its finalizer", podLine(pod))
+		}
+	}
+}

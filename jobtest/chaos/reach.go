@@ -1,0 +1,117 @@
+package chaos
+
+import (
+	"fmt"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// policy is something that a Job may ask for.
+type policy struct {
+	name string
+	has  func(*batchv1.JobSpec) bool
+}
+
+var policies = [...]policy{
+	{"NonIndexed", func(s *batchv1.JobSpec) bool { return !isIndexed(s) && s.Completions != nil }},
+	{"work queue", func(s *batchv1.JobSpec) bool { return s.Completions == nil }},
+	{"Indexed", isIndexed},
+	{"elastic", func(s *batchv1.JobSpec) bool { return isIndexed(s) && *s.Completions == *s.Parallelism }},
+	{"per index", func(s *batchv1.JobSpec) bool { return s.BackoffLimitPerIndex != nil }},
+	{"maxFailedIndexes", func(s *batchv1.JobSpec) bool { return s.MaxFailedIndexes != nil }},
+	{"Ignore", hasRule(batchv1.PodFailurePolicyActionIgnore)},
+	{"Count", hasRule(batchv1.PodFailurePolicyActionCount)},
+	{"FailJob", hasRule(batchv1.PodFailurePolicyActionFailJob)},
+	{"FailIndex", hasRule(batchv1.PodFailurePolicyActionFailIndex)},
+	{"success policy", func(s *batchv1.JobSpec) bool { return s.SuccessPolicy != nil }},
+	{"replaces failed", func(s *batchv1.JobSpec) bool { return *s.PodReplacementPolicy == batchv1.Failed }},
+	{"replaces terminating", func(s *batchv1.JobSpec) bool { return *s.PodReplacementPolicy == batchv1.TerminatingOrFailed }},
+	{"suspended", func(s *batchv1.JobSpec) bool { return *s.Suspend }},
+	{"deadline", func(s *batchv1.JobSpec) bool { return s.ActiveDeadlineSeconds != nil }},
+	{"OnFailure", func(s *batchv1.JobSpec) bool {
+		return s.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
+	}},
+}
+
+func isIndexed(s *batchv1.JobSpec) bool {
+	return s.CompletionMode != nil && *s.CompletionMode == batchv1.IndexedCompletion
+}
+
+func hasRule(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) bool {
+	return func(s *batchv1.JobSpec) bool {
+		if s.PodFailurePolicy == nil {
+			return false
+		}
+		for i := range s.PodFailurePolicy.Rules {
+			if s.PodFailurePolicy.Rules[i].Action == action {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// most is how many actions and faults there may be.
+const most = 80
+
+// Reach counts how often each action and each fault met each policy.
+type Reach struct {
+	Counts [most][len(policies)]int
+}
+
+// Add adds what another run has reached.
+func (r *Reach) Add(o *Reach) {
+	for i := range r.Counts {
+		for j := range r.Counts[i] {
+			r.Counts[i][j] += o.Counts[i][j]
+		}
+	}
+}
+
+// Pair is an action or a fault that met a policy so many times.
+type Pair struct {
+	Event, Policy string
+	Times         int
+}
+
+// Pairs returns all there are, also those that never met.
+func (r *Reach) Pairs() []Pair {
+	var all []Pair
+	for i, event := range events() {
+		for j := range policies {
+			all = append(all, Pair{event, policies[j].name, r.Counts[i][j]})
+		}
+	}
+	return all
+}
+
+// String returns a table: a line for each action and fault, a column for each
+// policy.
+func (r *Reach) String() string {
+	var b strings.Builder
+	for j := range policies {
+		fmt.Fprintf(&b, "%30s %*d = %s\n", "", 8*(j+1), j, policies[j].name)
+	}
+	for i, event := range events() {
+		fmt.Fprintf(&b, "%-31s", event)
+		for j := range policies {
+			fmt.Fprintf(&b, " %7d", r.Counts[i][j])
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// events are the names of all actions and faults.
+func events() []string {
+	var names []string
+	for i := range actions {
+		names = append(names, actions[i].name)
+	}
+	for i := range faults {
+		names = append(names, faults[i].name)
+	}
+	return names
+}

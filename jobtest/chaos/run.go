@@ -1,0 +1,263 @@
+package chaos
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// run is a run under way.
+type run struct {
+	Config
+	dice
+	source  *rand.PCG
+	c       *cluster.Cluster
+	ghost   referee.Ghost
+	leaders []*leader
+	acting  *leader // whose sync is under way
+	nested  bool    // another sync is under way around it
+	started int     // leaders, ever
+
+	step    int
+	skip    []bool // steps that are left out
+	off     []bool // actions and faults that are
+	used    [most]bool
+	calm    bool // faults have stopped
+	kinds   []int
+	broken  *referee.Violation
+	reach   Reach
+	syncs   int
+	writes  int
+	refused map[string]bool // what was refused in the last sync, when calm
+	tale    *tale
+}
+
+// leader is a controller and what it sees.
+type leader struct {
+	n          int
+	controller cluster.Controller
+	cache      *cluster.Cache
+	// Up to these versions there are writes that the controller does not know
+	// of: because somebody else made them, or because it never got the answer.
+	// It is blind until its cache shows them.
+	foreign, unknown int
+	upto             int // what its cache showed when its sync began
+	next             time.Time
+	lost             bool // the answer to the request under way
+}
+
+func (l *leader) blind() bool { return l.upto < max(l.foreign, l.unknown) }
+
+// history is how many changes a cache may lie back when a controller starts.
+const history = 24
+
+func newRun(cfg Config, skip []bool) *run {
+	r := &run{Config: cfg, source: rand.NewPCG(cfg.Seed, 0), skip: skip}
+	r.dice = dice{rand.New(r.source)}
+	r.off = make([]bool, most)
+	for i, name := range events() {
+		r.off[i] = slices.Contains(cfg.Without, name)
+	}
+	return r
+}
+
+// begin creates the Job and the first controller.
+func (r *run) begin() bool {
+	r.source.Seed(r.Seed, 2)
+	c, err := cluster.New(r.Job, jobtest.Noon().Add(time.Duration(r.IntN(1000))*time.Millisecond))
+	if err != nil {
+		r.violate("Job", "the Job is not valid: %v", err)
+		return false
+	}
+	r.c, c.History = c, history
+	c.Watch, c.Intercept = r.watch, r.intercept
+	r.ghost.Started(c.Job())
+	r.seeSpec()
+	r.lead(0, 0)
+	return true
+}
+
+// live runs the steps, and what follows them.
+func (r *run) live() {
+	if !r.begin() {
+		return
+	}
+	for r.step = 1; r.step <= r.Steps && r.broken == nil; r.step++ {
+		if r.skip == nil || !r.skip[r.step] {
+			// The dice of a step do not depend on those of the steps before, so that
+			// steps can be left out.
+			r.source.Seed(r.Seed, uint64(r.step)<<8)
+			r.choose(everything)
+		}
+	}
+	if r.Mode == Liveness && r.broken == nil {
+		r.source.Seed(r.Seed, 3)
+		r.quiet()
+	}
+}
+
+// choose draws an action and carries it out.
+func (r *run) choose(from menu) {
+	i := from.draw(r.dice)
+	a := &actions[i]
+	if r.off[i] {
+		return
+	}
+	if r.tale != nil {
+		r.tale.begin(r, a.name)
+	}
+	kinds := r.kinds
+	if a.do(r) {
+		if kinds == nil {
+			kinds = r.kinds
+		}
+		r.happened(i, kinds)
+	}
+}
+
+// happened counts an action or a fault, for what the Job asked for then.
+func (r *run) happened(i int, kinds []int) {
+	r.used[i] = true
+	for _, kind := range kinds {
+		r.reach.Counts[i][kind]++
+	}
+}
+
+// seeSpec finds out what the Job asks for now.
+func (r *run) seeSpec() {
+	r.kinds = nil
+	if job := r.c.Job(); job != nil {
+		for i := range policies {
+			if policies[i].has(&job.Spec) {
+				r.kinds = append(r.kinds, i)
+			}
+		}
+	}
+}
+
+// lead starts another controller, whose caches lie back by so many changes.
+func (r *run) lead(jobBack, podsBack int) {
+	r.started++
+	l := &leader{n: r.started, controller: r.Controller(), cache: r.c.NewCacheAt(jobBack, podsBack)}
+	l.foreign = r.c.Version()
+	r.leaders = append(r.leaders, l)
+}
+
+// dismiss ends a controller.
+func (r *run) dismiss(l *leader) {
+	l.cache.Stop()
+	if len(r.leaders) > 1 {
+		r.ghost.Forgive()
+	}
+	r.leaders = slices.DeleteFunc(r.leaders, func(o *leader) bool { return o == l })
+}
+
+// succeed starts a controller in the place of another, with caches that may lie
+// back. The pods it sees are at least as fresh as the Job (A2).
+func (r *run) succeed(l *leader) {
+	r.dismiss(l)
+	jobBack := 0
+	if r.chance(60) {
+		jobBack = r.IntN(10)
+	}
+	podsBack := r.IntN(jobBack + 1)
+	if r.OlderPods {
+		podsBack = jobBack + 1 + r.IntN(8)
+	}
+	r.lead(jobBack, podsBack)
+}
+
+// sync lets a controller look once. It is replaced if it is killed.
+func (r *run) sync(l *leader) cluster.Outcome {
+	outer, nested := r.acting, r.nested
+	r.acting, r.nested = l, outer != nil
+	l.upto = l.cache.Upto()
+	r.ghost.Blind = l.blind()
+	if len(r.leaders) > 1 {
+		r.ghost.Forgive()
+	}
+	r.syncs++
+	out := r.c.Run(spy{r, l.controller}, l.cache)
+	if r.tale != nil {
+		r.tale.synced(out)
+	}
+	r.acting, r.nested = outer, nested
+	if outer != nil {
+		r.ghost.Blind = outer.blind()
+	}
+	l.next = out.At
+	if out.Killed {
+		r.succeed(l)
+	}
+	return out
+}
+
+// watch sees every change of the cluster.
+func (r *run) watch(s cluster.Step) {
+	if s.Request != nil && r.acting != nil && s.Refused == nil {
+		for _, l := range r.leaders {
+			if l != r.acting {
+				l.foreign = r.c.Version()
+			}
+		}
+		if r.acting.lost {
+			r.acting.unknown = r.c.Version()
+		}
+	}
+	if s.Pod == nil && s.OldPod == nil && s.Refused == nil && (s.Request == nil || s.Job == nil) {
+		r.seeSpec()
+	}
+	if r.tale != nil {
+		r.tale.changed(&s)
+	}
+	if v := r.Rules.See(&r.ghost, &s); v != nil && r.broken == nil {
+		r.broken = v
+		if r.tale != nil {
+			r.tale.say("  => %v", v)
+		}
+	}
+}
+
+// intercept lets things happen before a request is served, and to the request.
+func (r *run) intercept(q *cluster.Request) cluster.Fault {
+	r.acting.lost = false
+	if r.calm || r.broken != nil {
+		return cluster.Fault{}
+	}
+	if !r.nested && r.chance(12) {
+		r.choose(aside)
+	}
+	r.ghost.Blind = r.acting.blind()
+	if !r.chance(12) {
+		return cluster.Fault{}
+	}
+	i := strike.draw(r.dice)
+	f := &faults[i]
+	if r.off[len(actions)+i] || f.on != nil && !f.on(q) {
+		return cluster.Fault{}
+	}
+	r.happened(len(actions)+i, r.kinds)
+	fault := f.fault(q)
+	r.acting.lost = fault.Lost
+	return fault
+}
+
+// pod draws one of the pods that meet a condition; nil when there is none.
+func (r *run) pod(when func(*corev1.Pod) bool) *corev1.Pod {
+	var found []*corev1.Pod
+	for _, pod := range r.c.Pods() {
+		if when(pod) {
+			found = append(found, pod)
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return found[r.IntN(len(found))]
+}

@@ -1,0 +1,153 @@
+package cluster_test
+
+import (
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func newCluster(t *testing.T, completions int32) *cluster.Cluster {
+	t.Helper()
+	job := &batchv1.Job{}
+	job.Name = "job"
+	job.Spec.Completions, job.Spec.Parallelism = &completions, ptr[int32](1)
+	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+	c, err := cluster.New(job, jobtest.Noon())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A cache that goes back in time shows pods that are at least as fresh as the Job,
+// also where the history begins after the Job was created (A2).
+func TestNewCacheAtGoesNoFurtherThanTheJob(t *testing.T) {
+	c := newCluster(t, 1)
+	c.History = 20
+	live, caller := c.NewCache(true), cluster.NewCaller()
+	c.Run(caller, live)
+	uid := c.Pods()[0].UID
+	c.End(uid, 0)
+	c.Run(caller, live)
+	for back := range 10 {
+		cache := c.NewCacheAt(back, back)
+		view := cache.View()
+		counted := view.Job.Status.Succeeded > 0
+		for _, pod := range view.Pods {
+			if counted && len(pod.Finalizers) > 0 {
+				t.Errorf("%d changes back: the Job has counted %s, which shows its finalizer", back, pod.UID)
+			}
+		}
+		if upto := cache.Upto(); upto < c.Version()-back {
+			t.Errorf("%d changes back: the cache shows only %d of %d", back, upto, c.Version())
+		}
+		for cache.NextJob() > 0 {
+			cache.ShowPodsUpTo(cache.NextJob())
+			cache.ShowJob()
+		}
+		cache.ShowPods()
+		if got, want := cache.Upto(), c.Version(); got != want {
+			t.Errorf("%d changes back: in the end the cache shows %d changes, want %d", back, got, want)
+		}
+	}
+}
+
+// A merge patch replaces what it names, unsets what is null, and leaves the rest.
+func TestPatchStatus(t *testing.T) {
+	job := &batchv1.Job{Status: batchv1.JobStatus{
+		Active: 2, Ready: ptr[int32](1), Terminating: ptr[int32](1),
+		UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: nil, Succeeded: nil},
+	}}
+	stored := newCluster(t, 3).Job()
+	job.ObjectMeta, job.Spec = *stored.ObjectMeta.DeepCopy(), *stored.Spec.DeepCopy()
+	before := job.DeepCopy()
+	got, err := cluster.PatchStatus(job, []byte(`{"status":{"active":null,"ready":0,"startTime":"2026-01-01T12:00:00Z",`+
+		`"uncountedTerminatedPods":{"failed":["a"]},"conditions":[{"type":"X","status":"True"}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, job); diff != "" {
+		t.Errorf("the Job has changed:\n%s", diff)
+	}
+	st := got.Status
+	if st.Active != 0 || *st.Ready != 0 || *st.Terminating != 1 || len(st.UncountedTerminatedPods.Failed) != 1 || len(st.Conditions) != 1 || st.StartTime == nil {
+		t.Errorf("the status is %+v", st)
+	}
+	if _, err := cluster.PatchStatus(job, []byte(`{"status":{"active":"x"}}`)); !apierrors.IsBadRequest(err) {
+		t.Errorf("a word as a number: got %v, want a bad request", err)
+	}
+	if _, err := cluster.PatchStatus(job, []byte(`{"metadata":{"resourceVersion":"99"},"status":{}}`)); !apierrors.IsConflict(err) {
+		t.Errorf("another version: got %v, want a conflict", err)
+	}
+}
+
+// An orphan that is gone before it is adopted is not counted, however long the
+// cache still shows it. (Found by chaos.)
+func TestCallerDoesNotCountAnOrphanThatIsGone(t *testing.T) {
+	c := newCluster(t, 3)
+	cache, caller := c.NewCache(false), cluster.NewCaller()
+	c.Run(caller, cache)
+	cache.ShowAll()
+	uid := c.Pods()[0].UID
+	c.End(uid, 0)
+	c.Edit(uid, func(p *corev1.Pod) { p.OwnerReferences, p.Finalizers = nil, nil })
+	cache.ShowAll()
+	c.Delete(uid, 0)
+	for range 3 {
+		c.Run(caller, cache)
+	}
+	st := c.Job().Status
+	if n := st.Succeeded + int32(len(st.UncountedTerminatedPods.Succeeded)); n != 0 {
+		t.Errorf("the orphan is counted %d times", n)
+	}
+}
+
+// An adoption on an old view does not give a counted pod its finalizer back.
+// (Found by chaos.)
+func TestCallerDoesNotAdoptOnAnOldView(t *testing.T) {
+	c := newCluster(t, 3)
+	live, caller := c.NewCache(true), cluster.NewCaller()
+	c.Run(caller, live)
+	uid := c.Pods()[0].UID
+	c.End(uid, 0)
+	c.Edit(uid, func(p *corev1.Pod) { p.OwnerReferences = nil })
+	old := c.NewCache(false)
+	c.Run(caller, live)
+	if got := len(c.Pod(uid).Finalizers); got != 0 {
+		t.Fatalf("the pod has %d finalizers after it was counted, want none", got)
+	}
+	out := c.Run(cluster.NewCaller(), old)
+	if !apierrors.IsConflict(out.Err) || len(c.Pod(uid).Finalizers) != 0 {
+		t.Errorf("adopted again: %v, finalizers %v; want a conflict, and none", out.Err, c.Pod(uid).Finalizers)
+	}
+}
+
+// A status whose answer is lost may have recorded failures. The delay after them
+// is kept all the same. (Found by chaos.)
+func TestCallerKeepsTheBackoffWhenAnAnswerIsLost(t *testing.T) {
+	c := newCluster(t, 3)
+	live, caller := c.NewCache(true), cluster.NewCaller()
+	c.Run(caller, live)
+	c.End(c.Pods()[0].UID, 1)
+	c.Intercept = func(q *cluster.Request) cluster.Fault {
+		if q.Verb == cluster.Status {
+			return cluster.Fault{Err: apierrors.NewTimeoutError("no answer", 1), Lost: true}
+		}
+		return cluster.Fault{}
+	}
+	c.Run(caller, live)
+	c.Intercept = nil
+	if out := c.Run(caller, live); len(c.Pods()) != 1 || out.After < 9*time.Second {
+		t.Errorf("there are %d pods, and the next look is after %v; want 1 pod and 10s", len(c.Pods()), out.After)
+	}
+}

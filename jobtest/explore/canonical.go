@@ -1,0 +1,147 @@
+package explore
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+type (
+	jobVersion = batchv1.Job
+	podVersion = corev1.Pod
+)
+
+// noon is when everything happens.
+var noon = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
+
+// canonical makes states equal that differ in nothing that matters.
+func (x *search) canonical(s *state) {
+	if s.at == 0 && x.ghosts.values[s.ghost].Blind && s.current() {
+		s.ghost = x.blinded(s.ghost, false)
+	}
+	if s.faults == 0 {
+		for i := range s.pods {
+			s.pods[i].old = false // only a restart asks
+		}
+	}
+	s.ghost = x.forget(s)
+}
+
+type forgottenKey struct {
+	ghost uint32
+	used  uint8
+}
+
+// forget makes the ghost forget the pods that nothing refers to.
+func (x *search) forget(s *state) uint32 {
+	used := x.jobMentions(s.job) | x.jobMentions(s.seenJob) | x.memoryMentions(s.memory)
+	if s.at != 0 {
+		used |= x.positions[s.at].mentions
+	}
+	for i := range s.pods {
+		if !s.empty(i) {
+			used |= 1 << i
+		}
+	}
+	key := forgottenKey{s.ghost, used}
+	if n, ok := x.forgotten[key]; ok {
+		return n
+	}
+	g := x.ghosts.values[s.ghost].Clone()
+	for i, uid := range uids {
+		if used&(1<<i) == 0 {
+			g.Forget(uid)
+		}
+	}
+	n := x.ghostNumber(g)
+	x.forgotten[key] = n
+	return n
+}
+
+// jobMentions and memoryMentions are the places that are referred to.
+func (x *search) jobMentions(n uint16) uint8 {
+	if n == 0 {
+		return 0
+	}
+	bits, ok := x.mentions[n]
+	if !ok {
+		if u := x.jobs.values[n].Status.UncountedTerminatedPods; u != nil {
+			bits = mentioned(encoded(u))
+		}
+		x.mentions[n] = bits
+	}
+	return bits
+}
+
+func (x *search) memoryMentions(n uint32) uint8 {
+	bits, ok := x.remembers[n]
+	if !ok {
+		bits = mentioned(x.memories.values[n].Key())
+		x.remembers[n] = bits
+	}
+	return bits
+}
+
+type agedKey struct {
+	n  uint32
+	by time.Duration
+}
+
+// aged is a state when time has passed.
+func (x *search) aged(s *state, by time.Duration) state {
+	next := *s
+	next.job, next.seenJob = x.agedJob(s.job, by), x.agedJob(s.seenJob, by)
+	for i := range next.pods {
+		p := &next.pods[i]
+		p.stored, p.seen = x.agedPod(p.stored, by), x.agedPod(p.seen, by)
+	}
+	key := agedKey{s.memory, by}
+	n, ok := x.agedMemory[key]
+	if !ok {
+		c := x.memories.values[s.memory].Clone()
+		c.Age(by, x.limit)
+		n = x.memoryNumber(c)
+		x.agedMemory[key] = n
+	}
+	next.memory = n
+	return next
+}
+
+func (x *search) agedJob(n uint16, by time.Duration) uint16 {
+	if n == 0 {
+		return 0
+	}
+	key := agedKey{uint32(n), by}
+	to, ok := x.agedJobs[key]
+	if !ok {
+		to = x.jobNumber(x.ageJob(x.jobs.values[n], by))
+		x.agedJobs[key] = to
+	}
+	return to
+}
+
+func (x *search) agedPod(n uint16, by time.Duration) uint16 {
+	if n == 0 {
+		return 0
+	}
+	key := agedKey{uint32(n), by}
+	to, ok := x.agedPods[key]
+	if !ok {
+		to = x.podNumber(x.agePod(x.pods.values[n], by))
+		x.agedPods[key] = to
+	}
+	return to
+}
+
+// edited is the Job after an edit of its spec; zero when the API server refuses
+// it.
+func (x *search) edited(n uint16, which uint8) uint16 {
+	next, err := cluster.EditJob(x.job(n, versionOther), x.Edits[which])
+	if err != nil {
+		return 0
+	}
+	return x.jobNumber(next)
+}

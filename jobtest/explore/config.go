@@ -1,0 +1,110 @@
+package explore
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// MaxPods is the largest number of pods at a time.
+const MaxPods = 5
+
+// Searchable is a controller whose memory is a value.
+type Searchable interface {
+	cluster.Controller
+	// Clone returns an equal controller that shares nothing that changes.
+	Clone() Searchable
+	// Key returns all that it remembers: with equal keys it acts alike.
+	Key() string
+	// Age makes all that it remembers older, but nothing older than the limit.
+	Age(by time.Duration, limit time.Time)
+}
+
+// Config is one search.
+type Config struct {
+	Name string
+	// Job is where it starts: a Job without a status.
+	Job *batchv1.Job
+	// New returns a controller that remembers nothing; nil is the reference
+	// caller of jobfate.
+	New func() Searchable
+	// Rules are what the referee must know.
+	Rules referee.Rules
+
+	// Pods is how many there may be at a time, at most MaxPods. The API server
+	// refuses more.
+	Pods int
+	// Codes are the exit codes that containers may end with.
+	Codes []int32
+	// Runs lets pods be seen running; else they go from pending to their end.
+	Runs bool
+	// Ticks are the times that may pass, by default an hour. Nothing gets older
+	// than Old, by default an hour; it must be above every delay and deadline.
+	Ticks []time.Duration
+	Old   time.Duration
+	// AnyTime lets time pass at any time between two syncs; else it passes only
+	// while the controller waits for it, with caches that show everything.
+	AnyTime bool
+
+	// Faults is how many of the faults may happen in one life, of those in
+	// Kinds.
+	Faults int
+	Kinds  []Kind
+	// Edits are changes of the spec that the user makes, each at any time, in
+	// this order.
+	Edits []func(*batchv1.JobSpec)
+	// Stale lets a controller that starts again find pods that are older than the
+	// Job. That breaks what decisions rely on: for tests that show what comes of
+	// it.
+	Stale bool
+
+	// Limit ends the search after so many states; zero is never.
+	Limit int
+}
+
+// Kind is a kind of fault.
+type Kind uint8
+
+// The faults.
+const (
+	KillBefore Kind = iota // the controller dies before a request
+	KillAfter              // and after one
+	Refuse                 // a request fails with 500
+	Lose                   // a request has its effect, and its answer is lost
+	Delete                 // a user deletes a pod
+	Force                  // a user deletes a pod by force
+	Disrupt                // a pod is about to be evicted
+	LoseNode               // a pod is marked failed and disrupted, and deleted by force
+	Orphan                 // a user takes the owner from a pod
+	Strip                  // a user takes the finalizer from a pod
+	DeleteJob              // a user deletes the Job in the background
+	DeleteJobForeground
+	DeleteJobOrphan
+	kinds
+)
+
+// Faults are all of them.
+func Faults() []Kind {
+	all := make([]Kind, kinds)
+	for k := range all {
+		all[k] = Kind(k)
+	}
+	return all
+}
+
+var kindNames = [kinds]string{
+	"kill before", "kill after", "refuse", "lose the answer", "delete", "delete by force", "disrupt", "lose the node",
+	"orphan", "strip", "delete the Job", "delete the Job in the foreground", "delete the Job, orphan its pods",
+}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// FromCaller makes the reference caller searchable.
+func FromCaller(c *cluster.Caller) Searchable { return caller{c} }
+
+type caller struct{ *cluster.Caller }
+
+func (c caller) Clone() Searchable { return caller{c.Caller.Clone()} }

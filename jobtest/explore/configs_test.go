@@ -1,0 +1,149 @@
+package explore
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// kindOfJob is one kind of Job that is searched, in the size that is asked for.
+type kindOfJob struct {
+	name string
+	make func(n int32) Config
+}
+
+// jobOf returns a configuration for a Job of n completions at once and a backoff
+// limit of 1, changed.
+func jobOf(n int32, change func(*batchv1.JobSpec)) Config {
+	job := &batchv1.Job{}
+	s := &job.Spec
+	s.Completions, s.Parallelism, s.BackoffLimit = ptr(n), ptr(n), ptr[int32](1)
+	s.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+	change(s)
+	return Config{Job: job, Codes: []int32{0, 1}}
+}
+
+func indexed(s *batchv1.JobSpec) { s.CompletionMode = ptr(batchv1.IndexedCompletion) }
+
+func perIndex(s *batchv1.JobSpec) {
+	indexed(s)
+	s.BackoffLimit, s.BackoffLimitPerIndex = nil, ptr[int32](1)
+}
+
+func onlyFailed(s *batchv1.JobSpec) { s.PodReplacementPolicy = ptr(batchv1.Failed) }
+
+// withPolicy ignores disruptions, and does something at the exit code 42.
+func withPolicy(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) {
+	return func(s *batchv1.JobSpec) {
+		s.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
+			{Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}},
+			{Action: action, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42}}},
+		}}
+	}
+}
+
+func withSuccess(s *batchv1.JobSpec) {
+	s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: ptr("0")}}}
+}
+
+func all(changes ...func(*batchv1.JobSpec)) func(*batchv1.JobSpec) {
+	return func(s *batchv1.JobSpec) {
+		for _, change := range changes {
+			change(s)
+		}
+	}
+}
+
+// plain is a kind of Job that differs in its spec alone.
+func plain(name string, changes ...func(*batchv1.JobSpec)) kindOfJob {
+	return kindOfJob{name, func(n int32) Config { return jobOf(n, all(changes...)) }}
+}
+
+// coded is one whose containers may also exit with 42.
+func coded(name string, changes ...func(*batchv1.JobSpec)) kindOfJob {
+	return kindOfJob{name, func(n int32) Config {
+		c := jobOf(n, all(changes...))
+		c.Codes = []int32{0, 42}
+		return c
+	}}
+}
+
+func edited(name string, edits []func(*batchv1.JobSpec), changes ...func(*batchv1.JobSpec)) kindOfJob {
+	return kindOfJob{name, func(n int32) Config {
+		c := jobOf(n, all(changes...))
+		c.Edits = edits
+		return c
+	}}
+}
+
+func suspend(is bool) func(*batchv1.JobSpec) {
+	return func(s *batchv1.JobSpec) { s.Suspend = ptr(is) }
+}
+
+func parallelism(n int32) func(*batchv1.JobSpec) {
+	return func(s *batchv1.JobSpec) { s.Parallelism = ptr(n) }
+}
+
+func scale(n int32) func(*batchv1.JobSpec) {
+	return func(s *batchv1.JobSpec) { s.Parallelism, s.Completions = ptr(n), ptr(n) }
+}
+
+const (
+	failJob   = batchv1.PodFailurePolicyActionFailJob
+	failIndex = batchv1.PodFailurePolicyActionFailIndex
+	count     = batchv1.PodFailurePolicyActionCount
+	ignore    = batchv1.PodFailurePolicyActionIgnore
+)
+
+var kindsOfJob = []kindOfJob{
+	plain("regular"),
+	plain("regular, only failed replaced", onlyFailed),
+	plain("work queue", func(s *batchv1.JobSpec) { s.Completions = nil }),
+	plain("one at a time", parallelism(1)),
+	plain("no retry", func(s *batchv1.JobSpec) { s.BackoffLimit = ptr[int32](0) }),
+	coded("regular, FailJob", withPolicy(failJob)),
+	coded("regular, Ignore", withPolicy(ignore)),
+	plain("indexed", indexed),
+	plain("indexed, only failed replaced", indexed, onlyFailed),
+	plain("indexed, one at a time", indexed, parallelism(1)),
+	coded("indexed, FailJob", indexed, withPolicy(failJob)),
+	coded("indexed, Count, only failed replaced", indexed, onlyFailed, withPolicy(count)),
+	plain("indexed, success policy", indexed, withSuccess),
+	coded("indexed, success policy, FailJob", indexed, withSuccess, withPolicy(failJob)),
+	plain("per index", perIndex),
+	plain("per index, only failed replaced", perIndex, onlyFailed),
+	plain("per index, one at a time", perIndex, parallelism(1)),
+	coded("per index, FailIndex", perIndex, withPolicy(failIndex)),
+	coded("per index, Ignore", perIndex, withPolicy(ignore)),
+	plain("per index, maxFailedIndexes", perIndex, func(s *batchv1.JobSpec) { s.MaxFailedIndexes = ptr[int32](0) }),
+	plain("per index, success policy", perIndex, withSuccess),
+	coded("per index, success policy, FailIndex, only failed replaced", perIndex, onlyFailed, withSuccess, withPolicy(failIndex)),
+	plain("deadline", indexed, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](100) }),
+	edited("suspended and resumed", []func(*batchv1.JobSpec){suspend(true), suspend(false)}),
+	edited("per index, suspended and resumed", []func(*batchv1.JobSpec){suspend(true), suspend(false)}, perIndex),
+	edited("started suspended", []func(*batchv1.JobSpec){suspend(false), suspend(true), suspend(false)}, indexed, suspend(true)),
+	edited("parallelism down and up", []func(*batchv1.JobSpec){parallelism(0), parallelism(1)}),
+	edited("indexed, scaled down and up", []func(*batchv1.JobSpec){scale(1), scale(2)}, indexed),
+	edited("per index, scaled up", []func(*batchv1.JobSpec){scale(3)}, perIndex),
+	{"free slots filled", func(n int32) Config {
+		c := jobOf(n, all(perIndex, parallelism(1)))
+		c.New = func() Searchable { return FromCaller(cluster.NewCaller(jobfate.FillFreeSlots())) }
+		return c
+	}},
+	{"short delays", func(n int32) Config {
+		p := backoff.Policy{Base: 10 * time.Second, Cap: 20 * time.Second}
+		c := jobOf(n, perIndex)
+		c.New = func() Searchable { return FromCaller(cluster.NewCaller(jobfate.WithBackoff(p))) }
+		c.Rules = referee.Rules{Backoff: p}
+		c.Ticks, c.Old, c.AnyTime = []time.Duration{7 * time.Second}, 21*time.Second, true
+		return c
+	}},
+}

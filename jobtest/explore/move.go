@@ -1,0 +1,181 @@
+package explore
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// move is one thing that can happen: what, to which place, and a detail.
+type move struct {
+	what   what
+	place  uint8
+	detail uint8
+}
+
+type what uint8
+
+const (
+	goOn what = iota // the controller begins a sync, or sends its next request
+	showJob
+	showPod
+	start
+	end // detail: which of the codes
+	collect
+	reap
+	pass // detail: which of the ticks
+	edit
+	fault // detail: which kind
+	restart
+)
+
+// moves calls yield with everything that can happen in a state and what follows
+// from it. A violation ends the search.
+func (x *search) moves(s *state, yield func(move, state, *referee.Violation)) {
+	x.controllerMoves(s, yield)
+	if s.job != s.seenJob {
+		next := *s
+		next.showJob(x.Stale)
+		yield(move{what: showJob}, next, nil)
+	}
+	for i := range x.Pods {
+		if s.pods[i].stored != s.pods[i].seen {
+			next := *s
+			next.showPod(i)
+			yield(move{what: showPod, place: uint8(i)}, next, nil)
+		}
+		if s.pods[i].stored != 0 {
+			x.podMoves(s, i, yield)
+		}
+	}
+	if x.timePasses(s) {
+		for n, tick := range x.Ticks {
+			yield(move{what: pass, detail: uint8(n)}, x.aged(s, tick), nil)
+		}
+	}
+	if int(s.edits) < len(x.Edits) && s.job != 0 {
+		next := *s
+		next.edits++
+		if version := x.edited(s.job, s.edits); version != 0 {
+			next.job, next.mark = version, unknown
+			v := x.see(&next, nil, s.job, -1, 0)
+			yield(move{what: edit, detail: s.edits}, next, v)
+		}
+	}
+	if s.faults > 0 {
+		x.faultMoves(s, yield)
+	}
+}
+
+func (x *search) timePasses(s *state) bool {
+	if x.AnyTime {
+		return s.at == 0
+	}
+	p := x.idle(s)
+	return p != nil && p.after > 0
+}
+
+// controllerMoves lets the controller go on.
+func (x *search) controllerMoves(s *state, yield func(move, state, *referee.Violation)) {
+	next := *s
+	if s.at == 0 {
+		next.at = x.begin(s)
+		if s.job == s.seenJob {
+			next.mark = asSeen
+		}
+		for i := range next.pods {
+			p := &next.pods[i]
+			p.same = p.stored != 0 && p.stored == p.seen
+		}
+		if p := x.positions[next.at]; p.request == nil {
+			next.rest(p.memory)
+		}
+		yield(move{what: goOn}, next, nil)
+		return
+	}
+	a, v := x.serve(&next)
+	x.goOn(&next, a)
+	yield(move{what: goOn}, next, v)
+}
+
+// goOn gives the controller an answer.
+func (x *search) goOn(s *state, a answer) {
+	if a.kind == fine && x.positions[s.at].request.Verb == cluster.Status {
+		s.behind = true
+	}
+	s.at = x.answered(s.at, a)
+	if p := x.positions[s.at]; p.request == nil {
+		s.rest(p.memory)
+	}
+}
+
+// podMoves are what kubelets and garbage collection do with a pod.
+func (x *search) podMoves(s *state, i int, yield func(move, state, *referee.Violation)) {
+	pod := x.pods.values[s.pods[i].stored]
+	do := func(m move, f func(*corev1.Pod) *corev1.Pod) {
+		next := *s
+		next.storePod(i, x.life(s.pods[i].stored, m, f))
+		if next.pods[i].stored != s.pods[i].stored {
+			m.place = uint8(i)
+			yield(m, next, nil)
+		}
+	}
+	switch {
+	case cluster.HasEnded(pod):
+		if len(pod.Finalizers) == 0 && x.freePlaces(s) == 0 {
+			do(move{what: reap}, func(p *corev1.Pod) *corev1.Pod { return cluster.DeletePod(p, 0, x.now) })
+		}
+	case pod.DeletionTimestamp != nil && pod.Spec.NodeName == "":
+		do(move{what: end, detail: 255}, cluster.FailPod)
+	default:
+		if x.Runs && pod.Status.Phase != corev1.PodRunning && pod.DeletionTimestamp == nil {
+			do(move{what: start}, func(p *corev1.Pod) *corev1.Pod { return cluster.StartPod(p, x.now) })
+			break
+		}
+		for n, code := range x.Codes {
+			do(move{what: end, detail: uint8(n)}, func(p *corev1.Pod) *corev1.Pod { return cluster.EndPod(p, code, x.now) })
+		}
+	}
+	if x.abandoned(s, pod) {
+		do(move{what: collect}, func(p *corev1.Pod) *corev1.Pod { return cluster.DeletePod(p, cluster.DefaultGrace, x.now) })
+	}
+}
+
+// abandoned reports whether garbage collection deletes a pod, for its Job is
+// gone or waits for it.
+func (x *search) abandoned(s *state, pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil {
+		return false
+	}
+	job := x.jobs.values[s.job]
+	return job == nil || job.UID != owner.UID || job.DeletionTimestamp != nil
+}
+
+func (x *search) freePlaces(s *state) (n int) {
+	for i := range x.Pods {
+		if s.pods[i].stored == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// life is what becomes of a version of a pod with a move, worked out once.
+func (x *search) life(version uint16, m move, f func(*corev1.Pod) *corev1.Pod) uint16 {
+	key := lifeKey{version, m}
+	if n, ok := x.lives[key]; ok {
+		return n
+	}
+	n := x.podNumber(f(x.pod(version, versionOther)))
+	x.lives[key] = n
+	return n
+}
+
+type lifeKey struct {
+	version uint16
+	move    move
+}

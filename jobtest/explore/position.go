@@ -1,0 +1,218 @@
+package explore
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// The resource versions that a sync meets. Only equality and order count: what
+// the cache shows is older than the controller's own last status, or newer.
+const (
+	versionBehind = "1"
+	versionFirst  = "3"
+	versionSecond = "4"
+	versionSeen   = "9"
+	versionOther  = "10"
+)
+
+// sight is what a controller sees and remembers when a sync begins.
+type sight struct {
+	job      uint16
+	behind   bool
+	memory   uint32
+	pods     [MaxPods]uint16
+	complete uint8 // a bit for each place of which the cache shows all
+}
+
+// answer is what became of a request, as the controller sees it.
+type answer struct {
+	kind  answerKind
+	place uint8  // of a pod that was created, from 1 on
+	job   uint16 // the version of a Job that was read
+}
+
+type answerKind uint8
+
+const (
+	fine answerKind = iota
+	gone
+	conflict
+	failed
+	quota
+	invalid
+)
+
+// position is a controller within a sync: what it saw, and the answers so far.
+type position struct {
+	view     cluster.View
+	sight    sight
+	answers  []answer
+	mentions uint8 // the places that it knows of
+	memory   uint32
+	after    time.Duration
+	err      error
+	// request is what it asks for next; nil at the end of the sync.
+	request *cluster.Request
+	next    map[answer]uint32
+}
+
+// begin returns the position at the beginning of a sync.
+func (x *search) begin(s *state) uint32 {
+	key := sight{job: s.seenJob, behind: s.behind, memory: s.memory}
+	for i := range s.pods {
+		key.pods[i] = s.pods[i].seen
+		if s.pods[i].seen == s.pods[i].stored {
+			key.complete |= 1 << i
+		}
+	}
+	if n, ok := x.begins[key]; ok {
+		return n
+	}
+	n := x.step(&position{view: x.view(key), sight: key})
+	x.begins[key] = n
+	return n
+}
+
+// view makes what the caches show.
+func (x *search) view(key sight) cluster.View {
+	v := cluster.View{Now: x.now, Complete: func(uid types.UID) bool {
+		for i := range uids {
+			if uids[i] == uid {
+				return key.complete&(1<<i) != 0
+			}
+		}
+		return true
+	}}
+	if key.job != 0 {
+		v.Job = x.job(key.job, seenVersion(key.behind))
+	}
+	for _, n := range key.pods {
+		if n != 0 {
+			v.Pods = append(v.Pods, x.pod(n, versionSeen))
+		}
+	}
+	return v
+}
+
+func seenVersion(behind bool) string {
+	if behind {
+		return versionBehind
+	}
+	return versionSeen
+}
+
+// job and pod return versions of objects with a resource version.
+func (x *search) job(n uint16, version string) *batchv1.Job {
+	if n == 0 {
+		return nil
+	}
+	job := *x.jobs.values[n]
+	job.ResourceVersion = version
+	return &job
+}
+
+func (x *search) pod(n uint16, version string) *corev1.Pod {
+	if n == 0 {
+		return nil
+	}
+	pod := *x.pods.values[n]
+	pod.ResourceVersion = version
+	return &pod
+}
+
+// step runs the controller up to the first request that has no answer yet.
+func (x *search) step(p *position) uint32 {
+	controller := x.memories.values[p.sight.memory].Clone()
+	n := 0
+	own := versionFirst // what the next status of its own will get
+	job := p.view.Job
+	client := &cluster.Client{View: p.view, Send: func(r *cluster.Request) (cluster.Answer, error) {
+		if n == len(p.answers) {
+			if p.request == nil {
+				p.request = r
+			}
+			return cluster.Answer{}, cluster.ErrKilled
+		}
+		a := p.answers[n]
+		n++
+		if err := a.asError(r); err != nil {
+			return cluster.Answer{}, err
+		}
+		switch r.Verb {
+		case cluster.Create:
+			return cluster.Answer{Pod: x.created(r, int(a.place))}, nil
+		case cluster.Get:
+			return cluster.Answer{Job: x.job(a.job, versionOther)}, nil
+		case cluster.Status:
+			next, err := cluster.PatchStatus(job, r.Patch)
+			if err != nil {
+				return cluster.Answer{}, err
+			}
+			next.ResourceVersion, own = own, versionSecond
+			job = next
+			return cluster.Answer{Job: next}, nil
+		}
+		return cluster.Answer{}, nil
+	}}
+	p.after, p.err = controller.Sync(client)
+	for _, pod := range p.view.Pods {
+		p.mentions |= mentioned(string(pod.UID))
+	}
+	for _, a := range p.answers {
+		if a.place > 0 {
+			p.mentions |= 1 << (a.place - 1)
+		}
+	}
+	if p.request == nil {
+		p.memory = x.memoryNumber(controller)
+	}
+	x.positions = append(x.positions, p)
+	return uint32(len(x.positions) - 1)
+}
+
+// created is the pod that a creation leads to in a place.
+func (x *search) created(r *cluster.Request, place int) *corev1.Pod {
+	return cluster.NewPod(r.Pod, place, metaTime(x.now))
+}
+
+// answered returns the position after an answer.
+func (x *search) answered(at uint32, a answer) uint32 {
+	p := x.positions[at]
+	if n, ok := p.next[a]; ok {
+		return n
+	}
+	answers := append(p.answers[:len(p.answers):len(p.answers)], a)
+	n := x.step(&position{view: p.view, sight: p.sight, answers: answers})
+	if p.next == nil {
+		p.next = map[answer]uint32{}
+	}
+	p.next[a] = n
+	return n
+}
+
+func (a answer) asError(r *cluster.Request) error {
+	resource := schema.GroupResource{Resource: "pods"}
+	if r.Verb == cluster.Status {
+		resource = schema.GroupResource{Group: "batch", Resource: "jobs"}
+	}
+	switch a.kind {
+	case gone:
+		return apierrors.NewNotFound(resource, r.Name)
+	case conflict:
+		return apierrors.NewConflict(resource, r.Name, errChanged)
+	case failed:
+		return apierrors.NewInternalError(errChanged)
+	case quota:
+		return apierrors.NewForbidden(resource, r.Name, errQuota)
+	case invalid:
+		return apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, r.Name, nil)
+	}
+	return nil
+}

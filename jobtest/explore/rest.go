@@ -1,0 +1,154 @@
+package explore
+
+import (
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// rest is what is known of a position at which a sync ends without a request.
+type rest struct {
+	late *referee.Violation
+}
+
+// idle returns the position of a sync that asks for nothing, on caches that show
+// everything; nil when it asks for something.
+func (x *search) idle(s *state) *position {
+	if s.at != 0 || !s.current() {
+		return nil
+	}
+	p := x.positions[x.begin(s)]
+	if p.request != nil || p.err != nil {
+		return nil
+	}
+	return p
+}
+
+// punctual checks L5: where only time must pass, the controller wants to look
+// again when it has passed, and not later.
+func (x *search) punctual(s *state) *referee.Violation {
+	p := x.idle(s)
+	if p == nil {
+		return nil
+	}
+	at := x.begin(s)
+	if r, ok := x.rests[at]; ok {
+		return r.late
+	}
+	var r rest
+	wait := p.after - time.Second
+	if p.after == 0 {
+		wait = x.Old
+	}
+	if wait > 0 {
+		later := x.aged(s, wait)
+		if q := x.positions[x.begin(&later)]; q.request != nil {
+			r.late = &referee.Violation{Property: "L5", Text: "the controller wants to look again after " + p.after.String() +
+				" (0: only when something changes), but after " + wait.String() + " it has something to do: to " + string(q.request.Verb)}
+		}
+	}
+	x.rests[at] = r
+	return r.late
+}
+
+// quiescent reports whether the Job has come to rest: nothing is left to do for
+// anybody.
+func (x *search) quiescent(s *state) bool {
+	p := x.idle(s)
+	if p == nil || p.after != 0 {
+		return false
+	}
+	for i := range s.pods {
+		if n := s.pods[i].stored; n != 0 {
+			pod := x.pods.values[n]
+			if slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) || !cluster.HasEnded(pod) {
+				return false
+			}
+		}
+	}
+	return x.over(s.job)
+}
+
+// over reports whether a Job needs no more pods: it is gone, has ended, or wants
+// none.
+func (x *search) over(n uint16) bool {
+	job := x.jobs.values[n]
+	if job == nil || *job.Spec.Suspend || *job.Spec.Parallelism == 0 {
+		return true
+	}
+	for _, c := range job.Status.Conditions {
+		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	return false
+}
+
+// unreachable finds a state from which the Job cannot come to rest any more (L1,
+// L2, L3). It returns the number of states at rest as well.
+func (x *search) unreachable() (ends int, found *violation) {
+	backwards := x.reversed()
+	reached := make([]bool, len(x.states))
+	var queue []uint32
+	for n := range x.states {
+		if x.quiescent(&x.states[n]) {
+			ends++
+			reached[n] = true
+			queue = append(queue, uint32(n))
+		}
+	}
+	for len(queue) > 0 {
+		n := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, before := range backwards.of(n) {
+			if !reached[before] {
+				reached[before] = true
+				queue = append(queue, before)
+			}
+		}
+	}
+	for n, ok := range reached {
+		if !ok {
+			return ends, &violation{at: uint32(n), after: x.states[n], what: &referee.Violation{
+				Property: "L1", Text: "whatever happens now, the Job never comes to rest",
+			}}
+		}
+	}
+	return ends, nil
+}
+
+// graph holds, for each state, other states.
+type graph struct {
+	first []uint32
+	to    []uint32
+}
+
+func (g *graph) of(n uint32) []uint32 { return g.to[g.first[n]:g.first[n+1]] }
+
+// reversed returns for each state those that lead to it.
+func (x *search) reversed() graph {
+	g := graph{make([]uint32, len(x.states)+1), make([]uint32, len(x.next))}
+	for _, n := range x.next {
+		g.first[n+1]++
+	}
+	for n := range x.states {
+		g.first[n+1] += g.first[n]
+	}
+	at := slices.Clone(g.first)
+	for from := range x.states {
+		end := len(x.next)
+		if from+1 < len(x.first) {
+			end = x.first[from+1]
+		}
+		for _, n := range x.next[x.first[from]:end] {
+			g.to[at[n]] = uint32(from)
+			at[n]++
+		}
+	}
+	return g
+}

@@ -1,0 +1,175 @@
+package explore
+
+import (
+	"errors"
+	"time"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// Result is what a search came to.
+type Result struct {
+	// States and Transitions are how many there were; Depth is how many steps it
+	// takes to the last state.
+	States, Transitions, Depth int
+	// Ends are how many states there are in which the Job has come to rest.
+	Ends int
+	// Complete says that no state was left out.
+	Complete bool
+	// Found is the shortest counterexample; nil when every property holds.
+	Found *Trace
+}
+
+// search is a search in progress.
+type search struct {
+	Config
+	now   time.Time
+	limit time.Time // nothing is older
+	err   error
+
+	jobs      table[*jobVersion]
+	pods      table[*podVersion]
+	memories  table[Searchable]
+	ghosts    table[referee.Ghost]
+	positions []*position
+	fresh     uint32 // the memory of a controller that has just started
+
+	// What was worked out already.
+	begins     map[sight]uint32
+	jobEffects map[jobEffect]effect
+	podEffects map[podEffect]effect
+	verdicts   map[seen]verdict
+	lives      map[lifeKey]uint16
+	agedJobs   map[agedKey]uint16
+	agedPods   map[agedKey]uint16
+	agedMemory map[agedKey]uint32
+	mentions   map[uint16]uint8
+	remembers  map[uint32]uint8
+	forgotten  map[forgottenKey]uint32
+	rests      map[uint32]rest
+
+	numbers map[state]uint32
+	states  []state
+	from    []uint32 // for each state, the one that it was first reached from
+	by      []move
+	first   []int // for each state that was expanded, where its successors begin
+	next    []uint32
+}
+
+// Search tries everything. It fails when the configuration cannot be searched.
+func Search(c Config) (Result, error) {
+	x, err := newSearch(c)
+	if err != nil {
+		return Result{}, err
+	}
+	var r Result
+	var found *violation
+	for at := 0; at < len(x.states) && found == nil && x.err == nil; at++ {
+		if x.Limit > 0 && len(x.states) >= x.Limit {
+			break
+		}
+		x.first = append(x.first, len(x.next))
+		found = x.expand(uint32(at))
+		r.Complete = at+1 == len(x.states)
+	}
+	if x.err != nil {
+		return r, x.err
+	}
+	r.States, r.Transitions, r.Depth = len(x.states), len(x.next), x.depth(uint32(len(x.states)-1))
+	if found == nil && r.Complete {
+		r.Ends, found = x.unreachable()
+	}
+	if found != nil {
+		r.Found = x.trace(found)
+	}
+	return r, nil
+}
+
+// violation is where a property does not hold: after a move in a state.
+type violation struct {
+	at    uint32
+	move  *move // nil: in the state itself
+	after state
+	what  *referee.Violation
+}
+
+func newSearch(c Config) (*search, error) {
+	if c.Pods < 1 || c.Pods > MaxPods {
+		return nil, errors.New("Pods: there may be 1 to 5 at a time")
+	}
+	if c.Ticks == nil {
+		c.Ticks = []time.Duration{time.Hour}
+	}
+	if c.Old == 0 {
+		c.Old = time.Hour
+	}
+	if c.New == nil {
+		c.New = func() Searchable { return FromCaller(cluster.NewCaller()) }
+	}
+	x := &search{
+		Config: c, now: noon, limit: noon.Add(-c.Old),
+		jobs: newTable[*jobVersion](), pods: newTable[*podVersion](), memories: newTable[Searchable](), ghosts: newTable[referee.Ghost](),
+		positions: make([]*position, 1),
+		begins:    map[sight]uint32{}, jobEffects: map[jobEffect]effect{}, podEffects: map[podEffect]effect{},
+		verdicts: map[seen]verdict{}, lives: map[lifeKey]uint16{},
+		agedJobs: map[agedKey]uint16{}, agedPods: map[agedKey]uint16{}, agedMemory: map[agedKey]uint32{},
+		mentions: map[uint16]uint8{}, remembers: map[uint32]uint8{}, forgotten: map[forgottenKey]uint32{}, rests: map[uint32]rest{},
+		numbers: map[state]uint32{},
+	}
+	cl, err := cluster.New(c.Job, x.now)
+	if err != nil {
+		return nil, err
+	}
+	var ghost referee.Ghost
+	ghost.Started(cl.Job())
+	x.fresh = x.memoryNumber(c.New())
+	start := state{job: x.jobNumber(cl.Job()), memory: x.fresh, ghost: x.ghostNumber(ghost), faults: uint8(c.Faults)}
+	start.seenJob = start.job
+	x.number(start, 0, move{})
+	return x, nil
+}
+
+// number returns the number of a state, and takes up one that is new.
+func (x *search) number(s state, from uint32, by move) uint32 {
+	if n, ok := x.numbers[s]; ok {
+		return n
+	}
+	n := uint32(len(x.states))
+	x.numbers[s] = n
+	x.states = append(x.states, s)
+	x.from = append(x.from, from)
+	x.by = append(x.by, by)
+	return n
+}
+
+// expand goes through all that can happen in a state.
+func (x *search) expand(at uint32) (found *violation) {
+	s := x.states[at]
+	x.moves(&s, func(m move, next state, v *referee.Violation) {
+		if found != nil {
+			return
+		}
+		if v != nil {
+			found = &violation{at, &m, next, v}
+			return
+		}
+		x.canonical(&next)
+		if next != s {
+			x.next = append(x.next, x.number(next, at, m))
+		}
+	})
+	if found == nil && s.at == 0 {
+		if v := x.punctual(&s); v != nil {
+			found = &violation{at: at, after: s, what: v}
+		}
+	}
+	return found
+}
+
+func (x *search) depth(at uint32) (n int) {
+	for ; at != 0; at = x.from[at] {
+		n++
+	}
+	return n
+}

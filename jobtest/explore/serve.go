@@ -1,0 +1,220 @@
+package explore
+
+import (
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+var (
+	errChanged = errors.New("it went wrong")
+	errQuota   = errors.New("exceeded quota")
+)
+
+func metaTime(t time.Time) metav1.Time { return metav1.NewTime(t) }
+
+// serve does what the API server does for the request at the controller's
+// position. The state is as before but for what is stored, the ghost and the
+// marks.
+func (x *search) serve(s *state) (answer, *referee.Violation) {
+	p := x.positions[s.at]
+	switch r := p.request; r.Verb {
+	case cluster.Get:
+		return answer{job: s.job}, nil
+	case cluster.Status:
+		return x.serveStatus(s, p)
+	case cluster.Create:
+		return x.serveCreate(s, p)
+	default:
+		return x.servePod(s, p)
+	}
+}
+
+// effect is what a request leads to, worked out once.
+type effect struct {
+	answer  answer
+	version uint16
+	err     error
+}
+
+type jobEffect struct {
+	at   uint32
+	job  uint16
+	mark mark
+}
+
+func (x *search) serveStatus(s *state, p *position) (answer, *referee.Violation) {
+	if s.job == 0 {
+		return answer{kind: gone}, nil
+	}
+	key := jobEffect{s.at, s.job, s.mark}
+	e, ok := x.jobEffects[key]
+	if !ok {
+		version := versionOther
+		switch s.mark {
+		case asSeen:
+			version = p.view.Job.ResourceVersion
+		case firstWrite:
+			version = versionFirst
+		case secondWrite:
+			version = versionSecond
+		}
+		next, err := cluster.PatchStatus(x.job(s.job, version), p.request.Patch)
+		switch {
+		case err == nil:
+			e.version = x.jobNumber(next)
+		case apierrors.IsInvalid(err):
+			e.answer.kind, e.err = invalid, err
+		case apierrors.IsConflict(err):
+			e.answer.kind = conflict
+		default:
+			e.answer.kind = failed
+		}
+		x.jobEffects[key] = e
+	}
+	if e.answer.kind == invalid {
+		return e.answer, &referee.Violation{Property: "S11", Text: e.err.Error()}
+	}
+	if e.answer.kind != fine {
+		return e.answer, nil
+	}
+	old := s.job
+	s.job = e.version
+	if s.mark == asSeen {
+		s.mark = firstWrite
+	} else {
+		s.mark = secondWrite
+	}
+	return e.answer, x.see(s, p, old, -1, 0)
+}
+
+func (x *search) serveCreate(s *state, p *position) (answer, *referee.Violation) {
+	i := x.freePlace(s)
+	if i < 0 {
+		return answer{kind: quota}, nil
+	}
+	s.pods[i].stored = x.podNumber(x.created(p.request, i+1))
+	return answer{place: uint8(i + 1)}, x.see(s, p, s.job, i, 0)
+}
+
+// freePlace returns the lowest place that nothing refers to; -1 when there is
+// none.
+func (x *search) freePlace(s *state) int {
+	used := x.jobMentions(s.job) | x.jobMentions(s.seenJob) | x.memoryMentions(s.memory) | x.positions[s.at].mentions
+	for i := range x.Pods {
+		if s.empty(i) && used&(1<<i) == 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+type podEffect struct {
+	at   uint32
+	pod  uint16
+	same bool
+}
+
+func (x *search) servePod(s *state, p *position) (answer, *referee.Violation) {
+	i := placeOf(p.request)
+	if i < 0 || s.pods[i].stored == 0 {
+		return answer{kind: gone}, nil
+	}
+	key := podEffect{s.at, s.pods[i].stored, s.pods[i].same}
+	e, ok := x.podEffects[key]
+	if !ok {
+		version := versionOther
+		if key.same {
+			version = versionSeen
+		}
+		next, err := x.changed(x.pod(key.pod, version), p.request)
+		switch {
+		case err == nil:
+			e.version = x.podNumber(next)
+		case apierrors.IsConflict(err):
+			e.answer.kind = conflict
+		default:
+			e.answer.kind = failed
+		}
+		x.podEffects[key] = e
+	}
+	old := s.pods[i].stored
+	if e.answer.kind != fine || old == e.version {
+		return e.answer, nil
+	}
+	s.storePod(i, e.version)
+	return e.answer, x.see(s, p, s.job, i, old)
+}
+
+func (x *search) changed(pod *corev1.Pod, r *cluster.Request) (*corev1.Pod, error) {
+	if r.Verb == cluster.Patch {
+		return cluster.PatchPod(pod, r.Patch)
+	}
+	return cluster.RequestDeletion(pod, r.Options, x.now)
+}
+
+func placeOf(r *cluster.Request) int {
+	for i, uid := range uids {
+		if uid == r.UID {
+			return i
+		}
+	}
+	return -1
+}
+
+// see puts a change before the referee: of the pod in place i, or of the Job
+// when i is negative. p is nil when it was not the controller's.
+func (x *search) see(s *state, p *position, oldJob uint16, i int, oldPod uint16) *referee.Violation {
+	key := seen{ghost: s.ghost, oldJob: oldJob, job: s.job, place: int8(i), oldPod: oldPod}
+	for j := range s.pods {
+		key.pods[j] = s.pods[j].stored
+	}
+	if p != nil {
+		key.at = s.at
+	}
+	if v, ok := x.verdicts[key]; ok {
+		s.ghost = v.ghost
+		return v.violation
+	}
+	ghost := x.ghosts.values[s.ghost].Clone()
+	step := cluster.Step{Now: x.now, Job: x.job(s.job, versionOther), OldJob: x.job(oldJob, versionOther)}
+	step.Pods = func() (pods []*corev1.Pod) {
+		for _, n := range key.pods {
+			if n != 0 {
+				pods = append(pods, x.pod(n, versionOther))
+			}
+		}
+		return pods
+	}
+	if p != nil {
+		step.Request, step.View = p.request, &p.view
+	}
+	if i >= 0 {
+		step.Pod, step.OldPod = x.pod(s.pods[i].stored, versionOther), x.pod(oldPod, versionOther)
+	}
+	v := verdict{violation: x.Rules.See(&ghost, &step)}
+	v.ghost = x.ghostNumber(ghost)
+	x.verdicts[key] = v
+	s.ghost = v.ghost
+	return v.violation
+}
+
+// seen is a change as the referee sees it.
+type seen struct {
+	ghost, at   uint32
+	oldJob, job uint16
+	oldPod      uint16
+	place       int8
+	pods        [MaxPods]uint16
+}
+
+type verdict struct {
+	ghost     uint32
+	violation *referee.Violation
+}

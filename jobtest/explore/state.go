@@ -1,0 +1,92 @@
+package explore
+
+// state is everything that can make a difference. Each number stands for a
+// version in a table; zero is none.
+type state struct {
+	job, seenJob uint16
+	pods         [MaxPods]place
+	memory       uint32
+	at           uint32 // the controller's position in a sync; zero between syncs
+	ghost        uint32
+	mark         mark
+	behind       bool  // the cache of Jobs lacks the controller's own last status
+	faults       uint8 // left
+	edits        uint8 // made
+}
+
+// place is what there is of a pod.
+type place struct {
+	stored, seen uint16
+	// same says that the pod is stored as the controller saw it when the sync
+	// began.
+	same bool
+	// old says that the cache shows the pod as it was before the version of the
+	// Job that it shows was stored.
+	old bool
+	// past says that the cache shows the pod as it was in an earlier life of the
+	// controller.
+	past bool
+}
+
+// mark says which version of the Job is stored, as far as a sync knows: the one
+// that it saw, its own first or second write, or one of somebody else.
+type mark uint8
+
+const (
+	unknown mark = iota
+	asSeen
+	firstWrite
+	secondWrite
+)
+
+func (s *state) empty(i int) bool { return s.pods[i].stored == 0 && s.pods[i].seen == 0 }
+
+// current reports whether the caches show all that is stored.
+func (s *state) current() bool {
+	if s.job != s.seenJob {
+		return false
+	}
+	for i := range s.pods {
+		if s.pods[i].stored != s.pods[i].seen {
+			return false
+		}
+	}
+	return true
+}
+
+// rest puts the controller between two syncs.
+func (s *state) rest(memory uint32) {
+	s.at, s.memory, s.mark = 0, memory, unknown
+	for i := range s.pods {
+		s.pods[i].same = false
+	}
+}
+
+// showPod lets the cache catch up with a pod.
+func (s *state) showPod(i int) {
+	p := &s.pods[i]
+	p.seen, p.old, p.past = p.stored, false, false
+}
+
+// showJob lets the cache catch up with the Job. Pods that lag are then older.
+// What a controller finds when it starts again is another matter: of that the
+// pods must be at least as fresh as the Job, unless stale is set.
+func (s *state) showJob(stale bool) {
+	s.seenJob, s.behind = s.job, false
+	for i := range s.pods {
+		if s.pods[i].past && !stale {
+			s.showPod(i)
+		}
+		s.pods[i].old = s.pods[i].stored != s.pods[i].seen
+	}
+}
+
+// storePod stores another version of a pod.
+func (s *state) storePod(i int, version uint16) {
+	if s.pods[i].stored != version {
+		s.pods[i].stored, s.pods[i].same = version, false
+	}
+	if s.pods[i].stored == s.pods[i].seen {
+		s.pods[i].old, s.pods[i].past = false, false
+	}
+}

@@ -1,0 +1,145 @@
+package explore
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// table keeps each version once and gives it a number from 1 on.
+type table[T any] struct {
+	numbers map[string]uint32
+	values  []T
+}
+
+func newTable[T any]() table[T] {
+	return table[T]{numbers: map[string]uint32{}, values: make([]T, 1)}
+}
+
+func (t *table[T]) number(key string, value func() T) uint32 {
+	if n, ok := t.numbers[key]; ok {
+		return n
+	}
+	n := uint32(len(t.values))
+	t.numbers[key] = n
+	t.values = append(t.values, value())
+	return n
+}
+
+// jobNumber and podNumber number versions of objects. Resource versions are no
+// part of them.
+func (x *search) jobNumber(job *batchv1.Job) uint16 {
+	if job == nil {
+		return 0
+	}
+	copied := *job
+	copied.ResourceVersion = ""
+	// The spec changes by a user's hand alone, and with it the generation.
+	key := encoded(copied.ObjectMeta) + encoded(copied.Status)
+	return x.short(x.jobs.number(key, func() *batchv1.Job { return &copied }))
+}
+
+func (x *search) podNumber(pod *corev1.Pod) uint16 {
+	if pod == nil {
+		return 0
+	}
+	copied := *pod
+	copied.ResourceVersion = ""
+	return x.short(x.pods.number(encoded(&copied), func() *corev1.Pod { return &copied }))
+}
+
+// short makes a number small enough for a state. A search with more versions
+// than that ends with an error.
+func (x *search) short(n uint32) uint16 {
+	if n > 1<<16-1 {
+		x.err = fmt.Errorf("there are more than %d versions of an object: the Ticks may make too many for Old", 1<<16-1)
+		return 0
+	}
+	return uint16(n)
+}
+
+func (x *search) ghostNumber(g referee.Ghost) uint32 {
+	return x.ghosts.number(g.Key(), func() referee.Ghost { return g })
+}
+
+func (x *search) memoryNumber(c Searchable) uint32 {
+	return x.memories.number(c.Key(), func() Searchable { return c })
+}
+
+func encoded(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error() // objects always encode
+	}
+	return string(b)
+}
+
+// older returns t as it is when so much time has passed.
+func (x *search) older(t time.Time, by time.Duration) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	if t = t.Add(-by); t.Before(x.limit) {
+		return x.limit
+	}
+	return t
+}
+
+func (x *search) age(t *metav1.Time, by time.Duration) {
+	if t != nil {
+		t.Time = x.older(t.Time, by)
+	}
+}
+
+func (x *search) agePod(pod *corev1.Pod, by time.Duration) *corev1.Pod {
+	pod = pod.DeepCopy()
+	x.age(&pod.CreationTimestamp, by)
+	x.age(pod.DeletionTimestamp, by)
+	x.age(pod.Status.StartTime, by)
+	for i := range pod.Status.Conditions {
+		x.age(&pod.Status.Conditions[i].LastTransitionTime, by)
+	}
+	for i := range pod.Status.ContainerStatuses {
+		switch c := &pod.Status.ContainerStatuses[i].State; {
+		case c.Running != nil:
+			x.age(&c.Running.StartedAt, by)
+		case c.Terminated != nil:
+			x.age(&c.Terminated.FinishedAt, by)
+		}
+	}
+	return pod
+}
+
+func (x *search) ageJob(job *batchv1.Job, by time.Duration) *batchv1.Job {
+	job = job.DeepCopy()
+	x.age(&job.CreationTimestamp, by)
+	x.age(job.DeletionTimestamp, by)
+	x.age(job.Status.StartTime, by)
+	x.age(job.Status.CompletionTime, by)
+	for i := range job.Status.Conditions {
+		x.age(&job.Status.Conditions[i].LastProbeTime, by)
+		x.age(&job.Status.Conditions[i].LastTransitionTime, by)
+	}
+	return job
+}
+
+// uids are the names of the places.
+var uids = [MaxPods]types.UID{"pod-1", "pod-2", "pod-3", "pod-4", "pod-5"}
+
+// mentioned returns the places that a text names, as bits.
+func mentioned(text string) (bits uint8) {
+	for i, uid := range uids {
+		if strings.Contains(text, string(uid)) {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}

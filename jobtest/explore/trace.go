@@ -1,0 +1,207 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// Trace is the way to a violation.
+type Trace struct {
+	// Moves are the moves that lead there. [Replay] goes the same way.
+	Moves []Move
+	// Lines tell it.
+	Lines []string
+	// Violation is the property that does not hold in the end.
+	Violation *referee.Violation
+}
+
+// Move is one thing that happens, as text that [Replay] understands.
+type Move string
+
+func (t *Trace) String() string {
+	return strings.Join(t.Lines, "\n") + "\n" + t.Violation.Error()
+}
+
+// trace tells the way to a violation.
+func (x *search) trace(v *violation) *Trace {
+	var way []uint32
+	for at := v.at; at != 0; at = x.from[at] {
+		way = append(way, at)
+	}
+	slices.Reverse(way)
+	t := &Trace{Violation: v.what}
+	before := x.states[0]
+	tell := func(m move, after state) {
+		t.Moves = append(t.Moves, m.text())
+		t.Lines = append(t.Lines, fmt.Sprintf("%3d  %s", len(t.Lines)+1, x.describe(&before, &after, m)))
+		before = after
+	}
+	for _, at := range way {
+		tell(x.by[at], x.states[at])
+	}
+	if v.move != nil {
+		tell(*v.move, v.after)
+	}
+	t.Lines = append(t.Lines, x.objects(&before)...)
+	return t
+}
+
+func (m move) text() Move { return Move(fmt.Sprintf("%d.%d.%d", m.what, m.place, m.detail)) }
+
+// describe tells what a move is and does.
+func (x *search) describe(before, after *state, m move) string {
+	text := ""
+	switch m.what {
+	case goOn:
+		text = x.describeController(before, after)
+	case showJob:
+		text = "the cache shows the Job"
+	case showPod:
+		text = "the cache shows " + string(uids[m.place])
+	case start:
+		text = string(uids[m.place]) + " starts"
+	case end:
+		if m.detail == 255 {
+			text = string(uids[m.place]) + " is marked as failed"
+		} else {
+			text = fmt.Sprintf("%s exits with %d", uids[m.place], x.Codes[m.detail])
+		}
+	case collect:
+		text = "garbage collection deletes " + string(uids[m.place])
+	case reap:
+		text = string(uids[m.place]) + " is cleaned up"
+	case pass:
+		text = x.Ticks[m.detail].String() + " pass"
+	case edit:
+		text = fmt.Sprintf("the user makes edit %d of the spec", m.detail)
+	case fault:
+		text = x.describeFault(before, m)
+	}
+	if before.job != after.job && m.what != pass {
+		text += ": " + x.jobText(after.job)
+	}
+	for i := range before.pods {
+		if old, now := before.pods[i].stored, after.pods[i].stored; old != now && m.what != pass {
+			text += ": " + x.podText(now, i)
+		}
+	}
+	return text
+}
+
+func (x *search) describeController(before, after *state) string {
+	if before.at == 0 {
+		p := x.positions[x.begin(before)]
+		if p.request == nil {
+			return fmt.Sprintf("the controller looks, and asks for nothing (again after %v)", p.after)
+		}
+		return "the controller looks"
+	}
+	p := x.positions[before.at]
+	text := "the controller: " + x.requestText(p)
+	for a, n := range p.next {
+		end := x.positions[n]
+		if (n == after.at || end.request == nil && after.at == 0 && end.memory == after.memory) && a.kind != fine {
+			text += " (" + a.asError(p.request).Error() + ")"
+			break
+		}
+	}
+	return text
+}
+
+func (x *search) requestText(p *position) string {
+	r := p.request
+	if i := placeOf(r); i >= 0 {
+		text := string(r.Verb) + " " + string(uids[i])
+		if len(r.Patch) > 0 {
+			text += " " + string(r.Patch)
+		}
+		return text
+	}
+	return string(r.Verb)
+}
+
+func (x *search) describeFault(before *state, m move) string {
+	kind := Kind(m.detail)
+	switch kind {
+	case KillBefore, KillAfter:
+		how := "with fresh caches"
+		if m.place != 0 {
+			how = "with old caches"
+		}
+		when := "before"
+		if kind == KillAfter {
+			when = "after"
+		}
+		return fmt.Sprintf("the controller is killed %s: %s; it starts again %s", when, x.requestText(x.positions[before.at]), how)
+	case Refuse, Lose:
+		return fmt.Sprintf("%s: %s", kind, x.requestText(x.positions[before.at]))
+	case DeleteJob, DeleteJobForeground, DeleteJobOrphan:
+		return kind.String()
+	}
+	return kind.String() + " " + string(uids[m.place])
+}
+
+// objects tells what there is.
+func (x *search) objects(s *state) []string {
+	lines := []string{"     stored: " + x.jobText(s.job), "     shown:  " + x.jobText(s.seenJob)}
+	for i := range s.pods {
+		if !s.empty(i) {
+			lines = append(lines, "     stored: "+x.podText(s.pods[i].stored, i), "     shown:  "+x.podText(s.pods[i].seen, i))
+		}
+	}
+	return append(lines, "     memory: "+x.memories.values[s.memory].Key(), "     ghost:  "+x.ghosts.values[s.ghost].Key())
+}
+
+func (x *search) jobText(n uint16) string {
+	if n == 0 {
+		return "no Job"
+	}
+	job := x.jobs.values[n]
+	st := job.Status
+	text := fmt.Sprintf("Job active=%d succeeded=%d failed=%d", st.Active, st.Succeeded, st.Failed)
+	if st.CompletedIndexes != "" {
+		text += " completed=" + st.CompletedIndexes
+	}
+	if st.FailedIndexes != nil && *st.FailedIndexes != "" {
+		text += " failedIndexes=" + *st.FailedIndexes
+	}
+	if u := st.UncountedTerminatedPods; u != nil && len(u.Failed)+len(u.Succeeded) > 0 {
+		text += fmt.Sprintf(" uncounted=%v/%v", u.Succeeded, u.Failed)
+	}
+	for _, c := range st.Conditions {
+		if c.Status == corev1.ConditionTrue {
+			text += " " + string(c.Type)
+		}
+	}
+	if job.DeletionTimestamp != nil {
+		text += " deleted"
+	}
+	return text
+}
+
+func (x *search) podText(n uint16, i int) string {
+	if n == 0 {
+		return string(uids[i]) + " gone"
+	}
+	pod := x.pods.values[n]
+	text := string(uids[i]) + " " + string(pod.Status.Phase)
+	if index, ok := pod.Annotations[batchv1.JobCompletionIndexAnnotation]; ok {
+		text += " index " + index
+	}
+	if pod.DeletionTimestamp != nil {
+		text += " deleted"
+	}
+	if len(pod.OwnerReferences) == 0 {
+		text += " orphaned"
+	}
+	if len(pod.Finalizers) > 0 {
+		text += " tracked"
+	}
+	return text
+}

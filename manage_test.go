@@ -1,0 +1,174 @@
+package jobfate_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// The label action of job_syncs_total, as manageJob of Kubernetes 1.36.3 gives it:
+// tracking, unless pods are deleted or created; suspension deletes; and
+// reconciling where the number of pods is not managed.
+func TestManage_action(t *testing.T) {
+	for _, test := range []struct {
+		name, spec string
+		happens    func(*world)
+		want       string
+	}{
+		{"pods are missing", "completions: 2\nparallelism: 2", func(*world) {}, "pods_created"},
+		{"pods are missing and back off", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 1) }, "pods_created"},
+		{"none is missing", "completions: 2\nparallelism: 2", func(w *world) { w.runAll() }, "tracking"},
+		{"no parallelism", "completions: 2\nparallelism: 0", func(*world) {}, "tracking"},
+		{"too many", "completions: 2\nparallelism: 2", func(w *world) { w.runAll(); w.edit("parallelism: 1") }, "pods_deleted"},
+		{"suspended", "completions: 2\nparallelism: 2", func(w *world) { w.runAll(); w.edit("suspend: true") }, "pods_deleted"},
+		{"the end is known", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1) }, "reconciling"},
+		{"pods to be seen", "completions: 2\nparallelism: 2", func(w *world) { w.lag(false); w.sync() }, "reconciling"},
+		{"being deleted", "completions: 2\nparallelism: 2", func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, "reconciling"},
+	} {
+		w := newWorld(t, test.spec)
+		test.happens(w)
+		if d := mustDecide(t, w.snapshot()); d.Action != test.want {
+			t.Errorf("%s: %q, want %q", test.name, d.Action, test.want)
+		}
+	}
+}
+
+// Suspension is noted only where the number of pods is managed, and not at the end.
+func TestManage_suspensionIsNotedInItsPlace(t *testing.T) {
+	suspended := func(d jobfate.Decision) bool {
+		return d.Status != nil && slices.ContainsFunc(d.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
+	}
+	for _, test := range []struct {
+		name    string
+		happens func(*world)
+		want    bool
+	}{
+		{"managed", func(*world) {}, true},
+		{"pods to be seen", func(w *world) {
+			w.edit("suspend: false")
+			w.Vanish("pod-1")
+			w.lag(false)
+			w.sync()
+			w.edit("suspend: true")
+		}, false},
+		{"being deleted", func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, false},
+		{"at the end", func(w *world) { w.End("pod-1", 0) }, false},
+	} {
+		w := newWorld(t, "completions: 1")
+		w.runAll()
+		w.edit("suspend: true")
+		test.happens(w)
+		if got := suspended(mustDecide(t, w.snapshot())); got != test.want {
+			t.Errorf("%s: suspension noted %t, want %t", test.name, got, test.want)
+		}
+	}
+}
+
+// KEP-3850: with a backoff limit per index "the exponential backoff delay" is "per
+// index", so what is remembered of the Job as a whole delays nothing. It is kept all
+// the same, for the day when the limit per index is switched off.
+func TestManage_perIndexPassesOverTheRecord(t *testing.T) {
+	for _, test := range []struct {
+		spec   string
+		create int
+	}{{"", 0}, {"\nbackoffLimitPerIndex: 1", 2}} {
+		job := specJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed"+test.spec)
+		now := job.CreationTimestamp.Time
+		memory := backoff.Record{Job: job.UID, Failures: 3, LastFailure: now}
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Now: now, Backoff: memory})
+		if len(d.Create) != test.create || !d.Backoff.Equal(memory) {
+			t.Errorf("%q: %d to create, remembered %+v; want %d, %+v", test.spec, len(d.Create), d.Backoff, test.create, memory)
+		}
+	}
+}
+
+// Without a limit per index only the failures after the last success delay
+// anything, whatever index they are of, and no pod waits for its replacement.
+func TestManage_indexesWithoutTheirOwnLimit(t *testing.T) {
+	w := newWorld(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
+	w.runAll()
+	w.exitIndexes(1, 0)
+	w.advance(time.Second)
+	w.exitIndexes(0, 1)
+	d := mustDecide(t, w.snapshot())
+	if got, want := indexesOf(d.Create), []int32{0}; !slices.Equal(got, want) || len(d.Strip) != 2 {
+		t.Errorf("%v are created and %d are to strip, want %v, 2", got, len(d.Strip), want)
+	}
+}
+
+// The API server reads no parallelism as 1, and no completions as 1 only where
+// there is no parallelism either.
+func TestManage_completionsWithoutParallelism(t *testing.T) {
+	job := specJob(t, "completions: 2")
+	job.Spec.Parallelism = nil
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodSucceeded)}, Now: job.CreationTimestamp.Time})
+	if len(d.Create) != 1 || len(d.Status.Conditions) != 0 {
+		t.Errorf("after one of two: %d to create, conditions %v; want 1, none", len(d.Create), d.Status.Conditions)
+	}
+}
+
+// KEP-3850, Rollback: without the feature a FailIndex rule is passed over, and a
+// later rule may match.
+func TestManage_withoutPerIndexBackoffFailIndexIsPassedOver(t *testing.T) {
+	job := specJob(t, `
+completions: 2
+parallelism: 2
+completionMode: Indexed
+backoffLimitPerIndex: 1
+podFailurePolicy:
+  rules:
+  - {action: FailIndex, onExitCodes: {operator: In, values: [1]}}
+  - {action: FailJob, onExitCodes: {operator: In, values: [1]}}`)
+	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodFailed), podIn(job, 2, corev1.PodRunning)}, Now: job.CreationTimestamp.Time}
+	for _, test := range []struct {
+		opts []jobfate.Option
+		want jobfate.Code
+	}{{nil, jobfate.JobRunning}, {[]jobfate.Option{jobfate.WithoutPerIndexBackoff()}, jobfate.JobEnding}} {
+		if got := mustDecide(t, s, test.opts...).Why.Job(); got.Code != test.want {
+			t.Errorf("%d options: %s (%s), want %s", len(test.opts), got.Code, got.Text, test.want)
+		}
+	}
+}
+
+// Of a Job that has ended pods are freed and released, but none is adopted.
+func TestManage_noAdoptionAfterTheEnd(t *testing.T) {
+	w := newWorld(t, "completions: 1")
+	w.settle()
+	w.End("pod-1", 0)
+	w.settle()
+	orphan := podIn(w.Job(), 2, corev1.PodRunning)
+	orphan.OwnerReferences = nil
+	orphan.Finalizers = nil
+	s := w.snapshot()
+	s.Pods = append(s.Pods, orphan)
+	if d := mustDecide(t, s); len(d.Claim) != 0 {
+		t.Errorf("after the end it claims %v, want nothing", d.Claim)
+	}
+	s.Job = fresh(s.Job)
+	if d := mustDecide(t, s); len(d.Claim) != 1 || d.Claim[0].Relation != tracking.Adoptable {
+		t.Errorf("before the end it claims %v, want to adopt one", d.Claim)
+	}
+}
+
+// An index that has completed counts once, by its index: a UID that an older
+// controller has put into the list adds nothing when its finalizer goes.
+func TestManage_indexedSuccessesAreNotCountedByUID(t *testing.T) {
+	job := specJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
+	job.Status = batchv1.JobStatus{
+		StartTime: &job.CreationTimestamp, Succeeded: 1, CompletedIndexes: "0",
+		UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"pod-1"}},
+	}
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodSucceeded), podIn(job, 2, corev1.PodRunning)}, Now: job.CreationTimestamp.Time})
+	if s := d.Settle(d.Strip...); s.Status == nil || s.Status.Succeeded != 1 || len(s.Status.UncountedTerminatedPods.Succeeded) != 0 {
+		t.Errorf("settled: %+v, want 1 succeeded and no UID", s.Status)
+	}
+}

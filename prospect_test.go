@@ -1,0 +1,138 @@
+package jobfate_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate"
+)
+
+// Whether a Job can still succeed, and what it takes.
+func TestExplanation_Prospect(t *testing.T) {
+	const (
+		two      = "completions: 2\nparallelism: 2"
+		indexed  = "completions: 3\nparallelism: 3\ncompletionMode: Indexed"
+		perIndex = indexed + "\nbackoffLimitPerIndex: 1"
+	)
+	for _, test := range []struct {
+		name, spec string
+		happens    func(*world)
+		code       jobfate.Code
+		text       string
+		until      string
+	}{
+		{"pods", two, func(w *world) { w.runAll(); w.End("pod-1", 0) }, jobfate.ProspectPossible,
+			"yes: 1 of 2 pods to go; at most 6 failures, 0 so far", ""},
+		{"without completions", "parallelism: 2", func(w *world) { w.runAll() }, jobfate.ProspectPossible,
+			"yes: one pod must succeed, and all must finish; at most 6 failures, 0 so far", ""},
+		{"without completions, one done", "parallelism: 2", func(w *world) { w.runAll(); w.End("pod-1", 0) }, jobfate.ProspectPossible,
+			"yes: a pod has succeeded, the others must finish; at most 6 failures, 0 so far", ""},
+		{"restarts count", two + "\nbackoffLimit: 1\ntemplate: {spec: {restartPolicy: OnFailure}}", func(*world) {}, jobfate.ProspectPossible,
+			"yes: 2 of 2 pods to go; at most 1 failure, 0 so far, or as many restarts of containers, 0 so far", ""},
+		{"indexes", perIndex, func(w *world) { w.runAll(); w.exitIndexes(0, 1) }, jobfate.ProspectPossible,
+			"yes: 2 of 3 indexes to go; each index is retried once at most", ""},
+		{"indexes that may fail often", indexed + "\nbackoffLimitPerIndex: 4\nbackoffLimit: 3", func(w *world) { w.runAll() }, jobfate.ProspectPossible,
+			"yes: 3 of 3 indexes to go; each index is retried 4 times at most; at most 3 failures, 0 so far", ""},
+		{"a deadline", two + "\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll(); w.advance(time.Second) }, jobfate.ProspectPossible,
+			"yes: 2 of 2 pods to go; at most 6 failures, 0 so far; before 12:01:00", "12:01:00"},
+		{"suspended, the deadline does not run", two + "\nsuspend: true\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll() }, jobfate.ProspectPossible,
+			"yes: 2 of 2 pods to go; once it is resumed; at most 6 failures, 0 so far", ""},
+		{"no parallelism", "completions: 2\nparallelism: 0", func(w *world) { w.runAll() }, jobfate.ProspectPossible,
+			"yes: 2 of 2 pods to go; once its parallelism is above 0; at most 6 failures, 0 so far", ""},
+		{"an index has failed", indexed + "\nbackoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, jobfate.ProspectOutOfReach,
+			"no: index 1 has failed; the Job fails when no other index is left to run", ""},
+		{"two indexes have failed", indexed + "\nbackoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1, 2) }, jobfate.ProspectOutOfReach,
+			"no: 2 indexes have failed, the first is 1; the Job fails when no other index is left to run", ""},
+		{"a success policy", indexed + "\nsuccessPolicy: {rules: [{succeededCount: 2}]}", func(w *world) { w.runAll() }, jobfate.ProspectPossible,
+			"yes: 3 of 3 indexes to go, or fewer by the success policy; at most 6 failures, 0 so far", ""},
+		{"an index has failed, the success policy does not need it", indexed + "\nbackoffLimitPerIndex: 0\nsuccessPolicy: {rules: [{succeededIndexes: '1'}, {succeededCount: 2}]}",
+			func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, jobfate.ProspectPossible,
+			"yes: index 1 has failed, but rule 1 of the success policy can still be met; no index is retried", ""},
+		{"an index has failed, the success policy needs it", indexed + "\nbackoffLimitPerIndex: 0\nsuccessPolicy: {rules: [{succeededIndexes: '1'}]}",
+			func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, jobfate.ProspectOutOfReach,
+			"no: index 1 has failed; the Job fails when no other index is left to run", ""},
+		{"being deleted with enough pods", two, func(w *world) { w.runAll(); w.DeleteJob(metav1.DeletePropagationForeground) }, jobfate.ProspectPossible,
+			"yes: 2 of 2 pods to go; only with the pods it has, for it is being deleted; at most 6 failures, 0 so far", ""},
+		{"being deleted without", two, func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, jobfate.ProspectOutOfReach,
+			"no: the Job is being deleted, and 0 pods cannot bring the 2 successes that it lacks", ""},
+		{"its status is still to be seen", two, func(w *world) { w.lag(true); w.sync() }, jobfate.ProspectPossible,
+			"yes: 2 of 2 pods to go; at most 6 failures, 0 so far", ""},
+		{"failing now", two + "\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1) }, jobfate.ProspectFailure,
+			"no, it is decided: the Job fails", ""},
+		{"failed", "completions: 1\nbackoffLimit: 0", func(w *world) { w.settle(); w.End("pod-1", 1); w.settle() }, jobfate.ProspectFailure,
+			"no, the Job has failed", ""},
+		{"succeeding", perIndex + "\nsuccessPolicy: {rules: [{succeededCount: 1}]}", func(w *world) { w.runAll(); w.exitIndexes(0, 1); w.settle() }, jobfate.ProspectSuccess,
+			"yes, it is decided: the Job succeeds", ""},
+		{"complete", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 0); w.settle() }, jobfate.ProspectSuccess,
+			"yes, the Job has succeeded", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, test.spec)
+			test.happens(w)
+			got, until := mustDecide(t, w.snapshot()).Why.Prospect(), ""
+			if !got.Until.IsZero() {
+				until = clock(got.Until)
+			}
+			if got.Code != test.code || got.Text != test.text || until != test.until {
+				t.Errorf("got %s until %q\n%s\nwant %s until %q\n%s", got.Code, until, got.Text, test.code, test.until, test.text)
+			}
+		})
+	}
+	if got := (jobfate.Explanation{}).Prospect(); got != (jobfate.Reason{}) {
+		t.Errorf("the zero explanation has the prospect %+v, want none", got)
+	}
+}
+
+// What a Job waits for, and until when.
+func TestExplanation_Waits(t *testing.T) {
+	const perIndex = "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1"
+	for _, test := range []struct {
+		name, spec string
+		happens    func(*world)
+		want       string // code and text of each, separated by lines
+	}{
+		{"pods, and a backoff", perIndex, func(w *world) { w.runAll(); w.exitIndexes(1, 1) },
+			"PodsToFinish: 2 pods to finish\nBackoff 12:00:10: a backoff to be over at 12:00:10"},
+		{"pods that it creates", "completions: 2\nparallelism: 2", func(*world) {}, "PodsToFinish: 2 pods to finish"},
+		{"a deadline", "completions: 1\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll() },
+			"PodsToFinish: 1 pod to finish\nDeadline 12:01:00: its deadline at 12:01:00, when it fails"},
+		{"suspended", "completions: 1\nsuspend: true", func(*world) {}, "Resume: somebody to resume the Job"},
+		{"being suspended", "completions: 1", func(w *world) { w.runAll(); w.edit("suspend: true") },
+			"Resume: somebody to resume the Job\nPodsToTerminate: 1 pod to terminate"},
+		{"no parallelism", "completions: 1\nparallelism: 0", func(*world) {}, "Parallelism: somebody to raise the parallelism above 0"},
+		{"termination", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30) },
+			"PodsToTerminate 12:00:30: 1 pod to terminate, due by 12:00:30"},
+		{"termination, overdue", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30); w.advance(time.Minute) },
+			"PodsToTerminate 12:00:30: 1 pod to terminate, due since 12:00:30"},
+		{"the Job to be gone", "completions: 1\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll(); w.DeleteJob(metav1.DeletePropagationForeground) },
+			"Deletion: the Job to be gone\nPodsToFinish: 1 pod to finish"},
+		{"pods to be seen", "completions: 1", func(w *world) { w.lag(false); w.sync() }, "PodsToBeSeen: 1 created and 0 deleted pods to be seen"},
+		{"its own write", "completions: 1", func(w *world) { w.lag(true); w.sync() },
+			"OwnWrite: the status that was stored last to be seen\nPodsToBeSeen: 1 created and 0 deleted pods to be seen"},
+		{"failing", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1) },
+			"PodsToTerminate: 1 pod to terminate"},
+		{"finished", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 0); w.settle() }, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, test.spec)
+			test.happens(w)
+			var got []string
+			for _, r := range mustDecide(t, w.snapshot()).Why.Waits() {
+				until := ""
+				if !r.Until.IsZero() {
+					until = " " + clock(r.Until)
+				}
+				got = append(got, string(r.Code)+until+": "+r.Text)
+			}
+			if got := strings.Join(got, "\n"); got != test.want {
+				t.Errorf("got\n%s\nwant\n%s", got, test.want)
+			}
+		})
+	}
+	if got := (jobfate.Explanation{}).Waits(); got != nil {
+		t.Errorf("the zero explanation waits for %v, want nothing", got)
+	}
+}

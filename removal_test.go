@@ -1,0 +1,127 @@
+package jobfate_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+)
+
+// atMinute is a time before the noon of the tests.
+func atMinute(minute int) metav1.Time {
+	return metav1.NewTime(time.Date(2026, 1, 1, 11, minute, 0, 0, time.UTC))
+}
+
+// Of two pods one of which is too many the one goes that has less to lose,
+// whichever comes first.
+func TestRemoval_lesserOfTwo(t *testing.T) {
+	readySince := func(since metav1.Time) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: since}}
+		}
+	}
+	phase := func(phase corev1.PodPhase) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) { pod.Status.Phase, pod.Status.Conditions = phase, nil }
+	}
+	createdAt := func(created metav1.Time) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) { pod.CreationTimestamp, pod.Status.Conditions = created, nil }
+	}
+	scheduledLately := func(pod *corev1.Pod) {
+		readySince(atMinute(1))(pod)
+		scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: atMinute(9)}
+		pod.Status.Conditions = slices.Insert(pod.Status.Conditions, 0, scheduled)
+	}
+	for _, test := range []struct {
+		name         string
+		lesser, more func(*corev1.Pod)
+	}{
+		{"pending, and of an unknown phase", phase(corev1.PodPending), phase(corev1.PodUnknown)},
+		{"of an unknown phase, and running", phase(corev1.PodUnknown), phase(corev1.PodRunning)},
+		{"ready, nobody knows since when", readySince(metav1.Time{}), readySince(atMinute(9))},
+		{"ready for a shorter time", readySince(atMinute(9)), readySince(atMinute(1))},
+		{"only the condition Ready tells since when", readySince(atMinute(5)), scheduledLately},
+		{"created, nobody knows when", createdAt(metav1.Time{}), createdAt(atMinute(3))},
+		{"created later", createdAt(atMinute(3)), createdAt(atMinute(2))},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, lesserFirst := range []bool{true, false} {
+				job := specJob(t, "completions: 2\nparallelism: 1")
+				pods := []*corev1.Pod{podIn(job, 1, corev1.PodRunning), podIn(job, 2, corev1.PodRunning)}
+				lesser, more := pods[0], pods[1]
+				if !lesserFirst {
+					lesser, more = more, lesser
+				}
+				test.lesser(lesser)
+				test.more(more)
+				d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: atMinute(30).Time})
+				if len(d.Delete) != 1 || d.Delete[0].Pod.UID != lesser.UID {
+					t.Errorf("lesser first %t: %v go, want %s", lesserFirst, uidsOf(d.Delete), lesser.UID)
+				}
+			}
+		})
+	}
+}
+
+// Where all is equal, an unknown time of creation included, the UID decides.
+func TestRemoval_allEqual(t *testing.T) {
+	job := specJob(t, "completions: 3\nparallelism: 1")
+	var pods []*corev1.Pod
+	for n := range 3 {
+		pod := podIn(job, 3-n, corev1.PodRunning)
+		pod.CreationTimestamp, pod.Status.Conditions = metav1.Time{}, nil
+		pods = append(pods, pod)
+	}
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: atMinute(30).Time})
+	if got, want := uidsOf(d.Delete), []types.UID{"pod-1", "pod-2"}; !slices.Equal(got, want) {
+		t.Errorf("%v go, want %v", got, want)
+	}
+}
+
+// The order in which misplaced pods go is the Job controller's: from the lowest
+// index up, but those beyond completions before the duplicates of the highest. No
+// pod goes twice, and where pods go none is created.
+func TestRemoval_orderOfMisplaced(t *testing.T) {
+	job := specJob(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
+	pod := func(uid types.UID, index string, phase corev1.PodPhase) *corev1.Pod {
+		pod := podIn(job, 1, phase)
+		pod.Name, pod.UID, pod.Status.Conditions = string(uid), uid, nil
+		pod.Annotations[batchv1.JobCompletionIndexAnnotation], pod.Labels[batchv1.JobCompletionIndexAnnotation] = index, index
+		return pod
+	}
+	for _, test := range []struct {
+		name        string
+		parallelism int32
+		pods        []*corev1.Pod
+		want        []types.UID
+	}{
+		{"beyond before the highest", 3, []*corev1.Pod{
+			pod("a", "0", corev1.PodPending), pod("b", "0", corev1.PodRunning), pod("c", "1", corev1.PodPending), pod("d", "1", corev1.PodRunning),
+			pod("e", "3", corev1.PodRunning),
+		}, []types.UID{"a", "e", "c"}},
+		{"only beyond", 3, []*corev1.Pod{pod("a", "4", corev1.PodRunning), pod("b", "3", corev1.PodRunning)}, []types.UID{"b", "a"}},
+		{"a duplicate, and an index without a pod", 3, []*corev1.Pod{pod("a", "0", corev1.PodRunning), pod("b", "0", corev1.PodPending)}, []types.UID{"b"}},
+		{"misplaced ones do not go as too many, too", 2, []*corev1.Pod{
+			pod("a", "x", corev1.PodPending), pod("b", "0", corev1.PodRunning), pod("c", "1", corev1.PodRunning), pod("d", "2", corev1.PodPending),
+		}, []types.UID{"a", "d"}},
+	} {
+		job := job.DeepCopy()
+		job.Spec.Parallelism = &test.parallelism
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: atMinute(30).Time})
+		if got := uidsOf(d.Delete); !slices.Equal(got, test.want) || len(d.Create) != 0 {
+			t.Errorf("%s: %v go and %d are created, want %v, none", test.name, got, len(d.Create), test.want)
+		}
+	}
+}
+
+func uidsOf(deletions []jobfate.Deletion) (uids []types.UID) {
+	for _, d := range deletions {
+		uids = append(uids, d.Pod.UID)
+	}
+	return uids
+}

@@ -1,0 +1,342 @@
+package main
+
+import (
+	"bytes"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// parsed makes a package of one file.
+func parsed(t *testing.T, text string) *sourcePackage {
+	t.Helper()
+	p := &sourcePackage{dir: "sample", name: "sample", fset: token.NewFileSet(), imports: importer.Default()}
+	tree, err := parser.ParseFile(p.fset, "sample.go", text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.files = []*sourceFile{{path: "sample.go", name: "sample.go", text: text, tree: tree}}
+	if err := p.check(nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+const sample = `package sample
+
+type set struct{ n int }
+
+func (s *set) grow(by int) int {
+	if by < 0 {
+		return -1
+	}
+	before := s.n
+	switch {
+	case by > 9 && by != 11 || before == 0:
+		s.n = 9
+		s.n++
+	default:
+		s.n += by
+	}
+	for i := range by {
+		if i == before {
+			continue
+		} else {
+			s.n--
+		}
+	}
+	return s.n
+}
+`
+
+func TestStatementMutants(t *testing.T) {
+	p := parsed(t, sample)
+	var got []string
+	for _, m := range p.statementMutants() {
+		if m.pkg != "sample" || m.file != "sample.go" || m.function != "set.grow" {
+			t.Errorf("the mutant is placed in %s, %s, %s, want sample, sample.go, set.grow", m.pkg, m.file, m.function)
+		}
+		got = append(got, strings.TrimSpace(m.mutator+": "+m.was+" => "+m.becomes))
+	}
+	// The definition of before and the last return fall out: without them it does
+	// not compile.
+	want := []string{
+		"DELETED_STATEMENT: switch { =>",
+		"DELETED_STATEMENT: for i := range by { =>",
+		"CONDITION_TRUE: if by < 0 { => if true {",
+		"DELETED_STATEMENT: return -1 =>",
+		"CONDITION_TRUE: case by > 9 && by != 11 || before == 0: => case true:",
+		"CONDITION_FALSE: case by > 9 && by != 11 || before == 0: => case false:",
+		"DELETED_STATEMENT: s.n = 9 =>",
+		"DELETED_STATEMENT: s.n++ =>",
+		"EMPTIED_BRANCH: s.n = 9 =>",
+		"DELETED_STATEMENT: s.n += by =>",
+		"CONDITION_TRUE: if i == before { => if true {",
+		"CONDITION_FALSE: if i == before { => if false {",
+		"DELETED_STATEMENT: continue =>",
+		"DELETED_STATEMENT: s.n-- =>",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// All mutants at once still compile, each with a number of its own, and those around
+// others hold them.
+func TestSwitched(t *testing.T) {
+	p := parsed(t, sample)
+	mutants := p.statementMutants()
+	text := p.switched(mutants)["sample.go"]
+	for _, want := range []string{
+		"if chosenMutant != 9 { if chosenMutant != 7 { s.n = 9 }\n\t\tif chosenMutant != 8 { s.n++ } }\n",
+		"(chosenMutant == 11 || ((chosenMutant != 12 && (i == before))))",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the file lacks\n%s\nin\n%s", want, text)
+		}
+	}
+	if err := p.check(p.files[0], text+"\nvar chosenMutant int\n"); err != nil {
+		t.Errorf("does not compile: %v\n%s", err, text)
+	}
+}
+
+func TestSwapped(t *testing.T) {
+	p := parsed(t, sample)
+	for _, tc := range []struct {
+		reason       string
+		found        finding
+		was, becomes string
+	}{
+		{"a comparison", finding{Type: "CONDITIONALS_BOUNDARY", Line: 6, Column: 8}, "if by < 0 {", "if by <= 0 {"},
+		{"a sign", finding{Type: "INVERT_NEGATIVES", Line: 7, Column: 10}, "return -1", "return +1"},
+		{"operands stay together when an operator binds less", finding{Type: "INVERT_LOGICAL", Line: 11, Column: 14},
+			"case by > 9 && by != 11 || before == 0:", "case by > 9 || by != 11 || before == 0:"},
+		{"operands stay together when an operator binds more", finding{Type: "INVERT_LOGICAL", Line: 11, Column: 26},
+			"case by > 9 && by != 11 || before == 0:", "case by > 9 && by != 11 && before == 0:"},
+		{"an assignment", finding{Type: "REMOVE_SELF_ASSIGNMENTS", Line: 15, Column: 7}, "s.n += by", "s.n = by"},
+		{"a statement", finding{Type: "INCREMENT_DECREMENT", Line: 21, Column: 7}, "s.n--", "s.n++"},
+		{"a jump", finding{Type: "INVERT_LOOPCTRL", Line: 19, Column: 4}, "continue", "break"},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			m, err := p.swapped("sample.go", tc.found)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.was != tc.was || m.becomes != tc.becomes || m.function != "set.grow" {
+				t.Errorf("got %q => %q in %s, want %q => %q in set.grow", m.was, m.becomes, m.function, tc.was, tc.becomes)
+			}
+			if !p.viable(m.change) {
+				t.Error("it does not compile")
+			}
+			if p.files[0].text != sample {
+				t.Error("the source has changed")
+			}
+		})
+	}
+	for _, found := range []finding{
+		{Type: "INVERT_LOGICAL", Line: 6, Column: 8},
+		{Type: "CONDITIONALS_BOUNDARY", Line: 6, Column: 7},
+		{Type: "NEW_MUTATOR", Line: 6, Column: 8},
+	} {
+		if m, err := p.swapped("sample.go", found); err == nil {
+			t.Errorf("%+v gives %q => %q, want an error", found, m.was, m.becomes)
+		}
+	}
+}
+
+// Gremlins has mutators that are off by default, and says nothing of a configuration
+// that it cannot use.
+func TestAllMutatorsAreOn(t *testing.T) {
+	config, err := os.ReadFile("gremlins.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range swaps {
+		want := strings.ReplaceAll(strings.ToLower(name), "_", "-") + ":\n    enabled: true\n"
+		if !strings.Contains(string(config), want) {
+			t.Errorf("gremlins.yaml lacks\n%s", want)
+		}
+	}
+}
+
+// Mutants of conditions share a file unless they overlap; others stand alone.
+func TestInRounds(t *testing.T) {
+	p := parsed(t, sample)
+	var mutants []*mutant
+	for _, found := range []finding{
+		{Type: "CONDITIONALS_BOUNDARY", Line: 6, Column: 8},
+		{Type: "CONDITIONALS_BOUNDARY", Line: 11, Column: 10},
+		{Type: "INVERT_LOGICAL", Line: 11, Column: 14},
+		{Type: "CONDITIONALS_NEGATION", Line: 18, Column: 8},
+		{Type: "INCREMENT_DECREMENT", Line: 21, Column: 7},
+	} {
+		m, err := p.swapped("sample.go", found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mutants = append(mutants, m)
+	}
+	rounds, single := inRounds(mutants)
+	if len(rounds) != 2 || len(rounds[0]) != 3 || len(rounds[1]) != 1 || len(single) != 1 {
+		t.Fatalf("got rounds %v and single %v, want rounds of 3 and 1 and one single", rounds, single)
+	}
+	text := p.chosen(rounds[0])["sample.go"]
+	for _, want := range []string{
+		"if (chosenMutant == 1 && (by <= 0) || chosenMutant != 1 && (by < 0)) {",
+		"case (chosenMutant == 2 && (by >= 9 && by != 11 || before == 0) || chosenMutant != 2 && (by > 9 && by != 11 || before == 0)):",
+		"if (chosenMutant == 3 && (i != before) || chosenMutant != 3 && (i == before)) {",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the file lacks\n%s\nin\n%s", want, text)
+		}
+	}
+	if err := p.check(p.files[0], text+"\nvar chosenMutant int\n"); err != nil {
+		t.Errorf("does not compile: %v\n%s", err, text)
+	}
+}
+
+// Text keeps the operands of an operator together only with parentheses.
+func TestSwappedAddsParentheses(t *testing.T) {
+	p := parsed(t, "package sample\n\nfunc all(a, b, c bool) bool { return a && b && c }\n")
+	m, err := p.swapped("sample.go", finding{Type: "INVERT_LOGICAL", Line: 3, Column: 40})
+	if want := "func all(a, b, c bool) bool { return (a || b) && c }"; err != nil || m.becomes != want {
+		t.Errorf("got %q, %v, want %q", m.becomes, err, want)
+	}
+}
+
+func TestViable(t *testing.T) {
+	p := parsed(t, "package sample\n\nfunc join(a, b string) string { return a + b }\n")
+	m, err := p.swapped("sample.go", finding{Type: "ARITHMETIC_BASE", Line: 3, Column: 42})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.viable(m.change) {
+		t.Errorf("%q is viable, want not: strings have no difference", m.becomes)
+	}
+}
+
+const explained = `# Survivors
+
+Words before.
+
+## sample
+
+### sample.go, set.grow, DELETED_STATEMENT
+
+` + "```diff\n- s.n--\n```\n\n```diff\n- s.n++\n```" + `
+
+Nobody
+counts.
+
+### sample.go, -, CONDITIONALS_BOUNDARY
+
+` + "```diff\n- var low = n < 0\n+ var low = n <= 0\n```" + `
+
+n is never 0.
+
+` + "```diff\n- var high = n > 9\n+ var high = n >= 9\n```" + `
+
+n is never 9.
+`
+
+func TestReasons(t *testing.T) {
+	rs, err := parseReasons(strings.NewReader(explained))
+	if err != nil {
+		t.Fatal(err)
+	}
+	deleted := place{pkg: "sample", file: "sample.go", function: "set.grow", mutator: "DELETED_STATEMENT", was: "s.n--"}
+	also := deleted
+	also.was = "s.n++"
+	bound := place{"sample", "sample.go", "", "CONDITIONALS_BOUNDARY", "var low = n < 0", "var low = n <= 0"}
+	other := place{"sample", "sample.go", "", "CONDITIONALS_BOUNDARY", "var high = n > 9", "var high = n >= 9"}
+	for p, want := range map[place]string{
+		deleted: "Nobody counts.", also: "Nobody counts.", bound: "n is never 0.", other: "n is never 9.",
+	} {
+		if rs[p] != want {
+			t.Errorf("the reason for %q is %q, want %q", p.was, rs[p], want)
+		}
+	}
+	if len(rs) != 4 {
+		t.Errorf("got %d reasons, want 4", len(rs))
+	}
+
+	other = also
+	other.function = "set.shrink"
+	var out bytes.Buffer
+	unexplained := rs.compare([]*mutant{
+		{place: deleted, verdict: survived},
+		{place: bound, verdict: killed},
+		{place: other, verdict: survived},
+		{place: place{pkg: "another"}, verdict: timedOut},
+	}, &out)
+	if unexplained != 1 {
+		t.Errorf("%d are not explained, want 1", unexplained)
+	}
+	for _, want := range []string{
+		"not explained, in sample:\n\n" + other.String(),
+		"explained, but killed or gone, in sample:\n\n" + also.String(),
+		"explained, but killed or gone, in sample:\n\n" + bound.String(),
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("got\n%s\nwant it to contain\n%s", out.String(), want)
+		}
+	}
+	if strings.Contains(out.String(), "- s.n--") {
+		t.Errorf("got\n%s\nwant nothing about the survivor that is explained", out.String())
+	}
+}
+
+// What is printed of a survivor can be put into the file as it is.
+func TestPlaceRoundTrip(t *testing.T) {
+	want := place{"sample", "sample.go", "", "CONDITIONALS_BOUNDARY", "var low = n < 0", "var low = n <= 0"}
+	rs, err := parseReasons(strings.NewReader("## sample\n\n" + want.String() + "\nBecause.\n"))
+	if err != nil || rs[want] != "Because." {
+		t.Errorf("got %v, %v, want the reason of %v", rs, err, want)
+	}
+}
+
+func TestReasonsRefused(t *testing.T) {
+	for _, tc := range []struct{ reason, text, want string }{
+		{"no reason", "## a\n### b.go, c, D\n```diff\n- x\n```\n", "no reason for b.go, c, D: x"},
+		{"no package", "### b.go, c, D\n", "line 1: want a file, a function and a mutator, below a package"},
+		{"no function", "## a\n### b.go, D\n", "line 2: want a file, a function and a mutator, below a package"},
+		{"neither before nor after", "## a\n### b.go, c, D\n```diff\nx\n```\n", `line 4: neither - nor + in a diff: "x"`},
+	} {
+		if _, err := parseReasons(strings.NewReader(tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: got %v, want %s", tc.reason, err, tc.want)
+		}
+	}
+	if _, err := readReasons("nowhere.md"); err == nil {
+		t.Error("a file that is not there gives no error")
+	}
+}
+
+func TestTable(t *testing.T) {
+	var mutants []*mutant
+	for pkg, verdicts := range map[string][]verdict{"good": {killed, timedOut}, "bad": {killed, survived}} {
+		for _, v := range verdicts {
+			mutants = append(mutants, &mutant{place: place{pkg: pkg}, verdict: v})
+		}
+	}
+	var out bytes.Buffer
+	if below := table(mutants, 51, &out); below != 1 {
+		t.Errorf("%d packages are below, want 1", below)
+	}
+	for _, want := range []string{
+		"package           mutants   killed  timed out  survived    rate\n",
+		"good                    2        2          1         0  100.0%\n",
+		"bad                     2        1          0         1   50.0%  below 51 %\n",
+		"all                     4        3          1         1   75.0%\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("got\n%s\nwant it to contain\n%s", out.String(), want)
+		}
+	}
+	if below := table(mutants, 50, &out); below != 0 {
+		t.Errorf("%d packages are below 50 %%, want none: one has just that", below)
+	}
+}

