@@ -320,7 +320,11 @@ func TestS12_noReplacementBeforeItsDelay(t *testing.T) {
 		if len(r.d.Create) > 0 && r.s.Job.Spec.BackoffLimitPerIndex == nil && r.d.Backoff.Remaining(backoff.Policy{}, r.s.Now) > 0 {
 			t.Fatalf("pods are created within the delay of %+v", r.d.Backoff)
 		}
-		if len(r.d.Create) == 0 && r.d.Why.Job().Code == jobfate.JobBackingOff && r.d.Requeue < time.Second {
+		least := time.Second // but what is left until the deadline may be less
+		if r.s.Job.Spec.ActiveDeadlineSeconds != nil {
+			least = 1
+		}
+		if len(r.d.Create) == 0 && r.d.Why.Job().Code == jobfate.JobBackingOff && r.d.Requeue < least {
 			t.Fatalf("backing off, and to look again in %s", r.d.Requeue)
 		}
 	})
