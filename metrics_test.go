@@ -173,6 +173,9 @@ func TestMetrics_whileTheStatusIsPutOff(t *testing.T) {
 	if d.Status != nil || len(d.Strip) != 0 || d.Requeue == 0 {
 		t.Fatalf("status %v, %d to strip, requeue %s: the status is not put off", d.Status, len(d.Strip), d.Requeue)
 	}
+	if d.Idle() {
+		t.Error("a decision that creates pods is idle")
+	}
 	for _, test := range []struct {
 		name string
 		d    jobfate.Decision
