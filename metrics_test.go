@@ -127,9 +127,14 @@ func TestMetrics_creationsThatFail(t *testing.T) {
 func TestMetrics_noCreations(t *testing.T) {
 	w := newWorld(t, "completions: 1")
 	w.runAll()
-	d := mustDecide(t, w.snapshot()).Revise(jobfate.Done{NotCreated: 2})
-	for _, m := range d.Metrics {
-		t.Errorf("got %s, want no metric", m)
+	none := jobfate.Done{NotCreated: 2}
+	running := mustDecide(t, w.snapshot()).Revise(none)
+	w.exit("uid-0001", 1)
+	w.settle()
+	for name, d := range map[string]jobfate.Decision{"running": running, "backing off": mustDecide(t, w.snapshot()).Revise(none)} {
+		if len(d.Metrics) != 0 {
+			t.Errorf("%s: got %v, want no metric", name, d.Metrics)
+		}
 	}
 }
 
