@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"sync/atomic"
 	"testing"
 )
@@ -16,6 +17,7 @@ var states, complete, searches atomic.Int64
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	debug.SetGCPercent(400) // the states are many, small, and stay
 	code := m.Run()
 	fmt.Printf("%d states in %d searches, %d of them complete\n", states.Load(), searches.Load(), complete.Load())
 	os.Exit(code)
