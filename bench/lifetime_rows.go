@@ -11,9 +11,6 @@ import (
 const lifetimeHeader = `| indexes | at once | each index | regular | per index | ratio | target | met | a pod: regular | per index | syncs | with the cluster |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |`
 
-// atOnce is the parallelism beside that of all indexes at once.
-const atOnce = 1_000
-
 // A lifetimeRow is a line of the table of lifetimes.
 type lifetimeRow struct {
 	lifetime
@@ -22,14 +19,12 @@ type lifetimeRow struct {
 	syncs [2]int
 }
 
-// measureLifetimes goes through the lives of Jobs of that many indexes.
-func measureLifetimes(runs int, indexes []int, parallelism int, emit func(lifetimeRow)) error {
+// measureLifetimes goes through the lives of Jobs of that many indexes, with all
+// of them at once and with a tenth at a time.
+func measureLifetimes(runs int, indexes []int, emit func(lifetimeRow)) error {
 	for _, n := range indexes {
-		lifetimes := []lifetime{{n, n, false}, {n, n, true}}
-		if n > parallelism {
-			lifetimes = append(lifetimes, lifetime{n, parallelism, false}, lifetime{n, parallelism, true})
-		}
-		for _, l := range lifetimes {
+		tenth := max(1, n/10)
+		for _, l := range []lifetime{{n, n, false}, {n, n, true}, {n, tenth, false}, {n, tenth, true}} {
 			r, err := l.measure(runs)
 			if err != nil {
 				return fmt.Errorf("%d indexes, %d at once: %w", l.indexes, l.parallelism, err)

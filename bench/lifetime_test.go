@@ -12,12 +12,12 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-var someLifetimes = []lifetime{{200, 200, false}, {200, 200, true}, {200, 30, false}, {200, 30, true}}
+var someLifetimes = []lifetime{{200, 200, false}, {200, 200, true}, {200, 20, false}, {200, 20, true}}
 
 // Every Job completes, with the pods that its lifetime asks for.
 func TestLifetimes(t *testing.T) {
 	var rows []lifetimeRow
-	if err := measureLifetimes(3, []int{200}, 30, func(r lifetimeRow) { rows = append(rows, r) }); err != nil {
+	if err := measureLifetimes(3, []int{200}, func(r lifetimeRow) { rows = append(rows, r) }); err != nil {
 		t.Fatal(err)
 	}
 	var got []lifetime

@@ -52,7 +52,7 @@ func runLifetimes(runs int, list string) error {
 		return err
 	}
 	fmt.Println(lifetimeHeader)
-	return measureLifetimes(runs, indexes, atOnce, func(r lifetimeRow) { fmt.Println(r) })
+	return measureLifetimes(runs, indexes, func(r lifetimeRow) { fmt.Println(r) })
 }
 
 func printRows(rows ...row) {
