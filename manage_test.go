@@ -139,6 +139,60 @@ podFailurePolicy:
 	}
 }
 
+// Once the deadline is past there is no timer left for it.
+func TestManage_noTimerPastTheDeadline(t *testing.T) {
+	job := specJob(t, "completions: 1\nactiveDeadlineSeconds: 5")
+	job.Status.StartTime = &job.CreationTimestamp
+	for after, want := range map[time.Duration]time.Duration{4 * time.Second: time.Second, 5 * time.Second: 0, 6 * time.Second: 0} {
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodRunning)}, Now: job.CreationTimestamp.Add(after)})
+		if d.Requeue != want {
+			t.Errorf("after %s: look again in %s, want %s", after, d.Requeue, want)
+		}
+	}
+}
+
+// A decision is not idle that asks for as much of one thing as of another, and for no
+// status.
+func TestManage_notIdle(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		parallelism int32
+		status      batchv1.JobStatus
+		uncounted   []types.UID
+		phase       corev1.PodPhase
+		released    bool // there is a pod to release, too
+	}{
+		{"a creation and a finalizer", 1, batchv1.JobStatus{Active: 1}, []types.UID{"uid-0001"}, corev1.PodSucceeded, false},
+		{"a claim and a creation", 1, batchv1.JobStatus{Active: 1}, nil, "", true},
+		{"a claim and a deletion", 0, batchv1.JobStatus{Terminating: ptrTo[int32](1)}, nil, corev1.PodRunning, true},
+	} {
+		job := specJob(t, "completions: 2")
+		job.Spec.Parallelism, job.Status = &test.parallelism, test.status
+		st := &job.Status
+		st.StartTime, st.Ready = &job.CreationTimestamp, ptrTo[int32](0)
+		st.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: test.uncounted}
+		if st.Terminating == nil {
+			st.Terminating = ptrTo[int32](0)
+		}
+		var pods []*corev1.Pod
+		if test.phase != "" {
+			pods = append(pods, podIn(job, 1, test.phase))
+		}
+		if test.released {
+			pod := podIn(job, 2, corev1.PodRunning)
+			pod.Labels = nil
+			pods = append(pods, pod)
+		}
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})
+		if asked := len(d.Claim) + len(d.Create) + len(d.Delete) + len(d.Strip); asked != 2 || d.Status != nil {
+			t.Fatalf("%s: %d things asked for, status %v; want 2, none", test.name, asked, d.Status)
+		}
+		if d.Idle() {
+			t.Errorf("%s: it is idle", test.name)
+		}
+	}
+}
+
 // Of a Job that has ended pods are freed and released, but none is adopted.
 func TestManage_noAdoptionAfterTheEnd(t *testing.T) {
 	w := newWorld(t, "completions: 1")

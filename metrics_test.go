@@ -127,9 +127,14 @@ func TestMetrics_creationsThatFail(t *testing.T) {
 func TestMetrics_noCreations(t *testing.T) {
 	w := newWorld(t, "completions: 1")
 	w.runAll()
-	d := mustDecide(t, w.snapshot()).Revise(jobfate.Done{NotCreated: 2})
-	for _, m := range d.Metrics {
-		t.Errorf("got %s, want no metric", m)
+	none := jobfate.Done{NotCreated: 2}
+	running := mustDecide(t, w.snapshot()).Revise(none)
+	w.exit("uid-0001", 1)
+	w.settle()
+	for name, d := range map[string]jobfate.Decision{"running": running, "backing off": mustDecide(t, w.snapshot()).Revise(none)} {
+		if len(d.Metrics) != 0 {
+			t.Errorf("%s: got %v, want no metric", name, d.Metrics)
+		}
 	}
 }
 
@@ -172,6 +177,9 @@ func TestMetrics_whileTheStatusIsPutOff(t *testing.T) {
 	d := mustDecide(t, s, jobfate.WithThrottle(tracking.Throttle{Every: time.Minute, Share: 1}))
 	if d.Status != nil || len(d.Strip) != 0 || d.Requeue == 0 {
 		t.Fatalf("status %v, %d to strip, requeue %s: the status is not put off", d.Status, len(d.Strip), d.Requeue)
+	}
+	if d.Idle() {
+		t.Error("a decision that creates pods is idle")
 	}
 	for _, test := range []struct {
 		name string

@@ -87,7 +87,7 @@ func TestRelation(t *testing.T) {
 func TestRelation_names(t *testing.T) {
 	for r, want := range map[tracking.Relation]string{
 		tracking.Foreign: "foreign", tracking.Owned: "owned", tracking.Adoptable: "adoptable",
-		tracking.Releasable: "releasable", tracking.Orphaned: "orphaned", 77: "Relation(77)",
+		tracking.Releasable: "releasable", tracking.Orphaned: "orphaned", 5: "Relation(5)", 77: "Relation(77)",
 	} {
 		if got := r.String(); got != want {
 			t.Errorf("Relation %d is called %q, want %q", uint8(r), got, want)

@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	traces   = flag.Int("traces", 200, "number of lives in which the controller is killed at every write")
+	traces   = flag.Int("traces", 40, "number of lives in which the controller is killed at every write; .ci/run asks for 200")
 	pairs    = flag.Int("pairs", 12, "kill it at every two writes in lives of at most so many writes")
 	lifeSeed = flag.Uint64("lives", 0, "first seed of the lives")
 )

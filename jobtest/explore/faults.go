@@ -74,19 +74,8 @@ func (x *search) restart(s *state, m move, v *referee.Violation, yield func(move
 		}
 		p.past = p.stored != p.seen
 	}
-	if !x.Stale || !anyOld(s) {
-		stale.ghost = x.blinded(s.ghost, true)
-	}
+	stale.ghost = x.blinded(s.ghost, true)
 	yield(m, stale, v)
-}
-
-func anyOld(s *state) bool {
-	for i := range s.pods {
-		if s.pods[i].old {
-			return true
-		}
-	}
-	return false
 }
 
 // blinded is the ghost that knows that the controller lacks writes of its

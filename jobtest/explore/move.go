@@ -1,8 +1,9 @@
 package explore
 
 import (
-	corev1 "k8s.io/api/core/v1"
+	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -25,6 +26,7 @@ const (
 	start
 	end // detail: which of the codes
 	collect
+	bury // a Job that waits for nothing any more
 	reap
 	pass // detail: which of the ticks
 	edit
@@ -65,9 +67,28 @@ func (x *search) moves(s *state, yield func(move, state, *referee.Violation)) {
 			yield(move{what: edit, detail: s.edits}, next, v)
 		}
 	}
+	if x.waitsForNobody(s) {
+		next := *s
+		next.job, next.mark = 0, unknown
+		yield(move{what: bury}, next, x.see(&next, nil, s.job, -1, 0))
+	}
 	if s.faults > 0 {
 		x.faultMoves(s, yield)
 	}
+}
+
+// waitsForNobody reports whether the Job is being deleted and has no pods left.
+func (x *search) waitsForNobody(s *state) bool {
+	job := x.jobs.values[s.job]
+	if job == nil || job.DeletionTimestamp == nil {
+		return false
+	}
+	for i := range s.pods {
+		if n := s.pods[i].stored; n != 0 && metav1.IsControlledBy(x.pods.values[n], job) {
+			return false
+		}
+	}
+	return true
 }
 
 func (x *search) timePasses(s *state) bool {
@@ -140,7 +161,17 @@ func (x *search) podMoves(s *state, i int, yield func(move, state, *referee.Viol
 		}
 	}
 	if x.abandoned(s, pod) {
-		do(move{what: collect}, func(p *corev1.Pod) *corev1.Pod { return cluster.DeletePod(p, cluster.DefaultGrace, x.now) })
+		orphans := s.job != 0 && slices.Contains(x.jobs.values[s.job].Finalizers, metav1.FinalizerOrphanDependents)
+		m := move{what: collect}
+		if orphans {
+			m.detail = 1
+		}
+		do(m, func(p *corev1.Pod) *corev1.Pod {
+			if orphans {
+				return cluster.OrphanPod(p)
+			}
+			return cluster.DeletePod(p, cluster.DefaultGrace, x.now)
+		})
 	}
 }
 

@@ -73,7 +73,9 @@ func (x *search) describe(before, after *state, m move) string {
 			text = fmt.Sprintf("%s exits with %d", uids[m.place], x.Codes[m.detail])
 		}
 	case collect:
-		text = "garbage collection deletes " + string(uids[m.place])
+		text = "garbage collection takes care of " + string(uids[m.place])
+	case bury:
+		text = "the Job waits for nothing any more"
 	case reap:
 		text = string(uids[m.place]) + " is cleaned up"
 	case pass:

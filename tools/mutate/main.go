@@ -61,6 +61,7 @@ func run(root string, workers int, least float64, explained string, dirs []strin
 		return 1, err
 	}
 	defer os.RemoveAll(r.work)
+	r.reasons = reasons
 	var mutants []*mutant
 	for _, dir := range dirs {
 		tested, err := r.testPackage(filepath.ToSlash(filepath.Clean(dir)))

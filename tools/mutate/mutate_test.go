@@ -290,6 +290,26 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// A function that is left out has no mutants.
+func TestLeftOut(t *testing.T) {
+	rs, err := parseReasons(strings.NewReader("## sample\n\n### sample.go, set.grow, *\n\nIt only makes room.\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := parsed(t, sample)
+	p.reasons = rs
+	if got := p.statementMutants(); len(got) != 0 {
+		t.Errorf("got %d mutants, want none", len(got))
+	}
+	var out bytes.Buffer
+	if rs.compare([]*mutant{{place: place{pkg: "sample"}, verdict: killed}}, &out); out.Len() != 0 {
+		t.Errorf("got\n%s\nwant nothing", out.String())
+	}
+	if _, err := parseReasons(strings.NewReader("## sample\n### sample.go, set.grow, *\n")); err == nil {
+		t.Error("a function is left out without a reason")
+	}
+}
+
 // What is printed of a survivor can be put into the file as it is.
 func TestPlaceRoundTrip(t *testing.T) {
 	want := place{"sample", "sample.go", "", "CONDITIONALS_BOUNDARY", "var low = n < 0", "var low = n <= 0"}

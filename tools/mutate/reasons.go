@@ -25,6 +25,9 @@ type reasons map[place]string
 //	```
 //
 //	Both are the same when a equals b.
+//
+// A function whose mutator is * is left out: it has no mutants. That is for code that
+// has no effect but on speed.
 func readReasons(name string) (reasons, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -74,6 +77,9 @@ func parseReasons(r io.Reader) (reasons, error) {
 			if heading.function == "-" {
 				heading.function = ""
 			}
+			if heading.mutator == "*" {
+				about, out[heading] = []place{heading}, ""
+			}
 		case line != "":
 			for _, p := range about {
 				out[p] = strings.TrimSpace(out[p] + " " + line)
@@ -86,6 +92,11 @@ func parseReasons(r io.Reader) (reasons, error) {
 		}
 	}
 	return out, in.Err()
+}
+
+// leavesOut reports whether the function at a place is left out.
+func (rs reasons) leavesOut(p place) bool {
+	return rs[place{pkg: p.pkg, file: p.file, function: p.function, mutator: "*"}] != ""
 }
 
 // compare prints the survivors without a reason, in the form of the file, and the
@@ -105,7 +116,7 @@ func (rs reasons) compare(mutants []*mutant, out io.Writer) int {
 		}
 	}
 	for p := range rs {
-		if packages[p.pkg] && !survivors[p] {
+		if packages[p.pkg] && p.mutator != "*" && !survivors[p] {
 			fmt.Fprintf(out, "\nexplained, but killed or gone, in %s:\n\n%s", p.pkg, p)
 		}
 	}

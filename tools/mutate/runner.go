@@ -22,6 +22,7 @@ type runner struct {
 	work    string // a folder for what is built
 	workers int
 	out     io.Writer
+	reasons reasons
 
 	mutex sync.Mutex
 	built int

@@ -29,6 +29,7 @@ type sourcePackage struct {
 	files []*sourceFile
 
 	imports types.Importer
+	reasons reasons
 }
 
 // loadPackage reads a package of the main module.
@@ -38,7 +39,7 @@ func (r *runner) loadPackage(dir string) (*sourcePackage, error) {
 		return nil, err
 	}
 	names := strings.Fields(listed)
-	p := &sourcePackage{dir: dir, name: names[0], fset: token.NewFileSet()}
+	p := &sourcePackage{dir: dir, name: names[0], fset: token.NewFileSet(), reasons: r.reasons}
 	for _, name := range names[1:] {
 		path := filepath.Join(r.root, dir, name)
 		text, err := os.ReadFile(path)

@@ -1,0 +1,40 @@
+package explore_test
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/explore"
+)
+
+// The caller that keeps to the protocol may be killed at every write. One that
+// drops the time of its next look is found out.
+func ExampleSearch() {
+	one, never := int32(1), corev1.RestartPolicyNever
+	job := &batchv1.Job{Spec: batchv1.JobSpec{
+		Completions: &one, Parallelism: &one, BackoffLimit: &one,
+		Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: never, Containers: []corev1.Container{{Name: "main", Image: "image"}}}},
+	}}
+	config := explore.Config{
+		Job: job, Pods: 2, Codes: []int32{0, 1},
+		Faults: 1, Kinds: []explore.Kind{explore.KillBefore, explore.KillAfter},
+	}
+	r, err := explore.Search(config)
+	fmt.Println("every state seen:", r.Complete, err, "- found:", r.Found)
+
+	config.New = func() explore.Searchable {
+		caller := cluster.NewCaller()
+		caller.Amend = func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Requeue = 0 }
+		return explore.FromCaller(caller)
+	}
+	r, err = explore.Search(config)
+	fmt.Println("found:", r.Found.Violation.Property, err)
+
+	// Output:
+	// every state seen: true <nil> - found: <nil>
+	// found: L5 <nil>
+}

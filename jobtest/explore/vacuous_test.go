@@ -1,0 +1,140 @@
+package explore
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// A search that finds nothing where something is wrong searches nothing.
+func TestNotVacuous(t *testing.T) {
+	two := func(changes ...func(*batchv1.JobSpec)) Config {
+		c := jobOf(2, all(changes...))
+		c.Pods, c.Limit = 3, 500_000
+		return c
+	}
+	amended := func(c Config, amend func(jobfate.Snapshot, *jobfate.Decision)) Config {
+		c.New = func() Searchable {
+			caller := cluster.NewCaller()
+			caller.Amend = amend
+			return FromCaller(caller)
+		}
+		return c
+	}
+	for _, test := range []struct {
+		name, want string
+		config     func() Config
+	}{
+		{"A1: the caller forgets what it has written", "S6", func() Config {
+			c := two(indexed)
+			c.New = func() Searchable { return forgetful{FromCaller(cluster.NewCaller())} }
+			return c
+		}},
+		{"A2: the pods are older than the Job after a restart (k#105200)", "S1", func() Config {
+			c := two(indexed)
+			c.Faults, c.Kinds, c.Stale = 1, []Kind{KillBefore, KillAfter}, true
+			return c
+		}},
+		{"finalizers go before the status is stored", "S2", func() Config {
+			c := two()
+			c.New = func() Searchable { return hasty{FromCaller(cluster.NewCaller())} }
+			return c
+		}},
+		{"no look when only time must pass (k#110239)", "L5", func() Config {
+			return amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Requeue = 0 })
+		}},
+		{"the memory of failures is lost at each look (k#114391)", "S12", func() Config {
+			return amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Backoff.Failures = 0 })
+		}},
+		{"finalizers stay on (k#108645)", "L1", func() Config {
+			c := amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Strip = nil })
+			c.Job.Spec.Parallelism, c.Job.Spec.Completions = ptr[int32](1), ptr[int32](1)
+			return c
+		}},
+		{"status of 0 active while pods are created (k#139428)", "S10", func() Config {
+			c := amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) {
+				if d.Status != nil {
+					st := d.Status.DeepCopy()
+					st.Active, st.Ready = 0, ptr[int32](1)
+					d.Status = st
+				}
+			})
+			c.Runs = true
+			return c
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r, err := Search(test.config())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Found == nil {
+				t.Fatalf("nothing is found in %d states", r.States)
+			}
+			if !strings.Contains(test.want+" S11", r.Found.Violation.Property) {
+				t.Errorf("found %v\nwant %s", r.Found, test.want)
+			}
+			t.Logf("%d states\n%v", r.States, r.Found)
+			again, err := Replay(test.config(), r.Found.Moves)
+			if r.Found.Violation.Property == "L1" {
+				return // nothing is wrong on the way to a dead end
+			}
+			if err != nil || again == nil || again.String() != r.Found.String() {
+				t.Errorf("the replay comes to\n%v (%v), want\n%v", again, err, r.Found)
+			}
+		})
+	}
+}
+
+// forgetful forgets before each look what it has written.
+type forgetful struct{ Searchable }
+
+func (f forgetful) Clone() Searchable { return forgetful{f.Searchable.Clone()} }
+
+func (f forgetful) Sync(client *cluster.Client) (time.Duration, error) {
+	f.Searchable.(caller).ForgetInFlight()
+	return f.Searchable.Sync(client)
+}
+
+// hasty takes the finalizer off each pod that has ended before it does anything
+// else.
+type hasty struct{ Searchable }
+
+func (h hasty) Clone() Searchable { return hasty{h.Searchable.Clone()} }
+
+func (h hasty) Sync(client *cluster.Client) (time.Duration, error) {
+	for _, pod := range client.Pods {
+		if cluster.HasEnded(pod) && len(pod.Finalizers) > 0 {
+			if _, err := client.PatchPod(pod, stripPatch(pod)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return h.Searchable.Sync(client)
+}
+
+func stripPatch(pod *corev1.Pod) []byte {
+	return []byte(`{"metadata":{"uid":"` + string(pod.UID) + `","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`)
+}
+
+// A configuration that cannot be searched is an error.
+func TestSearch_errors(t *testing.T) {
+	for want, change := range map[string]func(*Config){
+		"Pods":        func(c *Config) { c.Pods = 6 },
+		"completions": func(c *Config) { c.Job.Spec.Completions = ptr[int32](-1) },
+	} {
+		c := jobOf(1, indexed)
+		c.Pods = 1
+		change(&c)
+		if _, err := Search(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error that names %s", err, want)
+		}
+	}
+}
