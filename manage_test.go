@@ -162,7 +162,7 @@ func TestManage_notIdle(t *testing.T) {
 		phase       corev1.PodPhase
 		released    bool // there is a pod to release, too
 	}{
-		{"a creation and a finalizer", 1, batchv1.JobStatus{Active: 1}, []types.UID{"uid-0001"}, corev1.PodSucceeded, false},
+		{"a creation and a finalizer", 1, batchv1.JobStatus{Active: 1}, []types.UID{"pod-1"}, corev1.PodSucceeded, false},
 		{"a claim and a creation", 1, batchv1.JobStatus{Active: 1}, nil, "", true},
 		{"a claim and a deletion", 0, batchv1.JobStatus{Terminating: ptrTo[int32](1)}, nil, corev1.PodRunning, true},
 	} {

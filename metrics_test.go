@@ -129,7 +129,7 @@ func TestMetrics_noCreations(t *testing.T) {
 	w.runAll()
 	none := jobfate.Done{NotCreated: 2}
 	running := mustDecide(t, w.snapshot()).Revise(none)
-	w.exit("uid-0001", 1)
+	w.End("pod-1", 1)
 	w.settle()
 	for name, d := range map[string]jobfate.Decision{"running": running, "backing off": mustDecide(t, w.snapshot()).Revise(none)} {
 		if len(d.Metrics) != 0 {
