@@ -1,7 +1,7 @@
 package explore
 
 import (
-	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -96,7 +96,7 @@ type violation struct {
 
 func newSearch(c Config) (*search, error) {
 	if c.Pods < 1 || c.Pods > MaxPods {
-		return nil, errors.New("Pods: there may be 1 to 5 at a time")
+		return nil, fmt.Errorf("config: Pods is %d, and must be 1 to %d", c.Pods, MaxPods)
 	}
 	if c.Ticks == nil {
 		c.Ticks = []time.Duration{time.Hour}
