@@ -128,9 +128,9 @@ OutOfTime  at 7s: 1 pods, 6s`},
 Complete CompletionsReached at 40s: 1 pods, 39s`},
 		{"a deadline", indexed(1, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr(int64(7)) }), "", `0: 1s-8s Deleted
 Failed DeadlineExceeded at 8s: 1 pods, 7s`},
-		{"how long is by chance", indexed(2, 2), "pods: [{spread: 10s}]\nseed: 1", `0: 1s-16.982609488s Succeeded
-1: 1s-11.89111778s Succeeded
-Complete CompletionsReached at 16.982609488s: 2 pods, 26.873727268s`},
+		{"how long is by chance", indexed(2, 2), "pods: [{spread: 10s}]\nseed: 1", `0: 1s-16.983s Succeeded
+1: 1s-11.891s Succeeded
+Complete CompletionsReached at 16.983s: 2 pods, 26.874s`},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			s, err := ReadScenario([]byte(tc.scenario))
@@ -207,9 +207,20 @@ func TestAnew(t *testing.T) {
 }
 
 func TestTime(t *testing.T) {
-	at := Time(1500 * time.Millisecond)
-	got, err := at.MarshalJSON()
-	if err != nil || string(got) != "1.5" || at.String() != "1.5s" {
-		t.Errorf("got %s, %v and %s, want 1.5 and 1.5s", got, err, at)
+	for _, tc := range []struct {
+		d            time.Duration
+		json, string string
+	}{
+		{0, "0", "0s"},
+		{1500 * time.Millisecond, "1.5", "1.5s"},
+		{time.Minute, "60", "1m"},
+		{time.Hour, "3600", "1h"},
+		{time.Hour + 10*time.Second, "3610", "1h0m10s"},
+		{time.Second + 600*time.Microsecond, "1.0006", "1.001s"},
+	} {
+		got, err := Time(tc.d).MarshalJSON()
+		if err != nil || string(got) != tc.json || Time(tc.d).String() != tc.string {
+			t.Errorf("%s: got %s, %v and %s, want %s and %s", tc.d, got, err, Time(tc.d), tc.json, tc.string)
+		}
 	}
 }

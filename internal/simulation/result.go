@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -124,8 +125,17 @@ type Status struct {
 // Time is a time from the creation of the Job. Its JSON is a number of seconds.
 type Time time.Duration
 
-// String returns the time as a duration is written.
-func (t Time) String() string { return time.Duration(t).String() }
+// String returns the time as a duration is written, to the millisecond.
+func (t Time) String() string {
+	text := time.Duration(t).Round(time.Millisecond).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = text[:len(text)-2]
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = text[:len(text)-2]
+	}
+	return text
+}
 
 // Seconds returns the time in seconds.
 func (t Time) Seconds() float64 { return time.Duration(t).Seconds() }
