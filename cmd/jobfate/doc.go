@@ -2,7 +2,7 @@
 //
 //	jobfate explain [-o text|json|yaml] [--now TIME] [--managed-by NAME] [--all] [--exit-status] [file ...]
 //	jobfate validate [-o text|json|yaml] [--old FILE] [--status] [file ...]
-//	jobfate simulate [-o text|json|yaml] [--scenario FILE] [--seed N] [--runs N] [-f FILE | file]
+//	jobfate simulate [-o text|json|yaml|svg] [--scenario FILE] [--seed N] [--runs N] [-f FILE | file]
 //	jobfate indexes count|contains|union|minus|missing|next [--completions N] [--count N] SET ...
 //
 // explain reads a Job and its pods as kubectl prints them and says what the Job

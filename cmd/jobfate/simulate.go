@@ -39,6 +39,8 @@ A scenario is YAML or JSON:
   - {at: 25s, evict: "2"}    # or all: a node is drained
   - {at: 30s, lose: "0-1"}   # or all: a node is lost
 
+With -o svg it draws the run: a lane for each index, a bar for each pod.
+
 With --runs the Job is played several times, with one seed after the other, and
 the result says how the runs are spread.
 
@@ -63,7 +65,7 @@ type theatre struct {
 func simulate(env environment, args []string) error {
 	t := theatre{}
 	fs := newFlags("simulate")
-	t.flags(fs)
+	t.flags(fs, "svg")
 	fs.StringVar(&t.file, "f", "", "the `file` with the Job")
 	fs.StringVar(&t.scenario, "scenario", "", "the `file` with the scenario")
 	fs.Func("seed", "the `number` that all chances depend on, instead of that of the scenario", func(text string) error {
@@ -87,6 +89,8 @@ func simulate(env environment, args []string) error {
 		return misused("want one file with a Job; got %d", len(files))
 	case t.runs < 0 || t.runs > mostRuns:
 		return misused("--runs is %d; want 1 to %d", t.runs, mostRuns)
+	case t.runs > 0 && t.format == "svg":
+		return misused("-o svg draws one run; want no --runs")
 	}
 	t.file = files[0]
 	return t.play(env)
@@ -120,6 +124,9 @@ func (t theatre) play(env environment) error {
 			return err
 		}
 		out := newTimeline(m.Job, r)
+		if t.format == "svg" {
+			return env.print(out.svg())
+		}
 		return t.print(env, out, out.text)
 	}
 	out := spread{Job: refOf(m.Job), Seed: scenario.Seed}

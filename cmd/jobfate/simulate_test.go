@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"encoding/xml"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -50,6 +52,7 @@ func TestSimulateMessages(t *testing.T) {
 		{reason: "help", args: []string{"-h"}, stdout: "A scenario is YAML or JSON"},
 		{reason: "two Jobs", args: []string{job, job}, status: exitUsage, stderr: "want one file with a Job; got 2"},
 		{reason: "too many runs", args: []string{"--runs", "1000000", job}, status: exitUsage, stderr: "want 1 to 100000"},
+		{reason: "runs cannot be drawn", args: []string{"--runs", "3", "-o", "svg", job}, status: exitUsage, stderr: "-o svg draws one run"},
 		{reason: "a seed that is none", args: []string{"--seed", "-1", job}, status: exitUsage, stderr: `invalid value "-1" for flag -seed`},
 		{reason: "a scenario is no Job", args: []string{scenario}, status: exitInput, stderr: "retry.yaml: "},
 		{reason: "a Job is no scenario", args: []string{job, "--scenario", job}, status: exitInput, stderr: job + ": "},
@@ -74,6 +77,29 @@ func TestSimulateMessages(t *testing.T) {
 			checkPart(t, "stdout", got.Stdout, tc.stdout)
 			checkPart(t, "stderr", got.Stderr, tc.stderr)
 		})
+	}
+}
+
+// TestPictures draws what the golden runs tell, and many indexes.
+func TestPictures(t *testing.T) {
+	wide := strings.NewReplacer("completions: 6", "completions: 200", "parallelism: 3", "parallelism: 40").Replace(readFile(t, simulated("job")))
+	for name, args := range map[string][]string{
+		"simulate-retry.svg": {"--scenario", simulated("retry"), simulated("job")},
+		"simulate-whole.svg": {"--scenario", simulated("whole"), simulated("whole-job")},
+		"simulate-wide.svg":  {"--scenario", simulated("chances")},
+	} {
+		got := runWith(wide, append([]string{"simulate", "-o", "svg"}, args...)...)
+		if got.Status != exitOK {
+			t.Fatalf("%s: got status %d and %q, want success", name, got.Status, got.Stderr)
+		}
+		if err := xml.Unmarshal([]byte(got.Stdout), new(struct{})); err != nil {
+			t.Errorf("%s is no XML: %v", name, err)
+		}
+		checkGolden(t, name, got.Stdout)
+	}
+	got := runWith("limit: 3000h\npods: [{durations: [2900h]}]\n", "simulate", "-o", "svg", "--scenario", "-", simulated("whole-job"))
+	if ticks := strings.Count(got.Stdout, `class="grid"`); got.Status != exitOK || ticks < 3 || ticks > 13 {
+		t.Errorf("got status %d and %d ticks, want 3 to 13", got.Status, ticks)
 	}
 }
 
