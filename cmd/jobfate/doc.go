@@ -2,13 +2,16 @@
 //
 //	jobfate explain [-o text|json|yaml] [--now TIME] [--managed-by NAME] [--all] [--exit-status] [file ...]
 //	jobfate validate [-o text|json|yaml] [--old FILE] [--status] [file ...]
+//	jobfate simulate [-o text|json|yaml|svg] [--scenario FILE] [--seed N] [--runs N] [-f FILE | file]
 //	jobfate indexes count|contains|union|minus|missing|next [--completions N] [--count N] SET ...
 //
 // explain reads a Job and its pods as kubectl prints them and says what the Job
 // controller does next, and why. The first line answers why there is no pod, or
 // no further one. validate says what the API server would refuse about a Job, an
-// update or a status. indexes computes with sets of completion indexes. None of
-// them changes anything, or talks to a cluster. docs/command.md has examples.
+// update or a status. simulate plays a Job in virtual time, by a scenario, and
+// tells what became of its pods. indexes computes with sets of completion
+// indexes. None of them changes anything, or talks to a cluster. docs/command.md
+// has examples.
 //
 // What a controller remembers of failures between two decisions is read off the
 // pods that are still there. Of files above a mebibyte only the fields of a pod
@@ -58,6 +61,30 @@
 //	accepted        whether the API server would accept it
 //	errors          field, file, line, message
 //	warnings        field, file, line, message
+//
+// That of simulate has times in seconds from the creation of the Job:
+//
+//	job             namespace, name, uid
+//	end             Complete, Failed, Stalled or OutOfTime
+//	took            when that was
+//	reason, message of the condition with which the Job ended
+//	totals          pods, succeeded, failed, evicted, deleted, podSeconds, syncs
+//	lanes           index, pods and waits: one for each index; or, when the Job
+//	                is not Indexed, for each pod that runs at a time. A pod has
+//	                name, created, started, ended, outcome, exitCode, restarts,
+//	                rule, action; a wait from, until
+//	waits           from, until: when the Job as a whole backed off
+//	conditions      at, type, status, reason, message
+//	events          at, text: what the scenario made happen
+//	statuses        at, changes: field, old, new
+//	status          the last status
+//
+// and with --runs
+//
+//	job             namespace, name, uid
+//	seed, runs      the first seed, and the number of runs
+//	complete, failed, stalled, outOfTime  how many of them ended so
+//	seconds, pods, podSeconds  least, p10, median, p90, most
 //
 // The codes of reason, prospect, waits, indexes, deletions and notes are those of package jobfate;
 // explain adds the notes UnknownField and NoPods. A rule has its position, name,

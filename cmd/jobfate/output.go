@@ -16,8 +16,10 @@ type output struct {
 	color  string // auto, always or never
 }
 
-func (o *output) flags(fs *flag.FlagSet) {
-	oneOf(fs, &o.format, "o", "the `format` of the output: text, json or yaml (default text)", "text", "json", "yaml")
+// flags adds the flags; more are formats that only one command has.
+func (o *output) flags(fs *flag.FlagSet, more ...string) {
+	formats := append([]string{"text", "json", "yaml"}, more...)
+	oneOf(fs, &o.format, "o", "the `format` of the output: "+alternatives(formats)+" (default text)", formats...)
 	oneOf(fs, &o.color, "color", "`when` the text is coloured: auto, always or never (default auto: on a terminal,\nunless NO_COLOR is set)", "auto", "always", "never")
 }
 

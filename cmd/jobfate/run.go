@@ -40,6 +40,7 @@ type command struct {
 var commands = []command{
 	{"explain", "say what the Job controller does next for a Job, and why", explain},
 	{"validate", "say what the API server would refuse about a Job, an update or a status", validate},
+	{"simulate", "play a Job and a scenario in virtual time, to the end", simulate},
 	{"indexes", "count, compare and combine sets of completion indexes", indexes},
 }
 

@@ -78,6 +78,8 @@ func TestEachRuleFinds(t *testing.T) {
 			"x.go:2: layers: . may not import"},
 		{"a command may not import the test kit", map[string]string{"cmd/jobfate/x.go": "package main\nimport _ \"github.com/jobfate/jobfate/jobtest\"\n"},
 			"cmd/jobfate/x.go:2: layers: cmd/jobfate may not import"},
+		{"a simulation needs no more of the test kit than the cluster", map[string]string{"internal/simulation/x.go": "package simulation\nimport _ \"github.com/jobfate/jobfate/jobtest\"\n"},
+			"internal/simulation/x.go:2: layers: internal/simulation may not import github.com/jobfate/jobfate/jobtest: it plays"},
 		{"a new package needs a row", map[string]string{"novelty/x.go": "package novelty\n"},
 			"novelty/x.go:1: layers: novelty has no row in the table of layers"},
 
@@ -220,6 +222,8 @@ func reads(pod *corev1.Pod, d time.Duration) int {
 		"jobtest/x.go":                 "package jobtest\nimport (_ \"github.com/jobfate/jobfate\"; _ \"pgregory.net/rapid\"; _ \"github.com/google/go-cmp/cmp\"; _ \"math/rand\")\n",
 		"cmd/jobfate/main.go":          "package main\nimport (_ \"github.com/jobfate/jobfate\"; _ \"github.com/jobfate/jobfate/internal/kubefile\"; _ \"os\")\n",
 		"internal/kubefile/x.go":       "package kubefile\nimport (_ \"github.com/jobfate/jobfate/failurepolicy\"; _ \"io/fs\")\n",
+		"jobtest/cluster/x.go":         "package cluster\nimport _ \"github.com/jobfate/jobfate\"\n",
+		"internal/simulation/x.go":     "package simulation\nimport (_ \"github.com/jobfate/jobfate\"; _ \"github.com/jobfate/jobfate/jobtest/cluster\")\n",
 		"nested/go.mod":                "module nested\n",
 		"nested/deeper/x.go":           "package deeper\nimport _ \"k8s.io/kubernetes\"\n",
 		"tracking/testdata/broken.go":  "not Go",

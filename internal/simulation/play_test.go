@@ -1,0 +1,226 @@
+package simulation
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// indexed returns an Indexed Job.
+func indexed(completions, parallelism int32, more ...func(*batchv1.JobSpec)) *batchv1.Job {
+	job := &batchv1.Job{Spec: batchv1.JobSpec{
+		Completions: &completions, Parallelism: &parallelism, CompletionMode: ptr(batchv1.IndexedCompletion),
+		Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyNever,
+			Containers:    []corev1.Container{{Name: "main", Image: "image"}},
+		}},
+	}}
+	for _, f := range more {
+		f(&job.Spec)
+	}
+	return job
+}
+
+func perIndex(limit int32) func(*batchv1.JobSpec) {
+	return func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = &limit }
+}
+
+func nonIndexed(s *batchv1.JobSpec) { s.CompletionMode = ptr(batchv1.NonIndexedCompletion) }
+
+// ignoreDisruptions ignores pods that are evicted, and fails the Job on 42.
+func ignoreDisruptions(s *batchv1.JobSpec) {
+	s.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
+		{Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{
+			{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}},
+		{Action: batchv1.PodFailurePolicyActionFailJob, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+			Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42}}},
+	}}
+}
+
+// drawn returns a result as lines, short enough for a table.
+func drawn(r *Result) string {
+	var b strings.Builder
+	for _, lane := range r.Lanes {
+		fmt.Fprintf(&b, "%d:", lane.Index)
+		for _, p := range lane.Pods {
+			from, to := "never", "open"
+			if p.Started != nil {
+				from = p.Started.String()
+			}
+			if p.Ended != nil {
+				to = p.Ended.String()
+			}
+			fmt.Fprintf(&b, " %s-%s %s", from, to, p.Outcome)
+			if p.Action != "" {
+				fmt.Fprintf(&b, " (%s)", p.Action)
+			}
+		}
+		for _, w := range lane.Waits {
+			fmt.Fprintf(&b, " wait %s-%s", w.From, w.Until)
+		}
+		b.WriteString("\n")
+	}
+	for _, w := range r.Waits {
+		fmt.Fprintf(&b, "wait %s-%s\n", w.From, w.Until)
+	}
+	fmt.Fprintf(&b, "%s %s at %s: %d pods, %s", r.End, r.Reason, r.Took, r.Totals.Pods, r.Totals.Running)
+	return b.String()
+}
+
+func TestPlay(t *testing.T) {
+	for _, tc := range []struct {
+		reason   string
+		job      *batchv1.Job
+		scenario string
+		want     string
+	}{
+		{"all is well", indexed(2, 1), "", `0: 1s-11s Succeeded
+1: 12s-22s Succeeded
+Complete CompletionsReached at 22s: 2 pods, 20s`},
+		{"an index fails once, and is retried after a delay", indexed(2, 2, perIndex(1)), "pods: [{indexes: '1', exits: [1, 0], durations: [5s, 2s]}]", `0: 1s-11s Succeeded
+1: 1s-6s Failed 17s-19s Succeeded wait 6s-16s
+Complete CompletionsReached at 19s: 3 pods, 17s`},
+		{"an index fails for good", indexed(2, 2, perIndex(0)), "pods: [{indexes: '1', exits: [1]}]", `0: 1s-11s Succeeded
+1: 1s-11s Failed
+Failed FailedIndexes at 11s: 2 pods, 20s`},
+		{"a Job that is not Indexed backs off as a whole", indexed(2, 2, nonIndexed), "pods: [{exits: [1, 0]}]", `0: 1s-11s Failed 12s-22s Succeeded
+1: 1s-11s Succeeded
+Complete CompletionsReached at 22s: 3 pods, 30s`},
+		{"the limit of the Job is passed", indexed(1, 1, nonIndexed, func(s *batchv1.JobSpec) { s.BackoffLimit = ptr(int32(1)) }), "pods: [{exits: [1]}]", `0: 1s-11s Failed 22s-32s Failed
+wait 11s-21s
+Failed BackoffLimitExceeded at 32s: 2 pods, 20s`},
+		{"a rule fails the Job, and its other pods stop", indexed(2, 2, ignoreDisruptions), "pods: [{indexes: '0', exits: [42]}, {durations: [1h]}]", `0: 1s-11s Failed (FailJob)
+1: 1s-12s Deleted
+Failed PodFailurePolicy at 12s: 2 pods, 21s`},
+		{"a pod evicts itself, and is not counted", indexed(1, 1, ignoreDisruptions, func(s *batchv1.JobSpec) { s.BackoffLimit = ptr(int32(0)) }),
+			"pods: [{evict: true, chance: 0.5}]\nseed: 1", `0: 1s-12s Evicted (Ignore) 23s-33s Succeeded
+wait 12s-22s
+Complete CompletionsReached at 33s: 2 pods, 21s`},
+		{"a node is drained, another lost", indexed(3, 3, ignoreDisruptions), "events: [{at: 5s, evict: '1', lose: '2'}]", `0: 1s-11s Succeeded
+1: 1s-6s Evicted (Ignore) 12s-22s Succeeded
+2: 1s-5s Evicted (Ignore) 12s-22s Succeeded
+wait 5s-6s
+wait 6s-11s
+Complete CompletionsReached at 22s: 5 pods, 39s`},
+		{"all are evicted before they run", indexed(1, 1), "startDelay: 5s\nevents: [{at: 2s, evict: all}]", `0: never-2s Evicted 17s-27s Succeeded
+wait 2s-12s
+Complete CompletionsReached at 27s: 2 pods, 10s`},
+		{"suspended and resumed", indexed(2, 2), "stopDelay: 3s\nevents: [{at: 4s, suspend: true}, {at: 20s, suspend: false}]", `0: 1s-7s Deleted 21s-31s Succeeded
+1: 1s-7s Deleted 21s-31s Succeeded
+Complete CompletionsReached at 31s: 4 pods, 32s`},
+		{"suspended for ever", indexed(1, 1), "events: [{at: 4s, suspend: true}]", `0: 1s-5s Deleted
+Stalled  at 5s: 1 pods, 4s`},
+		{"scaled", indexed(4, 1), "events: [{at: 4s, parallelism: 3}, {at: 6s, parallelism: 3, completions: 3}]", `0: 1s-11s Succeeded
+1: 5s-15s Succeeded
+2: 5s-15s Succeeded
+Complete CompletionsReached at 15s: 3 pods, 30s`},
+		{"out of time", indexed(1, 1), "limit: 7s", `0: 1s-open Unfinished
+OutOfTime  at 7s: 1 pods, 6s`},
+		{"restarted in place", indexed(1, 1, func(s *batchv1.JobSpec) { s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }),
+			"pods: [{exits: [1, 1, 0], durations: [3s]}]", `0: 1s-40s Succeeded
+Complete CompletionsReached at 40s: 1 pods, 39s`},
+		{"a deadline", indexed(1, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr(int64(7)) }), "", `0: 1s-8s Deleted
+Failed DeadlineExceeded at 8s: 1 pods, 7s`},
+		{"how long is by chance", indexed(2, 2), "pods: [{spread: 10s}]\nseed: 1", `0: 1s-16.983s Succeeded
+1: 1s-11.891s Succeeded
+Complete CompletionsReached at 16.983s: 2 pods, 26.874s`},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			s, err := ReadScenario([]byte(tc.scenario))
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := tc.job.DeepCopy()
+			got, err := Play(tc.job, s, Settings{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, drawn(got)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if diff := cmp.Diff(before, tc.job); diff != "" {
+				t.Errorf("the Job was changed:\n%s", diff)
+			}
+			again, err := Play(tc.job, s, Settings{})
+			if diff := cmp.Diff(got, again); err != nil || diff != "" {
+				t.Errorf("the second time: got %v and\n%s\nwant the same", err, diff)
+			}
+		})
+	}
+}
+
+func TestReadScenario(t *testing.T) {
+	for text, want := range map[string]string{
+		"pod: []":                      `unknown field "pod"`,
+		"startDelay: -1s":              "startDelay: -1s is negative",
+		"pods: [{indexes: 3-1}]":       "pods[0].indexes: ",
+		"pods: [{chance: 2}]":          "pods[0].chance: 2 is not between 0 and 1",
+		"pods: [{startDelay: -1s}]":    "pods[0].startDelay: -1s is negative",
+		"pods: [{spread: -1s}]":        "pods[0].spread: -1s is negative",
+		"pods: [{durations: [-1s]}]":   "pods[0].durations[0]: -1s is negative",
+		"pods: [{}, {exits: [0, -1]}]": "pods[1].exits[1]: -1 is no exit code",
+		"events: [{at: -1s}]":          "events[0].at: -1s is negative",
+		"events: [{at: 1s}]":           "events[0]: nothing happens",
+		"events: [{evict: some}]":      "events[0].evict: ",
+		"events: [{lose: some}]":       "events[0].lose: ",
+	} {
+		if _, err := ReadScenario([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want an error with %q", text, err, want)
+		}
+	}
+}
+
+func TestPlayRefuses(t *testing.T) {
+	negative := indexed(-1, 1)
+	for _, tc := range []struct {
+		job      *batchv1.Job
+		scenario Scenario
+		want     string
+	}{
+		{negative, Scenario{}, "spec.completions"},
+		{indexed(1, 1), Scenario{Events: []Event{{}}}, "events[0]: nothing happens"},
+		{indexed(2, 1), Scenario{Events: []Event{{Completions: ptr(int32(5))}}}, "events[0]: spec.completions"},
+	} {
+		if got, err := Play(tc.job, tc.scenario, Settings{}); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("got %v and %v, want an error with %q", got, err, tc.want)
+		}
+	}
+}
+
+// TestAnew plays a Job as kubectl prints it, with all that a cluster gave it.
+func TestAnew(t *testing.T) {
+	job := indexed(1, 1)
+	labels := map[string]string{batchv1.ControllerUidLabel: "x", "controller-uid": "x", "mine": "y"}
+	job.Spec.Template.Labels = labels
+	job.Name, job.UID, job.Status.Succeeded = "a", "x", 1
+	got, err := Play(job, Scenario{}, Settings{RuleNames: []string{}})
+	if err != nil || got.End != Complete || len(labels) != 3 {
+		t.Errorf("got %v, %v and labels %v, want it to complete and all labels", got, err, labels)
+	}
+}
+
+func TestTime(t *testing.T) {
+	for _, tc := range []struct {
+		d            time.Duration
+		json, string string
+	}{
+		{0, "0", "0s"},
+		{1500 * time.Millisecond, "1.5", "1.5s"},
+		{time.Minute, "60", "1m"},
+		{time.Hour, "3600", "1h"},
+		{time.Hour + 10*time.Second, "3610", "1h0m10s"},
+		{time.Second + 600*time.Microsecond, "1.0006", "1.001s"},
+	} {
+		got, err := Time(tc.d).MarshalJSON()
+		if err != nil || string(got) != tc.json || Time(tc.d).String() != tc.string {
+			t.Errorf("%s: got %s, %v and %s, want %s and %s", tc.d, got, err, Time(tc.d), tc.json, tc.string)
+		}
+	}
+}
