@@ -86,7 +86,7 @@ func (p *picture) legend() {
 		fmt.Fprintf(p, `<rect %s x="%.1f" y="27" width="12" height="9"/><text x="%.1f" y="35">%s</text>`+"\n", how, x, x+16, text)
 		x += 100
 	}
-	entry(`class="pending"`, "not yet running")
+	entry(`class="pending"`, "not running")
 	for _, o := range []simulation.Outcome{simulation.PodSucceeded, simulation.PodFailed, simulation.PodEvicted, simulation.PodDeleted, simulation.PodUnfinished} {
 		entry(classOf(o), strings.ToLower(string(o)))
 	}
