@@ -111,27 +111,24 @@ func (x *search) aged(s *state, by time.Duration) state {
 }
 
 func (x *search) agedJob(n uint16, by time.Duration) uint16 {
-	if n == 0 {
-		return 0
-	}
-	key := agedKey{uint32(n), by}
-	to, ok := x.agedJobs[key]
-	if !ok {
-		to = x.jobNumber(x.ageJob(x.jobs.values[n], by))
-		x.agedJobs[key] = to
-	}
-	return to
+	return older(x.agedJobs, n, by, func() uint16 { return x.jobNumber(x.ageJob(x.jobs.values[n], by)) })
 }
 
 func (x *search) agedPod(n uint16, by time.Duration) uint16 {
+	return older(x.agedPods, n, by, func() uint16 { return x.podNumber(x.agePod(x.pods.values[n], by)) })
+}
+
+// older is what a version becomes with age, worked out once. No version stays
+// none.
+func older(known map[agedKey]uint16, n uint16, by time.Duration, age func() uint16) uint16 {
 	if n == 0 {
 		return 0
 	}
 	key := agedKey{uint32(n), by}
-	to, ok := x.agedPods[key]
+	to, ok := known[key]
 	if !ok {
-		to = x.podNumber(x.agePod(x.pods.values[n], by))
-		x.agedPods[key] = to
+		to = age()
+		known[key] = to
 	}
 	return to
 }
