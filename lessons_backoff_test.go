@@ -326,7 +326,16 @@ func oneTimer(t *testing.T) {
 			t.Errorf("deadline %d, backing off: look again in %s, want %s", test.deadline, w.last.Requeue, test.want)
 		}
 	}
+	// Nor is the deadline rounded up to the second that a backoff waits at least.
 	w := newWorld(t, "completions: 1\nactiveDeadlineSeconds: 5")
+	w.settle()
+	w.advance(4500 * time.Millisecond)
+	w.End("pod-1", 1)
+	w.settle()
+	if w.last.Why.Job().Code != jobfate.JobBackingOff || w.last.Requeue != 500*time.Millisecond {
+		t.Errorf("half a second before the deadline: %s, look again in %s", w.last.Why.Job().Code, w.last.Requeue)
+	}
+	w = newWorld(t, "completions: 1\nactiveDeadlineSeconds: 5")
 	w.settle()
 	w.wait()
 	// A Job that ends for a stronger reason waits for no deadline any more; one that

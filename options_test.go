@@ -22,7 +22,7 @@ import (
 func TestOptions_ownerKind(t *testing.T) {
 	kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Simulation"}
 	w := newWorld(t, "completions: 1", jobfate.OwnerKind(kind))
-	w.rules = nil // the referee knows only pods of Jobs
+	w.rules.Owner = kind.GroupKind()
 	w.settle()
 	if ref := w.Pods()[0].OwnerReferences[0]; ref.APIVersion != "example.com/v1" || ref.Kind != "Simulation" || ref.UID != w.Job().UID {
 		t.Errorf("the pod's owner is %+v", ref)

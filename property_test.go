@@ -320,14 +320,23 @@ func TestS12_noReplacementBeforeItsDelay(t *testing.T) {
 		if len(r.d.Create) > 0 && r.s.Job.Spec.BackoffLimitPerIndex == nil && r.d.Backoff.Remaining(backoff.Policy{}, r.s.Now) > 0 {
 			t.Fatalf("pods are created within the delay of %+v", r.d.Backoff)
 		}
-		least := time.Second // but what is left until the deadline may be less
-		if r.s.Job.Spec.ActiveDeadlineSeconds != nil {
-			least = 1
+		least := time.Second
+		if left, ok := untilDeadline(r); ok {
+			least = min(least, left)
 		}
 		if len(r.d.Create) == 0 && r.d.Why.Job().Code == jobfate.JobBackingOff && r.d.Requeue < least {
 			t.Fatalf("backing off, and to look again in %s", r.d.Requeue)
 		}
 	})
+}
+
+// untilDeadline is how long the Job may still run.
+func untilDeadline(r run) (left time.Duration, ok bool) {
+	seconds, start := r.s.Job.Spec.ActiveDeadlineSeconds, r.after().StartTime
+	if seconds == nil || start == nil || *seconds > 1e9 {
+		return 0, false
+	}
+	return start.Add(time.Duration(*seconds) * time.Second).Sub(r.s.Now), true
 }
 
 func TestS13_failureCountsCarryOver(t *testing.T) {

@@ -18,12 +18,12 @@ import (
 )
 
 // seeWrite checks a patch or a deletion of a pod.
-func seeWrite(g *Ghost, s *cluster.Step) *Violation {
+func (r Rules) seeWrite(g *Ghost, s *cluster.Step) *Violation {
 	old := s.OldPod
 	owner := metav1.GetControllerOfNoCopy(old)
 	switch {
 	case owner == nil:
-	case owner.Kind != "Job":
+	case !r.treats(owner):
 		return violated("S15", "%s belongs to the %s %s, and a %s of it is asked for", old.UID, owner.Kind, owner.Name, s.Request.Verb)
 	case s.View.Job == nil || owner.UID != s.View.Job.UID:
 		// The pods of an earlier Job lose their finalizer, and no more.

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -18,6 +19,18 @@ type Rules struct {
 	// Backoff is the delay that the controller keeps before it replaces a failed
 	// pod; the zero value is that of Kubernetes.
 	Backoff backoff.Policy
+	// Owner is the kind of the objects that the controller treats as Jobs; the
+	// zero value is Job itself.
+	Owner schema.GroupKind
+}
+
+// treats reports whether an owner is of the controller's kind.
+func (r Rules) treats(owner *metav1.OwnerReference) bool {
+	kind := r.Owner
+	if kind.Empty() {
+		kind = schema.GroupKind{Group: batchv1.GroupName, Kind: "Job"}
+	}
+	return schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind() == kind
 }
 
 // Violation is a property that does not hold.
@@ -47,7 +60,7 @@ func (r Rules) See(g *Ghost, s *cluster.Step) *Violation {
 	case s.OldPod == nil:
 		return r.seeCreation(g, s)
 	}
-	return seeWrite(g, s)
+	return r.seeWrite(g, s)
 }
 
 func (r Rules) seeJob(g *Ghost, s *cluster.Step) *Violation {
