@@ -1,0 +1,104 @@
+package main
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// metrics are those of the built-in Job controller, under its names, so that
+// dashboards and alerts work for both.
+type metrics struct {
+	counters map[string]*prometheus.CounterVec
+	duration *prometheus.HistogramVec
+}
+
+const (
+	subsystem   = "job_controller"
+	syncsTotal  = "job_syncs_total"
+	gaugedTotal = "terminated_pods_tracking_finalizer_total"
+)
+
+// counters are those that a decision names, and the two above.
+var counters = []struct {
+	name, help string
+	labels     []string
+}{
+	{syncsTotal, "The number of job syncs", []string{"completion_mode", "result", "action"}},
+	{"jobs_finished_total", "The number of finished jobs", []string{"completion_mode", "result", "reason"}},
+	{"job_pods_finished_total", "The number of finished Pods that are fully tracked", []string{"completion_mode", "result"}},
+	{"job_finished_indexes_total", "The number of finished indexes", []string{"status", "backoffLimit"}},
+	{"job_pods_creation_total", "The number of Pods created, by the reason for their creation", []string{"reason", "status"}},
+	{"pod_failures_handled_by_failure_policy_total", "The number of failed Pods handled by failure policy, by the action of the rule", []string{"action"}},
+	{gaugedTotal, "The number of terminated pods (phase=Failed|Succeeded) that have the finalizer batch.kubernetes.io/job-tracking", []string{"event"}},
+}
+
+func newMetrics(registry prometheus.Registerer) *metrics {
+	m := &metrics{
+		counters: make(map[string]*prometheus.CounterVec, len(counters)),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Subsystem: subsystem,
+			Name:      "job_sync_duration_seconds",
+			Help:      "The time it took to sync a job",
+			Buckets:   prometheus.ExponentialBuckets(0.004, 2, 15),
+		}, []string{"completion_mode", "result", "action"}),
+	}
+	registry.MustRegister(m.duration)
+	for _, c := range counters {
+		vec := prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: subsystem, Name: c.name, Help: c.help}, c.labels)
+		registry.MustRegister(vec)
+		m.counters[c.name] = vec
+	}
+	return m
+}
+
+// add adds what a decision asks for.
+func (m *metrics) add(list []jobfate.Metric) {
+	for _, metric := range list {
+		vec := m.counters[metric.Name]
+		if vec == nil {
+			continue // of a newer library
+		}
+		labels := make(prometheus.Labels, len(metric.Labels))
+		for _, l := range metric.Labels {
+			labels[l.Name] = l.Value
+			// Names of rules are the users' to give: they would make series without
+			// bounds.
+			if _, granular := failurepolicy.RuleOf(l.Value); granular && l.Name == "reason" {
+				labels[l.Name] = batchv1.JobReasonPodFailurePolicy
+			}
+		}
+		if counter, err := vec.GetMetricWith(labels); err == nil {
+			counter.Add(float64(metric.Add))
+		}
+	}
+}
+
+// synced counts a sync of the Job.
+func (m *metrics) synced(job *batchv1.Job, action string, took time.Duration, err error) {
+	mode, result := string(batchv1.NonIndexedCompletion), "success"
+	if job.Spec.CompletionMode != nil {
+		mode = string(*job.Spec.CompletionMode)
+	}
+	if err != nil {
+		result = "error"
+	}
+	m.counters[syncsTotal].WithLabelValues(mode, result, action).Inc()
+	m.duration.WithLabelValues(mode, result, action).Observe(took.Seconds())
+}
+
+// gauged counts a terminated pod that gains or loses the finalizer.
+func (m *metrics) gauged(before, after *corev1.Pod) {
+	switch was, is := tracking.Gauge(before), tracking.Gauge(after); {
+	case is && !was:
+		m.counters[gaugedTotal].WithLabelValues("add").Inc()
+	case was && !is:
+		m.counters[gaugedTotal].WithLabelValues("delete").Inc()
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/validation"
+)
+
+// namesAnnotation gives names to the rules of a Job's pod failure policy: a JSON
+// object from the index of the rule to its name, as in {"0": "DatabaseDown"}.
+// With it, a Job that a rule fails says which: PodFailurePolicy_DatabaseDown, or
+// PodFailurePolicy_1 for a rule without a name (KEP-4443).
+const namesAnnotation = "jobfate.dev/failure-rule-names"
+
+// ruleNames reads the annotation. named reports whether there is one; with an
+// error all rules are without a name.
+func ruleNames(job *batchv1.Job) (names []string, named bool, err error) {
+	text, named := job.Annotations[namesAnnotation]
+	if !named {
+		return nil, false, nil
+	}
+	if names, err = parseNames(text, job.Spec.PodFailurePolicy); err != nil {
+		return nil, true, fmt.Errorf("annotation %s: %w", namesAnnotation, err)
+	}
+	return names, true, nil
+}
+
+func parseNames(text string, policy *batchv1.PodFailurePolicy) ([]string, error) {
+	var byIndex map[string]string
+	if err := json.Unmarshal([]byte(text), &byIndex); err != nil {
+		return nil, err
+	}
+	if policy == nil {
+		policy = &batchv1.PodFailurePolicy{}
+	}
+	names := make([]string, len(policy.Rules))
+	for key, name := range byIndex {
+		i, err := strconv.Atoi(key)
+		if err != nil || i < 0 || i >= len(names) || strconv.Itoa(i) != key {
+			return nil, fmt.Errorf("%q is not the index of one of the %d rules", key, len(names))
+		}
+		names[i] = name
+	}
+	spec := failurepolicy.FromAPI(policy, names...)
+	return names, validation.RuleNames(spec, field.NewPath("spec", "podFailurePolicy")).ToAggregate()
+}
