@@ -6,10 +6,10 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // told is what the user has been told of a Job by itself, so that it is not told
@@ -37,25 +37,41 @@ var explains = map[jobfate.Code]bool{
 	jobfate.JobNoParallelism:       true,
 }
 
-// explain tells the user why there is no pod, when that is new.
-func (t *told) explain(why jobfate.Reason, now time.Time) (jobfate.Event, bool) {
+// explained tells why there is no pod, when that is new. This and what follows
+// return the empty event when there is nothing to tell.
+func (t *told) explained(why jobfate.Reason, now time.Time) (e jobfate.Event) {
 	again := now.Sub(t.at) >= explainAgain && why.Until.After(t.waits.Until)
 	if !explains[why.Code] || why.Code == t.waits.Code && !again {
-		return jobfate.Event{}, false
+		return e
 	}
 	t.waits, t.at = why, now
-	return jobfate.Event{Type: jobfate.Normal, Reason: string(why.Code), Message: why.Text}, true
+	return jobfate.Event{Type: jobfate.Normal, Reason: string(why.Code), Message: why.Text}
+}
+
+// refused tells why a Job cannot be decided.
+func (t *told) refused(err error) (e jobfate.Event) {
+	if t.refusal == err.Error() {
+		return e
+	}
+	t.refusal = err.Error()
+	return jobfate.Event{Type: jobfate.Warning, Reason: "CannotDecide", Message: err.Error()}
+}
+
+// badNames tells what is wrong with the names of the rules.
+func (t *told) badNames(err error) (e jobfate.Event) {
+	if err == nil || t.names == err.Error() {
+		return e
+	}
+	t.names = err.Error()
+	return jobfate.Event{Type: jobfate.Warning, Reason: "InvalidRuleNames", Message: err.Error() + "; the rules go by their indexes"}
 }
 
 // failedIndexes tells which indexes fail with a decision, and how.
-func failedIndexes(job *batchv1.Job, d jobfate.Decision) (jobfate.Event, bool) {
-	if d.Status == nil || d.Status.FailedIndexes == nil || job.Status.FailedIndexes != nil && *job.Status.FailedIndexes == *d.Status.FailedIndexes {
-		return jobfate.Event{}, false
+func failedIndexes(job *batchv1.Job, d jobfate.Decision) (e jobfate.Event) {
+	if d.Status == nil || ptr.Deref(d.Status.FailedIndexes, "") == ptr.Deref(job.Status.FailedIndexes, "") {
+		return e
 	}
-	var before indexset.Set
-	if job.Status.FailedIndexes != nil {
-		before, _ = indexset.ParseDamaged(*job.Status.FailedIndexes, *job.Spec.Completions)
-	}
+	before := jobstatus.Indexes(job).Failed
 	var lines []string
 	more := 0
 	for r := range d.Why.Indexes() {
@@ -67,10 +83,13 @@ func failedIndexes(job *batchv1.Job, d jobfate.Decision) (jobfate.Event, bool) {
 			lines = append(lines, failedIndex(r))
 		}
 	}
+	if len(lines) == 0 {
+		return e
+	}
 	if more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
-	return jobfate.Event{Type: jobfate.Warning, Reason: "IndexFailed", Message: strings.Join(lines, "; ")}, len(lines) > 0
+	return jobfate.Event{Type: jobfate.Warning, Reason: "IndexFailed", Message: strings.Join(lines, "; ")}
 }
 
 func failedIndex(r jobfate.IndexReason) string {
@@ -83,39 +102,3 @@ func failedIndex(r jobfate.IndexReason) string {
 	}
 	return line
 }
-
-// refused tells why a Job cannot be decided.
-func (t *told) refused(err error) (jobfate.Event, bool) {
-	if t.refusal == err.Error() {
-		return jobfate.Event{}, false
-	}
-	t.refusal = err.Error()
-	return jobfate.Event{Type: jobfate.Warning, Reason: "CannotDecide", Message: err.Error()}, true
-}
-
-// badNames tells what is wrong with the names of the rules; nil when nothing is.
-func (t *told) badNames(err error) (jobfate.Event, bool) {
-	if err == nil {
-		t.names = ""
-		return jobfate.Event{}, false
-	}
-	if t.names == err.Error() {
-		return jobfate.Event{}, false
-	}
-	t.names = err.Error()
-	return jobfate.Event{Type: jobfate.Warning, Reason: "InvalidRuleNames", Message: err.Error() + "; the rules go by their indexes"}, true
-}
-
-// record sends an event.
-func (c *controller) record(job *batchv1.Job, e jobfate.Event) {
-	c.recorder.Event(job, string(e.Type), e.Reason, e.Message)
-}
-
-func (c *controller) recordIf(job *batchv1.Job, e jobfate.Event, ok bool) {
-	if ok {
-		c.record(job, e)
-	}
-}
-
-// The types of events are spelled as Kubernetes spells them.
-var _ = [1]struct{}{}[len(corev1.EventTypeNormal)-len(jobfate.Normal)]

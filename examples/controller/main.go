@@ -6,13 +6,14 @@ package main
 import (
 	"errors"
 	"flag"
-	"fmt"
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -25,7 +26,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/tracking"
@@ -59,7 +59,9 @@ func (s *settings) register(flags *flag.FlagSet) {
 func main() {
 	var s settings
 	s.register(flag.CommandLine)
-	klog.InitFlags(nil)
+	logging := flag.NewFlagSet("", flag.ExitOnError)
+	klog.InitFlags(logging)
+	flag.Var(logging.Lookup("v").Value, "v", "how much to log: 1, what is begun again; 2, each turn")
 	flag.Parse()
 	ctrl.SetLogger(klog.NewKlogr())
 	if err := run(s); err != nil {
@@ -94,7 +96,7 @@ func run(s settings) error {
 	if err != nil {
 		return err
 	}
-	watches, err := newWatches(reader, s.namespace)
+	watch, err := newWatch(reader, s.namespace)
 	if err != nil {
 		return err
 	}
@@ -102,17 +104,18 @@ func run(s settings) error {
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: writer.CoreV1().Events("")})
 
-	c := newController(s.managedBy, watches.store(), reader, writer)
+	c := newController(s.managedBy, watch.store(), reader, writer)
 	c.recorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "jobfate-controller"})
 	c.metrics = newMetrics(ctrlmetrics.Registry)
-	if err := add(mgr, c, watches, s.concurrentSyncs); err != nil {
+	watch.controller = c
+	if err := add(mgr, c, watch, s.concurrentSyncs); err != nil {
 		return err
 	}
 	return mgr.Start(ctrl.SetupSignalHandler())
 }
 
 func (s *settings) managerOptions() ctrl.Options {
-	grace := requestTimeout + 5*time.Second
+	grace := writeTimeout + 5*time.Second
 	return ctrl.Options{
 		Metrics:                 metricsserver.Options{BindAddress: s.metricsAddress},
 		HealthProbeBindAddress:  s.probeAddress,
@@ -126,38 +129,35 @@ func (s *settings) managerOptions() ctrl.Options {
 }
 
 func newController(managedBy string, store store, reader, writer kubernetes.Interface) *controller {
-	c := &controller{
+	return &controller{
 		me:       tracking.Controller{Name: managedBy},
 		options:  []jobfate.Option{jobfate.ManagedBy(managedBy), jobfate.WithBatchPeriod(batchPeriod), jobfate.FillFreeSlots()},
 		store:    store,
 		reader:   reader,
 		writer:   writer,
 		now:      time.Now,
-		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute),
+		memories: memories{all: make(map[types.NamespacedName]*memory)},
+		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[request](time.Second, time.Minute),
+		desks:    sync.Pool{New: func() any { return new(desk) }},
 	}
-	c.desks.New = func() any { return new(desk) }
-	return c
 }
 
-// add adds the controller to the manager.
-func add(mgr ctrl.Manager, c *controller, watches *watches, workers int) error {
-	if err := mgr.Add(watches); err != nil {
-		return err
-	}
-	runner, err := ctrlcontroller.New("job", mgr, ctrlcontroller.Options{Reconciler: c, MaxConcurrentReconciles: workers})
+// add adds the controller and its watch to the manager.
+func add(mgr ctrl.Manager, c *controller, watch *watch, workers int) error {
+	runner, err := ctrlcontroller.NewTyped("job", mgr, ctrlcontroller.TypedOptions[request]{Reconciler: c, MaxConcurrentReconciles: workers})
 	if err != nil {
 		return err
 	}
-	for _, source := range watches.sources(c) {
-		if err := runner.Watch(source); err != nil {
-			return fmt.Errorf("watching: %w", err)
-		}
-	}
-	ready := func(*http.Request) error {
-		if !watches.synced() {
+	filled := func(*http.Request) error {
+		if !watch.synced() {
 			return errors.New("the caches are not filled yet")
 		}
 		return nil
 	}
-	return errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", ready))
+	return errors.Join(
+		mgr.Add(informing{watch}),
+		runner.Watch(watch),
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("caches", filled),
+	)
 }

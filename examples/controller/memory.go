@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
@@ -16,14 +17,13 @@ import (
 )
 
 // memory is what is remembered of one Job between two turns. Only the worker
-// whose turn it is touches it: the queue never hands out a name twice.
+// whose turn it is touches it: the queue hands out a Job to one at a time.
 type memory struct {
 	uid types.UID
-	// fresh says that the cache shows everything that an earlier process wrote
-	// about the Job.
+	// fresh says that the cache shows all that an earlier process did to the Job.
 	fresh   bool
 	backoff backoff.Record
-	// sure says that the last status was stored. Before that, a write whose answer
+	// sure says that the last status was stored. Without it, a write whose answer
 	// was lost, or that of an earlier process, may have recorded pods, and the
 	// backoff record is made anew at each turn.
 	sure bool
@@ -35,12 +35,12 @@ type memory struct {
 
 // write is a write to a pod that the cache does not show yet.
 type write struct {
-	pod string // its name
-	uid types.UID
+	pod string    // its name
+	uid types.UID // unknown when the answer to a creation was lost
 	// version is the pod's resource version after a finalizer was removed.
 	version string
-	// ask is when to ask the server about a pod that was created and that the
-	// cache does not show. It may be gone already, or never have been there.
+	// ask is when to ask the server for a pod that was created and is not to be
+	// seen. It may be gone already, or never have been there.
 	ask time.Time
 }
 
@@ -48,55 +48,47 @@ const (
 	// A creation whose answer was lost is given this long to be carried out. The
 	// server gives a request up when nobody waits for its answer any more.
 	doubt = 5 * time.Second
-	// A pod that was surely created is missed only after this time, for a cache
-	// may lag.
+	// A pod that was surely created is missed only after a time, for a cache may
+	// lag.
 	miss = time.Minute
 )
 
-// memories hold the memory of each Job, found by its name.
+// memories are found by the name of the Job, and are of its UID.
 type memories struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName]*memory
 }
 
-// of returns the memory of the Job. What was remembered of an earlier Job of the
+// of returns the memory of a Job. What was remembered of an earlier Job of the
 // same name is forgotten.
 func (s *memories) of(job *batchv1.Job) *memory {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
-	m := s.all[key]
+	m := s.all[nameOf(job)]
 	if m == nil || m.uid != job.UID {
-		if s.all == nil {
-			s.all = make(map[types.NamespacedName]*memory)
-		}
 		// Nobody has counted a pod of a Job without a status.
-		m = &memory{uid: job.UID, fresh: !hasStatus(job)}
-		s.all[key] = m
+		started := job.Status.StartTime != nil || len(job.Status.Conditions) > 0
+		m = &memory{uid: job.UID, fresh: !started}
+		s.all[nameOf(job)] = m
 	}
 	return m
 }
 
-func (s *memories) forget(key types.NamespacedName) {
+func (s *memories) forget(name types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.all, key)
+	delete(s.all, name)
 }
 
-func hasStatus(job *batchv1.Job) bool {
-	return job.Status.StartTime != nil || len(job.Status.Conditions) > 0 || job.Status.UncountedTerminatedPods != nil
-}
-
-// forgetSeen forgets the writes whose effect the cache shows, and those that
-// somebody has undone. It comes before the pods are read for a snapshot, so that
-// the snapshot shows them as well.
-func (m *memory) forgetSeen(job *batchv1.Job, cached func(name string) *corev1.Pod) {
-	if m.stored != "" && !older(job.ResourceVersion, m.stored) {
+// forgetSeen forgets the writes whose effect is to be seen, and those that
+// somebody has undone. find returns a pod by its name, or nil.
+func (m *memory) forgetSeen(job *batchv1.Job, find func(name string) *corev1.Pod) {
+	if !older(job.ResourceVersion, m.stored) {
 		m.stored = ""
 	}
-	forget := func(list []write, seen func(write, *corev1.Pod) bool) []write {
+	forget := func(list []write, seen func(w write, pod *corev1.Pod) bool) []write {
 		return slices.DeleteFunc(list, func(w write) bool {
-			pod := cached(w.pod)
+			pod := find(w.pod)
 			if pod != nil && w.uid != "" && pod.UID != w.uid {
 				pod = nil
 			}
@@ -110,13 +102,44 @@ func (m *memory) forgetSeen(job *batchv1.Job, cached func(name string) *corev1.P
 	})
 }
 
-// nextAsk returns how long it is until the server is to be asked; 0 when it need
-// not be.
+// askForMissed asks for the pods that should have been seen by now. Those that
+// are not there are not waited for any longer.
+func (m *memory) askForMissed(now time.Time, get func(name string) (*corev1.Pod, error)) error {
+	var left []write
+	for i, w := range m.created {
+		if !w.ask.After(now) {
+			pod, err := get(w.pod)
+			switch {
+			case apierrors.IsNotFound(err), err == nil && w.uid != "" && pod.UID != w.uid:
+				continue
+			case err != nil:
+				m.created = append(left, m.created[i:]...)
+				return err
+			}
+			w.uid, w.ask = pod.UID, now.Add(miss)
+		}
+		left = append(left, w)
+	}
+	m.created = left
+	return nil
+}
+
+// nextAsk returns how long it is until a pod is to be asked for; 0 for none.
 func (m *memory) nextAsk(now time.Time) (wait time.Duration) {
 	for _, w := range m.created {
 		wait = least(wait, max(w.ask.Sub(now), time.Second))
 	}
 	return wait
+}
+
+// rememberStripped remembers that a pod has lost its finalizer. What is left of
+// the pod is nil when it is gone.
+func (m *memory) rememberStripped(pod, left *corev1.Pod) {
+	w := write{pod: pod.Name, uid: pod.UID}
+	if left != nil {
+		w.version = left.ResourceVersion
+	}
+	m.stripped = append(m.stripped, w)
 }
 
 // inFlight returns what a decision has to know of the writes.
@@ -134,8 +157,11 @@ func (m *memory) settled() bool {
 }
 
 // older reports whether one resource version is older than another. One that
-// cannot be compared is taken as older until it is the same.
+// cannot be compared is older until it is the same; none is never newer.
 func older(version, than string) bool {
+	if than == "" {
+		return false
+	}
 	order, err := resourceversion.CompareResourceVersion(version, than)
 	if err != nil {
 		return version != than

@@ -80,8 +80,12 @@ func (m *metrics) add(list []jobfate.Metric) {
 	}
 }
 
-// synced counts a sync of the Job.
+// synced counts a turn, unless the Job had ended or was waited for: a decision
+// then has no action.
 func (m *metrics) synced(job *batchv1.Job, action string, took time.Duration, err error) {
+	if action == "" {
+		return
+	}
 	mode, result := string(batchv1.NonIndexedCompletion), "success"
 	if job.Spec.CompletionMode != nil {
 		mode = string(*job.Spec.CompletionMode)

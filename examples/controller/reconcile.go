@@ -34,9 +34,8 @@ type controller struct {
 	now            func() time.Time
 
 	memories memories
-	// failures says when to try again after one.
-	failures workqueue.TypedRateLimiter[reconcile.Request]
-	desks    sync.Pool // of *desk
+	failures workqueue.TypedRateLimiter[request] // says when to try again
+	desks    sync.Pool                           // of *desk
 }
 
 // desk is the room that a worker needs for a turn, kept for the next one.
@@ -45,63 +44,85 @@ type desk struct {
 	pods    []*corev1.Pod
 }
 
-// refusal is the error for a Job that cannot be decided.
-type refusal struct{ error }
-
-// Reconcile looks at the Job of a name once. A request without a name is for the
-// pods of a namespace that nobody controls.
-func (c *controller) Reconcile(ctx context.Context, key reconcile.Request) (reconcile.Result, error) {
-	again, err := c.turn(ctx, key.NamespacedName)
-	switch logger := log.FromContext(ctx); {
+// Reconcile takes a turn.
+func (c *controller) Reconcile(ctx context.Context, r request) (reconcile.Result, error) {
+	logger := log.FromContext(ctx).WithValues("job", r.NamespacedName)
+	ctx = log.IntoContext(ctx, logger)
+	var again time.Duration
+	var err error
+	if r.gone != "" || r.Name == "" {
+		err = c.free(ctx, r)
+	} else {
+		again, err = c.turn(ctx, r.NamespacedName)
+	}
+	switch {
 	case err == nil:
-		c.failures.Forget(key)
+		c.failures.Forget(r)
 		return reconcile.Result{RequeueAfter: again}, nil
-	case apierrors.IsConflict(err), errors.Is(err, errStale), errors.Is(err, context.Canceled):
-		logger.V(1).Info("Starting again", "because", err)
+	case apierrors.IsConflict(err), errors.Is(err, errStale), ctx.Err() != nil:
+		logger.V(1).Info("Beginning again", "because", err)
 	default:
-		logger.Error(err, "Turn failed")
+		logger.Error(err, "The turn failed")
 	}
 	// The queue would go by its own delay if it were given the error, and a
 	// deadline would pass meanwhile.
-	return reconcile.Result{RequeueAfter: least(again, c.failures.When(key))}, nil
+	return reconcile.Result{RequeueAfter: least(again, c.failures.When(r))}, nil
 }
 
 // turn carries out one decision. The numbers are those of the protocol in the
 // package documentation of jobfate.
-func (c *controller) turn(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
-	job := c.store.job(key)
-	if err := c.free(ctx, key, job); err != nil {
-		return 0, err
-	}
+func (c *controller) turn(ctx context.Context, name types.NamespacedName) (again time.Duration, err error) {
+	job := c.store.job(name)
 	if job == nil || !c.me.Manages(job) {
-		c.memories.forget(key)
+		c.memories.forget(name)
 		return 0, nil
 	}
 	m := c.memories.of(job)
 	desk := c.desks.Get().(*desk)
 	defer c.desks.Put(desk)
 
-	action, started := "reconciling", time.Now()
-	defer func() { c.metrics.synced(job, action, time.Since(started), err) }()
-	options := c.optionsFor(job, m)
-	s, err := c.snapshot(ctx, job, m, desk.pods[:0], options) // 1
+	began := time.Now()
+	s, err := c.snapshot(ctx, job, m, desk.pods[:0]) // 1
 	desk.pods = s.Pods
-	if errors.As(err, new(refusal)) {
-		return 0, c.refuse(job, m, err)
-	}
 	if err != nil {
 		return m.nextAsk(s.Now), err
 	}
-	d, err := desk.scratch.Decide(s, options...) // 2
+	d, err := c.decide(desk, s, m) // 2
 	if err != nil {
-		return 0, c.refuse(job, m, err)
+		// It is looked at again when it changes, and holds nobody up.
+		c.recordNews(job, m.told.refused(err))
+		return 0, nil
 	}
-	m.told.refusal, action = "", d.Action
+	m.told.refusal = ""
 	again, err = c.carryOut(ctx, s.Job, d, m)
+	c.metrics.synced(job, d.Action, time.Since(began), err)
+	log.FromContext(ctx).V(2).Info("Turn", "action", d.Action, "pods", len(s.Pods), "created", len(d.Create), "deleted", len(d.Delete),
+		"stripped", len(d.Strip), "status", d.Status != nil, "again", again, "took", time.Since(began))
 	if jobstatus.Finished(s.Job) != nil && m.settled() {
-		c.memories.forget(key)
+		c.memories.forget(name)
 	}
 	return least(again, m.nextAsk(s.Now)), err
+}
+
+// decide decides with the options that hold for all Jobs and the names of this
+// one's rules.
+func (c *controller) decide(desk *desk, s jobfate.Snapshot, m *memory) (d jobfate.Decision, err error) {
+	options := c.options
+	names, named, err := ruleNames(s.Job)
+	if named {
+		options = append(options[:len(options):len(options)], jobfate.RuleNames(names...))
+	}
+	c.recordNews(s.Job, m.told.badNames(err))
+	if !m.sure && jobstatus.Finished(s.Job) == nil {
+		record, err := jobfate.RebuildBackoff(s, options...)
+		if err != nil {
+			return d, err
+		}
+		if !record.LastFailure.Before(m.backoff.LastFailure) {
+			m.backoff, s.Backoff = record, record
+		}
+	}
+	return desk.scratch.Decide(s, options...)
 }
 
 // carryOut is the protocol from step 3 on.
@@ -133,32 +154,10 @@ func (c *controller) carryOut(ctx context.Context, job *batchv1.Job, d jobfate.D
 	return d.Requeue, errors.Join(failed, left) // 10
 }
 
-// optionsFor returns the options for a Job: those that hold for all, and the
-// names of its rules.
-func (c *controller) optionsFor(job *batchv1.Job, m *memory) []jobfate.Option {
-	names, named, err := ruleNames(job)
-	event, news := m.told.badNames(err)
-	c.recordIf(job, event, news)
-	if !named {
-		return c.options
-	}
-	return append(c.options[:len(c.options):len(c.options)], jobfate.RuleNames(names...))
-}
-
-// refuse tells the user that the Job cannot be decided. It is looked at again
-// when it changes, and holds nobody up.
-func (c *controller) refuse(job *batchv1.Job, m *memory, err error) error {
-	event, news := m.told.refused(err)
-	c.recordIf(job, event, news)
-	return nil
-}
-
-// explain tells the user what an event tells better than the status.
+// explain tells the user what the status does not tell.
 func (c *controller) explain(job *batchv1.Job, d jobfate.Decision, m *memory) {
-	event, news := m.told.explain(d.Why.Job(), c.now())
-	c.recordIf(job, event, news)
-	event, news = failedIndexes(job, d)
-	c.recordIf(job, event, news)
+	c.recordNews(job, m.told.explained(d.Why.Job(), c.now()))
+	c.recordNews(job, failedIndexes(job, d))
 }
 
 func (c *controller) tell(job *batchv1.Job, events []jobfate.Event, metrics []jobfate.Metric) {
@@ -166,4 +165,15 @@ func (c *controller) tell(job *batchv1.Job, events []jobfate.Event, metrics []jo
 		c.record(job, e)
 	}
 	c.metrics.add(metrics)
+}
+
+func (c *controller) record(job *batchv1.Job, e jobfate.Event) {
+	c.recorder.Event(job, string(e.Type), e.Reason, e.Message)
+}
+
+// recordNews sends an event unless it is the empty one.
+func (c *controller) recordNews(job *batchv1.Job, e jobfate.Event) {
+	if e.Reason != "" {
+		c.record(job, e)
+	}
 }

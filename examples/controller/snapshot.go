@@ -3,15 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/jobfate/jobfate"
@@ -19,42 +16,29 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// byJob is the index of the cached pods. A pod that a Job controls is found by
-// the name of that Job, whatever its UID: so the pods of an earlier Job of the
-// same name come to light as well. A pod that nobody controls is found by its
-// namespace and an empty name.
-const byJob = "job"
+// byController is the index of the cached pods: by the UID of their controller,
+// or by their namespace when they have none.
+const byController = "controller"
 
-func indexByJob(obj any) ([]string, error) {
+func controllerIndex(obj any) ([]string, error) {
 	pod := obj.(*corev1.Pod)
-	if key, ok := jobOf(pod); ok {
-		return []string{key.String()}, nil
+	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
+		return []string{string(ref.UID)}, nil
 	}
-	return nil, nil
+	return []string{uncontrolled(pod.Namespace)}, nil
 }
 
-// jobOf returns the name of the Job that controls a pod, which is empty when
-// nobody does. It reports false for a pod that something else controls.
-func jobOf(pod *corev1.Pod) (types.NamespacedName, bool) {
-	ref := metav1.GetControllerOfNoCopy(pod)
-	switch {
-	case ref == nil:
-		return types.NamespacedName{Namespace: pod.Namespace}, true
-	case ref.Kind == "Job" && ref.APIVersion == batchv1.SchemeGroupVersion.String():
-		return types.NamespacedName{Namespace: pod.Namespace, Name: ref.Name}, true
-	}
-	return types.NamespacedName{}, false
-}
+func uncontrolled(namespace string) string { return "namespace/" + namespace }
 
 // store is what the informers have seen. What it returns is shared with everybody
-// and must not be changed. It hands out pointers: a list as controller-runtime's
-// client returns it would copy each pod, which at 10,000 pods is 12 MB a turn.
+// and must not be changed. It hands out pointers; a list as controller-runtime's
+// client returns it would copy each pod, 12 MB a turn at 10,000 pods.
 type store struct {
 	jobs, pods cache.Indexer
 }
 
-func (s store) job(key types.NamespacedName) *batchv1.Job {
-	obj, ok, err := s.jobs.GetByKey(key.String())
+func (s store) job(name types.NamespacedName) *batchv1.Job {
+	obj, ok, err := s.jobs.GetByKey(name.String())
 	if !ok || err != nil {
 		return nil
 	}
@@ -69,9 +53,9 @@ func (s store) pod(namespace, name string) *corev1.Pod {
 	return obj.(*corev1.Pod)
 }
 
-// appendPods appends the pods under a key of the index byJob.
-func (s store) appendPods(list []*corev1.Pod, key types.NamespacedName) []*corev1.Pod {
-	found, _ := s.pods.ByIndex(byJob, key.String()) // the index exists
+// appendPods appends the pods under a key of the index.
+func (s store) appendPods(list []*corev1.Pod, key string) []*corev1.Pod {
+	found, _ := s.pods.ByIndex(byController, key) // fails only without the index
 	for _, obj := range found {
 		list = append(list, obj.(*corev1.Pod))
 	}
@@ -91,17 +75,18 @@ func (s store) selecting(pod *corev1.Pod) (jobs []*batchv1.Job) {
 	return jobs
 }
 
-// snapshot reads the Job, then the pods, which must be at least as fresh, into
-// the list.
-func (c *controller) snapshot(ctx context.Context, job *batchv1.Job, m *memory, list []*corev1.Pod, options []jobfate.Option) (jobfate.Snapshot, error) {
+// snapshot reads the Job, and then the pods, which must be at least as fresh,
+// into a list that may have room.
+func (c *controller) snapshot(ctx context.Context, job *batchv1.Job, m *memory, room []*corev1.Pod) (jobfate.Snapshot, error) {
 	s := jobfate.Snapshot{Job: job, Now: c.now()}
 	ended := jobstatus.Finished(job) != nil
 	if m.fresh || ended {
+		// What is seen now, the pods that are read afterwards show as well.
 		m.forgetSeen(job, func(name string) *corev1.Pod { return c.store.pod(job.Namespace, name) })
-		s.Pods = c.store.appendPods(list, types.NamespacedName{Namespace: job.Namespace, Name: job.Name})
-		s.Pods = c.store.appendPods(s.Pods, types.NamespacedName{Namespace: job.Namespace})
+		s.Pods = c.store.appendPods(room, string(job.UID))
+		s.Pods = c.store.appendPods(s.Pods, uncontrolled(job.Namespace))
 	} else {
-		read, err := readLive(ctx, c.reader, job, list)
+		read, err := c.readLive(ctx, job, room)
 		if err != nil {
 			return s, err
 		}
@@ -109,20 +94,12 @@ func (c *controller) snapshot(ctx context.Context, job *batchv1.Job, m *memory, 
 		m.fresh = c.store.shows(read)
 		s.Job, s.Pods = read.job, read.pods
 	}
-	if err := c.findMissed(ctx, job.Namespace, m, s.Now); err != nil {
+	if err := m.askForMissed(s.Now, func(name string) (*corev1.Pod, error) {
+		return c.reader.CoreV1().Pods(job.Namespace).Get(ctx, name, metav1.GetOptions{})
+	}); err != nil {
 		return s, err
 	}
-	s.InFlight = m.inFlight()
-	if !m.sure && !ended {
-		record, err := jobfate.RebuildBackoff(s, options...)
-		if err != nil {
-			return s, refusal{err}
-		}
-		if !record.LastFailure.Before(m.backoff.LastFailure) {
-			m.backoff = record
-		}
-	}
-	s.Backoff = m.backoff
+	s.InFlight, s.Backoff = m.inFlight(), m.backoff
 	return s, nil
 }
 
@@ -133,31 +110,38 @@ type live struct {
 	version string // of the list of pods
 }
 
-// readLive reads the Job, and then its pods, past the caches. An earlier process
-// may have counted pods, and removed finalizers, that the cache of pods still
-// shows as they were, while the cache of Jobs is ahead of it.
-func readLive(ctx context.Context, reader kubernetes.Interface, cached *batchv1.Job, list []*corev1.Pod) (live, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	job, err := reader.BatchV1().Jobs(cached.Namespace).Get(ctx, cached.Name, metav1.GetOptions{})
+// readLive reads a Job, and then its pods, past the caches. The cache of pods may
+// lag behind that of Jobs and show pods with their finalizer that an earlier
+// process has counted already.
+func (c *controller) readLive(ctx context.Context, cached *batchv1.Job, room []*corev1.Pod) (live, error) {
+	job, err := c.liveJob(ctx, cached.Namespace, cached.Name)
 	if err != nil {
-		return live{}, fmt.Errorf("reading the Job: %w", err)
+		return live{}, err
 	}
-	if job.UID != cached.UID {
+	if job == nil || job.UID != cached.UID {
 		return live{}, errStale
 	}
-	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
-	if err != nil {
-		return live{}, refusal{err}
-	}
-	found, err := reader.CoreV1().Pods(job.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+	options := metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(job.Spec.Selector)}
+	found, err := c.reader.CoreV1().Pods(job.Namespace).List(ctx, options)
 	if err != nil {
 		return live{}, fmt.Errorf("reading the pods: %w", err)
 	}
 	for i := range found.Items {
-		list = append(list, &found.Items[i])
+		room = append(room, &found.Items[i])
 	}
-	return live{job, list, found.ResourceVersion}, nil
+	return live{job, room, found.ResourceVersion}, nil
+}
+
+// liveJob reads a Job past the cache; nil when there is none.
+func (c *controller) liveJob(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
+	job, err := c.reader.BatchV1().Jobs(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the Job: %w", err)
+	}
+	return job, nil
 }
 
 func (l live) pod(name string) *corev1.Pod {
@@ -169,7 +153,8 @@ func (l live) pod(name string) *corev1.Pod {
 	return nil
 }
 
-// shows reports whether the cache shows the pods at least as they were read.
+// shows reports whether the cache shows the pods that were read, as they were or
+// as they became, and none that was gone by then.
 func (s store) shows(read live) bool {
 	known := make(map[types.UID]bool, len(read.pods))
 	for _, pod := range read.pods {
@@ -183,30 +168,10 @@ func (s store) shows(read live) bool {
 	if err != nil {
 		return false
 	}
-	for _, pod := range s.appendPods(nil, types.NamespacedName{Namespace: read.job.Namespace, Name: read.job.Name}) {
-		gone := owner.Relation(pod) == tracking.Owned && !known[pod.UID] && !older(read.version, pod.ResourceVersion)
-		if gone {
+	for _, pod := range s.appendPods(nil, string(read.job.UID)) {
+		if !known[pod.UID] && owner.Selects(pod.Labels) && !older(read.version, pod.ResourceVersion) {
 			return false
 		}
 	}
 	return true
-}
-
-// findMissed asks the server about pods that were created some time ago, or may
-// have been, and that the cache does not show. Those that are not there are not
-// waited for any longer.
-func (c *controller) findMissed(ctx context.Context, namespace string, m *memory, now time.Time) (err error) {
-	m.created = slices.DeleteFunc(m.created, func(w write) bool {
-		if err != nil || w.ask.After(now) {
-			return false
-		}
-		var pod *corev1.Pod
-		pod, err = c.reader.CoreV1().Pods(namespace).Get(ctx, w.pod, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			err = nil
-			return true
-		}
-		return err == nil && w.uid != "" && pod.UID != w.uid
-	})
-	return err
 }

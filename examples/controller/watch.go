@@ -3,23 +3,17 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
-
-	"maps"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -28,22 +22,33 @@ import (
 // looked at, so that many pods cost one status write.
 const batchPeriod = time.Second
 
-// watches are the informers of Jobs and pods. They are client-go's, and not those
+// request asks for a turn. With a name it is for that Job; with a UID as well, for
+// the pods that a Job of that UID has left behind; without a name, for the pods of
+// the namespace that nobody controls.
+type request struct {
+	types.NamespacedName
+	gone types.UID
+}
+
+type queue = workqueue.TypedRateLimitingInterface[request]
+
+// watch holds the informers of Jobs and pods. They are client-go's, and not those
 // of the manager's cache, for the sake of their indexers: see store. They run
-// whether or not this process leads, so that a new leader need not fill them.
-type watches struct {
+// whether or not this process leads, so that a new leader has full caches.
+type watch struct {
 	factory    informers.SharedInformerFactory
 	jobs, pods cache.SharedIndexInformer
+	controller *controller
 }
 
-func newWatches(client kubernetes.Interface, namespace string) (*watches, error) {
+func newWatch(client kubernetes.Interface, namespace string) (*watch, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
 		informers.WithNamespace(namespace), informers.WithTransform(slim))
-	w := &watches{factory, factory.Batch().V1().Jobs().Informer(), factory.Core().V1().Pods().Informer()}
-	return w, w.pods.AddIndexers(cache.Indexers{byJob: indexByJob})
+	w := &watch{factory: factory, jobs: factory.Batch().V1().Jobs().Informer(), pods: factory.Core().V1().Pods().Informer()}
+	return w, w.pods.AddIndexers(cache.Indexers{byController: controllerIndex})
 }
 
-// slim drops what is large and never looked at before an object gets into the
+// slim drops what is large and never looked at, before an object gets into the
 // cache.
 func slim(obj any) (any, error) {
 	if o, ok := obj.(metav1.Object); ok {
@@ -52,136 +57,125 @@ func slim(obj any) (any, error) {
 	return obj, nil
 }
 
-func (w *watches) store() store { return store{jobs: w.jobs.GetIndexer(), pods: w.pods.GetIndexer()} }
+func (w *watch) store() store { return store{jobs: w.jobs.GetIndexer(), pods: w.pods.GetIndexer()} }
 
-// Start runs the informers until the context ends.
-func (w *watches) Start(ctx context.Context) error {
+func (w *watch) synced() bool { return w.jobs.HasSynced() && w.pods.HasSynced() }
+
+// informing is the watch as what the manager runs in every process.
+type informing struct{ *watch }
+
+func (informing) NeedLeaderElection() bool { return false }
+
+func (w informing) Start(ctx context.Context) error {
 	w.factory.Start(ctx.Done())
 	<-ctx.Done()
 	w.factory.Shutdown()
 	return nil
 }
 
-// NeedLeaderElection says that the informers run in every process.
-func (w *watches) NeedLeaderElection() bool { return false }
-
-func (w *watches) synced() bool { return w.jobs.HasSynced() && w.pods.HasSynced() }
-
-// sources are what wakes the controller. No turn begins before both have shown
-// all that was there.
-func (w *watches) sources(c *controller) []source.Source {
-	return []source.Source{
-		syncing{&source.Informer{Informer: w.jobs, Handler: c.jobHandler()}, w},
-		syncing{&source.Informer{Informer: w.pods, Handler: c.podHandler()}, w},
-	}
+// Start is called once this process leads, and fills the queue from then on.
+func (w *watch) Start(_ context.Context, q queue) error {
+	c := w.controller
+	_, err := w.jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { c.jobChanged(q, nil, obj.(*batchv1.Job)) },
+		UpdateFunc: func(old, obj any) {
+			c.jobChanged(q, old.(*batchv1.Job), obj.(*batchv1.Job))
+		},
+		DeleteFunc: func(obj any) { c.jobGone(q, last[*batchv1.Job](obj)) },
+	})
+	_, podErr := w.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { c.podChanged(q, nil, obj.(*corev1.Pod)) },
+		UpdateFunc: func(old, obj any) { c.podChanged(q, old.(*corev1.Pod), obj.(*corev1.Pod)) },
+		DeleteFunc: func(obj any) { c.podChanged(q, last[*corev1.Pod](obj), nil) },
+	})
+	return errors.Join(err, podErr)
 }
 
-type syncing struct {
-	*source.Informer
-	watches *watches
-}
-
-func (s syncing) WaitForSync(ctx context.Context) error {
-	if !cache.WaitForCacheSync(ctx.Done(), s.watches.synced) {
+// WaitForSync holds the workers back until the caches are filled.
+func (w *watch) WaitForSync(ctx context.Context) error {
+	if !cache.WaitForCacheSync(ctx.Done(), w.synced) {
 		return errors.New("the caches of Jobs and pods have not been filled")
 	}
 	return nil
 }
 
-type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
-// jobHandler wakes a Job at once when its spec changes, and after the batch
-// period when only its status does.
-func (c *controller) jobHandler() handler.EventHandler {
-	mine := func(obj any) (*batchv1.Job, bool) {
-		job, ok := obj.(*batchv1.Job)
-		return job, ok && c.me.Manages(job)
+// last returns an object that is gone as it was last seen.
+func last[T any](obj any) T {
+	if missed, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = missed.Obj
 	}
-	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
-			if job, ok := mine(e.Object); ok {
-				q.Add(requestFor(job.Namespace, job.Name))
-			}
-		},
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
-			old, wasMine := mine(e.ObjectOld)
-			job, isMine := mine(e.ObjectNew)
-			switch {
-			case !wasMine && !isMine:
-			case job.Generation != old.Generation || job.UID != old.UID:
-				q.Add(requestFor(job.Namespace, job.Name))
-			default:
-				q.AddAfter(requestFor(job.Namespace, job.Name), batchPeriod)
-			}
-		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
-			if job, ok := mine(e.Object); ok {
-				q.Add(requestFor(job.Namespace, job.Name))
-			}
-		},
+	return obj.(T)
+}
+
+// jobChanged wakes a Job at once when its spec has changed, and after the batch
+// period when only its status has.
+func (c *controller) jobChanged(q queue, old, job *batchv1.Job) {
+	switch {
+	case !c.me.Manages(job) && !c.me.Manages(old):
+	case old == nil || old.Generation != job.Generation || old.UID != job.UID:
+		q.Add(request{NamespacedName: nameOf(job)})
+	default:
+		q.AddAfter(request{NamespacedName: nameOf(job)}, batchPeriod)
 	}
 }
 
-// podHandler wakes the Job of a pod after the batch period.
-func (c *controller) podHandler() handler.EventHandler {
-	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
-			pod := e.Object.(*corev1.Pod)
-			c.metrics.gauged(nil, pod)
-			c.wake(pod, q)
-		},
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
-			old, pod := e.ObjectOld.(*corev1.Pod), e.ObjectNew.(*corev1.Pod)
-			c.metrics.gauged(old, pod)
-			before, _ := jobOf(old)
-			after, _ := jobOf(pod)
-			moved := before != after
-			if moved && before.Name != "" {
-				c.wake(old, q)
-			}
-			// A pod without a controller concerns nobody before somebody may adopt it.
-			if after.Name != "" || moved || tracking.HasFinalizer(pod) || !maps.Equal(old.Labels, pod.Labels) {
-				c.wake(pod, q)
-			}
-		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
-			pod := e.Object.(*corev1.Pod)
-			c.metrics.gauged(pod, nil)
-			if key, ok := jobOf(pod); ok && key.Name != "" {
-				c.wake(pod, q)
-			}
-		},
+func (c *controller) jobGone(q queue, job *batchv1.Job) {
+	if c.me.Manages(job) {
+		q.Add(request{NamespacedName: nameOf(job)})
+		q.AddAfter(request{nameOf(job), job.UID}, batchPeriod)
 	}
 }
 
-// wake wakes those that a pod concerns: its Job, the Jobs that may adopt it, or
-// whoever frees it when nobody else is left to do it.
-func (c *controller) wake(pod *corev1.Pod, q queue) {
-	key, ok := jobOf(pod)
-	if !ok {
+// podChanged wakes those that a pod concerns; before is nil when it is new, and
+// after when it is gone.
+func (c *controller) podChanged(q queue, before, after *corev1.Pod) {
+	c.metrics.gauged(before, after)
+	if after == nil {
+		c.wake(q, before)
 		return
 	}
-	if key.Name == "" {
+	owner := metav1.GetControllerOfNoCopy(after)
+	if before != nil {
+		was := metav1.GetControllerOfNoCopy(before)
+		moved := was != nil && (owner == nil || was.UID != owner.UID)
+		if moved {
+			c.wake(q, before)
+		}
+		if owner == nil && !moved && !tracking.HasFinalizer(after) && maps.Equal(before.Labels, after.Labels) {
+			return // it concerns nobody, as before
+		}
+	}
+	c.wake(q, after)
+}
+
+// wake wakes the Job of a pod; without one the Jobs that may adopt it, or else
+// whoever frees it.
+func (c *controller) wake(q queue, pod *corev1.Pod) {
+	ref := metav1.GetControllerOfNoCopy(pod)
+	if ref == nil {
 		jobs := c.store.selecting(pod)
 		for _, job := range jobs {
 			if c.me.Manages(job) {
-				q.AddAfter(requestFor(job.Namespace, job.Name), batchPeriod)
+				q.AddAfter(request{NamespacedName: nameOf(job)}, batchPeriod)
 			}
 		}
-		if len(jobs) > 0 {
-			return
-		}
-	} else if job := c.store.job(key); job != nil && metav1.IsControlledBy(pod, job) {
-		if c.me.Manages(job) {
-			q.AddAfter(reconcile.Request{NamespacedName: key}, batchPeriod)
+		if len(jobs) == 0 && tracking.HasFinalizer(pod) {
+			q.AddAfter(request{NamespacedName: types.NamespacedName{Namespace: pod.Namespace}}, batchPeriod)
 		}
 		return
 	}
-	if tracking.HasFinalizer(pod) {
-		q.AddAfter(reconcile.Request{NamespacedName: key}, batchPeriod)
+	name := types.NamespacedName{Namespace: pod.Namespace, Name: ref.Name}
+	job := c.store.job(name)
+	switch {
+	case job != nil && job.UID == ref.UID:
+		if c.me.Manages(job) {
+			q.AddAfter(request{NamespacedName: name}, batchPeriod)
+		}
+	case c.me.Frees(pod, nil):
+		q.AddAfter(request{name, ref.UID}, batchPeriod)
 	}
 }
 
-func requestFor(namespace, name string) reconcile.Request {
-	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+func nameOf(job *batchv1.Job) types.NamespacedName {
+	return types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
 }

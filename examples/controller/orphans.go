@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// free takes the finalizer off the pods that a Job has left behind, or off those
+// of a namespace that nobody controls and no Job is left to adopt. The finalizer
+// would keep them from ever being deleted.
+func (c *controller) free(ctx context.Context, r request) error {
+	key := string(r.gone)
+	if r.gone == "" {
+		key = uncontrolled(r.Namespace)
+	}
+	var orphans []*corev1.Pod
+	for _, pod := range c.store.appendPods(nil, key) {
+		if c.me.Frees(pod, nil) && (r.gone != "" || len(c.store.selecting(pod)) == 0) {
+			orphans = append(orphans, pod)
+		}
+	}
+	if len(orphans) == 0 {
+		return nil
+	}
+	if r.gone != "" {
+		// That the cache does not show a Job does not say that it is gone.
+		live, err := c.liveJob(ctx, r.Namespace, r.Name)
+		if err != nil {
+			return err
+		}
+		if live != nil && live.UID == r.gone {
+			return errStale
+		}
+	}
+	for _, pod := range orphans {
+		if _, err := c.patchPod(ctx, pod, tracking.StripPatch(pod)); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("freeing pod %s: %w", pod.Name, err)
+		}
+	}
+	return nil
+}
