@@ -169,7 +169,7 @@ func (c *controller) createPod(ctx context.Context, job *batchv1.Job, pod *corev
 			}
 			switch {
 			case err == nil && !metav1.IsControlledBy(created, job):
-				return fmt.Errorf("another pod is called %s", pod.Name)
+				return apierrors.NewAlreadyExists(corev1.Resource("pods"), pod.Name)
 			case err == nil:
 				uid = created.UID
 				return nil

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/jobfate/jobfate/tracking"
+)
+
+const manager = "jobfate.dev/controller"
+
+var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// bench is a controller with a server that a test fills, and caches that show
+// what the test puts there.
+type bench struct {
+	*controller
+	server *fake.Clientset
+	events *record.FakeRecorder
+}
+
+func newBench(t *testing.T, onServer ...runtime.Object) *bench {
+	t.Helper()
+	server := fake.NewClientset(onServer...)
+	server.PrependReactor("patch", "*", newVersion(server.Tracker()))
+	s := store{
+		jobs: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
+		pods: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byController: controllerIndex}),
+	}
+	c := newController(manager, s, server, server)
+	c.now = func() time.Time { return noon }
+	events := record.NewFakeRecorder(1000)
+	c.recorder, c.metrics = events, newMetrics(prometheus.NewRegistry())
+	return &bench{c, server, events}
+}
+
+// newVersion patches as the server does: what is patched gets a new resource
+// version.
+func newVersion(tracker ktesting.ObjectTracker) ktesting.ReactionFunc {
+	patch, version := ktesting.ObjectReaction(tracker), atomic.Int32{}
+	version.Store(100)
+	return func(a ktesting.Action) (bool, runtime.Object, error) {
+		handled, patched, err := patch(a)
+		if err == nil {
+			patched.(metav1.Object).SetResourceVersion(strconv.Itoa(int(version.Add(1))))
+			err = tracker.Update(a.GetResource(), patched, a.GetNamespace())
+		}
+		return handled, patched, err
+	}
+}
+
+// show puts objects into the caches.
+func (b *bench) show(t *testing.T, objects ...runtime.Object) {
+	t.Helper()
+	for _, o := range objects {
+		indexer := b.store.jobs
+		if _, ok := o.(*corev1.Pod); ok {
+			indexer = b.store.pods
+		}
+		if err := indexer.Add(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// writes are the verbs and resources of the writes so far, in order.
+func (b *bench) writes() []string {
+	var all []string
+	for _, a := range b.server.Actions() {
+		if verb := a.GetVerb(); verb != "get" && verb != "list" && verb != "watch" {
+			resource := a.GetResource().Resource
+			if a.GetSubresource() != "" {
+				resource += "/" + a.GetSubresource()
+			}
+			all = append(all, verb+" "+resource)
+		}
+	}
+	return all
+}
+
+func (b *bench) reads() int { return len(b.server.Actions()) - len(b.writes()) }
+
+// told are the events so far.
+func (b *bench) told() []string {
+	var all []string
+	for len(b.events.Events) > 0 {
+		all = append(all, <-b.events.Events)
+	}
+	return all
+}
+
+// fail lets a kind of request fail a number of times. With carriedOut it is the
+// answer that is lost.
+func (b *bench) fail(verb, resource string, times int, carriedOut bool, err error) {
+	var mu sync.Mutex
+	b.server.PrependReactor(verb, resource, func(a ktesting.Action) (bool, runtime.Object, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if times == 0 {
+			return false, nil, nil
+		}
+		times--
+		if create, ok := a.(ktesting.CreateAction); ok && carriedOut {
+			pod := create.GetObject().(*corev1.Pod).DeepCopy()
+			pod.UID = types.UID("uid-of-" + pod.Name)
+			if err := b.server.Tracker().Create(a.GetResource(), pod, a.GetNamespace()); err != nil {
+				return true, nil, err
+			}
+		}
+		return true, nil, err
+	})
+}
+
+func newJob(change ...func(*batchv1.Job)) *batchv1.Job {
+	name, one, limit := manager, int32(1), int32(6)
+	job := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "job", UID: "job-uid", ResourceVersion: "10"},
+		Spec: batchv1.JobSpec{
+			ManagedBy: &name, Completions: &one, Parallelism: &one, BackoffLimit: &limit,
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{batchv1.ControllerUidLabel: "job-uid"}},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.ControllerUidLabel: "job-uid"}},
+				Spec:       corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever},
+			},
+		},
+	}
+	for _, c := range change {
+		c(job)
+	}
+	return job
+}
+
+func started(job *batchv1.Job) {
+	start := metav1.NewTime(noon)
+	job.Status.StartTime = &start
+}
+
+func newPod(job *batchv1.Job, name, version string, change ...func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: name, UID: types.UID(name + "-uid"), ResourceVersion: version,
+		Labels:          job.Spec.Template.Labels,
+		Finalizers:      []string{batchv1.JobTrackingFinalizer},
+		OwnerReferences: []metav1.OwnerReference{tracking.Controller{}.Reference(job)},
+	}}
+	for _, c := range change {
+		c(pod)
+	}
+	return pod
+}
+
+func orphaned(pod *corev1.Pod)  { pod.OwnerReferences = nil }
+func stripped(pod *corev1.Pod)  { pod.Finalizers = nil }
+func succeeded(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }
+func deleting(pod *corev1.Pod)  { now := metav1.NewTime(noon); pod.DeletionTimestamp = &now }
+
+// asked is a queue that remembers what was added to it.
+type asked struct {
+	workqueue.TypedRateLimitingInterface[request]
+	all []string
+}
+
+func (q *asked) Add(r request) { q.AddAfter(r, 0) }
+func (q *asked) AddAfter(r request, after time.Duration) {
+	text := r.String()
+	if r.gone != "" {
+		text += " gone " + string(r.gone)
+	}
+	if after > 0 {
+		text += " after " + after.String()
+	}
+	q.all = append(q.all, text)
+}
+
+func wantList(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}

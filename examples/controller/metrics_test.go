@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/jobfate/jobfate"
+)
+
+func TestMetrics(t *testing.T) {
+	m := newMetrics(prometheus.NewRegistry())
+	finished := func(reason string) jobfate.Metric {
+		return jobfate.Metric{Name: "jobs_finished_total", Add: 1, Labels: []jobfate.Label{
+			{Name: "completion_mode", Value: "Indexed"}, {Name: "result", Value: "failed"}, {Name: "reason", Value: reason},
+		}}
+	}
+	// Names of rules make no series of their own.
+	m.add([]jobfate.Metric{finished("PodFailurePolicy_A"), finished("PodFailurePolicy_B"), {Name: "of_a_newer_library", Add: 1}})
+	if got := testutil.ToFloat64(m.counters["jobs_finished_total"].WithLabelValues("Indexed", "failed", "PodFailurePolicy")); got != 2 {
+		t.Errorf("jobs_finished_total: got %v, want 2", got)
+	}
+	m.synced(newJob(), "tracking", time.Second, errors.New("no"))
+	m.synced(newJob(), "", time.Second, nil) // nothing was decided
+	if got := testutil.CollectAndCount(m.duration); got != 1 {
+		t.Errorf("job_sync_duration_seconds: got %d series, want 1", got)
+	}
+	if got := testutil.ToFloat64(m.counters[syncsTotal].WithLabelValues("NonIndexed", "error", "tracking")); got != 1 {
+		t.Errorf("%s: got %v, want 1", syncsTotal, got)
+	}
+	job := newJob()
+	runs, done, freed := newPod(job, "pod", "1"), newPod(job, "pod", "2", succeeded), newPod(job, "pod", "3", succeeded, stripped)
+	m.gauged(nil, runs)
+	m.gauged(runs, done)
+	m.gauged(done, freed)
+	m.gauged(freed, nil)
+	for _, event := range []string{"add", "delete"} {
+		if got := testutil.ToFloat64(m.counters[gaugedTotal].WithLabelValues(event)); got != 1 {
+			t.Errorf("%s of %s: got %v, want 1", gaugedTotal, event, got)
+		}
+	}
+}
+
+// Every metric that a decision names has its labels here.
+func TestMetricsOfDecisions(t *testing.T) {
+	m := newMetrics(prometheus.NewRegistry())
+	job := newJob(started)
+	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: noon}, jobfate.ManagedBy(manager))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Metrics) == 0 {
+		t.Fatal("the decision to create a pod has no metrics")
+	}
+	m.add(d.Metrics)
+	for _, metric := range d.Metrics {
+		labels := prometheus.Labels{}
+		for _, l := range metric.Labels {
+			labels[l.Name] = l.Value
+		}
+		counter, err := m.counters[metric.Name].GetMetricWith(labels)
+		if err != nil {
+			t.Fatal(fmt.Errorf("%s: %w", metric.Name, err))
+		}
+		if got := testutil.ToFloat64(counter); got != float64(metric.Add) {
+			t.Errorf("%s: got %v, want %d", metric.Name, got, metric.Add)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+)
+
+func TestRuleNames(t *testing.T) {
+	for name, tc := range map[string]struct {
+		annotation string
+		rules      int
+		want       []string
+		wrong      string // in the error
+	}{
+		"one of two":                   {`{"1": "DatabaseDown"}`, 2, []string{"", "DatabaseDown"}, ""},
+		"none":                         {`{}`, 2, []string{"", ""}, ""},
+		"a name that is its own index": {`{"1": "1"}`, 2, []string{"", "1"}, ""},
+		"no object":                    {`["a"]`, 2, nil, "cannot unmarshal"},
+		"no rule of that index":        {`{"2": "a"}`, 2, nil, `"2" is not the index of one of the 2 rules`},
+		"an index with a sign":         {`{"+1": "a"}`, 2, nil, `"+1" is not the index`},
+		"below zero":                   {`{"-1": "a"}`, 2, nil, `"-1" is not the index`},
+		"no policy":                    {`{"0": "a"}`, 0, nil, "of the 0 rules"},
+		"one name twice":               {`{"0": "a", "1": "a"}`, 2, nil, "Duplicate"},
+		"the index of another":         {`{"0": "1"}`, 2, nil, "must not be the index of another rule"},
+		"no valid reason":              {`{"0": "a b"}`, 2, nil, "valid reason"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := newJob(func(job *batchv1.Job) {
+				job.Annotations = map[string]string{namesAnnotation: tc.annotation}
+				if tc.rules > 0 {
+					job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: make([]batchv1.PodFailurePolicyRule, tc.rules)}
+				}
+			})
+			got, named, err := ruleNames(job)
+			if !named {
+				t.Error("there is no annotation, want one")
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+			if tc.wrong == "" && err != nil || tc.wrong != "" && (err == nil || !strings.Contains(err.Error(), tc.wrong)) {
+				t.Errorf("error: got %v, want %q", err, tc.wrong)
+			}
+		})
+	}
+	if _, named, err := ruleNames(newJob()); named || err != nil {
+		t.Errorf("without an annotation: got %t, %v, want false, none", named, err)
+	}
+}
