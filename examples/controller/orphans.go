@@ -18,6 +18,9 @@ func (c *controller) free(ctx context.Context, r request) error {
 	if r.gone == "" {
 		key = uncontrolled(r.Namespace)
 	}
+	if job := c.store.job(r.NamespacedName); job != nil && job.UID == r.gone {
+		return nil // it has been seen since, and looks after its pods itself
+	}
 	var orphans []*corev1.Pod
 	for _, pod := range c.store.appendPods(nil, key) {
 		if c.me.Frees(pod, nil) && (r.gone != "" || len(c.store.selecting(pod)) == 0) {
