@@ -1,6 +1,12 @@
 // The command controller runs Jobs whose spec.managedBy names it, with the
 // decisions of jobfate. It runs beside the Job controller of Kubernetes, on any
 // cluster from 1.32 on.
+//
+// To read it, begin with reconcile.go, which is the protocol of jobfate's
+// documentation step by step; snapshot.go is its step 1, writes.go its steps 3 to
+// 9, and memory.go what is remembered in between. watch.go says when a Job is
+// looked at, orphans.go what becomes of pods without one. The rest is what a
+// controller has beside: names.go, events.go, metrics.go and this file.
 package main
 
 import (

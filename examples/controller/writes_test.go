@@ -213,6 +213,26 @@ func TestAdoptOnlyForAJobThatIsThere(t *testing.T) {
 	}
 }
 
+// A pod is adopted in the turn in which it is counted as active, and one that the
+// selector no longer matches is released.
+func TestClaim(t *testing.T) {
+	job := newJob()
+	alone := newPod(job, "alone", "5", orphaned, stripped)
+	leaves := newPod(job, "leaves", "5", func(pod *corev1.Pod) { pod.Labels = nil })
+	b := newBench(t, job, alone, leaves)
+	b.show(t, job, alone, leaves)
+	if _, err := b.turn(t.Context(), nameOf(job)); err != nil {
+		t.Fatal(err)
+	}
+	wantList(t, "writes", b.writes(), []string{"patch pods", "patch pods", "patch jobs/status"})
+	for name, owned := range map[string]bool{"alone": true, "leaves": false} {
+		pod, err := b.server.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil || metav1.IsControlledBy(pod, job) != owned || (len(pod.Finalizers) > 0) != owned {
+			t.Errorf("pod %s: owners %v, finalizers %v, %v, want it owned and tracked: %t", name, pod.OwnerReferences, pod.Finalizers, err, owned)
+		}
+	}
+}
+
 // Whether a status was stored is in doubt when its answer was lost; a refusal
 // changes nothing.
 func TestStoreStatusInDoubt(t *testing.T) {

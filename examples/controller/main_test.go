@@ -1,0 +1,29 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+)
+
+// The right to a lease names the lease, and the Deployment does not change the
+// name.
+func TestManifestsNameTheLease(t *testing.T) {
+	var s settings
+	s.register(flag.NewFlagSet("", flag.ContinueOnError))
+	rbac, err := os.ReadFile("deploy/rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "resourceNames: [" + s.managerOptions().LeaderElectionID + "]"; !strings.Contains(string(rbac), want) {
+		t.Errorf("deploy/rbac.yaml: want %q in it", want)
+	}
+	deployment, err := os.ReadFile("deploy/deployment.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "--managed-by=" + s.managedBy; !strings.Contains(string(deployment), want) {
+		t.Errorf("deploy/deployment.yaml: want %q in it", want)
+	}
+}
