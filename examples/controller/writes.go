@@ -39,7 +39,7 @@ var (
 
 // lost reports whether an error leaves open whether the write was carried out.
 func lost(err error) bool {
-	if err == nil || utilnet.IsConnectionRefused(err) {
+	if err == nil || errors.Is(err, context.Canceled) || utilnet.IsConnectionRefused(err) {
 		return false
 	}
 	var answer apierrors.APIStatus
@@ -119,7 +119,7 @@ func (c *controller) deletePods(ctx context.Context, job *batchv1.Job, deletions
 		if apierrors.IsNotFound(err) {
 			err = nil
 		}
-		c.record(job, deletions[i].Event(err))
+		c.recordUnlessStopped(job, deletions[i].Event(err), err)
 		if err != nil {
 			left, failed = append(left, pod.UID), fmt.Errorf("deleting pod %s: %w", pod.Name, err)
 			continue
@@ -138,7 +138,7 @@ func (c *controller) createPods(ctx context.Context, job *batchv1.Job, creations
 	now := c.now()
 	for i, err := range errs {
 		name := creations[i].Pod.Name
-		c.record(job, creations[i].Event(name, err))
+		c.recordUnlessStopped(job, creations[i].Event(name, err), err)
 		if err == nil {
 			m.created = append(m.created, write{pod: name, uid: uids[i], ask: now.Add(miss)})
 			continue
@@ -152,6 +152,14 @@ func (c *controller) createPods(ctx context.Context, job *batchv1.Job, creations
 	done.Untried = len(creations) - len(errs)
 	done.NotCreated += done.Untried
 	return done, failed
+}
+
+// recordUnlessStopped tells of a write, but not of one that was not begun because
+// the controller is to stop.
+func (c *controller) recordUnlessStopped(job *batchv1.Job, e jobfate.Event, err error) {
+	if !errors.Is(err, context.Canceled) {
+		c.record(job, e)
+	}
 }
 
 // createPod creates a pod under a name that is made up here and not by the

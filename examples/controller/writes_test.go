@@ -46,6 +46,7 @@ func TestLost(t *testing.T) {
 		{io.ErrUnexpectedEOF, true},
 		{syscall.ECONNRESET, true},
 		{context.DeadlineExceeded, true},
+		{context.Canceled, false}, // the writes that have begun are never cancelled
 	} {
 		if got := lost(tc.err); got != tc.want {
 			t.Errorf("lost(%v) = %t, want %t", tc.err, got, tc.want)
@@ -275,6 +276,7 @@ func TestStop(t *testing.T) {
 	if done, err := b.createPods(ctx, newJob(), creations(3), &memory{}); err == nil || done.NotCreated != 3 {
 		t.Errorf("got %+v, %v, want nothing created", done, err)
 	}
+	wantList(t, "events", b.told(), nil)
 }
 
 func TestStripKeepsWhatFailed(t *testing.T) {
