@@ -46,7 +46,8 @@ type InFlight struct {
 	Creations int
 	Deletions int
 	// Stripped are the pods whose finalizer was removed, and who may still show
-	// it. They have been counted, and are not counted again.
+	// it. They have been counted, and are not counted again. Naming one twice does
+	// no harm.
 	Stripped []types.UID
 }
 
@@ -78,7 +79,9 @@ type Decision struct {
 	// Metrics are the counters to add to once Status is stored.
 	Metrics []Metric
 	// Action is the label action of job_syncs_total, whose other labels are the
-	// caller's to give: reconciling, tracking, pods_created or pods_deleted.
+	// caller's to give: reconciling, tracking, pods_created or pods_deleted. It is
+	// empty where the Job controller counts no sync: the Job has ended, or is not
+	// to be seen as it is.
 	Action string
 	// Why explains.
 	Why Explanation

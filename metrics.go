@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
 )
@@ -124,5 +125,10 @@ func (m *metrics) finished(s *step, end jobstatus.End) {
 	if end.Succeeds() {
 		result = "succeeded"
 	}
-	m.add(1, "jobs_finished_total", Label{"completion_mode", s.mode()}, Label{"result", result}, Label{"reason", end.Reason})
+	// The names of rules are the users' to give, and would make series without end.
+	reason := end.Reason
+	if _, granular := failurepolicy.RuleOf(reason); granular {
+		reason = batchv1.JobReasonPodFailurePolicy
+	}
+	m.add(1, "jobs_finished_total", Label{"completion_mode", s.mode()}, Label{"result", result}, Label{"reason", reason})
 }

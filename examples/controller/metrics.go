@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -30,13 +29,13 @@ var counters = []struct {
 	name, help string
 	labels     []string
 }{
-	{syncsTotal, "The number of job syncs", []string{"completion_mode", "result", "action"}},
-	{"jobs_finished_total", "The number of finished jobs", []string{"completion_mode", "result", "reason"}},
-	{"job_pods_finished_total", "The number of finished Pods that are fully tracked", []string{"completion_mode", "result"}},
-	{"job_finished_indexes_total", "The number of finished indexes", []string{"status", "backoffLimit"}},
-	{"job_pods_creation_total", "The number of Pods created, by the reason for their creation", []string{"reason", "status"}},
-	{"pod_failures_handled_by_failure_policy_total", "The number of failed Pods handled by failure policy, by the action of the rule", []string{"action"}},
-	{gaugedTotal, "The number of terminated pods (phase=Failed|Succeeded) that have the finalizer batch.kubernetes.io/job-tracking", []string{"event"}},
+	{syncsTotal, "Turns taken, of all Jobs", []string{"completion_mode", "result", "action"}},
+	{"jobs_finished_total", "Jobs that have ended", []string{"completion_mode", "result", "reason"}},
+	{"job_pods_finished_total", "Pods that have ended and have been counted", []string{"completion_mode", "result"}},
+	{"job_finished_indexes_total", "Indexes that have succeeded or failed for good", []string{"status", "backoffLimit"}},
+	{"job_pods_creation_total", "Pods created, or tried to, and whether they replace others", []string{"reason", "status"}},
+	{"pod_failures_handled_by_failure_policy_total", "Failed pods that a rule of the pod failure policy has matched", []string{"action"}},
+	{gaugedTotal, "Ended pods that have got or lost the tracking finalizer", []string{"event"}},
 }
 
 func newMetrics(registry prometheus.Registerer) *metrics {
@@ -45,7 +44,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Subsystem: subsystem,
 			Name:      "job_sync_duration_seconds",
-			Help:      "The time it took to sync a job",
+			Help:      "How long a turn took",
 			Buckets:   prometheus.ExponentialBuckets(0.004, 2, 15),
 		}, []string{"completion_mode", "result", "action"}),
 	}
@@ -68,11 +67,6 @@ func (m *metrics) add(list []jobfate.Metric) {
 		labels := make(prometheus.Labels, len(metric.Labels))
 		for _, l := range metric.Labels {
 			labels[l.Name] = l.Value
-			// Names of rules are the users' to give: they would make series without
-			// bounds.
-			if _, granular := failurepolicy.RuleOf(l.Value); granular && l.Name == "reason" {
-				labels[l.Name] = batchv1.JobReasonPodFailurePolicy
-			}
 		}
 		if counter, err := vec.GetMetricWith(labels); err == nil {
 			counter.Add(float64(metric.Add))
