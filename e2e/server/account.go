@@ -1,0 +1,133 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+)
+
+// Permissions are the kinds that say who may do what.
+var Permissions = []string{"Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
+
+// tokenSeconds is how long a token is good: longer than any test.
+const tokenSeconds = 24 * 60 * 60
+
+// Account returns the configuration of a client that is a service account, and
+// makes the account if there is none.
+func (s *Server) Account(ctx context.Context, namespace, name string) (*rest.Config, error) {
+	accounts := s.Client.CoreV1().ServiceAccounts(namespace)
+	_, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return nil, fmt.Errorf("making the service account %s: %w", name, err)
+	}
+	seconds := int64(tokenSeconds)
+	token, err := accounts.CreateToken(ctx, name, &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("a token for the service account %s: %w", name, err)
+	}
+	config := s.anonymous()
+	config.BearerToken = token.Status.Token
+	return config, nil
+}
+
+// Apply puts the objects of some kinds, or of all when none is named, from the
+// YAML files of a folder named relative to e2e, on the server. It returns them
+// in the order of the kinds, then of the files.
+func (s *Server) Apply(ctx context.Context, dir string, kinds ...string) ([]*unstructured.Unstructured, error) {
+	objects, err := readManifests(dir, kinds)
+	if err != nil {
+		return nil, err
+	}
+	// The kinds of a server and its clients are asked for anew, for a manifest
+	// may have added some.
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(s.Client.Discovery()))
+	config := rest.CopyConfig(s.Config())
+	config.ContentType = ""
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range objects {
+		kind := object.GroupVersionKind()
+		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s of %s: %w", kind.Kind, object.GetName(), dir, err)
+		}
+		_, err = client.Resource(mapping.Resource).Namespace(object.GetNamespace()).
+			Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: "e2e", Force: true})
+		if err != nil {
+			return nil, fmt.Errorf("applying %s %s of %s: %w", kind.Kind, object.GetName(), dir, err)
+		}
+	}
+	return objects, nil
+}
+
+func readManifests(dir string, kinds []string) ([]*unstructured.Unstructured, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
+	files, err := filepath.Glob(filepath.Join(root, dir, "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("there are no YAML files in %s", filepath.Join(root, dir))
+	}
+	var objects []*unstructured.Unstructured
+	for _, file := range files {
+		found, err := readManifest(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		objects = append(objects, found...)
+	}
+	if len(kinds) > 0 {
+		objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
+			return !slices.Contains(kinds, o.GetKind())
+		})
+	}
+	// A namespace and a kind come before what is of them.
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int {
+		return slices.Index(kinds, a.GetKind()) - slices.Index(kinds, b.GetKind())
+	})
+	return objects, nil
+}
+
+func readManifest(file string) ([]*unstructured.Unstructured, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
+	var objects []*unstructured.Unstructured
+	for {
+		object := &unstructured.Unstructured{}
+		if err := decoder.Decode(&object.Object); errors.Is(err, io.EOF) {
+			return objects, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if len(object.Object) > 0 { // not a document of comments alone
+			objects = append(objects, object)
+		}
+	}
+}

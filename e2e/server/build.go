@@ -1,0 +1,92 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// The programs that Kubernetes' modules hold: tool lines of e2e/go.mod.
+const (
+	etcd              = "go.etcd.io/etcd/server/v3"
+	apiServer         = "k8s.io/kubernetes/cmd/kube-apiserver"
+	controllerManager = "k8s.io/kubernetes/cmd/kube-controller-manager"
+)
+
+// build makes a program of a tool line of e2e/go.mod, or takes the one that is
+// in Go's build cache, and returns its path.
+func build(ctx context.Context, tool string) (string, error) {
+	return goCommand(ctx, ".", "tool", "-n", tool)
+}
+
+// buildMain does the same for the main package of a folder that is a module of
+// its own. The program that go run leaves in the build cache is not run, its
+// path is printed.
+func buildMain(ctx context.Context, dir string) (string, error) {
+	// A program that is not in the cache yet is first put into a folder that
+	// go run removes.
+	if _, err := goCommand(ctx, dir, "run", "-exec", "true", "."); err != nil {
+		return "", err
+	}
+	return goCommand(ctx, dir, "run", "-exec", "echo", ".")
+}
+
+// goCommand runs go in a folder named relative to e2e, and returns what it
+// prints.
+func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = filepath.Join(root, dir)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("go %s in %s: %w\n%s", strings.Join(args, " "), cmd.Dir, err, errs.String())
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// moduleRoot finds the folder of e2e/go.mod from within it: tests run in the
+// folder of their package.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && bytes.HasPrefix(mod, []byte("module github.com/jobfate/jobfate/e2e\n")) {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("the working directory is not in the e2e module")
+		}
+	}
+}
+
+// alone waits until no other test binary of this module has a server, and keeps
+// them waiting until the file is closed. Go runs the tests of several packages
+// at once; they would build the same programs twice and measure each other.
+func alone() (*os.File, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.Open(root)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
+		dir.Close()
+		return nil, fmt.Errorf("locking %s: %w", root, err)
+	}
+	return dir, nil
+}

@@ -1,0 +1,147 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// ManagedBy is the name that the controller of jobfate answers to unless an
+// option says otherwise.
+const ManagedBy = "jobfate.dev/controller"
+
+const (
+	controllerDir = "../examples/controller"
+	deployDir     = controllerDir + "/deploy"
+)
+
+// Options of a Job controller. The zero value gives equal limits to both.
+type Options struct {
+	// Name of the log file, when there are several controllers of a kind.
+	Name string
+	// Via changes where the controller finds the server, as proxy.Proxy.Config does.
+	Via func(*rest.Config) *rest.Config
+	// Workers is how many Jobs are looked at at once; 0: 5, as in Kubernetes.
+	Workers int
+	// QPS and Burst limit the requests; 0: 200 and 400. Kubernetes' defaults, 20
+	// and 30, would make tests of many pods wait for the limit and nothing else.
+	QPS, Burst int
+	// Args are put behind all others.
+	Args []string
+}
+
+func (o Options) withDefaults(name string) Options {
+	if o.Name == "" {
+		o.Name = name
+	}
+	if o.Workers == 0 {
+		o.Workers = 5
+	}
+	if o.QPS == 0 {
+		o.QPS, o.Burst = 200, 400
+	}
+	return o
+}
+
+// Controller is a Job controller, or none while it is killed.
+type Controller struct {
+	*Process // the present one, or the last
+
+	dir, program string
+	args         []string
+}
+
+// Start starts a controller again that was killed or stopped.
+func (c *Controller) Start() (err error) {
+	c.Process, err = launch(c.dir, c.Name, c.program, c.args...)
+	return err
+}
+
+// BuiltIn starts Kubernetes' own Job controller, which answers for every Job
+// that names no other. It has the rights that Kubernetes gives it.
+func (s *Server) BuiltIn(ctx context.Context, o Options) (*Controller, error) {
+	o = o.withDefaults("built-in")
+	return s.manager(ctx, o.Name, "job-controller", o,
+		"--controllers=job-controller",
+		"--concurrent-job-syncs="+strconv.Itoa(o.Workers),
+		"--kube-api-qps="+strconv.Itoa(o.QPS),
+		"--kube-api-burst="+strconv.Itoa(o.Burst),
+	)
+}
+
+// Jobfate starts examples/controller with the rights of its manifests.
+func (s *Server) Jobfate(ctx context.Context, o Options) (*Controller, error) {
+	o = o.withDefaults("jobfate")
+	program, err := buildMain(ctx, controllerDir)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := s.Apply(ctx, deployDir, Permissions...)
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range objects {
+		if object.GetKind() == "ServiceAccount" {
+			return s.controller(ctx, o.Name, program, object.GetNamespace(), object.GetName(), o,
+				"--concurrent-syncs="+strconv.Itoa(o.Workers),
+				"--qps="+strconv.Itoa(o.QPS),
+				"--burst="+strconv.Itoa(o.Burst),
+				"--managed-by="+ManagedBy,
+				"--leader-elect=false",
+				"--metrics-bind-address=0",
+				"--health-probe-bind-address=0",
+			)
+		}
+	}
+	return nil, fmt.Errorf("no manifest in %s is a ServiceAccount", deployDir)
+}
+
+// manager starts a kube-controller-manager for one of its controllers, as the
+// service account that Kubernetes has a role for.
+func (s *Server) manager(ctx context.Context, name, account string, o Options, args ...string) (*Controller, error) {
+	program, err := build(ctx, controllerManager)
+	if err != nil {
+		return nil, err
+	}
+	args = append(args, "--leader-elect=false", "--secure-port=0")
+	return s.controller(ctx, name, program, "kube-system", account, o, args...)
+}
+
+func (s *Server) controller(ctx context.Context, name, program, namespace, account string, o Options, args ...string) (*Controller, error) {
+	config, err := s.Account(ctx, namespace, account)
+	if err != nil {
+		return nil, err
+	}
+	if o.Via != nil {
+		config = o.Via(config)
+	}
+	file := filepath.Join(s.dir, name+".kubeconfig")
+	if err := writeKubeconfig(file, config); err != nil {
+		return nil, err
+	}
+	args = append([]string{"--kubeconfig=" + file}, args...)
+	c := &Controller{dir: s.dir, program: program, args: append(args, o.Args...), Process: &Process{Name: name}}
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	s.controllers = append(s.controllers, c)
+	return c, nil
+}
+
+func writeKubeconfig(file string, config *rest.Config) error {
+	kubeconfig := clientcmdapi.NewConfig()
+	kubeconfig.Clusters["e2e"] = &clientcmdapi.Cluster{
+		Server:                   config.Host,
+		CertificateAuthority:     config.CAFile,
+		CertificateAuthorityData: config.CAData,
+	}
+	kubeconfig.AuthInfos["e2e"] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
+	kubeconfig.Contexts["e2e"] = &clientcmdapi.Context{Cluster: "e2e", AuthInfo: "e2e"}
+	kubeconfig.CurrentContext = "e2e"
+	return clientcmd.WriteToFile(*kubeconfig, file)
+}

@@ -1,0 +1,105 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// stopTime is how long a process may take to stop when it is asked to.
+const stopTime = 30 * time.Second
+
+// Process is a child process. It is killed when the test binary ends, however
+// that ends.
+type Process struct {
+	Name string
+	// LogFile holds what the process and those of the same name before it wrote.
+	LogFile string
+
+	cmd  *exec.Cmd
+	done chan struct{} // closed when the process has ended
+	why  error         // how it ended; to be read once done is closed
+	told atomic.Bool   // it was told to end
+}
+
+// launch starts a process in a folder; its log is a file there.
+func launch(dir, name, path string, args ...string) (*Process, error) {
+	p := &Process{Name: name, LogFile: filepath.Join(dir, name+".log"), done: make(chan struct{})}
+	log, err := os.OpenFile(p.LogFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	p.cmd = exec.Command(path, args...)
+	p.cmd.Dir = dir
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", name, err)
+	}
+	go func() {
+		p.why = p.cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// Kill ends the process at once (SIGKILL).
+func (p *Process) Kill() {
+	p.told.Store(true)
+	_ = p.cmd.Process.Kill() // fails only if it has ended already
+	<-p.done
+}
+
+// Stop asks the process to end (SIGTERM) and waits until it has. One that does
+// not is killed, which is an error.
+func (p *Process) Stop() error {
+	p.told.Store(true)
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.done:
+		return nil
+	case <-time.After(stopTime):
+		p.Kill()
+		return fmt.Errorf("%s did not stop within %s of SIGTERM", p.Name, stopTime)
+	}
+}
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Err is an error if the process has ended without having been told to.
+func (p *Process) Err() error {
+	select {
+	case <-p.done:
+		if !p.told.Load() {
+			return fmt.Errorf("%s ended by itself: %v; its log: %s\n%s", p.Name, p.why, p.LogFile, p.Log("", 40))
+		}
+	default:
+	}
+	return nil
+}
+
+// Log returns the last lines of the log that contain a text.
+func (p *Process) Log(text string, most int) string {
+	all, err := os.ReadFile(p.LogFile)
+	if err != nil {
+		return err.Error()
+	}
+	var lines []string
+	for line := range bytes.Lines(all) {
+		if bytes.Contains(line, []byte(text)) {
+			lines = append(lines, string(line))
+		}
+	}
+	if len(lines) > most {
+		lines = lines[len(lines)-most:]
+	}
+	return strings.Join(lines, "")
+}

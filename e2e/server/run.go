@@ -1,0 +1,41 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+)
+
+// Run runs the tests of a package against a server of their own, for TestMain:
+//
+//	func TestMain(m *testing.M) {
+//		os.Exit(server.Run(m, func(ctx context.Context, s *server.Server) error { … }))
+//	}
+//
+// The function keeps the server for the tests and starts what they share. When
+// all is well the logs are removed; otherwise it says where they are.
+func Run(m *testing.M, ready func(context.Context, *Server) error) int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s, err := Start(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if err := ready(ctx, s); err != nil {
+		fmt.Fprintln(os.Stderr, err, s.Stop())
+		return 1
+	}
+	code := m.Run()
+	if err := s.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	if code != 0 {
+		fmt.Fprintln(os.Stderr, "the logs:", s.Dir())
+		return code
+	}
+	os.RemoveAll(s.Dir())
+	return 0
+}

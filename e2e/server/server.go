@@ -1,0 +1,226 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// startTime is how long the API server may take to be ready.
+	startTime = 2 * time.Minute
+	// pollTime is how often it is asked. Nothing tells when it is ready.
+	pollTime = 50 * time.Millisecond
+
+	adminToken = "admin"
+)
+
+// Server is a running API server.
+type Server struct {
+	// Client has all rights and no limit of requests.
+	Client kubernetes.Interface
+
+	dir         string // of this server alone: logs, keys, the data of etcd
+	lock        *os.File
+	port        port
+	etcd        *Process
+	api         *Process
+	collector   *Controller
+	apiProgram  string
+	controllers []*Controller
+}
+
+// Start builds what is not built yet and starts etcd, kube-apiserver and the
+// garbage collector. It waits while another test binary of this module has a
+// server.
+func Start(ctx context.Context) (*Server, error) {
+	s := &Server{}
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
+func (s *Server) start(ctx context.Context) (err error) {
+	if s.lock, err = alone(); err != nil {
+		return err
+	}
+	if s.dir, err = os.MkdirTemp("", "jobfate-e2e-"); err != nil {
+		return err
+	}
+	if s.port, err = newPort(); err != nil {
+		return err
+	}
+	if err := s.startEtcd(ctx); err != nil {
+		return err
+	}
+	if s.apiProgram, err = build(ctx, apiServer); err != nil {
+		return err
+	}
+	if err := s.writeKeys(); err != nil {
+		return err
+	}
+	if err := s.startAPI(ctx); err != nil {
+		return err
+	}
+	s.collector, err = s.manager(ctx, "garbage-collector", "generic-garbage-collector", Options{},
+		"--controllers=garbage-collector-controller")
+	return err
+}
+
+// startEtcd uses sockets in the file system, which nobody else can take. What is
+// written need not survive the machine, so nothing is synced to disk.
+func (s *Server) startEtcd(ctx context.Context) error {
+	program, err := build(ctx, etcd)
+	if err != nil {
+		return err
+	}
+	s.etcd, err = launch(s.dir, "etcd", program,
+		"--name=e2e",
+		"--data-dir=data",
+		"--listen-client-urls=unix://localhost:0",
+		"--advertise-client-urls=unix://localhost:0",
+		"--listen-peer-urls=unix://localhost:1",
+		"--initial-advertise-peer-urls=unix://localhost:1",
+		"--initial-cluster=e2e=unix://localhost:1",
+		"--unsafe-no-fsync",
+		"--log-level=warn",
+	)
+	return err
+}
+
+// writeKeys makes the key that signs the tokens of service accounts, and the
+// token of the one who may do everything.
+func (s *Server) writeKeys() error {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return err
+	}
+	block := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+	tokens := adminToken + `,admin,admin,"system:masters"` + "\n"
+	return errors.Join(
+		os.WriteFile(filepath.Join(s.dir, "account.key"), block, 0o600),
+		os.WriteFile(filepath.Join(s.dir, "tokens.csv"), []byte(tokens), 0o600),
+	)
+}
+
+func (s *Server) startAPI(ctx context.Context) error {
+	api, err := launch(s.dir, "kube-apiserver", s.apiProgram,
+		"--etcd-servers=unix://"+filepath.Join(s.dir, "localhost:0"),
+		"--bind-address=127.0.0.1",
+		"--advertise-address=127.0.0.1",
+		fmt.Sprintf("--secure-port=%d", s.port.number),
+		"--permit-port-sharing",
+		"--cert-dir=certificates",
+		"--token-auth-file=tokens.csv",
+		"--authorization-mode=RBAC",
+		"--service-account-issuer=https://jobfate.test",
+		"--service-account-key-file=account.key",
+		"--service-account-signing-key-file=account.key",
+		"--service-cluster-ip-range=10.0.0.0/24",
+		// Pods need no service account, for nobody makes the default one.
+		"--disable-admission-plugins=ServiceAccount",
+		// Accounts of kube-system would come before all others.
+		"--enable-priority-and-fairness=false",
+	)
+	if err != nil {
+		return err
+	}
+	s.api = api
+	return s.awaitAPI(ctx)
+}
+
+func (s *Server) awaitAPI(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	var last error
+	for {
+		// The certificate is there soon after the start.
+		if s.Client, last = kubernetes.NewForConfig(s.Config()); last == nil {
+			if _, last = s.Client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx); last == nil {
+				return nil
+			}
+		}
+		if err := errors.Join(s.etcd.Err(), s.api.Err()); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the API server is not ready: %w\n%s", last, s.api.Log("", 40))
+		case <-time.After(pollTime):
+		}
+	}
+}
+
+// Restart kills the API server and starts it again, with the same address and
+// the same objects. It returns when the server is ready.
+func (s *Server) Restart(ctx context.Context) error {
+	s.api.Kill()
+	return s.startAPI(ctx)
+}
+
+// Stop ends all processes.
+func (s *Server) Stop() error {
+	var errs []error
+	for _, c := range append(s.controllers, s.collector) {
+		if c != nil {
+			errs = append(errs, c.Err())
+			c.Kill()
+		}
+	}
+	for _, p := range []*Process{s.api, s.etcd} {
+		if p != nil {
+			errs = append(errs, p.Err())
+			p.Kill()
+		}
+	}
+	if s.port.socket != nil {
+		s.port.close()
+	}
+	if s.lock != nil {
+		s.lock.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// Dir is the folder of the logs.
+func (s *Server) Dir() string { return s.dir }
+
+// Config is for a client that may do everything, without a limit of requests.
+func (s *Server) Config() *rest.Config {
+	config := s.anonymous()
+	config.BearerToken = adminToken
+	return config
+}
+
+func (s *Server) anonymous() *rest.Config {
+	config := &rest.Config{
+		Host:            fmt.Sprintf("https://127.0.0.1:%d", s.port.number),
+		TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(s.dir, "certificates", "apiserver.crt")},
+		QPS:             -1,
+	}
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	return config
+}
+
+// Namespace makes a new namespace whose name begins with a prefix.
+func (s *Server) Namespace(ctx context.Context, prefix string) (string, error) {
+	made, err := s.Client.CoreV1().Namespaces().Create(ctx,
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix + "-"}}, metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("making a namespace: %w", err)
+	}
+	return made.Name, nil
+}
