@@ -1,0 +1,265 @@
+package kubelet
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// workers is how many pods are served at once.
+const workers = 8
+
+// node is where all pods run.
+const node = "node"
+
+// Pod is what a script sees.
+type Pod struct {
+	*corev1.Pod        // read only
+	Job         string // the name of its Job; empty without one
+	Index       int    // its completion index; -1 without one
+	Attempt     int    // how many pods of the same Job and index came before it
+}
+
+// Script decides what becomes of a pod. It is asked once for each pod, in the
+// order in which they come, never twice at a time.
+type Script func(Pod) Life
+
+// Always is the script that gives every pod the same life.
+func Always(l Life) Script { return func(Pod) Life { return l } }
+
+// Kubelet serves the pods of a namespace.
+type Kubelet struct {
+	client kubernetes.Interface
+	script Script
+	pods   cache.SharedIndexInformer
+	queue  workqueue.TypedRateLimitingInterface[target]
+
+	mu       sync.Mutex
+	records  map[types.UID]*record
+	attempts map[attempt]int
+}
+
+// target is a pod; the name alone may be that of another one tomorrow.
+type target struct {
+	name cache.ObjectName
+	uid  types.UID
+}
+
+// attempt is what attempts are counted by.
+type attempt struct {
+	owner types.UID
+	index int
+}
+
+// record is what is known of a pod beside what the server says.
+type record struct {
+	life  Life
+	due   step      // what it waits for
+	since time.Time // since when
+	did   [remove + 1]bool
+}
+
+// Start serves the pods of a namespace, or of all with the empty one, until the
+// context is done.
+func Start(ctx context.Context, client kubernetes.Interface, namespace string, script Script) *Kubelet {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
+		informers.WithNamespace(namespace), informers.WithTransform(strip))
+	k := &Kubelet{
+		client: client, script: script,
+		pods:     factory.Core().V1().Pods().Informer(),
+		records:  map[types.UID]*record{},
+		attempts: map[attempt]int{},
+		queue:    workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[target]()),
+	}
+	k.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { k.meet(o.(*corev1.Pod)) },
+		UpdateFunc: func(_, o any) { k.meet(o.(*corev1.Pod)) },
+		DeleteFunc: k.forget,
+	})
+	factory.Start(ctx.Done())
+	for range workers {
+		go k.work(ctx)
+	}
+	context.AfterFunc(ctx, k.queue.ShutDown)
+	return k
+}
+
+// Become changes what becomes of some pods from now on. It has no effect on pods
+// that have ended.
+func (k *Kubelet) Become(l Life, pods ...*corev1.Pod) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, pod := range pods {
+		r := k.records[pod.UID]
+		if r == nil {
+			r = &record{}
+			k.records[pod.UID] = r
+		}
+		r.life, r.since = l, time.Now()
+		k.queue.Add(targetOf(pod))
+	}
+}
+
+// strip drops what nobody here reads and takes most of the memory.
+func strip(o any) (any, error) {
+	if m, err := meta.Accessor(o); err == nil {
+		m.SetManagedFields(nil)
+	}
+	return o, nil
+}
+
+func targetOf(pod *corev1.Pod) target {
+	return target{cache.MetaObjectToName(pod), pod.UID}
+}
+
+func (k *Kubelet) meet(pod *corev1.Pod) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.records[pod.UID] == nil {
+		k.records[pod.UID] = &record{life: k.script(k.view(pod)), since: time.Now()}
+	}
+	k.queue.Add(targetOf(pod))
+}
+
+func (k *Kubelet) forget(o any) {
+	if tombstone, ok := o.(cache.DeletedFinalStateUnknown); ok {
+		o = tombstone.Obj
+	}
+	if pod, ok := o.(*corev1.Pod); ok {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		delete(k.records, pod.UID)
+	}
+}
+
+// view counts the pod among the attempts.
+func (k *Kubelet) view(pod *corev1.Pod) Pod {
+	p := Pod{Pod: pod, Index: -1}
+	if index, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation]); err == nil {
+		p.Index = index
+	}
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		p.Job = owner.Name
+		of := attempt{owner.UID, p.Index}
+		p.Attempt = k.attempts[of]
+		k.attempts[of]++
+	}
+	return p
+}
+
+func (k *Kubelet) work(ctx context.Context) {
+	for {
+		t, over := k.queue.Get()
+		if over {
+			return
+		}
+		err := k.serve(ctx, t)
+		if err == nil {
+			k.queue.Forget(t)
+		} else if ctx.Err() == nil {
+			k.queue.AddRateLimited(t)
+		}
+		k.queue.Done(t)
+	}
+}
+
+// serve does what a pod is due for, or comes back when it is.
+func (k *Kubelet) serve(ctx context.Context, t target) error {
+	found, exists, err := k.pods.GetStore().GetByKey(t.name.String())
+	if err != nil || !exists {
+		return err
+	}
+	pod := found.(*corev1.Pod)
+	if pod.UID != t.uid {
+		return nil
+	}
+	due, life, wait := k.due(pod)
+	if due == rest {
+		return nil
+	}
+	if wait > 0 {
+		k.queue.AddAfter(t, wait)
+		return nil
+	}
+	if err := k.do(ctx, pod, due, life); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if r := k.records[t.uid]; r != nil {
+		r.did[due] = true
+	}
+	return nil
+}
+
+// due returns the step to do and how long to wait before it. What has been done
+// but is not to be seen in the cache yet is not done again.
+func (k *Kubelet) due(pod *corev1.Pod) (step, Life, time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r := k.records[pod.UID]
+	if r == nil {
+		return rest, Life{}, 0
+	}
+	due, after := next(pod, r.life)
+	if due == rest || r.did[due] || due == stop && r.did[end] {
+		return rest, r.life, 0
+	}
+	if r.due != due {
+		r.due, r.since = due, time.Now()
+	}
+	return due, r.life, after - time.Since(r.since)
+}
+
+func (k *Kubelet) do(ctx context.Context, pod *corev1.Pod, due step, life Life) error {
+	var err error
+	switch due {
+	case bind:
+		err = k.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Name: pod.Name, UID: pod.UID},
+			Target:     corev1.ObjectReference{Kind: "Node", Name: node},
+		}, metav1.CreateOptions{})
+	case run:
+		err = k.patch(ctx, pod, running(pod, life, time.Now()))
+	case end:
+		err = k.patch(ctx, pod, ended(pod, life, life.End, time.Now()))
+	case stop:
+		how := End{Exit: killed}
+		if life.Stop != nil {
+			how = *life.Stop
+		}
+		err = k.patch(ctx, pod, ended(pod, life, how, time.Now()))
+	case remove:
+		err = k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+			GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
+		})
+	}
+	// The pod is gone, or another has its name.
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func (k *Kubelet) patch(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) error {
+	body, err := json.Marshal(newPatch(pod, status))
+	if err != nil {
+		return err
+	}
+	_, err = k.client.CoreV1().Pods(pod.Namespace).
+		Patch(ctx, pod.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{}, "status")
+	return err
+}

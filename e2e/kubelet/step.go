@@ -1,0 +1,54 @@
+package kubelet
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// step is the next thing to do with a pod.
+type step uint8
+
+const (
+	rest   step = iota // nothing, until the pod changes
+	bind               // to a node
+	run                // Pending to Running
+	end                // to a terminal phase, by itself
+	stop               // to a terminal phase, because it is deleted
+	remove             // delete it with no grace period
+)
+
+// next returns the step that a pod is due for, and how long after the last one.
+func next(pod *corev1.Pod, life Life) (step, time.Duration) {
+	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	switch {
+	case pod.DeletionTimestamp != nil:
+		return nextOfDeleted(pod, life, ended)
+	case ended:
+		return rest, 0
+	case pod.Status.Phase == corev1.PodRunning:
+		if life.Forever {
+			return rest, 0
+		}
+		return end, life.Running
+	case pod.Spec.NodeName == "" && !life.Direct:
+		return bind, 0
+	case life.Stuck:
+		return rest, 0
+	case life.Direct && !life.Forever:
+		return end, life.Pending + life.Running
+	}
+	return run, life.Pending
+}
+
+func nextOfDeleted(pod *corev1.Pod, life Life, ended bool) (step, time.Duration) {
+	switch {
+	case ended && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds > 0:
+		return remove, 0
+	case ended || life.Undying:
+		return rest, 0
+	case pod.Spec.NodeName == "" && pod.Status.Phase != corev1.PodRunning:
+		return rest, 0 // no kubelet knows of it
+	}
+	return stop, life.Stopping
+}

@@ -1,0 +1,71 @@
+package proxy
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/endpoints/request"
+)
+
+// Call is a kind of request.
+type Call struct {
+	// Verb is that of Kubernetes: get, list, watch, create, update, patch, delete.
+	Verb string
+	// Resource is a plural, with a subresource after a slash: pods, jobs/status,
+	// events. It is the path for what is no resource.
+	Resource string
+}
+
+func (c Call) String() string { return c.Verb + " " + c.Resource }
+
+// matches reports whether another call is of this kind; an empty field matches
+// all.
+func (c Call) matches(other Call) bool {
+	return (c.Verb == "" || c.Verb == other.Verb) && (c.Resource == "" || c.Resource == other.Resource)
+}
+
+var infos = request.RequestInfoFactory{
+	APIPrefixes:          sets.NewString("api", "apis"),
+	GrouplessAPIPrefixes: sets.NewString("api"),
+}
+
+func callOf(r *http.Request) Call {
+	info, err := infos.NewRequestInfo(r)
+	if err != nil || !info.IsResourceRequest {
+		return Call{strings.ToLower(r.Method), r.URL.Path}
+	}
+	if info.Subresource != "" {
+		return Call{info.Verb, info.Resource + "/" + info.Subresource}
+	}
+	return Call{info.Verb, info.Resource}
+}
+
+// Counts says how many requests came, of each kind.
+type Counts map[Call]int
+
+// Of sums the requests of a kind; an empty field of the call stands for all.
+func (c Counts) Of(call Call) int {
+	n := 0
+	for other, count := range c {
+		if call.matches(other) {
+			n += count
+		}
+	}
+	return n
+}
+
+// String has a line for each kind.
+func (c Counts) String() string {
+	var b strings.Builder
+	for _, call := range slices.SortedFunc(maps.Keys(c), func(a, b Call) int {
+		return cmp.Or(strings.Compare(a.Resource, b.Resource), strings.Compare(a.Verb, b.Verb))
+	}) {
+		fmt.Fprintf(&b, "%6d %s\n", c[call], call)
+	}
+	return b.String()
+}

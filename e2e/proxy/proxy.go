@@ -1,0 +1,228 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+)
+
+// Proxy is a running proxy.
+type Proxy struct {
+	server *httptest.Server
+	behind *httputil.ReverseProxy
+
+	mu     sync.Mutex
+	counts Counts
+	rules  []*Handle
+	cut    bool
+	next   int
+	open   map[int]openCall // what is being answered
+}
+
+type openCall struct {
+	watch  bool
+	cancel context.CancelFunc
+}
+
+// Start starts a proxy in front of a server.
+func Start(target *rest.Config) (*Proxy, error) {
+	host, err := url.Parse(target.Host)
+	if err != nil {
+		return nil, err
+	}
+	trusted, err := rest.TLSConfigFor(&rest.Config{TLSClientConfig: target.TLSClientConfig})
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{counts: Counts{}, open: map[int]openCall{}}
+	quiet := log.New(io.Discard, "", 0) // a cut connection is what was asked for
+	p.behind = &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(host) },
+		Transport:     &http.Transport{TLSClientConfig: trusted, ForceAttemptHTTP2: true, DisableCompression: true},
+		FlushInterval: -1, // a watch is passed on event by event
+		ErrorLog:      quiet,
+		// The server is down: the client is to see that as a cut connection.
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	p.server = httptest.NewUnstartedServer(p)
+	p.server.EnableHTTP2 = true
+	p.server.Config.ErrorLog = quiet
+	p.server.TLS = &tls.Config{}
+	p.server.StartTLS()
+	return p, nil
+}
+
+// Close cuts all connections and ends the proxy.
+func (p *Proxy) Close() {
+	p.Partition()
+	p.server.CloseClientConnections()
+	p.server.Close()
+}
+
+// Config returns the same configuration by way of the proxy.
+func (p *Proxy) Config(c *rest.Config) *rest.Config {
+	c = rest.CopyConfig(c)
+	c.Host = p.server.URL
+	c.TLSClientConfig = rest.TLSClientConfig{CAData: pem.EncodeToMemory(&pem.Block{
+		Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw,
+	})}
+	return c
+}
+
+// Counts returns how many requests have come until now, disturbed or not.
+func (p *Proxy) Counts() Counts {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.counts)
+}
+
+// Add adds a rule.
+func (p *Proxy) Add(r Rule) *Handle {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := newHandle(r)
+	p.rules = append(p.rules, h)
+	return h
+}
+
+// Remove takes a rule away.
+func (p *Proxy) Remove(h *Handle) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rules = slices.DeleteFunc(p.rules, func(other *Handle) bool { return other == h })
+}
+
+// Hits returns how many requests a rule has disturbed. A test of faults must look
+// at it: a fault that never came proves nothing.
+func (p *Proxy) Hits(h *Handle) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return h.hits
+}
+
+// CutWatches ends all watches, and returns how many there were. The clients
+// start new ones.
+func (p *Proxy) CutWatches() int { return p.end(func(c openCall) bool { return c.watch }) }
+
+// Partition cuts all requests, and all that come until Heal.
+func (p *Proxy) Partition() {
+	p.mu.Lock()
+	p.cut = true
+	p.mu.Unlock()
+	p.end(func(openCall) bool { return true })
+}
+
+// Heal ends a partition.
+func (p *Proxy) Heal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = false
+}
+
+func (p *Proxy) end(which func(openCall) bool) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, c := range p.open {
+		if which(c) {
+			c.cancel()
+			n++
+		}
+	}
+	return n
+}
+
+// ServeHTTP counts a request, disturbs it if a rule says so, and passes it on.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	call := callOf(r)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	id, fault, cut := p.admit(call, cancel)
+	defer p.leave(id)
+	if cut {
+		panic(http.ErrAbortHandler)
+	}
+	r = r.WithContext(ctx)
+	if fault == nil {
+		p.behind.ServeHTTP(w, r)
+		return
+	}
+	switch fault.kind {
+	case refuse:
+		answer(w, fault.code, "the proxy answers instead of the server")
+	case drop:
+		panic(http.ErrAbortHandler)
+	case loseReply:
+		p.behind.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	case loseLate:
+		p.behind.ServeHTTP(httptest.NewRecorder(), r)
+		answer(w, fault.code, "the proxy has lost the answer")
+	case slow:
+		select {
+		case <-time.After(fault.delay):
+			p.behind.ServeHTTP(w, r)
+		case <-ctx.Done():
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// admit counts a call and finds what is to happen to it.
+func (p *Proxy) admit(call Call, cancel context.CancelFunc) (id int, fault *Fault, cut bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts[call]++
+	p.next++
+	p.open[p.next] = openCall{call.Verb == "watch", cancel}
+	for _, h := range p.rules {
+		// Each rule counts each request that it is for.
+		if h.rule.Call.matches(call) && h.due() && fault == nil {
+			fault = &h.rule.Do
+		}
+	}
+	return p.next, fault, p.cut
+}
+
+func (p *Proxy) leave(id int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.open, id)
+}
+
+// answer writes an error as the API server does.
+func answer(w http.ResponseWriter, code int, message string) {
+	reasons := map[int]metav1.StatusReason{
+		409: metav1.StatusReasonConflict,
+		429: metav1.StatusReasonTooManyRequests,
+		500: metav1.StatusReasonInternalError,
+		504: metav1.StatusReasonTimeout,
+	}
+	status := metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure, Code: int32(code), Reason: reasons[code], Message: message,
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if code == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.WriteHeader(code)
+	if err := json.NewEncoder(w).Encode(status); err != nil {
+		panic(fmt.Sprintf("writing an answer: %v", err))
+	}
+}

@@ -1,0 +1,165 @@
+package proxy
+
+import (
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// behind is a server that answers every request with an empty pod, and counts
+// them; a watch lasts until it is cut.
+func behind(t *testing.T) (*rest.Config, *atomic.Int32) {
+	var seen atomic.Int32
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Query().Has("watch") {
+			w.WriteHeader(http.StatusOK)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+			return
+		}
+		w.Write([]byte(`{"kind":"Pod","apiVersion":"v1"}`))
+	}))
+	t.Cleanup(s.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	return &rest.Config{Host: s.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}, &seen
+}
+
+func start(t *testing.T) (*Proxy, kubernetes.Interface, *atomic.Int32) {
+	config, seen := behind(t)
+	p, err := Start(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p, kubernetes.NewForConfigOrDie(p.Config(config)), seen
+}
+
+func create(t *testing.T, c kubernetes.Interface) error {
+	_, err := c.CoreV1().Pods("ns").Create(t.Context(), &corev1.Pod{}, metav1.CreateOptions{})
+	return err
+}
+
+func TestFaults(t *testing.T) {
+	for name, test := range map[string]struct {
+		do    Fault
+		is    func(error) bool
+		comes bool // to the server
+	}{
+		"conflict":   {Conflict, apierrors.IsConflict, false},
+		"internal":   {Internal, apierrors.IsInternalError, false},
+		"drop":       {Drop, func(err error) bool { return err != nil && apierrors.ReasonForError(err) == "" }, false},
+		"lose reply": {LoseReply, func(err error) bool { return err != nil && apierrors.ReasonForError(err) == "" }, true},
+		"time out":   {TimeOut, apierrors.IsTimeout, true},
+		"delay":      {Delay(time.Millisecond), func(err error) bool { return err == nil }, true},
+		// The client tries again by itself.
+		"too many": {TooMany, func(err error) bool { return err == nil }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, client, seen := start(t)
+			rule := p.Add(Rule{Call: Call{"create", "pods"}, Nth: 1, Do: test.do})
+			if err := create(t, client); !test.is(err) {
+				t.Errorf("the client got the wrong error: %v", err)
+			}
+			want := int32(0)
+			if test.comes {
+				want = 1
+			}
+			if got := seen.Load(); got != want {
+				t.Errorf("the server saw %d requests, want %d", got, want)
+			}
+			if got := p.Hits(rule); got != 1 {
+				t.Errorf("the rule disturbed %d requests, want 1", got)
+			}
+			if err := create(t, client); err != nil {
+				t.Errorf("the second request is not for the rule, got %v", err)
+			}
+		})
+	}
+}
+
+func TestProbabilityIsThatOfTheSeed(t *testing.T) {
+	hits := func() (got []int) {
+		p, client, _ := start(t)
+		p.Add(Rule{Call: Call{Verb: "create"}, Probability: 0.3, Seed: 7, Do: Conflict})
+		for i := range 20 {
+			if create(t, client) != nil {
+				got = append(got, i)
+			}
+		}
+		return got
+	}
+	first, second := hits(), hits()
+	if len(first) == 0 || len(first) == 20 {
+		t.Errorf("of 20 requests with probability 0.3 %d were disturbed", len(first))
+	}
+	if len(first) != len(second) {
+		t.Errorf("the same seed disturbed %v, then %v", first, second)
+	}
+}
+
+func TestCountsByVerbAndResource(t *testing.T) {
+	p, client, _ := start(t)
+	pods := client.CoreV1().Pods("ns")
+	for range 2 {
+		if err := create(t, client); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pods.List(t.Context(), metav1.ListOptions{})
+	pods.UpdateStatus(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.UpdateOptions{})
+	counts := p.Counts()
+	want := "     2 create pods\n     1 list pods\n     1 update pods/status\n"
+	if got := counts.String(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if got := counts.Of(Call{Resource: "pods"}); got != 3 {
+		t.Errorf("calls of pods: got %d, want 3", got)
+	}
+}
+
+func TestCutWatchesAndPartition(t *testing.T) {
+	p, client, _ := start(t)
+	watch := func() <-chan struct{} {
+		w, err := client.CoreV1().Pods("ns").Watch(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			for range w.ResultChan() {
+			}
+			close(done)
+		}()
+		return done
+	}
+	done := watch()
+	if got := p.CutWatches(); got != 1 {
+		t.Errorf("cut %d watches, want 1", got)
+	}
+	<-done
+	if err := create(t, client); err != nil {
+		t.Errorf("after the watch was cut: %v", err)
+	}
+
+	done = watch()
+	p.Partition()
+	<-done
+	if err := create(t, client); err == nil {
+		t.Error("a request went through the partition")
+	}
+	p.Heal()
+	if err := create(t, client); err != nil {
+		t.Errorf("after the partition: %v", err)
+	}
+}
