@@ -1,0 +1,157 @@
+package observe
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// State is a Job and its pods at one moment. What it returns is read only.
+type State struct {
+	// Job is nil before the Job is made and after it is gone.
+	Job *batchv1.Job
+	// All holds all pods of the namespace by name, also those of other Jobs.
+	All map[string]*corev1.Pod
+}
+
+// Index returns the completion index of a pod, or -1.
+func Index(pod *corev1.Pod) int {
+	index, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
+	if err != nil {
+		return -1
+	}
+	return index
+}
+
+// Pods returns the pods that the Job controls, by index, then by age and name.
+func (s State) Pods() []*corev1.Pod {
+	if s.Job == nil {
+		return nil
+	}
+	return s.Sorted(func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, s.Job) })
+}
+
+// Active returns those of them that have not ended and are not being deleted.
+func (s State) Active() []*corev1.Pod {
+	return slices.DeleteFunc(s.Pods(), func(p *corev1.Pod) bool {
+		return p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+	})
+}
+
+// OfIndex returns those of them that have one of some indexes.
+func (s State) OfIndex(indexes ...int) []*corev1.Pod {
+	return slices.DeleteFunc(s.Pods(), func(p *corev1.Pod) bool { return !slices.Contains(indexes, Index(p)) })
+}
+
+// Sorted returns the pods of the namespace for which a function holds, in the
+// order of Pods.
+func (s State) Sorted(holds func(*corev1.Pod) bool) []*corev1.Pod {
+	var pods []*corev1.Pod
+	for _, p := range s.All {
+		if holds(p) {
+			pods = append(pods, p)
+		}
+	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+		return cmp.Or(cmp.Compare(Index(a), Index(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	return pods
+}
+
+// Tracked returns the pods of the namespace that carry the finalizer of Jobs.
+func (s State) Tracked() []*corev1.Pod {
+	return s.Sorted(func(p *corev1.Pod) bool { return slices.Contains(p.Finalizers, batchv1.JobTrackingFinalizer) })
+}
+
+// Conditions returns the conditions of the Job that are true, as Type/Reason, in
+// the order of the status.
+func Conditions(job *batchv1.Job) []string {
+	var names []string
+	for _, c := range job.Status.Conditions {
+		if c.Status == corev1.ConditionTrue {
+			names = append(names, string(c.Type)+"/"+c.Reason)
+		}
+	}
+	return names
+}
+
+// Ended reports whether the Job is Complete or Failed.
+func Ended(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
+	})
+}
+
+// Status is a Job's status in a line.
+func Status(job *batchv1.Job) string {
+	s := job.Status
+	line := fmt.Sprintf("active %d, ready %d, terminating %d, succeeded %d, failed %d",
+		s.Active, value(s.Ready), value(s.Terminating), s.Succeeded, s.Failed)
+	if s.CompletedIndexes != "" {
+		line += ", completed " + s.CompletedIndexes
+	}
+	if value(s.FailedIndexes) != "" {
+		line += ", failed indexes " + *s.FailedIndexes
+	}
+	if u := s.UncountedTerminatedPods; u != nil && len(u.Succeeded)+len(u.Failed) > 0 {
+		line += fmt.Sprintf(", uncounted %d succeeded, %d failed", len(u.Succeeded), len(u.Failed))
+	}
+	if conditions := Conditions(job); len(conditions) > 0 {
+		line += ", " + strings.Join(conditions, " ")
+	}
+	if value(job.Spec.Suspend) {
+		line += ", suspended by its spec"
+	}
+	if job.DeletionTimestamp != nil {
+		line += ", being deleted"
+	}
+	return line
+}
+
+// describe is a pod in a line.
+func describe(p *corev1.Pod) string {
+	line := string(p.Status.Phase)
+	if index := Index(p); index >= 0 {
+		line = fmt.Sprintf("index %d, %s", index, line)
+	}
+	if failures, has := p.Annotations[batchv1.JobIndexFailureCountAnnotation]; has {
+		line += ", failure count " + failures
+	}
+	for _, c := range p.Status.ContainerStatuses {
+		if c.State.Terminated != nil {
+			line += fmt.Sprintf(", %s exited with %d", c.Name, c.State.Terminated.ExitCode)
+		}
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && (c.Type == corev1.PodReady || c.Type == corev1.DisruptionTarget) {
+			line += ", " + string(c.Type)
+		}
+	}
+	if p.DeletionTimestamp != nil {
+		line += ", being deleted"
+	}
+	if len(p.Finalizers) == 0 {
+		line += ", no finalizer"
+	}
+	if metav1.GetControllerOf(p) == nil {
+		line += ", no controller"
+	}
+	return line
+}
+
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// clone is a state that no later change reaches.
+func (s State) clone() State { return State{Job: s.Job, All: maps.Clone(s.All)} }

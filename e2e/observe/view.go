@@ -1,0 +1,261 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+)
+
+const (
+	// Patience is how long a view waits for what a test expects. It is long for a
+	// machine that does other things, too; it matters only to tests that fail.
+	Patience = 90 * time.Second
+	// storyLines is how much of the story is told.
+	storyLines = 150
+)
+
+// View follows one Job and the pods of its namespace. One goroutine uses it.
+type View struct {
+	job   string
+	start time.Time
+	news  chan struct{} // has an element when changes may have come
+
+	mu      sync.Mutex
+	pending []change // what the view has not gone through
+
+	state      State
+	always     []invariant
+	patience   time.Duration
+	story      []string
+	lastStatus string
+	lastPods   map[string]string
+}
+
+type change struct {
+	at   time.Time
+	job  *batchv1.Job
+	pod  *corev1.Pod
+	gone bool
+}
+
+type invariant struct {
+	what  string
+	holds func(State) bool
+}
+
+// Watch follows the Job of a name, and the pods of its namespace, until the
+// context is done.
+func Watch(ctx context.Context, client kubernetes.Interface, namespace, job string) *View {
+	v := &View{
+		job: job, start: time.Now(), patience: Patience, news: make(chan struct{}, 1),
+		state: State{All: map[string]*corev1.Pod{}}, lastPods: map[string]string{},
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
+		informers.WithNamespace(namespace), informers.WithTransform(strip))
+	handler := cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { v.tell(o, false) },
+		UpdateFunc: func(_, o any) { v.tell(o, false) },
+		DeleteFunc: func(o any) {
+			if tombstone, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				o = tombstone.Obj
+			}
+			v.tell(o, true)
+		},
+	}
+	factory.Batch().V1().Jobs().Informer().AddEventHandler(handler)
+	factory.Core().V1().Pods().Informer().AddEventHandler(handler)
+	factory.Start(ctx.Done())
+	return v
+}
+
+// strip drops what nobody here reads and takes most of the memory.
+func strip(o any) (any, error) {
+	if m, err := meta.Accessor(o); err == nil {
+		m.SetManagedFields(nil)
+	}
+	return o, nil
+}
+
+func (v *View) tell(o any, gone bool) {
+	c := change{at: time.Now(), gone: gone}
+	switch o := o.(type) {
+	case *batchv1.Job:
+		if o.Name != v.job {
+			return
+		}
+		c.job = o
+	case *corev1.Pod:
+		c.pod = o
+	}
+	v.mu.Lock()
+	v.pending = append(v.pending, c)
+	v.mu.Unlock()
+	select {
+	case v.news <- struct{}{}:
+	default:
+	}
+}
+
+// Always checks an invariant in every state that is gone through from now on.
+func (v *View) Always(what string, holds func(State) bool) {
+	v.always = append(v.always, invariant{what, holds})
+}
+
+// Until goes on until the Job is as wanted, and returns that state.
+func (v *View) Until(t testing.TB, w Want) State {
+	t.Helper()
+	return v.When(t, w.String(), w.Met)
+}
+
+// When goes on until a function holds, and returns the state in which it does.
+// That may be the present one.
+func (v *View) When(t testing.TB, what string, holds func(State) bool) State {
+	t.Helper()
+	late := time.After(v.patience)
+	for !holds(v.state) {
+		c, ok := v.take(t.Context(), late)
+		if !ok {
+			t.Fatalf("did not come within %s: %s\n%s", v.patience, what, v.Story())
+		}
+		v.step(t, c)
+	}
+	return v.state.clone()
+}
+
+// State returns the state that the view has come to.
+func (v *View) State() State { return v.state.clone() }
+
+// Agree goes on with two views until a function finds no difference between their
+// states.
+func Agree(t testing.TB, a, b *View, difference func(a, b State) string) {
+	t.Helper()
+	late := time.After(a.patience)
+	for {
+		a.catchUp(t)
+		b.catchUp(t)
+		differs := difference(a.state, b.state)
+		if differs == "" {
+			return
+		}
+		select {
+		case <-a.news:
+		case <-b.news:
+		case <-late:
+			t.Fatalf("still different after %s:\n%s\nfirst (-): %s\n\nsecond (+): %s", a.patience, differs, a.Story(), b.Story())
+		}
+	}
+}
+
+// catchUp goes through all changes that have come.
+func (v *View) catchUp(t testing.TB) {
+	t.Helper()
+	v.mu.Lock()
+	come := v.pending
+	v.pending = nil
+	v.mu.Unlock()
+	for _, c := range come {
+		v.step(t, c)
+	}
+}
+
+// step goes through one change.
+func (v *View) step(t testing.TB, c change) {
+	t.Helper()
+	v.apply(c)
+	for _, a := range v.always {
+		if !a.holds(v.state) {
+			t.Fatalf("must always be: %s\n%s", a.what, v.Story())
+		}
+	}
+}
+
+// take waits for the next change.
+func (v *View) take(ctx context.Context, late <-chan time.Time) (change, bool) {
+	for {
+		v.mu.Lock()
+		if len(v.pending) > 0 {
+			c := v.pending[0]
+			v.pending = v.pending[1:]
+			v.mu.Unlock()
+			return c, true
+		}
+		v.mu.Unlock()
+		select {
+		case <-v.news:
+		case <-late:
+			return change{}, false
+		case <-ctx.Done():
+			return change{}, false
+		}
+	}
+}
+
+func (v *View) apply(c change) {
+	at := c.at.Sub(v.start).Seconds()
+	switch {
+	case c.job != nil && c.gone:
+		v.state.Job, v.lastStatus = nil, ""
+		v.note("%8.3fs job is gone", at)
+	case c.job != nil:
+		v.state.Job = c.job
+		if s := Status(c.job); s != v.lastStatus {
+			v.lastStatus = s
+			v.note("%8.3fs job: %s", at, s)
+		}
+	case c.gone:
+		delete(v.state.All, c.pod.Name)
+		delete(v.lastPods, c.pod.Name)
+		v.note("%8.3fs pod %s is gone", at, c.pod.Name)
+	default:
+		v.state.All[c.pod.Name] = c.pod
+		if s := describe(c.pod); s != v.lastPods[c.pod.Name] {
+			v.lastPods[c.pod.Name] = s
+			v.note("%8.3fs pod %s: %s", at, c.pod.Name, s)
+		}
+	}
+}
+
+func (v *View) note(format string, args ...any) {
+	v.story = append(v.story, fmt.Sprintf(format, args...))
+	if len(v.story) > 2*storyLines {
+		v.story = append(v.story[:0], v.story[len(v.story)-storyLines:]...)
+	}
+}
+
+// Story tells what the view has gone through, the last lines of it.
+func (v *View) Story() string {
+	lines := v.story
+	if len(lines) > storyLines {
+		lines = lines[len(lines)-storyLines:]
+	}
+	return "what was seen:\n" + strings.Join(lines, "\n")
+}
+
+// Basics checks from now on what holds of every Job.
+func (v *View) Basics() {
+	var before batchv1.JobStatus
+	var uid types.UID
+	v.Always("the count of failures never falls, what has ended stays ended, and no more is ready than active", func(s State) bool {
+		if s.Job == nil {
+			return true
+		}
+		was := before
+		if uid != s.Job.UID {
+			was = batchv1.JobStatus{}
+		}
+		before, uid = s.Job.Status, s.Job.UID
+		ended := Ended(&batchv1.Job{Status: was})
+		return s.Job.Status.Failed >= was.Failed && (!ended || Ended(s.Job)) && value(s.Job.Status.Ready) <= s.Job.Status.Active
+	})
+}
