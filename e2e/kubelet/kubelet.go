@@ -103,11 +103,7 @@ func (k *Kubelet) Become(l Life, pods ...*corev1.Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, pod := range pods {
-		r := k.records[pod.UID]
-		if r == nil {
-			r = &record{}
-			k.records[pod.UID] = r
-		}
+		r := k.know(pod)
 		r.life, r.since = l, time.Now()
 		k.queue.Add(targetOf(pod))
 	}
@@ -128,10 +124,18 @@ func targetOf(pod *corev1.Pod) target {
 func (k *Kubelet) meet(pod *corev1.Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.records[pod.UID] == nil {
-		k.records[pod.UID] = &record{life: k.script(k.view(pod)), since: time.Now()}
-	}
+	k.know(pod)
 	k.queue.Add(targetOf(pod))
+}
+
+// know returns the record of a pod. The script is asked when there is none.
+func (k *Kubelet) know(pod *corev1.Pod) *record {
+	r := k.records[pod.UID]
+	if r == nil {
+		r = &record{life: k.script(k.view(pod)), since: time.Now()}
+		k.records[pod.UID] = r
+	}
+	return r
 }
 
 func (k *Kubelet) forget(o any) {

@@ -19,6 +19,18 @@ type State struct {
 	Job *batchv1.Job
 	// All holds all pods of the namespace by name, also those of other Jobs.
 	All map[string]*corev1.Pod
+	// Events holds those about the Job, by name.
+	Events map[string]*corev1.Event
+}
+
+// Event returns an event about the Job that has a reason, or nil.
+func (s State) Event(reason string) *corev1.Event {
+	for _, e := range s.Events {
+		if e.Reason == reason {
+			return e
+		}
+	}
+	return nil
 }
 
 // Index returns the completion index of a pod, or -1.
@@ -154,4 +166,6 @@ func value[T any](p *T) (v T) {
 }
 
 // clone is a state that no later change reaches.
-func (s State) clone() State { return State{Job: s.Job, All: maps.Clone(s.All)} }
+func (s State) clone() State {
+	return State{Job: s.Job, All: maps.Clone(s.All), Events: maps.Clone(s.Events)}
+}

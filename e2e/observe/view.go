@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// Patience is how long a view waits for what a test expects. It is long for a
+	// DefaultPatience is how long a view waits for what a test expects. It is long for a
 	// machine that does other things, too; it matters only to tests that fail.
-	Patience = 90 * time.Second
+	DefaultPatience = 90 * time.Second
 	// storyLines is how much of the story is told.
 	storyLines = 150
 )
@@ -43,10 +43,11 @@ type View struct {
 }
 
 type change struct {
-	at   time.Time
-	job  *batchv1.Job
-	pod  *corev1.Pod
-	gone bool
+	at    time.Time
+	job   *batchv1.Job
+	pod   *corev1.Pod
+	event *corev1.Event
+	gone  bool
 }
 
 type invariant struct {
@@ -54,12 +55,13 @@ type invariant struct {
 	holds func(State) bool
 }
 
-// Watch follows the Job of a name, and the pods of its namespace, until the
-// context is done.
+// Watch follows the Job of a name, the events about it, and the pods of its
+// namespace, until the context is done.
 func Watch(ctx context.Context, client kubernetes.Interface, namespace, job string) *View {
 	v := &View{
-		job: job, start: time.Now(), patience: Patience, news: make(chan struct{}, 1),
-		state: State{All: map[string]*corev1.Pod{}}, lastPods: map[string]string{},
+		job: job, start: time.Now(), patience: DefaultPatience, news: make(chan struct{}, 1),
+		state:    State{All: map[string]*corev1.Pod{}, Events: map[string]*corev1.Event{}},
+		lastPods: map[string]string{},
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
 		informers.WithNamespace(namespace), informers.WithTransform(strip))
@@ -75,6 +77,7 @@ func Watch(ctx context.Context, client kubernetes.Interface, namespace, job stri
 	}
 	factory.Batch().V1().Jobs().Informer().AddEventHandler(handler)
 	factory.Core().V1().Pods().Informer().AddEventHandler(handler)
+	factory.Core().V1().Events().Informer().AddEventHandler(handler)
 	factory.Start(ctx.Done())
 	return v
 }
@@ -97,6 +100,11 @@ func (v *View) tell(o any, gone bool) {
 		c.job = o
 	case *corev1.Pod:
 		c.pod = o
+	case *corev1.Event:
+		if o.InvolvedObject.Kind != "Job" || o.InvolvedObject.Name != v.job {
+			return
+		}
+		c.event = o
 	}
 	v.mu.Lock()
 	v.pending = append(v.pending, c)
@@ -106,6 +114,9 @@ func (v *View) tell(o any, gone bool) {
 	default:
 	}
 }
+
+// Patience sets how long the view waits; otherwise it is DefaultPatience.
+func (v *View) Patience(d time.Duration) { v.patience = d }
 
 // Always checks an invariant in every state that is gone through from now on.
 func (v *View) Always(what string, holds func(State) bool) {
@@ -213,6 +224,11 @@ func (v *View) apply(c change) {
 			v.lastStatus = s
 			v.note("%8.3fs job: %s", at, s)
 		}
+	case c.event != nil && c.gone:
+		delete(v.state.Events, c.event.Name)
+	case c.event != nil:
+		v.state.Events[c.event.Name] = c.event
+		v.note("%8.3fs event %s, %d times: %s", at, c.event.Reason, c.event.Count, c.event.Message)
 	case c.gone:
 		delete(v.state.All, c.pod.Name)
 		delete(v.lastPods, c.pod.Name)

@@ -8,20 +8,21 @@ import (
 
 	"github.com/jobfate/jobfate/e2e/kubelet"
 	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/world"
 )
 
 // A Job of one pod: it runs, it fails, it is replaced, the controller restarts,
 // and the second pod succeeds.
 func TestNonParallelJob(t *testing.T) {
-	both(t, kubelet.Always(kubelet.Run()), func(w *world) {
-		w.create(batchv1.JobSpec{})
-		first := w.until(observe.Want{Active: 1, Ready: 1})
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(batchv1.JobSpec{})
+		first := w.Until(observe.Want{Active: 1, Ready: 1})
 
-		w.restart(func() { w.become(kubelet.Fail(1), first.Active()...) })
-		second := w.until(observe.Want{Active: 1, Ready: 1, Failed: 1})
+		w.Restart(func() { w.Become(kubelet.Fail(1), first.Active()...) })
+		second := w.Until(observe.Want{Active: 1, Ready: 1, Failed: 1})
 
-		w.restart(func() { w.become(kubelet.Succeed(), second.Active()...) })
-		w.until(observe.Want{Failed: 1, Succeeded: 1,
+		w.Restart(func() { w.Become(kubelet.Succeed(), second.Active()...) })
+		w.Until(observe.Want{Failed: 1, Succeeded: 1,
 			Conditions: []string{"SuccessCriteriaMet/CompletionsReached", "Complete/CompletionsReached"}})
 	})
 }
@@ -29,20 +30,21 @@ func TestNonParallelJob(t *testing.T) {
 // With a backoff limit per index, an index that fails does not keep the others
 // from running: "execute all indexes despite some failing".
 func TestBackoffLimitPerIndex(t *testing.T) {
+	t.Parallel()
 	script := func(p kubelet.Pod) kubelet.Life {
 		if p.Index == 1 {
 			return kubelet.Fail(1)
 		}
 		return kubelet.Succeed()
 	}
-	both(t, script, func(w *world) {
-		w.create(batchv1.JobSpec{
+	both(t, script, func(w *world.World) {
+		w.Create(batchv1.JobSpec{
 			CompletionMode:       new(batchv1.IndexedCompletion),
 			Completions:          new(int32(4)),
 			Parallelism:          new(int32(2)),
 			BackoffLimitPerIndex: new(int32(1)),
 		})
-		w.until(observe.Want{Succeeded: 3, Failed: 2, Completed: "0,2,3", FailedIndexes: "1",
+		w.Until(observe.Want{Succeeded: 3, Failed: 2, Completed: "0,2,3", FailedIndexes: "1",
 			Conditions: []string{"FailureTarget/FailedIndexes", "Failed/FailedIndexes"}})
 	})
 }
@@ -50,14 +52,15 @@ func TestBackoffLimitPerIndex(t *testing.T) {
 // A rule of the pod failure policy whose action is FailJob ends the Job at the
 // first failure that matches; the pods that still run are ended first.
 func TestPodFailurePolicyFailJob(t *testing.T) {
+	t.Parallel()
 	script := func(p kubelet.Pod) kubelet.Life {
 		if p.Index == 1 {
 			return kubelet.Fail(5)
 		}
 		return kubelet.Run()
 	}
-	both(t, script, func(w *world) {
-		w.create(batchv1.JobSpec{
+	both(t, script, func(w *world.World) {
+		w.Create(batchv1.JobSpec{
 			CompletionMode: new(batchv1.IndexedCompletion),
 			Completions:    new(int32(3)),
 			Parallelism:    new(int32(3)),
@@ -68,11 +71,11 @@ func TestPodFailurePolicyFailJob(t *testing.T) {
 				},
 			}}},
 		})
-		end := w.until(observe.Want{Failed: 3,
+		end := w.Until(observe.Want{Failed: 3,
 			Conditions: []string{"FailureTarget/PodFailurePolicy", "Failed/PodFailurePolicy"}})
 		for _, pod := range end.Pods() {
 			if pod.Status.Phase != corev1.PodFailed {
-				w.t.Errorf("pod %s is %s at the end of the Job, want Failed", pod.Name, pod.Status.Phase)
+				w.T.Errorf("pod %s is %s at the end of the Job, want Failed", pod.Name, pod.Status.Phase)
 			}
 		}
 	})

@@ -1,0 +1,47 @@
+package scenario
+
+import (
+	"testing"
+
+	"github.com/jobfate/jobfate/e2e/compare"
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+// both plays a scenario with either controller at the same time, and then
+// compares what has become of the Job. Pods live as the script says.
+func both(t *testing.T, script kubelet.Script, scenario func(*world.World)) {
+	t.Helper()
+	worlds := play(t, script, scenario, world.Jobfate(jobfate), world.BuiltIn(builtIn))
+	if !t.Failed() {
+		// One may still be on its way in what the scenario does not wait for.
+		observe.Agree(t, worlds[0].View, worlds[1].View, compare.Ends)
+	}
+}
+
+// onlyJobfate plays a scenario that the built-in controller has no part for.
+func onlyJobfate(t *testing.T, script kubelet.Script, scenario func(*world.World)) {
+	t.Helper()
+	play(t, script, scenario, world.Jobfate(jobfate))
+}
+
+func play(t *testing.T, script kubelet.Script, scenario func(*world.World), sides ...world.Side) []*world.World {
+	t.Helper()
+	var worlds []*world.World
+	for _, side := range sides {
+		worlds = append(worlds, world.New(t, api, side, script))
+	}
+	t.Run("with", func(t *testing.T) {
+		for _, w := range worlds {
+			t.Run(w.Side.Name, func(t *testing.T) {
+				t.Parallel()
+				w.T = t
+				t.Cleanup(w.TellOfFailure)
+				scenario(w)
+				w.Settle()
+			})
+		}
+	})
+	return worlds
+}

@@ -1,0 +1,163 @@
+// Package world is the stage of a test: a namespace, in which a controller runs a
+// Job, a kubelet its pods, and a view follows both.
+package world
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/server"
+)
+
+// JobName is the Job of a world.
+const JobName = "job"
+
+// Side is a controller, and how a Job says that it is the one.
+type Side struct {
+	*server.Controller
+	ManagedBy *string // nil for the built-in controller
+}
+
+// Jobfate is the side of a controller of jobfate that has the default name.
+func Jobfate(c *server.Controller) Side { return Side{c, new(server.ManagedBy)} }
+
+// BuiltIn is the side of the built-in controller.
+func BuiltIn(c *server.Controller) Side { return Side{c, nil} }
+
+// World is a namespace in which a controller runs a Job. What fails, fails T.
+type World struct {
+	T         *testing.T
+	Side      Side
+	Client    kubernetes.Interface // with all rights
+	Namespace string
+	Kubelet   *kubelet.Kubelet
+	View      *observe.View
+}
+
+// New makes a namespace of its own. All in it goes on until the test ends; pods
+// live as the script says.
+func New(t *testing.T, s *server.Server, side Side, script kubelet.Script) *World {
+	t.Helper()
+	namespace, err := s.Namespace(t.Context(), side.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &World{
+		T: t, Side: side, Client: s.Client, Namespace: namespace,
+		Kubelet: kubelet.Start(t.Context(), s.Client, namespace, script),
+		View:    observe.Watch(t.Context(), s.Client, namespace, JobName),
+	}
+	w.View.Basics()
+	return w
+}
+
+// Create makes the Job. A template without containers gets one, named main.
+func (w *World) Create(spec batchv1.JobSpec) *batchv1.Job {
+	w.T.Helper()
+	return w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: JobName}, Spec: spec})
+}
+
+// CreateJob makes a Job of more than a spec; its name must be JobName for the
+// view to follow it.
+func (w *World) CreateJob(job *batchv1.Job) *batchv1.Job {
+	w.T.Helper()
+	job = job.DeepCopy()
+	job.Spec.ManagedBy = w.Side.ManagedBy
+	template := &job.Spec.Template.Spec
+	if len(template.Containers) == 0 {
+		template.Containers = []corev1.Container{{Name: "main", Image: "image"}}
+	}
+	if template.RestartPolicy == "" {
+		template.RestartPolicy = corev1.RestartPolicyNever
+	}
+	made, err := w.Client.BatchV1().Jobs(w.Namespace).Create(w.T.Context(), job, metav1.CreateOptions{})
+	w.Must(err)
+	return made
+}
+
+// Update changes the Job, as a user does.
+func (w *World) Update(change func(*batchv1.Job)) {
+	w.T.Helper()
+	jobs := w.Client.BatchV1().Jobs(w.Namespace)
+	w.Must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		job, err := jobs.Get(w.T.Context(), JobName, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		change(job)
+		_, err = jobs.Update(w.T.Context(), job, metav1.UpdateOptions{})
+		return err
+	}))
+}
+
+// Delete deletes the Job.
+func (w *World) Delete(how metav1.DeletionPropagation) {
+	w.T.Helper()
+	w.Must(w.Client.BatchV1().Jobs(w.Namespace).Delete(w.T.Context(), JobName, metav1.DeleteOptions{PropagationPolicy: &how}))
+}
+
+// DeletePods deletes pods, as a user does.
+func (w *World) DeletePods(pods ...*corev1.Pod) {
+	w.T.Helper()
+	for _, pod := range pods {
+		w.Must(w.Client.CoreV1().Pods(w.Namespace).Delete(w.T.Context(), pod.Name, metav1.DeleteOptions{}))
+	}
+}
+
+// Become changes what becomes of pods that have not ended.
+func (w *World) Become(l kubelet.Life, pods ...*corev1.Pod) { w.Kubelet.Become(l, pods...) }
+
+// Until goes on until the Job is as wanted.
+func (w *World) Until(want observe.Want) observe.State {
+	w.T.Helper()
+	return w.View.Until(w.T, want)
+}
+
+// When goes on until a function holds.
+func (w *World) When(what string, holds func(observe.State) bool) observe.State {
+	w.T.Helper()
+	return w.View.When(w.T, what, holds)
+}
+
+// Settle waits until a Job that has ended, or is gone, leaves no finalizer.
+func (w *World) Settle() {
+	w.T.Helper()
+	if s := w.View.State(); s.Job == nil || observe.Ended(s.Job) {
+		w.When("no pod carries the finalizer of Jobs", func(s observe.State) bool { return len(s.Tracked()) == 0 })
+	}
+}
+
+// Restart stops the controller, does something, and starts the controller again.
+// A test that shares its controller with others must not run beside them.
+func (w *World) Restart(between func()) {
+	w.T.Helper()
+	w.Must(w.Side.Stop())
+	between()
+	w.Must(w.Side.Start())
+}
+
+// TellOfFailure logs what the controller said of this namespace if the test has
+// failed; for t.Cleanup.
+func (w *World) TellOfFailure() {
+	if w.T.Failed() {
+		w.T.Logf("the log of %s about %s:\n%s", w.Side.Name, w.Namespace, w.Side.Log(w.Namespace, 40))
+		if err := w.Side.Err(); err != nil {
+			w.T.Log(err)
+		}
+	}
+}
+
+// Must fails the test if there is an error.
+func (w *World) Must(err error) {
+	w.T.Helper()
+	if err != nil {
+		w.T.Fatal(err)
+	}
+}
