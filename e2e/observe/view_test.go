@@ -1,0 +1,129 @@
+package observe
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+// failing is a test that a view may fail.
+type failing struct {
+	testing.TB
+	said string
+}
+
+func (f *failing) Helper() {}
+
+func (f *failing) Fatalf(format string, args ...any) {
+	f.said = fmt.Sprintf(format, args...)
+	panic(f)
+}
+
+// fails returns what a test says when it fails.
+func fails(t *testing.T, test func(testing.TB)) string {
+	t.Helper()
+	f := &failing{TB: t}
+	func() {
+		defer func() { recover() }()
+		test(f)
+	}()
+	if f.said == "" {
+		t.Error("the view does not fail the test")
+	}
+	return f.said
+}
+
+func newJob(active, failed int32) *batchv1.Job {
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "uid"},
+		Status: batchv1.JobStatus{Active: active, Failed: failed}}
+}
+
+func view(t *testing.T, jobs ...*batchv1.Job) *View {
+	v := Watch(t.Context(), fake.NewClientset(), "ns", "job")
+	for _, job := range jobs {
+		v.tell(job, false)
+	}
+	return v
+}
+
+// A state that is over can still be waited for, and waiting goes on from it.
+func TestNothingPassesUnseen(t *testing.T) {
+	v := view(t, newJob(0, 0), newJob(0, 1), newJob(0, 2), newJob(0, 3))
+	for want := range int32(4) {
+		if got := v.Until(t, Want{Failed: want}).Job.Status.Failed; got != want {
+			t.Errorf("got %d failures, want %d", got, want)
+		}
+	}
+}
+
+func TestChangesComeFromTheServer(t *testing.T) {
+	client := fake.NewClientset(newJob(0, 0))
+	v := Watch(t.Context(), client, "ns", "job")
+	v.Until(t, Want{})
+	if _, err := client.BatchV1().Jobs("ns").UpdateStatus(t.Context(), newJob(0, 1), metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	v.Until(t, Want{Failed: 1})
+	if err := client.BatchV1().Jobs("ns").Delete(t.Context(), "job", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	v.When(t, "the Job is gone", func(s State) bool { return s.Job == nil })
+}
+
+func TestWhatDoesNotComeIsToldAsAStory(t *testing.T) {
+	v := view(t, newJob(0, 0), newJob(0, 1))
+	v.Patience(50 * time.Millisecond)
+	said := fails(t, func(t testing.TB) { v.Until(t, Want{Failed: 7}) })
+	for _, want := range []string{"failed 7 and nothing else", "job: active 0, ready 0, terminating 0, succeeded 0, failed 1"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the story must contain %q:\n%s", want, said)
+		}
+	}
+}
+
+// The count falls for a moment only; it is seen all the same.
+func TestInvariantsHoldInEveryState(t *testing.T) {
+	v := view(t, newJob(0, 2), newJob(0, 1), newJob(0, 3))
+	v.Basics()
+	said := fails(t, func(t testing.TB) { v.Until(t, Want{Failed: 3}) })
+	if !strings.Contains(said, "never falls") {
+		t.Errorf("the wrong invariant: %s", said)
+	}
+}
+
+// A status that speaks of an active pod is not what is wanted until the pod is
+// there.
+func TestWantLooksAtThePods(t *testing.T) {
+	job := newJob(1, 0)
+	s := State{Job: job, All: map[string]*corev1.Pod{}}
+	if (Want{Active: 1}).Met(s) {
+		t.Error("a status without its pod is taken")
+	}
+	s.All["pod"] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod", OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}}}
+	if !(Want{Active: 1}).Met(s) {
+		t.Error("a status with its pod is not taken")
+	}
+}
+
+func TestAgree(t *testing.T) {
+	difference := func(a, b State) string {
+		if a.Job != nil && b.Job != nil && a.Job.Status.Failed == b.Job.Status.Failed {
+			return ""
+		}
+		return "the counts differ"
+	}
+	Agree(t, view(t, newJob(0, 1), newJob(0, 2)), view(t, newJob(0, 2)), difference)
+
+	a, b := view(t, newJob(0, 1)), view(t, newJob(0, 2))
+	a.Patience(50 * time.Millisecond)
+	if said := fails(t, func(t testing.TB) { Agree(t, a, b, difference) }); !strings.Contains(said, "the counts differ") {
+		t.Errorf("the difference is not told: %s", said)
+	}
+}
