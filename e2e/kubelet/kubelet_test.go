@@ -10,7 +10,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/jobfate/jobfate/e2e/kubelet"
@@ -28,10 +27,12 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// stage is a namespace with pods that nobody controls; they have a finalizer.
+// stage is a namespace with pods of a Job that no controller runs. The Job is
+// there, or the garbage collector would delete them.
 type stage struct {
 	t         *testing.T
 	namespace string
+	owner     *batchv1.Job
 	kubelet   *kubelet.Kubelet
 	view      *observe.View
 }
@@ -41,7 +42,20 @@ func newStage(t *testing.T, client kubernetes.Interface, script kubelet.Script) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &stage{t, namespace, kubelet.Start(t.Context(), client, namespace, script),
+	owner, err := api.Client.BatchV1().Jobs(namespace).Create(t.Context(), &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: "job"},
+		Spec: batchv1.JobSpec{
+			ManagedBy: new("example.com/nobody"),
+			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				RestartPolicy: corev1.RestartPolicyNever,
+				Containers:    []corev1.Container{{Name: "main", Image: "image"}, {Name: "side", Image: "image"}},
+			}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &stage{t, namespace, owner, kubelet.Start(t.Context(), client, namespace, script),
 		observe.Watch(t.Context(), api.Client, namespace, "")}
 }
 
@@ -51,13 +65,11 @@ func (s *stage) create(name string, index int) {
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Finalizers: []string{batchv1.JobTrackingFinalizer},
 			Annotations: map[string]string{batchv1.JobCompletionIndexAnnotation: strconv.Itoa(index)},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "job",
-				UID: types.UID(s.namespace), Controller: new(true)}},
+			OwnerReferences: []metav1.OwnerReference{
+				*metav1.NewControllerRef(s.owner, batchv1.SchemeGroupVersion.WithKind("Job")),
+			},
 		},
-		Spec: corev1.PodSpec{
-			RestartPolicy: corev1.RestartPolicyNever,
-			Containers:    []corev1.Container{{Name: "main", Image: "image"}, {Name: "side", Image: "image"}},
-		},
+		Spec: s.owner.Spec.Template.Spec,
 	}, metav1.CreateOptions{})
 	if err != nil {
 		s.t.Fatal(err)

@@ -129,6 +129,8 @@ func (s *Server) controller(ctx context.Context, name, program, namespace, accou
 	if err := c.Start(); err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.controllers = append(s.controllers, c)
 	return c, nil
 }

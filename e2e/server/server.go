@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,13 +33,15 @@ type Server struct {
 	// Client has all rights and no limit of requests.
 	Client kubernetes.Interface
 
-	dir         string // of this server alone: logs, keys, the data of etcd
-	lock        *os.File
-	port        port
-	etcd        *Process
-	api         *Process
-	collector   *Controller
-	apiProgram  string
+	dir        string // of this server alone: logs, keys, the data of etcd
+	lock       *os.File
+	port       port
+	etcd       *Process
+	api        *Process
+	collector  *Controller
+	apiProgram string
+
+	mu          sync.Mutex
 	controllers []*Controller
 }
 
@@ -147,11 +150,8 @@ func (s *Server) awaitAPI(ctx context.Context) error {
 	defer cancel()
 	var last error
 	for {
-		// The certificate is there soon after the start.
-		if s.Client, last = kubernetes.NewForConfig(s.Config()); last == nil {
-			if _, last = s.Client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx); last == nil {
-				return nil
-			}
+		if last = s.ready(ctx); last == nil {
+			return nil
 		}
 		if err := errors.Join(s.etcd.Err(), s.api.Err()); err != nil {
 			return err
@@ -162,6 +162,20 @@ func (s *Server) awaitAPI(ctx context.Context) error {
 		case <-time.After(pollTime):
 		}
 	}
+}
+
+// ready asks the server whether it is. The client can be made only when the
+// server has written its certificate, soon after its first start.
+func (s *Server) ready(ctx context.Context) error {
+	if s.Client == nil {
+		client, err := kubernetes.NewForConfig(s.Config())
+		if err != nil {
+			return err
+		}
+		s.Client = client
+	}
+	_, err := s.Client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+	return err
 }
 
 // Restart kills the API server and starts it again, with the same address and
