@@ -1,0 +1,12 @@
+// Package loop is a controller of Jobs in under 200 lines of code: the protocol of
+// the package jobfate, step by step. loop.go carries decisions out, memory.go
+// holds what has to be remembered between them.
+//
+// It writes through a small interface, so it runs on any client library. Its test
+// runs it on a simulated cluster in which requests fail, caches lag and the loop
+// itself is killed, and shows what becomes of a loop that takes the steps in
+// another order.
+//
+// A queue that calls Sync when a Job or a pod changes, and again after the time
+// that it returns, is all that is missing.
+package loop

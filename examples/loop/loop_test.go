@@ -1,0 +1,146 @@
+package loop_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/examples/loop"
+	"github.com/jobfate/jobfate/jobtest/chaos"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// on puts a loop on the simulated cluster, whose client has the methods that the
+// loop asks for.
+type on struct{ loop.Loop }
+
+func (o *on) Sync(c *cluster.Client) (time.Duration, error) {
+	if c.Job == nil {
+		o.Loop = loop.Loop{Options: o.Options, Tell: o.Tell} // forget
+		return 0, nil
+	}
+	return o.Loop.Sync(c, view(c))
+}
+
+func view(c *cluster.Client) loop.View {
+	return loop.View{Now: c.Now, Job: c.Job, Pods: c.Pods, Absent: c.Complete}
+}
+
+// hasty takes the same decisions, and removes the finalizers before it has stored
+// the status. As long as nothing fails it gets along.
+type hasty struct{ on }
+
+func (h *hasty) Sync(c *cluster.Client) (time.Duration, error) {
+	if c.Job != nil {
+		d, err := jobfate.Decide(jobfate.Snapshot{Job: c.Job, Pods: c.Pods, Now: c.Now})
+		if err != nil {
+			return 0, err
+		}
+		for _, pod := range d.Strip {
+			if _, err := c.PatchPod(pod, tracking.StripPatch(pod)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return h.on.Sync(c)
+}
+
+func example() *batchv1.Job {
+	two := int32(2)
+	job := &batchv1.Job{}
+	job.Name = "train"
+	job.Spec.Completions, job.Spec.Parallelism = &two, &two
+	job.Spec.Template.Spec = corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever,
+		Containers:    []corev1.Container{{Name: "main", Image: "image"}},
+	}
+	return job
+}
+
+// A Job of two completions. Its second pod fails. The loop is killed at two of every
+// three writes, and another one takes over, which remembers nothing.
+func ExampleLoop() {
+	c, err := cluster.New(example(), time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	writes, killed := 0, 0
+	c.Intercept = func(*cluster.Request) (fault cluster.Fault) {
+		switch writes++; writes % 3 {
+		case 1: // before the write takes effect
+			fault.Killed = true
+		case 2: // after it
+			fault.Killed, fault.Lost = true, true
+		}
+		return fault
+	}
+	controller, cache := new(on), c.NewCache(true)
+	for c.Job().Status.CompletionTime == nil {
+		out := c.Run(controller, cache)
+		if out.Killed {
+			controller = new(on)
+			killed++
+			continue
+		}
+		for i, pod := range c.Pods() {
+			code := int32(0)
+			if i == 1 {
+				code = 1
+			}
+			c.End(pod.UID, code)
+		}
+		c.Now = c.Now.Add(max(out.After, time.Second))
+	}
+	st := c.Job().Status
+	fmt.Println(killed, "times killed,", len(c.Pods()), "pods")
+	fmt.Println("succeeded", st.Succeeded, "failed", st.Failed)
+	// Output:
+	// 14 times killed, 3 pods
+	// succeeded 2 failed 1
+}
+
+// TestLoopUnderFire runs the loop where requests fail, answers are lost, caches
+// lag, users interfere and the loop is killed. A referee looks at every write.
+func TestLoopUnderFire(t *testing.T) {
+	for seed := range uint64(500) {
+		report := chaos.Run(chaos.Config{Seed: seed, Controller: func() cluster.Controller { return new(on) }})
+		if report.Violation != nil {
+			t.Fatal(report.Story)
+		}
+	}
+}
+
+// TestLoopKilledAtEveryWrite kills the loop before and after each of its writes.
+// What becomes of the Job must not change.
+func TestLoopKilledAtEveryWrite(t *testing.T) {
+	for seed := range uint64(10) {
+		report := chaos.Crashes(chaos.Config{Seed: seed, Controller: func() cluster.Controller { return new(on) }}, 0)
+		if report.Violation != nil {
+			t.Fatal(report.Story)
+		}
+		if report.Runs < 2*report.Writes {
+			t.Errorf("seed %d: %d runs for %d writes, want two for each", seed, report.Runs, report.Writes)
+		}
+	}
+}
+
+// TestHastyIsCaught: the order of the steps is what matters.
+func TestHastyIsCaught(t *testing.T) {
+	for seed := range uint64(100) {
+		report := chaos.Run(chaos.Config{Seed: seed, Controller: func() cluster.Controller { return new(hasty) }})
+		if v := report.Violation; v != nil {
+			if v.Property != "S2" {
+				t.Errorf("seed %d: %v\nwant S2: a finalizer goes before the pod is recorded", seed, v)
+			}
+			t.Log(report.Story)
+			return
+		}
+	}
+	t.Error("100 runs have not found it")
+}
