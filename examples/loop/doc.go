@@ -1,4 +1,4 @@
-// Package loop is a controller of Jobs in under 200 lines of code: the protocol of
+// Package loop is a controller of Jobs in some 200 lines of code: the protocol of
 // the package jobfate, step by step. loop.go carries decisions out, memory.go
 // holds what has to be remembered between them.
 //

@@ -1,0 +1,49 @@
+// Package outcome tells in a line what has become of a Job, from its status
+// alone: what a dashboard, a workflow engine or a command shows.
+package outcome
+
+import (
+	"fmt"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+// Of returns the line. Nothing in it depends on the order of the conditions, and
+// none counts whose status is not True.
+func Of(job *batchv1.Job) string {
+	outcome := jobstatus.OutcomeOf(job)
+	parts := []string{string(outcome.Phase)}
+	if outcome.Decided() {
+		parts = append(parts, because(outcome))
+	}
+	if n := job.Spec.Completions; n != nil {
+		parts = append(parts, fmt.Sprintf("%d of %d done", jobstatus.IndexesFinished(job), *n))
+	}
+	if failed := jobstatus.Indexes(job).Failed; !failed.IsEmpty() {
+		parts = append(parts, "failed indexes "+failed.String())
+	}
+	// A Job that is decided is not over: its pods may go on for a while.
+	if held := jobstatus.PodsHeld(job); held > 0 {
+		parts = append(parts, fmt.Sprintf("holds %d pods", held))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// because says why a Job ends. A reason may name the rule of the pod failure
+// policy that did it (KEP-4443).
+func because(o jobstatus.Outcome) string {
+	rule, ok := failurepolicy.RuleOf(o.Reason)
+	switch {
+	case ok && rule.Kind == failurepolicy.RefName:
+		return "by the rule " + rule.Name
+	case ok && rule.Kind == failurepolicy.RefIndex:
+		return fmt.Sprintf("by rule %d", rule.Index)
+	case ok:
+		return "by a rule of the pod failure policy"
+	}
+	return o.Reason
+}

@@ -1,0 +1,144 @@
+package retryfailed_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/examples/retryfailed"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+func example() *batchv1.Job {
+	ten, five, none, indexed := int32(10), int32(5), int32(0), batchv1.IndexedCompletion
+	job := &batchv1.Job{}
+	job.Name = "suites"
+	job.Spec.Completions, job.Spec.Parallelism, job.Spec.CompletionMode = &ten, &five, &indexed
+	job.Spec.BackoffLimitPerIndex = &none
+	job.Spec.Template.Spec = corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever,
+		Containers:    []corev1.Container{{Name: "main", Image: "image"}},
+	}
+	return job
+}
+
+// play runs a Job to its end. A pod fails if the work that it does is bad, which
+// is what it finds at its own position in the list of indexes.
+func play(job *batchv1.Job, bad indexset.Set) (*batchv1.Job, error) {
+	c, err := cluster.New(job, time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC))
+	if err != nil {
+		return nil, err
+	}
+	controller, cache := cluster.NewCaller(), c.NewCache(true)
+	for c.Job().Status.CompletionTime == nil && len(c.Job().Status.Conditions) < 2 {
+		out := c.Run(controller, cache)
+		for _, pod := range c.Pods() {
+			code := int32(0)
+			if bad.Contains(work(pod)) {
+				code = 1
+			}
+			c.End(pod.UID, code)
+		}
+		c.Now = c.Now.Add(max(out.After, time.Second))
+	}
+	return c.Job(), nil
+}
+
+// work is what a program in a container would do to find out what its work is.
+func work(pod *corev1.Pod) int32 {
+	var i int32
+	fmt.Sscan(pod.Annotations[batchv1.JobCompletionIndexAnnotation], &i)
+	for _, env := range pod.Spec.Containers[0].Env {
+		if env.Name == retryfailed.Variable {
+			for index := range indexset.MustParse(env.Value).All() {
+				if i == 0 {
+					return index
+				}
+				i--
+			}
+		}
+	}
+	return i
+}
+
+// Of ten indexes three fail. They are run again, and one of them fails again.
+func ExampleFailed() {
+	job, err := play(example(), indexset.Of(2, 5, 8))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(job.Name, "failed:", *job.Status.FailedIndexes)
+
+	second, err := retryfailed.Failed(job, "suites-2")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(second.Name, "runs", *second.Spec.Completions, "indexes:", second.Annotations[retryfailed.Annotation])
+	if second, err = play(second, indexset.Of(5)); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	third, err := retryfailed.Failed(second, "suites-3")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(third.Name, "runs", *third.Spec.Completions, "index:", third.Annotations[retryfailed.Annotation])
+	// Output:
+	// suites failed: 2,5,8
+	// suites-2 runs 3 indexes: 2,5,8
+	// suites-3 runs 1 index: 5
+}
+
+// TestUnfinished also runs what the Job did not come to.
+func TestUnfinished(t *testing.T) {
+	job := example()
+	one := int32(1)
+	job.Spec.MaxFailedIndexes = &one
+	job, err := play(job, indexset.Of(0, 1, 2, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := retryfailed.Unfinished(job, "suites-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := next.Annotations[retryfailed.Annotation], "0-3,5-9"; got != want {
+		t.Errorf("indexes to run again: got %s, want %s", got, want)
+	}
+	if _, err := play(next, indexset.Set{}); err != nil {
+		t.Errorf("the API server would refuse the Job: %v", err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	done, err := play(example(), indexset.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := done.DeepCopy()
+	damaged.Annotations = map[string]string{retryfailed.Annotation: "3-1"}
+	for _, test := range []struct {
+		name string
+		job  *batchv1.Job
+		set  indexset.Set
+		want string
+	}{
+		{"it runs", example(), indexset.Of(1), "has not ended"},
+		{"nothing failed", done, indexset.Set{}, "no such indexes"},
+		{"annotation", damaged, indexset.Of(1), "the annotation"},
+	} {
+		_, err := retryfailed.Job(test.job, "again", test.set)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want an error with %q", test.name, err, test.want)
+		}
+	}
+}
