@@ -17,6 +17,8 @@ var pictures = map[string]func() string{
 	"count":    count,
 	"index":    index,
 	"end":      end,
+
+	"replacement": replacement,
 }
 
 func main() {
