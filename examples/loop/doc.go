@@ -7,6 +7,7 @@
 // itself is killed, and shows what becomes of a loop that takes the steps in
 // another order.
 //
-// A queue that calls Sync when a Job or a pod changes, and again after the time
-// that it returns, is all that is missing.
+// What is missing is a queue that calls Sync when a Job or a pod changes, and again
+// after the time that it returns, with a Loop for each Job; and somebody who frees
+// the pods whose Job is gone of their finalizer (tracking.Controller.Frees).
 package loop
