@@ -1,37 +1,54 @@
 package main
 
 import (
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// TestReadme keeps what README.md shows true: what explain says of a sample, and
-// the example of the root package, whose test checks it.
+// TestReadme keeps what README.md says of the command true.
 func TestReadme(t *testing.T) {
 	readme := readFile(t, "../../README.md")
-	code, output := exampleDecide(t)
 	for what, want := range map[string]string{
 		"the command":             "explain --now " + goldens[0].now + " testdata/samples/" + goldens[0].sample + "/*\n",
 		"what the command prints": "```\n" + readFile(t, filepath.Join("testdata", goldens[0].name+".txt")) + "```\n",
-		"the example":             "```go\n" + code + "```\n",
-		"what the example prints": "```\n" + output + "```\n",
 	} {
 		if !strings.Contains(readme, want) {
 			t.Errorf("README.md does not have %s:\n%s", what, want)
 		}
 	}
+	if got := runWith("", "indexes", "missing", "--completions", "1000", "0-10,12").Stdout; got != "11,13-999\n" {
+		t.Errorf("README.md says otherwise: indexes missing prints %q", got)
+	}
 }
 
-// exampleDecide returns the body of ExampleDecide and its output.
-func exampleDecide(t *testing.T) (code, output string) {
-	t.Helper()
-	_, rest, found := strings.Cut(readFile(t, "../../example_test.go"), "\nfunc ExampleDecide() {\n")
-	body, _, ends := strings.Cut(rest, "\n}\n")
-	code, output, prints := strings.Cut("\n"+body+"\n", "\n\t// Output:\n")
-	if !found || !ends || !prints {
-		t.Fatal("example_test.go has no ExampleDecide with an output")
+// TestReadmeProgram pastes the program of README.md into a file, as a reader does,
+// runs it, and compares what it prints.
+func TestReadmeProgram(t *testing.T) {
+	readme := readFile(t, "../../README.md")
+	_, rest, _ := strings.Cut(readme, "```go\n")
+	program, rest, ok := strings.Cut(rest, "```\n")
+	_, rest, prints := strings.Cut(rest, "It prints:\n\n```\n")
+	want, _, ends := strings.Cut(rest, "```\n")
+	if !ok || !prints || !ends {
+		t.Fatal("README.md has no program with what it prints")
 	}
-	code = strings.ReplaceAll(code+"\n", "\n\t", "\n")
-	return strings.TrimPrefix(code, "\n"), strings.ReplaceAll("\n"+output, "\n\t// ", "\n")[1:]
+	file := filepath.Join(t.TempDir(), "first.go")
+	if err := os.WriteFile(file, []byte(program), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "run", file)
+	cmd.Dir, cmd.Stderr = "../..", os.Stderr
+	got, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("the program of README.md: %v", err)
+	}
+	if string(got) != want {
+		t.Errorf("the program of README.md prints\n%swant\n%s", got, want)
+	}
+	if formatted, err := exec.Command("gofmt", "-l", file).Output(); err != nil || len(formatted) > 0 {
+		t.Errorf("gofmt would change the program of README.md (%v)", err)
+	}
 }
