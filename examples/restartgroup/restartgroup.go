@@ -33,6 +33,7 @@ const (
 	FailGroup
 )
 
+// String names the action.
 func (a Action) String() string {
 	return [...]string{"Nothing", "FailJob", "RestartJob", "RestartGroup", "FailGroup"}[a]
 }

@@ -100,6 +100,7 @@ var kindNames = [kinds]string{
 	"orphan", "strip", "delete the Job", "delete the Job in the foreground", "delete the Job, orphan its pods",
 }
 
+// String names the kind.
 func (k Kind) String() string { return kindNames[k] }
 
 // FromCaller makes the reference caller searchable.

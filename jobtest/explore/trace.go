@@ -24,6 +24,7 @@ type Trace struct {
 // Move is one thing that happens, as text that [Replay] understands.
 type Move string
 
+// String tells the trace, a line for each move, and the violation.
 func (t *Trace) String() string {
 	return strings.Join(t.Lines, "\n") + "\n" + t.Violation.Error()
 }

@@ -40,6 +40,7 @@ type Violation struct {
 	Text     string
 }
 
+// Error returns the property and what is wrong with it.
 func (v *Violation) Error() string { return v.Property + ": " + v.Text }
 
 func violated(property, format string, args ...any) *Violation {

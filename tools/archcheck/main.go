@@ -1,6 +1,6 @@
 // Archcheck checks the architecture of the main module: which package may import
-// which, what the module may require, that what decides is pure, and that files
-// and functions stay short.
+// which, what the module may require, that what decides is pure, that files and
+// functions stay short, and that what is exported is documented.
 //
 //	go run ./archcheck [-q] ROOT
 //
@@ -66,6 +66,7 @@ func (r *repository) check() []finding {
 		}
 	}
 	for _, p := range r.packages() {
+		r.checkDocs(p, &all)
 		if p.decides() {
 			checkPurity(r.fset, p, &all)
 		}

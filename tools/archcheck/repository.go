@@ -83,7 +83,7 @@ func (r *repository) parse(root fs.FS, name, module string) error {
 	if err != nil {
 		return err
 	}
-	tree, err := parser.ParseFile(r.fset, name, text, parser.SkipObjectResolution)
+	tree, err := parser.ParseFile(r.fset, name, text, parser.SkipObjectResolution|parser.ParseComments)
 	if err != nil {
 		return fmt.Errorf("not Go: %w", err)
 	}
