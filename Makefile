@@ -15,9 +15,10 @@ test:
 check:
 	.ci/run
 
-# Takes what `jobfate explain` now says of the samples as right.
+# Takes what the command now prints as right, and draws the pictures of docs.
 golden:
 	go test ./cmd/jobfate -update
+	go -C tools run ./pictures ..
 
 # The checks of docs/reliability.md, run longer: some hours.
 soak:

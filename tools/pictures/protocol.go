@@ -2,27 +2,31 @@ package main
 
 import "fmt"
 
+// step is a message from one to another: the server is 0, the caller 1, the library 2.
+type step struct {
+	from, to int
+	text     string
+	back     string // what is returned, or comes with it
+}
+
+var steps = []step{
+	{0, 1, "the Job, its pods", "and the time, what is in flight, the backoff record"},
+	{1, 2, "Decide(snapshot)", "a decision"},
+	{1, 0, "adopt and release pods", ""},
+	{1, 0, "delete pods, or create some", ""},
+	{1, 2, "Revise, if some of that failed", "the decision as it is then"},
+	{1, 0, "store the status", ""},
+	{1, 1, "remember the backoff record; events, metrics", ""},
+	{1, 0, "remove finalizers", ""},
+	{1, 2, "Settle(pods without finalizer)", "a status, perhaps the last"},
+	{1, 0, "store that status", ""},
+	{1, 1, "look again: on a change, after Requeue, or soon after an error", ""},
+}
+
 // protocol draws the steps of the caller's protocol as messages between three.
 func protocol() string {
 	const top, row = 78, 37
 	const server, caller, library = 110, 420, 730
-	steps := []struct {
-		from, to int // from 0 to 2: the server, the caller, the library
-		text     string
-		back     string
-	}{
-		{0, 1, "the Job, its pods", "and the time, what is in flight, the backoff record"},
-		{1, 2, "Decide(snapshot)", "a decision"},
-		{1, 0, "adopt and release pods", ""},
-		{1, 0, "delete pods, or create some", ""},
-		{1, 2, "Revise, if some of that failed", "the decision as it is then"},
-		{1, 0, "store the status", ""},
-		{1, 1, "remember the backoff record; events, metrics", ""},
-		{1, 0, "remove finalizers", ""},
-		{1, 2, "Settle(pods without finalizer)", "a status, perhaps the last"},
-		{1, 0, "store that status", ""},
-		{1, 1, "look again: on a change, after Requeue, or soon after an error", ""},
-	}
 	height := top + row*len(steps) + 62
 	d := newDrawing(height, "The caller's protocol",
 		"Your controller takes a snapshot from the API server, asks jobfate for a decision, and writes in this order: claims, deletions or creations, the status, the removal of finalizers, the settled status.")
