@@ -24,11 +24,11 @@ func Admit(quota int32, jobs []*batchv1.Job) []*batchv1.Job {
 	}
 	for _, job := range waiting {
 		// What the Job holds already has been taken off above.
-		needs := int64(Needs(job))
-		if needs > free {
+		more := int64(holdsRunning(job) - Holds(job))
+		if more > free {
 			break
 		}
-		free -= needs
+		free -= more
 		admitted = append(admitted, job)
 	}
 	return admitted
@@ -36,16 +36,18 @@ func Admit(quota int32, jobs []*batchv1.Job) []*batchv1.Job {
 
 // Holds returns how much of the quota a Job takes.
 func Holds(job *batchv1.Job) int32 {
-	held := jobstatus.PodsHeld(job)
 	if waits(job) || jobstatus.OutcomeOf(job).Decided() {
-		return held // no pod is added to these
+		return jobstatus.PodsHeld(job) // no pod is added to these
 	}
-	needs := Needs(job)
-	if replacesAtOnce(job) && job.Status.Terminating != nil {
-		// The pods that terminate are replaced before they are gone.
-		return needs + *job.Status.Terminating
+	return holdsRunning(job)
+}
+
+// holdsRunning returns how many pods a Job may have while it is not suspended.
+func holdsRunning(job *batchv1.Job) int32 {
+	if t := job.Status.Terminating; t != nil && replacesAtOnce(job) {
+		return Needs(job) + *t // the pods that terminate are replaced before they are gone
 	}
-	return max(needs, held)
+	return max(Needs(job), jobstatus.PodsHeld(job))
 }
 
 // Needs returns how many active pods a Job has at most, from now on. The status
