@@ -1,6 +1,7 @@
 // Package loop is a controller of Jobs in some 200 lines of code: the protocol of
 // the package jobfate, step by step. loop.go carries decisions out, memory.go
-// holds what has to be remembered between them.
+// holds what has to be remembered between them, and free.go frees pods of their
+// finalizer whose Job is gone.
 //
 // It writes through a small interface, so it runs on any client library. Its test
 // runs it on a simulated cluster in which requests fail, caches lag and the loop
@@ -8,6 +9,5 @@
 // another order.
 //
 // What is missing is a queue that calls Sync when a Job or a pod changes, and again
-// after the time that it returns, with a Loop for each Job; and somebody who frees
-// the pods whose Job is gone of their finalizer (tracking.Controller.Frees).
+// after the time that it returns, with a Loop for each Job.
 package loop
