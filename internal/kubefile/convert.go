@@ -45,7 +45,7 @@ func (c *converter) mapping(indent int, k keep) bool {
 		if n < indent {
 			break
 		}
-		if n > indent || isItem(firstWord(line[n:])) {
+		if n > indent || isDashed(line[n:]) {
 			return false
 		}
 		name, value, ok := plainKey(line[n:])
@@ -78,7 +78,7 @@ func (c *converter) skip(indent int) {
 	for ; c.at < len(c.lines); c.at++ {
 		line := c.lines[c.at]
 		n := spaces(line)
-		if n < len(line) && n <= indent && !(n == indent && isItem(firstWord(line[n:]))) {
+		if n < len(line) && n <= indent && !(n == indent && isDashed(line[n:])) {
 			return
 		}
 	}
@@ -94,7 +94,7 @@ func (c *converter) value(text []byte, indent int, k keep) bool {
 		if next == len(line) || line[next] == '#' {
 			return false
 		}
-		item = isItem(firstWord(line[next:]))
+		item = isDashed(line[next:])
 	}
 	switch {
 	case len(text) > 0:
@@ -114,10 +114,10 @@ func (c *converter) sequence(indent int, k keep) bool {
 	for first := true; c.at < len(c.lines); first = false {
 		line := c.lines[c.at]
 		n := spaces(line)
-		if n < indent || n == indent && !isItem(firstWord(line[n:])) {
+		if n < indent || n == indent && !isDashed(line[n:]) {
 			break
 		}
-		if n > indent || len(line) < n+3 || line[n+2] == ' ' || isItem(firstWord(line[n+2:])) {
+		if n > indent || len(line) < n+3 || line[n+2] == ' ' || isDashed(line[n+2:]) {
 			return false
 		}
 		if !first {

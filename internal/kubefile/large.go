@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // A file of this size or more is read piece by piece: the items of a list one
@@ -53,6 +55,7 @@ type stream struct {
 
 	buffer    []byte // for the line or the value that is read; used again
 	converter converter
+	pods      podReader
 }
 
 // next moves on to the next document and reports whether it is JSON.
@@ -135,12 +138,17 @@ func (r *stream) pod(l *list, value []byte, at Place) error {
 	if err != nil {
 		return err
 	}
-	there := json.RawMessage("{}")
-	o := object{header{APIVersion: pod.APIVersion, Kind: pod.Kind, Spec: there, Status: there}, value, at, pod}
+	o := podObject(pod, value, at)
 	if o.typeOf() != typePod || !bytes.Contains(value, []byte(`"spec":{`)) || !bytes.Contains(value, []byte(`"status":{`)) {
 		return r.item(l, value, at)
 	}
 	return r.add(o)
+}
+
+// podObject is a pod that has been read, with a spec and a status.
+func podObject(pod *corev1.Pod, value []byte, at Place) object {
+	there := json.RawMessage("{}")
+	return object{header{APIVersion: pod.APIVersion, Kind: pod.Kind, Spec: there, Status: there}, value, at, pod}
 }
 
 // end hands on what a document holds besides the items that were handed on

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // json reads a JSON document. Of a list the items are handed on one by one.
@@ -23,6 +25,9 @@ func (r *stream) json() error {
 			l.items++
 			at := r.at
 			at.Item, at.line = l.items, r.line
+			if pod := r.podInSight(); pod != nil {
+				return r.add(podObject(pod, nil, at))
+			}
 			value, text, err := r.itemValue()
 			if err != nil {
 				return err
@@ -38,6 +43,23 @@ func (r *stream) json() error {
 	}
 	at.text = &text{bytes: rest, line: at.line}
 	return r.end(l, rest, at)
+}
+
+// sight is how much of the text is in sight at least, unless it ends before. Few
+// pods are longer.
+const sight = 64 << 10
+
+// podInSight reads a pod in the fast way if all of it has been read ahead. If it
+// cannot, it returns nil and has moved nowhere.
+func (r *stream) podInSight() *corev1.Pod {
+	window, _ := r.in.Peek(r.in.Buffered())
+	if len(window) < sight {
+		window, _ = r.in.Peek(large)
+	}
+	pod, n := r.pods.read(window)
+	r.line += bytes.Count(window[:n], []byte("\n"))
+	_, _ = r.in.Discard(n)
+	return pod
 }
 
 // located adds the place to an error of the text itself.

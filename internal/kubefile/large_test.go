@@ -20,16 +20,21 @@ import (
 )
 
 // readWith reads an input, of any size, either as a small file or as a large
-// one, and with a buffer as short as it may be.
+// one, and with a buffer as short as it may be: no pod is in sight.
 func readWith(isLarge bool, input string) (*Input, error) {
+	if isLarge {
+		return readAhead(deepest, input)
+	}
 	in := &Input{}
 	s := Source{Name: "f", Reader: strings.NewReader(input)}
-	read := func() error { return eachSmall(s, s, "a Job and its pods", in.add) }
-	if isLarge {
-		read = func() error { return eachLarge(s, bufio.NewReaderSize(s, deepest), "a Job and its pods", in.add) }
-	}
-	err := read()
-	return in, err
+	return in, eachSmall(s, s, "a Job and its pods", in.add)
+}
+
+// readAhead reads an input as a large file with a buffer of some size.
+func readAhead(size int, input string) (*Input, error) {
+	in := &Input{}
+	s := Source{Name: "f", Reader: strings.NewReader(input)}
+	return in, eachLarge(s, bufio.NewReaderSize(s, size), "a Job and its pods", in.add)
 }
 
 // kept returns a pod with only the fields that are read of a large file.
@@ -142,7 +147,7 @@ func TestLargeIsSmall(t *testing.T) {
 			if err != nil {
 				rt.Fatalf("%s: %v in\n%s", name, err, input)
 			}
-			got, err := readWith(true, input)
+			got, err := readAhead(rapid.SampledFrom([]int{deepest, 3000, large}).Draw(rt, "buffer"), input)
 			if err != nil {
 				rt.Fatalf("%s, large: %v in\n%s", name, err, input)
 			}
@@ -208,9 +213,11 @@ func TestLargeRefused(t *testing.T) {
 		{"a key twice", "kind: List\napiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  kind: Pod\n", `key "kind" already set`},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			in, err := readWith(true, tc.input)
-			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("got %v and %d pods, want an error with %q", err, len(in.Pods), tc.want)
+			for _, size := range []int{deepest, large} {
+				in, err := readAhead(size, tc.input)
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("buffer of %d: got %v and %d pods, want an error with %q", size, err, len(in.Pods), tc.want)
+				}
 			}
 		})
 	}

@@ -77,7 +77,7 @@ func (r *stream) yamlItems(l *list) error {
 	for {
 		head, _ := r.in.Peek(deepest)
 		n := spaces(head)
-		first := isItem(firstWord(head[n:]))
+		first := isDashed(head[n:])
 		blank := len(head) > n && (head[n] == '\n' || head[n] == '#')
 		if indent < 0 && blank {
 			if err := r.skipLine(); err != nil {
@@ -119,18 +119,18 @@ func spaces(text []byte) int {
 	return len(text)
 }
 
-// firstWord returns the beginning of a line, as far as isItem looks.
-func firstWord(text []byte) string {
-	if len(text) > 2 {
-		text = text[:2]
-	}
-	return string(bytes.TrimRight(text, "\r\n"))
+// isDashed reports whether a line, from its first letter on, begins an item.
+func isDashed(line []byte) bool {
+	return len(line) > 0 && line[0] == '-' && (len(line) == 1 || line[1] == ' ' || line[1] == '\n' || line[1] == '\r')
 }
 
 // yamlItem hands an item on. A pod as kubectl prints it is read in the fast way;
 // anything else goes through the YAML parser.
 func (r *stream) yamlItem(l *list, item []byte, at Place) error {
 	if value, ok := r.converter.pod(item); ok {
+		if pod, _ := r.pods.read(value); pod != nil {
+			return r.add(podObject(pod, nil, at))
+		}
 		return r.pod(l, value, at)
 	}
 	documents, err := chunk{text: item, line: at.line}.yaml()
