@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
@@ -78,5 +80,40 @@ func TestExplanation_duplicatePods(t *testing.T) {
 			}
 			slices.Reverse(pods)
 		}
+	}
+}
+
+// Of the failed pods of a Job the one that finished last tells, whichever comes
+// first.
+func TestExplanation_LastFailure(t *testing.T) {
+	job := specJob(t, "completions: 5\npodFailurePolicy: {rules: [{action: Count, onExitCodes: {operator: In, values: [7]}}]}")
+	pod := func(n int, exit int32, after time.Duration) *corev1.Pod {
+		pod := podIn(job, 1, corev1.PodFailed)
+		pod.Name, pod.UID = fmt.Sprintf("job-p%d", n), types.UID(fmt.Sprintf("uid-%d", n))
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ExitCode: exit, FinishedAt: metav1.NewTime(job.CreationTimestamp.Add(after))}}}}
+		return pod
+	}
+	for _, test := range []struct {
+		reason string
+		pods   []*corev1.Pod
+		want   string
+	}{
+		{"no pod", nil, ": , rule false"},
+		{"no failed pod", []*corev1.Pod{podIn(job, 1, corev1.PodSucceeded)}, ": , rule false"},
+		{"the last", []*corev1.Pod{pod(1, 1, time.Second), pod(2, 7, time.Minute), pod(3, 2, 0)}, "job-p2: container main, exit code 7, rule true"},
+		{"the first of those that failed at once", []*corev1.Pod{pod(1, 1, 0), pod(2, 2, 0)}, "job-p1: container main, exit code 1, rule false"},
+	} {
+		for range 2 {
+			d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Add(time.Hour)})
+			f := d.Why.LastFailure()
+			if got := fmt.Sprintf("%s: %s, rule %t", f.Pod, f.Fault, f.Match.Matched()); got != test.want {
+				t.Errorf("%s: got %s, want %s", test.reason, got, test.want)
+			}
+			slices.Reverse(test.pods)
+		}
+	}
+	if f := (jobfate.Explanation{}).LastFailure(); f.Pod != "" {
+		t.Errorf("the zero Explanation: got %v, want none", f)
 	}
 }

@@ -42,7 +42,13 @@ type result struct {
 }
 
 func testEnvironment() environment {
-	return environment{getenv: func(string) string { return "" }, now: time.Date(2023, 8, 21, 10, 0, 9, 999, time.UTC)}
+	now := time.Date(2023, 8, 21, 10, 0, 9, 999, time.UTC)
+	return environment{
+		getenv: func(string) string { return "" },
+		now:    now,
+		clock:  func() time.Time { return now },
+		catch:  func() (func() bool, func()) { return func() bool { return false }, func() {} },
+	}
 }
 
 func runWith(stdin string, args ...string) result {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"time"
 )
@@ -21,9 +22,29 @@ func main() {
 		stderr: os.Stderr,
 		getenv: os.Getenv,
 		now:    time.Now(),
+		clock:  time.Now,
 		typed:  terminal(os.Stdin),
 		shown:  terminal(os.Stdout),
+		told:   terminal(os.Stderr),
+		catch:  catch,
 	}))
+}
+
+// catch keeps the first Ctrl-C from ending the program, so that it can end by
+// itself. The second one ends it.
+func catch() (caught func() bool, release func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt)
+	was := false
+	return func() bool {
+		select {
+		case <-signals:
+			was = true
+			signal.Stop(signals)
+		default:
+		}
+		return was
+	}, func() { signal.Stop(signals) }
 }
 
 // terminal reports whether a file is a terminal, or another device that passes

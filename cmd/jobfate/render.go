@@ -85,6 +85,9 @@ func (r *report) text(p paint, all bool) string {
 			time.Duration(r.RequeueSeconds*float64(time.Second)).Round(time.Millisecond), r.RequeueAt.Format(time.RFC3339))
 	}
 	fmt.Fprintf(b, "\n%s %s.\n", p.text(bold, "Can it succeed?"), r.Prospect.Text)
+	if r.LastFailure != nil && !r.indexed {
+		fmt.Fprintf(b, "\n%s %s.\n", p.text(bold, "Last failure:"), r.LastFailure)
+	}
 	if len(r.Indexes) > 0 || r.Completed != "" {
 		b.section("Indexes", append([]string{p.text(green, "completed") + ": " + orNone(shortened(r.Completed, all))}, b.indexes(r.Indexes)...))
 	}
@@ -112,8 +115,8 @@ func (b *page) indexes(all []index) []string {
 		}
 		who, what, _ := strings.Cut(x.line, ": ")
 		lines = append(lines, b.paint.text(indexColors[jobfate.Code(x.Code)], who)+": "+what)
-		if failure := x.failure(); failure != "" {
-			lines = append(lines, "  "+failure)
+		if x.FailedPod != "" {
+			lines = append(lines, "  "+x.failure.String())
 		}
 	}
 	return lines
@@ -130,16 +133,13 @@ func counted(all []index) string {
 	}), ", ")
 }
 
-// failure says how the last pod of an index failed, and which rule it matched.
-func (x index) failure() string {
-	if x.FailedPod == "" {
-		return ""
-	}
-	text := "pod " + x.FailedPod + " failed: " + x.Fault
+// String says how a pod failed, and which rule it matched.
+func (f failure) String() string {
+	text := "pod " + f.FailedPod + " failed: " + f.Fault
 	switch {
-	case x.Rule != nil:
-		return text + "; " + x.Rule.Action + " by " + x.Rule.Text
-	case x.policy:
+	case f.Rule != nil:
+		return text + "; " + f.Rule.Action + " by " + f.Rule.Text
+	case f.policy:
 		return text + "; no rule matched"
 	}
 	return text
@@ -224,9 +224,4 @@ func orNone(text string) string {
 	return text
 }
 
-func podCount(n int) string {
-	if n == 1 {
-		return "1 pod"
-	}
-	return fmt.Sprintf("%d pods", n)
-}
+func podCount(n int) string { return count(n, "pod") }

@@ -60,8 +60,13 @@ type report struct {
 	// Indexed.
 	Completed string  `json:"completed"`
 	Indexes   []index `json:"indexes"`
+	// LastFailure is that of the pod of the Job that failed last; absent when no
+	// failed pod is known.
+	LastFailure *failure `json:"lastFailure,omitempty"`
 	// Notes are what was not as it should be in the input.
 	Notes []note `json:"notes"`
+
+	indexed bool
 }
 
 type jobRef struct {
@@ -130,15 +135,20 @@ type index struct {
 	// Pod is the last pod that is known; absent when there is none.
 	Pod      string `json:"pod,omitempty"`
 	Failures int32  `json:"failures"`
-	// FailedPod is the last pod that failed, and Fault how it did; absent when
-	// none is known.
+	failure
+
+	line string
+}
+
+// failure is how a pod failed; absent when none is known.
+type failure struct {
+	// FailedPod is the last pod that failed, and Fault how it did.
 	FailedPod string `json:"failedPod,omitempty"`
 	Fault     string `json:"fault,omitempty"`
 	// Rule is the rule of the pod failure policy that the failed pod matches;
 	// absent when there is none.
 	Rule *rule `json:"rule,omitempty"`
 
-	line   string
 	policy bool // there are rules that could have matched
 }
 
@@ -180,15 +190,25 @@ func newReport(in *kubefile.Input, now time.Time, d jobfate.Decision) *report {
 		Completed:  completed(job, d.Status, settled.Status),
 		Indexes:    mapped(slices.Collect(d.Why.Indexes()), newIndex),
 		Notes:      notes(in, d),
+		indexed:    isIndexed(job),
 	}
+	policy := job.Spec.PodFailurePolicy != nil
 	for i := range r.Indexes {
-		r.Indexes[i].policy = job.Spec.PodFailurePolicy != nil
+		r.Indexes[i].policy = policy
+	}
+	if last := d.Why.LastFailure(); last.Pod != "" {
+		r.LastFailure = &failure{last.Pod, last.Fault, newRule(last.Match), policy}
 	}
 	if d.Requeue > 0 {
 		at := now.Add(d.Requeue).UTC()
 		r.RequeueSeconds, r.RequeueAt = d.Requeue.Seconds(), &at
 	}
 	return r
+}
+
+func isIndexed(job *batchv1.Job) bool {
+	mode := job.Spec.CompletionMode
+	return mode != nil && *mode == batchv1.IndexedCompletion
 }
 
 // mapped applies f to each element. It never returns nil.
@@ -240,15 +260,15 @@ func newCreation(c jobfate.Creation) creation {
 }
 
 func newIndex(r jobfate.IndexReason) index {
-	out := index{First: r.First, Last: r.Last, reason: newReason(r.Reason), Pod: r.Pod, Failures: r.Failures,
-		FailedPod: r.FailedPod, Fault: r.Fault, line: r.String()}
-	if r.Match.Matched() {
-		out.Rule = newRule(r.Match)
-	}
-	return out
+	return index{First: r.First, Last: r.Last, reason: newReason(r.Reason), Pod: r.Pod, Failures: r.Failures,
+		failure: failure{FailedPod: r.FailedPod, Fault: r.Fault, Rule: newRule(r.Match)}, line: r.String()}
 }
 
+// newRule returns nil for a pod that matches none.
 func newRule(m failurepolicy.Match) *rule {
+	if !m.Matched() {
+		return nil
+	}
 	return &rule{Position: m.Rule, Name: m.Name, Action: string(m.Action), Text: m.Explain()}
 }
 

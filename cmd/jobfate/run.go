@@ -16,6 +16,8 @@ const (
 	exitInput = 1 // the input cannot be read or decided on
 	exitUsage = 2
 	exitNo    = 3 // the answer is no
+
+	exitInterrupted = 130 // as of a program that SIGINT ends
 )
 
 // environment is all that a command has of the world.
@@ -25,8 +27,12 @@ type environment struct {
 	stderr io.Writer
 	getenv func(string) string
 	now    time.Time
+	clock  func() time.Time
 	typed  bool // the standard input is a terminal
 	shown  bool // the standard output is a terminal
+	told   bool // the standard error is a terminal
+	// catch lets the first Ctrl-C be asked for, until it is released.
+	catch func() (caught func() bool, release func())
 }
 
 // command is a subcommand.
@@ -89,14 +95,19 @@ func (env environment) status(command string, err error) int {
 	case errors.As(err, &a):
 		return int(a)
 	}
-	for _, line := range strings.Split(err.Error(), "\n") {
-		fmt.Fprintf(env.stderr, "jobfate%s: %s\n", command, line)
-	}
+	env.tell(command, err)
 	if errors.As(err, &usageError{}) {
 		fmt.Fprintf(env.stderr, "jobfate%s -h tells of the usage\n", command)
 		return exitUsage
 	}
 	return exitInput
+}
+
+// tell tells of an error, line by line.
+func (env environment) tell(command string, err error) {
+	for _, line := range strings.Split(err.Error(), "\n") {
+		fmt.Fprintf(env.stderr, "jobfate%s: %s\n", command, line)
+	}
 }
 
 // print writes everything at once.

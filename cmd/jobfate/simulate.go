@@ -1,16 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"io"
-	"strconv"
-
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
-
-	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/internal/kubefile"
-	"github.com/jobfate/jobfate/internal/simulation"
-)
+import "strconv"
 
 const simulateUsage = `Usage: jobfate simulate [flags] [file]
 
@@ -44,8 +34,16 @@ With -o svg it draws the run: a lane for each index, a bar for each pod.
 With --runs the Job is played several times, with one seed after the other, and
 the result says how the runs are spread.
 
+With --against another Job is played in the same scenario, and the two are
+compared. The n-th pod of an index then has the same luck in both.
+
+  jobfate simulate -f job.yaml --against other.yaml --scenario scenario.yaml
+
+A long run shows on a terminal how far it is. Ctrl-C ends it, and what is known so
+far is told.
+
 Exit status: 0 played, however it ended, 1 the input cannot be read or played,
-2 usage.
+2 usage, 130 interrupted.
 
 Flags:
 `
@@ -53,20 +51,12 @@ Flags:
 // mostRuns is the most that --runs takes.
 const mostRuns = 100_000
 
-// theatre is what the arguments of simulate ask for.
-type theatre struct {
-	output
-	file     string // empty: the argument, or the standard input
-	scenario string // empty: every pod succeeds
-	seed     *uint64
-	runs     int
-}
-
 func simulate(env environment, args []string) error {
-	t := theatre{}
+	t := &theatre{}
 	fs := newFlags("simulate")
 	t.flags(fs, "svg")
 	fs.StringVar(&t.file, "f", "", "the `file` with the Job")
+	fs.StringVar(&t.against, "against", "", "the `file` with a Job to compare with, in the same scenario")
 	fs.StringVar(&t.scenario, "scenario", "", "the `file` with the scenario")
 	fs.Func("seed", "the `number` that all chances depend on, instead of that of the scenario", func(text string) error {
 		seed, err := strconv.ParseUint(text, 10, 64)
@@ -94,81 +84,4 @@ func simulate(env environment, args []string) error {
 	}
 	t.file = files[0]
 	return t.play(env)
-}
-
-// play reads the Job and the scenario, and plays them.
-func (t theatre) play(env environment) error {
-	m, scenario, err := t.read(env)
-	if err != nil {
-		return err
-	}
-	if t.seed != nil {
-		scenario.Seed = *t.seed
-	}
-	one := func(s simulation.Scenario) (*simulation.Result, error) {
-		r, err := simulation.Play(m.Job, s, simulation.Settings{
-			RuleNames: m.RuleNames,
-			Options:   []jobfate.Option{jobfate.ManagedBy(managerOf(m.Job))},
-		})
-		switch err.(type) {
-		case nil:
-			return r, nil
-		case utilerrors.Aggregate: // the Job is not valid
-			return nil, locate(err, &kubefile.Input{Job: m.Job, JobAt: m.At})
-		}
-		return nil, fmt.Errorf("%s: %w", t.scenario, err)
-	}
-	if t.runs == 0 {
-		r, err := one(scenario)
-		if err != nil {
-			return err
-		}
-		out := newTimeline(m.Job, r)
-		if t.format == "svg" {
-			return env.print(out.svg())
-		}
-		return t.print(env, out, out.text)
-	}
-	out := spread{Job: refOf(m.Job), Seed: scenario.Seed}
-	for range t.runs {
-		r, err := one(scenario)
-		if err != nil {
-			return err
-		}
-		out.add(r)
-		scenario.Seed++
-	}
-	out.sort()
-	return t.print(env, out, out.text)
-}
-
-func (t theatre) read(env environment) (*kubefile.Manifest, simulation.Scenario, error) {
-	var m *kubefile.Manifest
-	var scenario simulation.Scenario
-	names := []string{t.file}
-	if t.scenario != "" {
-		names = append(names, t.scenario)
-	}
-	err := withSources(env, names, func(sources []kubefile.Source) error {
-		jobs, err := kubefile.ReadJobs(sources[0])
-		if err != nil {
-			return err
-		}
-		if len(jobs) > 1 {
-			return fmt.Errorf("%s is a second Job; want one", jobs[1].At)
-		}
-		m = jobs[0]
-		if t.scenario == "" {
-			return nil
-		}
-		text, err := io.ReadAll(sources[1])
-		if err == nil {
-			scenario, err = simulation.ReadScenario(text)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", sources[1].Name, err)
-		}
-		return nil
-	})
-	return m, scenario, err
 }

@@ -12,9 +12,13 @@ import (
 // none is removed or changes its meaning.
 type spread struct {
 	Job jobRef `json:"job"`
+	// File is set when two Jobs are compared.
+	File string `json:"file,omitempty"`
 	// Seed is that of the first run.
 	Seed uint64 `json:"seed"`
 	Runs int    `json:"runs"`
+	// Interrupted says that there were to be more runs.
+	Interrupted bool `json:"interrupted,omitempty"`
 	// The number of runs that ended so.
 	Complete  int `json:"complete"`
 	Failed    int `json:"failed"`
@@ -26,6 +30,7 @@ type spread struct {
 	Running quantiles `json:"podSeconds"`
 
 	took, pods, running []float64
+	wanted              int // runs
 }
 
 // quantiles are values of which a part of the runs has no larger one.
@@ -54,8 +59,9 @@ func (s *spread) add(r *simulation.Result) {
 	s.running = append(s.running, r.Totals.Running.Seconds())
 }
 
-// sort works the quantiles out, once all runs are added.
-func (s *spread) sort() {
+// finish works the quantiles out, once all runs are added that there are.
+func (s *spread) finish(wanted int) {
+	s.Interrupted, s.wanted = s.Runs < wanted, wanted
 	s.Took, s.Pods, s.Running = quantilesOf(s.took), quantilesOf(s.pods), quantilesOf(s.running)
 }
 
@@ -69,21 +75,48 @@ func quantilesOf(values []float64) quantiles {
 // text writes the spread for people to read.
 func (s spread) text(p paint) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d complete, %d failed", p.text(bold, count(s.Runs, "run")), s.Complete, s.Failed)
+	fmt.Fprintf(&b, "%s: %s\n\n%-12s%s", p.text(bold, s.counted()), s.ends(), "", quantileHeader)
+	for _, row := range spreadRows {
+		fmt.Fprintf(&b, "%-12s%s", row.name, row.of(&s))
+	}
+	return b.String()
+}
+
+// counted says how many runs there were.
+func (s spread) counted() string {
+	if s.Interrupted {
+		return fmt.Sprintf("Interrupted after %d of %d runs", s.Runs, s.wanted)
+	}
+	return count(s.Runs, "run")
+}
+
+// ends says how the runs ended.
+func (s spread) ends() string {
+	text := fmt.Sprintf("%d complete, %d failed", s.Complete, s.Failed)
 	for _, o := range []struct {
 		n    int
 		what string
 	}{{s.Stalled, "stalled"}, {s.OutOfTime, "out of time"}} {
 		if o.n > 0 {
-			fmt.Fprintf(&b, ", %d %s", o.n, o.what)
+			text += fmt.Sprintf(", %d %s", o.n, o.what)
 		}
 	}
-	fmt.Fprintf(&b, "\n\n%-12s %10s %10s %10s %10s %10s\n", "", "least", "10 %", "median", "90 %", "most")
-	for _, row := range []struct {
-		name string
-		q    quantiles
-	}{{"seconds", s.Took}, {"pods", s.Pods}, {"pod-seconds", s.Running}} {
-		fmt.Fprintf(&b, "%-12s %10.4g %10.4g %10.4g %10.4g %10.4g\n", row.name, row.q.Least, row.q.P10, row.q.Median, row.q.P90, row.q.Most)
-	}
-	return b.String()
+	return text
+}
+
+// spreadRows are what is spread.
+var spreadRows = []struct {
+	name string
+	of   func(*spread) quantiles
+}{
+	{"seconds", func(s *spread) quantiles { return s.Took }},
+	{"pods", func(s *spread) quantiles { return s.Pods }},
+	{"pod-seconds", func(s *spread) quantiles { return s.Running }},
+}
+
+var quantileHeader = fmt.Sprintf(" %10s %10s %10s %10s %10s\n", "least", "10 %", "median", "90 %", "most")
+
+// String returns the line below the header.
+func (q quantiles) String() string {
+	return fmt.Sprintf(" %10.4g %10.4g %10.4g %10.4g %10.4g\n", q.Least, q.P10, q.Median, q.P90, q.Most)
 }

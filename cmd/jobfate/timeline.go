@@ -14,6 +14,8 @@ import (
 // removed or changes its meaning. A list is never null.
 type timeline struct {
 	Job jobRef `json:"job"`
+	// File is set when two Jobs are compared.
+	File string `json:"file,omitempty"`
 	*simulation.Result
 	Statuses []stage `json:"statuses"`
 	indexed  bool
@@ -30,11 +32,10 @@ func refOf(job *batchv1.Job) jobRef {
 	return jobRef{named.Namespace, named.Name, string(job.UID)}
 }
 
-func newTimeline(job *batchv1.Job, r *simulation.Result) timeline {
-	mode := job.Spec.CompletionMode
-	return timeline{refOf(job), r, mapped(r.Statuses, func(s simulation.Status) stage {
+func newTimeline(job *batchv1.Job, file string, r *simulation.Result) timeline {
+	return timeline{refOf(job), file, r, mapped(r.Statuses, func(s simulation.Status) stage {
 		return stage{s.At, changes(s.Old, s.New)}
-	}), mode != nil && *mode == batchv1.IndexedCompletion}
+	}), isIndexed(job)}
 }
 
 // moment is a line of the timeline.
@@ -47,20 +48,11 @@ type moment struct {
 // text writes the timeline for people to read.
 func (t timeline) text(p paint) string {
 	var b strings.Builder
-	end, color := string(t.End)+" after "+t.Took.String(), red
-	switch {
-	case t.End == simulation.Complete:
-		color = green
-	case t.End == simulation.Stalled:
-		end, color = "Stalled after "+t.Took.String()+": the Job has not ended, and nothing happens any more", yellow
-	case t.End == simulation.OutOfTime:
-		end, color = "Out of time after "+t.Took.String()+": the Job has not ended", yellow
-	}
-	b.WriteString(p.text(bold+";"+color, end))
+	b.WriteString(p.text(bold+";"+t.color(), t.end()))
 	if t.Reason != "" {
 		fmt.Fprintf(&b, ": %s: %s", t.Reason, t.Message)
 	}
-	fmt.Fprintf(&b, "\n\nJob %s/%s, %s that ran %s: %s.\n\n", t.Job.Namespace, t.Job.Name, count(t.Totals.Pods, "pod"), t.Totals.Running, t.outcomes())
+	fmt.Fprintf(&b, "\n\nJob %s/%s, %s that ran %s: %s.\n\n", t.Job.Namespace, t.Job.Name, podCount(t.Totals.Pods), t.Totals.Running, t.outcomes())
 	moments := t.moments()
 	width := 0
 	for _, m := range moments {
@@ -74,6 +66,30 @@ func (t timeline) text(p paint) string {
 		fmt.Fprintf(&b, "%*s  %s\n", width, at, p.text(m.color, m.text))
 	}
 	return b.String()
+}
+
+// end says how and when it ended.
+func (t timeline) end() string {
+	after := " after " + t.Took.String()
+	switch t.End {
+	case simulation.Stalled:
+		return "Stalled" + after + ": the Job has not ended, and nothing happens any more"
+	case simulation.OutOfTime:
+		return "Out of time" + after + ": the Job has not ended"
+	case simulation.Interrupted:
+		return "Interrupted" + after + ": the Job has not ended"
+	}
+	return string(t.End) + after
+}
+
+func (t timeline) color() string {
+	switch t.End {
+	case simulation.Complete:
+		return green
+	case simulation.Failed:
+		return red
+	}
+	return yellow
 }
 
 func (t timeline) outcomes() string {

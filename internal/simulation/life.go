@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -26,6 +27,7 @@ type life struct {
 	index  int32 // what courses go by
 	course Course
 	turn   int
+	dice   *rand.Rand
 	lane   *Lane
 	at     int // the pod in the lane
 	gone   bool
@@ -44,11 +46,12 @@ func (p *play) born(pod *corev1.Pod) {
 		l.index, l.turn = int32(p.result.Totals.Pods), p.result.Totals.Pods
 		l.lane = p.freeLane()
 	}
+	l.dice = rand.New(rand.NewPCG(p.scenario.Seed, uint64(l.index)<<32|uint64(l.turn)))
 	p.taken[l.index]++
 	p.result.Totals.Pods++
 	l.at = len(l.lane.Pods)
 	l.lane.Pods = append(l.lane.Pods, Pod{Name: pod.Name, Created: p.now(), Outcome: PodUnfinished})
-	l.course = p.courseOf(l.index)
+	l.course = p.courseOf(l)
 	p.lives[pod.UID] = l
 	delay := or(l.course.StartDelay, or(p.scenario.StartDelay, defaultDelay))
 	p.after(delay, func() { p.start(l) })
@@ -74,13 +77,14 @@ func (p *play) freeLane() *Lane {
 	}
 }
 
-// courseOf returns the first course that holds for a pod of an index.
-func (p *play) courseOf(index int32) Course {
+// courseOf returns the first course that holds for a pod. The n-th pod of an
+// index has the same luck in whatever Job, so that two can be compared.
+func (p *play) courseOf(l *life) Course {
 	for i, c := range p.scenario.Pods {
-		if c.Indexes != "" && !p.indexes[i].Contains(index) {
+		if c.Indexes != "" && !p.indexes[i].Contains(l.index) {
 			continue
 		}
-		if c.Chance == nil || p.dice.Float64() < *c.Chance {
+		if c.Chance == nil || l.dice.Float64() < *c.Chance {
 			return c
 		}
 	}
@@ -105,7 +109,7 @@ func (p *play) proceed(l *life, delay time.Duration) {
 		duration = list[min(l.turn, len(list)-1)].Duration
 	}
 	if spread := l.course.Spread.Duration; spread > 0 {
-		duration += time.Duration(p.dice.Int64N(int64(spread)))
+		duration += time.Duration(l.dice.Int64N(int64(spread)))
 	}
 	p.after(delay+duration, func() { p.exit(l) })
 }

@@ -3,7 +3,6 @@ package simulation
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -27,6 +26,9 @@ type Settings struct {
 	RuleNames []string
 	// Options are handed to each decision.
 	Options []jobfate.Option
+	// GoOn is asked before each sync, with the time that has come and the pods so
+	// far: the simulation is interrupted when it says no. It may be nil.
+	GoOn func(now Time, pods int) bool
 }
 
 // Most of a simulation that comes to no end: syncs without a change of time, and
@@ -40,7 +42,6 @@ const (
 type play struct {
 	scenario Scenario
 	indexes  []indexset.Set // of the courses
-	dice     *rand.Rand
 
 	cluster *cluster.Cluster
 	caller  *cluster.Caller
@@ -57,12 +58,14 @@ type play struct {
 	taken   map[int32]int // how many pods each index has had
 	lanes   map[int32]*Lane
 	result  Result
+	goOn    func(now Time, pods int) bool
+	stopped bool // it said no
 }
 
 // Play plays a Job to its end. It fails when the Job is not valid, or refuses
 // what an event does to it.
 func Play(job *batchv1.Job, scenario Scenario, settings Settings) (*Result, error) {
-	if err := scenario.check(); err != nil {
+	if err := scenario.Check(); err != nil {
 		return nil, err
 	}
 	c, err := cluster.New(anew(job), epoch)
@@ -72,7 +75,6 @@ func Play(job *batchv1.Job, scenario Scenario, settings Settings) (*Result, erro
 	spec := &c.Job().Spec
 	p := &play{
 		scenario: scenario,
-		dice:     rand.New(rand.NewPCG(scenario.Seed, 0)),
 		cluster:  c,
 		cache:    c.NewCache(true),
 		indexed:  spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion,
@@ -80,6 +82,7 @@ func Play(job *batchv1.Job, scenario Scenario, settings Settings) (*Result, erro
 		lives:    map[types.UID]*life{},
 		taken:    map[int32]int{},
 		lanes:    map[int32]*Lane{},
+		goOn:     settings.GoOn,
 		result:   Result{Waits: []Wait{}, Conditions: []Condition{}, Happened: []Happening{}},
 	}
 	for _, course := range scenario.Pods {
@@ -127,6 +130,8 @@ func (p *play) run() (*Result, error) {
 		}
 		next, some := p.queue.next()
 		switch {
+		case p.stopped:
+			return p.finish(Interrupted), nil
 		case p.over():
 			return p.finish(""), nil
 		case !some:
@@ -146,6 +151,9 @@ func (p *play) run() (*Result, error) {
 // settle lets the controller look until nothing is left for it to do now.
 func (p *play) settle() error {
 	for range mostSyncs {
+		if p.stopped = p.goOn != nil && !p.goOn(p.now(), p.result.Totals.Pods); p.stopped {
+			return nil
+		}
 		version := p.cluster.Version()
 		out := p.cluster.Run(p.caller, p.cache)
 		p.result.Totals.Syncs++
@@ -182,6 +190,9 @@ func (p *play) finish(end End) *Result {
 	r.End, r.Took = end, p.now()
 	if end == Stalled {
 		r.Took = p.changed
+	}
+	if n := p.cluster.Job().Spec.Completions; n != nil {
+		r.Completions = *n
 	}
 	r.Status = *p.cluster.Job().Status.DeepCopy()
 	if c := jobstatus.Finished(p.cluster.Job()); c != nil {

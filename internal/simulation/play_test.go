@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -100,9 +101,10 @@ Failed BackoffLimitExceeded at 32s: 2 pods, 20s`},
 1: 1s-12s Deleted
 Failed PodFailurePolicy at 12s: 2 pods, 21s`},
 		{"a pod evicts itself, and is not counted", indexed(1, 1, ignoreDisruptions, func(s *batchv1.JobSpec) { s.BackoffLimit = ptr(int32(0)) }),
-			"pods: [{evict: true, chance: 0.5}]\nseed: 1", `0: 1s-12s Evicted (Ignore) 23s-33s Succeeded
+			"pods: [{evict: true, chance: 0.5}]\nseed: 1", `0: 1s-12s Evicted (Ignore) 23s-34s Evicted (Ignore) 55s-1m5s Succeeded
 wait 12s-22s
-Complete CompletionsReached at 33s: 2 pods, 21s`},
+wait 34s-54s
+Complete CompletionsReached at 1m5s: 3 pods, 32s`},
 		{"a node is drained, another lost", indexed(3, 3, ignoreDisruptions), "events: [{at: 5s, evict: '1', lose: '2'}]", `0: 1s-11s Succeeded
 1: 1s-6s Evicted (Ignore) 12s-22s Succeeded
 2: 1s-5s Evicted (Ignore) 12s-22s Succeeded
@@ -129,8 +131,8 @@ Complete CompletionsReached at 40s: 1 pods, 39s`},
 		{"a deadline", indexed(1, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr(int64(7)) }), "", `0: 1s-8s Deleted
 Failed DeadlineExceeded at 8s: 1 pods, 7s`},
 		{"how long is by chance", indexed(2, 2), "pods: [{spread: 10s}]\nseed: 1", `0: 1s-16.983s Succeeded
-1: 1s-11.891s Succeeded
-Complete CompletionsReached at 16.983s: 2 pods, 26.874s`},
+1: 1s-18.194s Succeeded
+Complete CompletionsReached at 18.194s: 2 pods, 33.177s`},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			s, err := ReadScenario([]byte(tc.scenario))
@@ -153,6 +155,52 @@ Complete CompletionsReached at 16.983s: 2 pods, 26.874s`},
 				t.Errorf("the second time: got %v and\n%s\nwant the same", err, diff)
 			}
 		})
+	}
+}
+
+// TestInterrupted stops a Job while it runs: what is known so far is told.
+func TestInterrupted(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		goOn   func(now Time, pods int) bool
+		want   string
+	}{
+		{"at once", func(Time, int) bool { return false }, "Interrupted  at 0s: 0 pods, 0s"},
+		{"while pods run", func(now Time, _ int) bool { return now < Time(12*time.Second) }, `0: 1s-11s Succeeded
+1: 12s-open Unfinished
+Interrupted  at 12s: 2 pods, 10s`},
+		{"never", func(Time, int) bool { return true }, `0: 1s-11s Succeeded
+1: 12s-22s Succeeded
+Complete CompletionsReached at 22s: 2 pods, 20s`},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			got, err := Play(indexed(2, 1), Scenario{}, Settings{GoOn: tc.goOn})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, drawn(got)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestSameLuck checks that a pod of one Job fares as the pod of another that is
+// in its place.
+func TestSameLuck(t *testing.T) {
+	s := Scenario{Seed: 7, Pods: []Course{{Chance: ptr(0.5), Spread: metav1.Duration{Duration: time.Hour}}}}
+	at := func(parallelism int32) (out []Time) {
+		got, err := Play(indexed(5, parallelism), s, Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, lane := range got.Lanes {
+			out = append(out, *lane.Pods[0].Ended-*lane.Pods[0].Started)
+		}
+		return out
+	}
+	if diff := cmp.Diff(at(1), at(5)); diff != "" {
+		t.Errorf("how long pods run, one at a time and all at once (-one +all):\n%s", diff)
 	}
 }
 

@@ -29,6 +29,8 @@ type Result struct {
 	Happened []Happening `json:"events"`
 	// Statuses are all statuses that were stored, in their order.
 	Statuses []Status `json:"-"`
+	// Completions are those of the spec in the end; 0 without.
+	Completions int32 `json:"-"`
 	// Status is the last of them.
 	Status batchv1.JobStatus `json:"status"`
 }
@@ -45,6 +47,8 @@ const (
 	Stalled End = "Stalled"
 	// OutOfTime: the limit of the scenario was reached.
 	OutOfTime End = "OutOfTime"
+	// Interrupted: whoever let it run did not want to wait any longer.
+	Interrupted End = "Interrupted"
 )
 
 // Totals are what a Job has cost.
@@ -93,6 +97,17 @@ type Pod struct {
 	// Rule and Action are those that the failed pod matched.
 	Rule   string `json:"rule,omitempty"`
 	Action string `json:"action,omitempty"`
+}
+
+// Ran returns how long the pod has run, until a time when it has not ended.
+func (p Pod) Ran(until Time) Time {
+	switch {
+	case p.Started == nil:
+		return 0
+	case p.Ended != nil:
+		until = *p.Ended
+	}
+	return until - *p.Started
 }
 
 // Wait is a time of backing off.

@@ -83,11 +83,11 @@ func ReadScenario(text []byte) (Scenario, error) {
 	if err := yaml.UnmarshalStrict(text, &s); err != nil {
 		return Scenario{}, err
 	}
-	return s, s.check()
+	return s, s.Check()
 }
 
-// check returns what a scenario cannot mean.
-func (s Scenario) check() error {
+// Check returns what a scenario cannot mean. The error begins with the field.
+func (s Scenario) Check() error {
 	for _, d := range []struct {
 		name  string
 		value *metav1.Duration

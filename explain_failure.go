@@ -1,0 +1,46 @@
+package jobfate
+
+import (
+	"time"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// Failure is a pod that has failed, and how.
+type Failure struct {
+	// Pod is its name.
+	Pod string
+	// Fault says for people how it failed.
+	Fault string
+	// Match is the rule that it matches.
+	Match failurepolicy.Match
+}
+
+// LastFailure returns the pod of the Job that failed last, by its finish time; of
+// several that finished at once, the first. It is what to look at in a Job that
+// is not Indexed; in an Indexed one each index has its own. The zero Failure is
+// that of a Job of which no failed pod is known.
+func (e Explanation) LastFailure() Failure {
+	s := e.memo.get()
+	if s == nil {
+		return Failure{}
+	}
+	var last *tracking.Record
+	var finish time.Time
+	for i := range s.census.Records {
+		r := &s.census.Records[i]
+		if !r.Is(tracking.Failed | tracking.Valid) {
+			continue
+		}
+		at := backoff.FinishTime(r.Pod)
+		if last == nil || at.After(finish) || at.Equal(finish) && r.Before(last) {
+			last, finish = r, at
+		}
+	}
+	if last == nil {
+		return Failure{}
+	}
+	return Failure{Pod: last.Pod.Name, Fault: fault(last.Pod), Match: s.policy.Match(last.Pod)}
+}
