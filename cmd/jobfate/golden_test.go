@@ -97,14 +97,18 @@ func TestGolden(t *testing.T) {
 // checkGolden compares an output with a file in testdata.
 func checkGolden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
+	checkGoldenFile(t, filepath.Join("testdata", name), got)
+}
+
+func checkGoldenFile(t *testing.T, path, got string) {
+	t.Helper()
 	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if diff := cmp.Diff(readFile(t, path), got); diff != "" {
-		t.Errorf("%s (-want +got; go test ./cmd/jobfate -update takes what was got):\n%s", name, diff)
+		t.Errorf("%s (-want +got; go test ./cmd/jobfate -update takes what was got):\n%s", path, diff)
 	}
 }
 

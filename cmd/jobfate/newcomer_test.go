@@ -4,14 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 )
@@ -32,7 +26,7 @@ func TestWrongInput(t *testing.T) {
 		{"cut within a pod of a List", cut, "explain", "document 2 has no kind"},
 		{"cut within a line", whole[:strings.LastIndex(whole, "data:")], "explain", "standard input: document 2: line 305: could not find expected ':'"},
 		{"a number that is none", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  completions: many\n", "validate",
-			"standard input: document 1: line 5: cannot unmarshal string into Go struct field JobSpec.spec.completions of type int32"},
+			"standard input:5: spec.completions: cannot unmarshal string into int32"},
 		{"not found", "Error from server (NotFound): jobs.batch \"x\" not found\n", "explain", "document 1 has no kind"},
 	} {
 		t.Run(tc.command+" "+tc.reason, func(t *testing.T) {
@@ -132,52 +126,4 @@ func TestTypedInput(t *testing.T) {
 	if status := run([]string{"explain"}, env); status != exitOK || err.String() != "jobfate: reading the standard input, which Ctrl-D ends\n" {
 		t.Errorf("got status %d and %q, want a word on the standard input", status, err.String())
 	}
-}
-
-// TestProcess runs the command as a process of its own: interrupted while it
-// reads, and with a reader that goes away.
-func TestProcess(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), "jobfate")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	t.Run("Ctrl-C", func(t *testing.T) {
-		var stderr bytes.Buffer
-		cmd := exec.Command(binary, "explain")
-		cmd.Stderr = &stderr
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		// What is more than a pipe holds has been read once it is written.
-		if _, err := io.WriteString(in, strings.Repeat("# a comment\n", 1<<17)); err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
-		_ = cmd.Wait() // it tells of the signal as an error
-		status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
-		if !ok || !status.Signaled() || status.Signal() != syscall.SIGINT || stderr.Len() > 0 {
-			t.Errorf("got %v and %q, want the end by the signal, and silence", cmd.ProcessState, stderr.String())
-		}
-	})
-	t.Run("head", func(t *testing.T) {
-		var stderr bytes.Buffer
-		reader, writer, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		reader.Close()
-		cmd := exec.Command(binary, append([]string{"explain", "--now", time.Unix(0, 0).UTC().Format(time.RFC3339)}, sampleFiles(t, "failed-by-rule")...)...)
-		cmd.Stdout, cmd.Stderr = writer, &stderr
-		_ = cmd.Run() // a shell looks at the status of head
-		writer.Close()
-		if stderr.Len() > 0 {
-			t.Errorf("got %q, want silence", stderr.String())
-		}
-	})
 }

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"encoding/xml"
 	"fmt"
-	"html"
 	"strings"
 	"time"
 
@@ -110,7 +110,12 @@ func thinned(lanes []simulation.Lane) []simulation.Lane {
 	return out
 }
 
-func escaped(text string) string { return html.EscapeString(text) }
+// escaped returns a text as XML has it, which cannot hold every letter.
+func escaped(text string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes everything
+	return b.String()
+}
 
 // cutText leaves the beginning of a long text.
 func cutText(text string, most int) string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"reflect"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -124,6 +125,9 @@ func (c checks) verdict(m, old *kubefile.Manifest) verdict {
 		spec := failurepolicy.FromAPI(m.Job.Spec.PodFailurePolicy, m.RuleNames...)
 		errs = append(errs, validation.RuleNames(spec, field.NewPath("spec", "podFailurePolicy"))...)
 		warnings = validation.Warnings(named(m.Job))
+	}
+	if c.status && reflect.DeepEqual(m.Job.Status, batchv1.JobStatus{}) {
+		warnings = append(warnings, "status: there is none; an empty one was checked")
 	}
 	v := newVerdict(m, errs, append(warnings, validation.Advice(m.Job)...))
 	if old != nil {

@@ -82,11 +82,17 @@ func fatesOf(t timeline) []fate {
 			f.Outcome = string(simulation.PodFailed)
 		}
 		f.Pods = len(lane.Pods)
+		var last simulation.Time
+		ended := 0
 		for _, pod := range lane.Pods {
 			f.Running += pod.Ran(t.Took)
-			if pod.Ended == nil || f.Ended == nil || *f.Ended < *pod.Ended {
-				f.Ended = pod.Ended
+			if pod.Ended != nil {
+				last = max(last, *pod.Ended)
+				ended++
 			}
+		}
+		if ended > 0 && ended == f.Pods {
+			f.Ended = &last
 		}
 	}
 	return out

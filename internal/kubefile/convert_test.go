@@ -84,7 +84,7 @@ func TestReadJobs(t *testing.T) {
 		"":                             "f: it is empty; want a Job",
 		"kind: List\napiVersion: v1\n": "f: there is no Job in it",
 		"kind: Pod\napiVersion: v1\n":  "f: document 1 is a Pod; want a Job",
-		job + "status: 5\n":            "f: document 1: ",
+		job + "status: 5\n":            "f:5: status: cannot unmarshal number into v1.JobStatus",
 	} {
 		if _, err := ReadJobs(source(input)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want an error with %q", input, err, want)

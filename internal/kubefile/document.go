@@ -33,6 +33,13 @@ func ReadDocument(s Source, want string, decode func([]byte) error) (Place, erro
 		return Place{}, fmt.Errorf("%s:%d: a second document; want %s", s.Name, found[1].text.lineOf(""), want)
 	}
 	at := Place{File: s.Name, Document: 1, text: found[0].text}
+	h, err := readHeader(found[0].value, at, want)
+	switch {
+	case err != nil:
+		return at, err
+	case h.Kind != "":
+		return at, object{header: h, at: at}.check(want)
+	}
 	if err := decode(found[0].value); err != nil {
 		path, err := narrowed(found[0].value, err, decode)
 		if path != "" {

@@ -204,7 +204,7 @@ func TestLargeRefused(t *testing.T) {
 		{"half a pod", `{"kind":"List","apiVersion":"v1","items":[{"apiVersion":"v1","kind":"Pod","spec":{}}]}`, "item 1: the Pod has no status; has the input been cut short?"},
 		{"a pod of another version", `{"kind":"List","apiVersion":"v1","items":[` + strings.Replace(wholePod, `"v1"`, `"v2"`, 1) + `]}`, `item 1 is a Pod of apiVersion "v2"`},
 		{"items without a kind", `{"items":[{"spec":{}}],"kind":"List","apiVersion":"v1"}`, "item 1 has no kind"},
-		{"a wrong type", `{"kind":"List","apiVersion":"v1","items":[` + strings.Replace(wholePod, `"Running"`, `[1]`, 1) + `]}`, "cannot unmarshal array into Go struct field"},
+		{"a wrong type", `{"kind":"List","apiVersion":"v1","items":[` + strings.Replace(wholePod, `"Running"`, `[1]`, 1) + `]}`, "f:1: status.phase: cannot unmarshal array into v1.PodPhase"},
 		{"broken YAML", "kind: Job\n  a: [\n", "f: document 1: line 2: mapping values are not allowed"},
 		{"a broken item", "kind: List\napiVersion: v1\nitems:\n" + yamlPod + "- a: [\n", "f: document 1, item 2: line "},
 		{"an item that is nothing", "kind: List\napiVersion: v1\nitems:\n-\n", "item 1 is not an object"},

@@ -164,9 +164,8 @@ var structField = regexp.MustCompile(`Go struct field [A-Za-z]+\.(\S+) of type`)
 
 // fieldError says which field has a value of the wrong type, and on which line.
 func fieldError(at Place, err error) error {
-	message := strings.TrimPrefix(err.Error(), "json: ")
-	if m := structField.FindStringSubmatch(message); m != nil {
-		return fmt.Errorf("%s: line %d: %s", at, at.Line(m[1]), message)
+	if m := structField.FindStringSubmatch(err.Error()); m != nil {
+		return fmt.Errorf("%s: %s: %s", at.At(m[1]), m[1], plain(err))
 	}
-	return fmt.Errorf("%s: %s", at, message)
+	return fmt.Errorf("%s: %s", at, plain(err))
 }

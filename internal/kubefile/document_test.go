@@ -1,0 +1,66 @@
+package kubefile
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// TestReadDocument checks what is told of a document that is not what it should
+// be.
+func TestReadDocument(t *testing.T) {
+	type thing struct {
+		Name string           `json:"name"`
+		Of   map[string]thing `json:"of"`
+		List []struct {
+			M int `json:"m"`
+		} `json:"list"`
+	}
+	for _, tc := range []struct{ reason, input, want string }{
+		{"right", "name: a\nlist: [{m: 1}]\n", ""},
+		{"JSON", `{"name": "a"}`, ""},
+		{"nothing", "", "f: it is empty; want a thing"},
+		{"two", "---\nname: a\n---\nname: b\n", "f:4: a second document; want a thing"},
+		{"something of Kubernetes", "kind: Pod\n", "f: document 1 is a Pod; want a thing"},
+		{"no object", "5\n", "f: document 1 is not an object; want a thing"},
+		{"no YAML", "a: [\n", "f: line 1: "},
+		{"no JSON", "{\n  a: 1}", "f: line 2: "},
+		{"deep within", "name: a\nof:\n  x: {}\n  u:\n    of:\n      z: {name: 5}\n", "f:6: of.u.of.z.name: cannot unmarshal number into string"},
+		{"in a list", "list:\n- m: 1\n- m: 2\n- m: x\n", "f:4: list[2].m: cannot unmarshal string into int"},
+		{"a list where an object is wanted", "of: [1]\n", "f:1: of: cannot unmarshal array into"},
+		{"an object where a list is wanted", "list:\n  a: 1\n", "f:1: list: cannot unmarshal object into"},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			at, err := ReadDocument(Source{Name: "f", Reader: strings.NewReader(tc.input)}, "a thing", func(text []byte) error {
+				return utiljson.Unmarshal(text, &thing{})
+			})
+			if tc.want == "" {
+				if err != nil || at.At("name") != "f:1" {
+					t.Errorf("got %v, at %s, want no error, at f:1", err, at.At("name"))
+				}
+				return
+			}
+			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+				t.Errorf("got %v, want %s", err, tc.want)
+			}
+		})
+	}
+	broken := Source{Name: "f", Reader: brokenReader{}}
+	if _, err := ReadDocument(broken, "a thing", nil); err == nil || err.Error() != "f: no more" {
+		t.Errorf("got %v, want f: no more", err)
+	}
+	if _, err := ReadDocument(Source{Name: "f", Reader: strings.NewReader("a: 1\n")}, "a thing", func(text []byte) error {
+		if string(text) == `{"a":1}` {
+			return errors.New("only as a whole")
+		}
+		return nil
+	}); err == nil || err.Error() != "f:1: a: only as a whole" {
+		t.Errorf("got %v, want f:1: a: only as a whole", err)
+	}
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("no more") }
