@@ -2,14 +2,14 @@
 //
 //	jobfate explain [-o text|json|yaml] [--now TIME] [--managed-by NAME] [--all] [--exit-status] [file ...]
 //	jobfate validate [-o text|json|yaml] [--old FILE] [--status] [file ...]
-//	jobfate simulate [-o text|json|yaml|svg] [--scenario FILE] [--seed N] [--runs N] [-f FILE | file]
+//	jobfate simulate [-o text|json|yaml|svg] [--scenario FILE] [--seed N] [--runs N] [--against FILE] [-f FILE | file]
 //	jobfate indexes count|contains|union|minus|missing|next [--completions N] [--count N] SET ...
 //
 // explain reads a Job and its pods as kubectl prints them and says what the Job
 // controller does next, and why. The first line answers why there is no pod, or
 // no further one. validate says what the API server would refuse about a Job, an
 // update or a status. simulate plays a Job in virtual time, by a scenario, and
-// tells what became of its pods. indexes computes with sets of completion
+// tells what became of its pods; with another Job it compares the two. indexes computes with sets of completion
 // indexes. None of them changes anything, or talks to a cluster. docs/command.md
 // has examples.
 //
@@ -19,10 +19,11 @@
 //
 // # Exit status
 //
-//	0  done, accepted
-//	1  the input cannot be read, or not be decided on
-//	2  usage
-//	3  no: refused, does not contain, there is none
+//	0    done, accepted
+//	1    the input cannot be read, or not be decided on
+//	2    usage
+//	3    no: refused, does not contain, there is none
+//	130  interrupted, with what was known by then
 //
 // With --exit-status, explain says 3 for a Job that waits, 4 for one that is held
 // until somebody acts, and 5 for one that cannot succeed.
@@ -52,6 +53,8 @@
 //	completed       the completed indexes, as in the status
 //	indexes         first, last, code, text, until, pod, failures, failedPod,
 //	                fault, rule: the others
+//	lastFailure     failedPod, fault, rule: of the pod of the Job that failed
+//	                last; absent when no failed pod is known
 //	notes           code, text: what was not as it should be in the input
 //
 // and that of validate has jobs, each with
@@ -65,7 +68,8 @@
 // That of simulate has times in seconds from the creation of the Job:
 //
 //	job             namespace, name, uid
-//	end             Complete, Failed, Stalled or OutOfTime
+//	file            only with --against: where the Job stands
+//	end             Complete, Failed, Stalled, OutOfTime or Interrupted
 //	took            when that was
 //	reason, message of the condition with which the Job ended
 //	totals          pods, succeeded, failed, evicted, deleted, podSeconds, syncs
@@ -82,12 +86,27 @@
 // and with --runs
 //
 //	job             namespace, name, uid
+//	file            only with --against: where the Job stands
 //	seed, runs      the first seed, and the number of runs
+//	interrupted     true when there were to be more
 //	complete, failed, stalled, outOfTime  how many of them ended so
 //	seconds, pods, podSeconds  least, p10, median, p90, most
 //
-// The codes of reason, prospect, waits, indexes, deletions and notes are those of package jobfate;
-// explain adds the notes UnknownField and NoPods. A rule has its position, name,
+// With --against it has
+//
+//	runs            two of the above, in the order of the files
+//	indexes         index and fates, two: the indexes that fared otherwise, when
+//	                both Jobs are Indexed. A fate has outcome (Succeeded, Failed,
+//	                Unfinished, or None when there is no such index), ended,
+//	                pods, podSeconds
+//
+// and with --against and --runs
+//
+//	spreads         two of the above
+//	completed       both, onlyFirst, onlySecond, neither: in how many runs
+//
+// The codes of reason, prospect, waits, indexes, deletions and notes are those of
+// package jobfate; explain adds the notes UnknownField and NoPods. A rule has its position, name,
 // action and text. Old and new values are a number, text, a list of UIDs, an
 // object for a condition, or null for what is unset.
 package main

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -39,8 +40,16 @@ func TestDocs(t *testing.T) {
 		if !strings.Contains(text, "$ jobfate "+c.name+" ") {
 			t.Errorf("%s has no example of %s", path, c.name)
 		}
+		for _, flag := range flagLine.FindAllStringSubmatch(runWith("", c.name, "-h").Stdout, -1) {
+			if !regexp.MustCompile(`[ ` + "`" + `(]--?` + flag[1] + `[ ` + "`" + `,.;\n]`).MatchString(text) {
+				t.Errorf("%s does not tell of the flag -%s of %s", path, flag[1], c.name)
+			}
+		}
 	}
 }
+
+// flagLine is how the usage of a command lists a flag.
+var flagLine = regexp.MustCompile(`(?m)^  -(\S+)`)
 
 // play runs the commands of a block and returns it with what they print.
 func play(t *testing.T, block string) string {

@@ -45,7 +45,7 @@ func TestProgress(t *testing.T) {
 		{"a short run", true, "", time.Microsecond, many, ""},
 		{"one long run", true, "", time.Minute, once, "\r\x1b[K0s played, 0 pods\r\x1b[K"},
 		{"many runs", true, "", time.Minute, many, "\r\x1b[K4 of 5 runs, 0s played, 0 pods"},
-		{"an error after a while", true, "", time.Minute, []string{"simulate", job, "--scenario", "testdata/late.yaml"}, "\r\x1b[K1s played, 3 pods"},
+		{"an error after a while", true, "", time.Minute, []string{"simulate", job, "--scenario", simulated("refused")}, "\r\x1b[K1s played, 3 pods"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			env, stdout, stderr := patient(tc.step, 0)

@@ -75,6 +75,8 @@ type jobRef struct {
 	UID       string `json:"uid"`
 }
 
+func refOf(job *batchv1.Job) jobRef { return jobRef{job.Namespace, job.Name, string(job.UID)} }
+
 // reason is a code for programs and a text for people.
 type reason struct {
 	Code string `json:"code"`
@@ -173,7 +175,7 @@ func newReport(in *kubefile.Input, now time.Time, d jobfate.Decision) *report {
 		stored = d.Status
 	}
 	r := &report{
-		Job:        jobRef{job.Namespace, job.Name, string(job.UID)},
+		Job:        refOf(job),
 		Now:        now.UTC(),
 		ManagedBy:  managerOf(job),
 		Pods:       len(in.Pods),

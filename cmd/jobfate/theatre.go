@@ -71,7 +71,7 @@ func (t *theatre) once(env environment) error {
 func (t *theatre) many(env environment) error {
 	spreads := make([]spread, len(t.jobs))
 	for i, m := range t.jobs {
-		spreads[i] = spread{Job: refOf(m.Job), File: t.nameOf(i), Seed: t.script.Seed}
+		spreads[i] = spread{Job: refOfNew(m.Job), File: t.nameOf(i), Seed: t.script.Seed}
 	}
 	var completed pairs
 	for n := range t.runs {

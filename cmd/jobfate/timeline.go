@@ -27,13 +27,15 @@ type stage struct {
 	Changes []change        `json:"changes"`
 }
 
-func refOf(job *batchv1.Job) jobRef {
-	named := named(job)
-	return jobRef{named.Namespace, named.Name, string(job.UID)}
+// refOfNew names a Job as the cluster would; only a UID is not made up.
+func refOfNew(job *batchv1.Job) jobRef {
+	ref := refOf(named(job))
+	ref.UID = string(job.UID)
+	return ref
 }
 
 func newTimeline(job *batchv1.Job, file string, r *simulation.Result) timeline {
-	return timeline{refOf(job), file, r, mapped(r.Statuses, func(s simulation.Status) stage {
+	return timeline{refOfNew(job), file, r, mapped(r.Statuses, func(s simulation.Status) stage {
 		return stage{s.At, changes(s.Old, s.New)}
 	}), isIndexed(job)}
 }

@@ -44,7 +44,7 @@ func newVerdict(m *kubefile.Manifest, errs field.ErrorList, warnings []string) v
 		return finding{Field: name, File: m.At.File, Line: m.At.Line(name), Message: message}
 	}
 	v := verdict{
-		Job:      jobRef{m.Job.Namespace, m.Job.Name, string(m.Job.UID)},
+		Job:      refOf(m.Job),
 		File:     m.At.File,
 		Line:     m.At.Line(""),
 		Accepted: len(errs) == 0,
