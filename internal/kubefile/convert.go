@@ -195,7 +195,7 @@ func (c *converter) scalar(text []byte) bool {
 	case isNumber(text), string(text) == "true", string(text) == "false", string(text) == "null", string(text) == "{}", string(text) == "[]":
 		c.out = append(c.out, text...)
 		return true
-	case isPlain(text) || isUID(text):
+	case isPlain(text) || isUID(text) || isName(text):
 		c.out = append(append(append(c.out, '"'), text...), '"')
 		return true
 	}
@@ -236,6 +236,23 @@ func isPlain(text []byte) bool {
 		}
 	}
 	return true
+}
+
+// isName reports whether a text begins with a digit and is no number and no time,
+// as "3d-render" and "10.0.0.1".
+func isName(text []byte) bool {
+	dots, letters := 0, 0
+	for _, b := range text {
+		switch {
+		case b == '.':
+			dots++
+		case 'g' <= b && b <= 'w' && b != 'o':
+			letters++ // that no number has
+		case !isDigit(b) && b != '-' && b != '/' && !('a' <= b && b <= 'z'):
+			return false
+		}
+	}
+	return isDigit(text[0]) && (dots > 1 || letters > 0)
 }
 
 // isUID reports whether a text has the form of a UID, which may begin with a

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 // TestConverter converts what it can, as the YAML parser would, and gives up on
@@ -31,6 +32,10 @@ func TestConverter(t *testing.T) {
 		{"what may be a truth value", "metadata:\n  name: No", false},
 		{"what may be a number", "metadata:\n  name: 1e3", false},
 		{"an octal number", "metadata:\n  name: 012", false},
+		{"names that begin with a digit", "metadata:\n  name: 3d-render-abcde\nspec:\n  nodeName: 10.0.0.1\nstatus:\n  reason: 1.2.3/24", true},
+		{"a number in hexadecimal digits", "metadata:\n  name: 0x1f", false},
+		{"a day", "metadata:\n  name: 2026-01-01", false},
+		{"annotations that are not kept", "metadata:\n  annotations:\n    batch.kubernetes.io/job-completion-index: \"3\"\n    network: |-\n      [{\n          \"a\": 1\n      }]\n    x: 'a\n      b'", true},
 		{"not quite a UID", "metadata:\n  uid: " + strings.Replace(uid, "-", "0", 1), false},
 		{"an escape", "metadata:\n  name: \"a\\n\"", false},
 		{"two quotes", "metadata:\n  name: 'it''s'", false},
@@ -66,11 +71,34 @@ func TestConverter(t *testing.T) {
 			if err := json.Unmarshal(documents[0].value, &want); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(pruned(want, keepOfPod), got); diff != "" {
 				t.Errorf("-parser +converter:\n%s", diff)
 			}
 		})
 	}
+}
+
+// TestScalarIsParser converts scalars that look like numbers, times and names.
+func TestScalarIsParser(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(
+			rapid.StringMatching(`[0-9][0-9a-z./_-]{0,9}`),
+			rapid.StringMatching(`[0-9]{1,4}-[0-9]{1,2}-[0-9]{1,2}[a-z]?`),
+			rapid.StringMatching(`[0-9.]{1,9}[eE]?[0-9]{0,2}`),
+			rapid.StringMatching(`[A-Za-z~.-][a-z0-9./-]{0,6}`),
+		).Draw(t, "text")
+		var c converter
+		if !c.scalar([]byte(text)) {
+			return
+		}
+		documents, err := chunk{text: []byte("a: " + text + "\n"), line: 1}.yaml()
+		if err != nil {
+			t.Fatalf("%s is no YAML: %v", text, err)
+		}
+		if got, want := `{"a":`+string(c.out)+"}", string(documents[0].value); got != want {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+	})
 }
 
 func TestReadJobs(t *testing.T) {

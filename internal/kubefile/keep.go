@@ -1,5 +1,7 @@
 package kubefile
 
+import batchv1 "k8s.io/api/batch/v1"
+
 // A keep says which fields of an object are read; nil reads all.
 type keep map[string]keep
 
@@ -10,7 +12,7 @@ var keepOfPod = keep{
 	"kind":       nil,
 	"metadata": {
 		"name": nil, "namespace": nil, "uid": nil, "resourceVersion": nil,
-		"labels": nil, "annotations": nil, "ownerReferences": nil, "finalizers": nil,
+		"labels": nil, "annotations": keepOfAnnotations, "ownerReferences": nil, "finalizers": nil,
 		"creationTimestamp": nil, "deletionTimestamp": nil, "deletionGracePeriodSeconds": nil,
 	},
 	"spec": {
@@ -23,6 +25,13 @@ var keepOfPod = keep{
 		"containerStatuses":     keepOfStatus,
 		"initContainerStatuses": keepOfStatus,
 	},
+}
+
+// keepOfAnnotations are those of a Job. Networks and others write long ones.
+var keepOfAnnotations = keep{
+	batchv1.JobCompletionIndexAnnotation:          nil,
+	batchv1.JobIndexFailureCountAnnotation:        nil,
+	batchv1.JobIndexIgnoredFailureCountAnnotation: nil,
 }
 
 var keepOfStatus = keep{

@@ -68,9 +68,9 @@ func (r *podReader) metadata(m *metav1.ObjectMeta) {
 		case "resourceVersion":
 			readText(r, &m.ResourceVersion)
 		case "labels":
-			r.texts(&m.Labels)
+			r.texts(&m.Labels, nil)
 		case "annotations":
-			r.texts(&m.Annotations)
+			r.texts(&m.Annotations, keepOfAnnotations)
 		case "ownerReferences":
 			readList(r, &m.OwnerReferences, 1, (*podReader).owner)
 		case "finalizers":
@@ -256,12 +256,17 @@ func (r *podReader) time(p *metav1.Time) {
 	p.Time = t.Local()
 }
 
-func (r *podReader) texts(p *map[string]string) {
+// texts reads the texts that are kept.
+func (r *podReader) texts(p *map[string]string, k keep) {
 	if r.null(*p == nil) {
 		return
 	}
 	out := map[string]string{}
 	for name := range r.members {
+		if _, kept := k.within(name); !kept {
+			r.skip()
+			continue
+		}
 		key, value := r.word(name), ""
 		readText(r, &value)
 		out[key] = value
