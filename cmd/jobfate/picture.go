@@ -91,7 +91,7 @@ func titleOf(t timeline) string {
 }
 
 // thinned returns as many lanes as there is room for: of neighbours the one that
-// had the most pods, which is where there was trouble.
+// fared worst.
 func thinned(lanes []simulation.Lane) []simulation.Lane {
 	each := (len(lanes) + mostLanes - 1) / mostLanes
 	if each <= 1 {
@@ -103,11 +103,25 @@ func thinned(lanes []simulation.Lane) []simulation.Lane {
 		switch {
 		case i%each == 0:
 			out = append(out, lane)
-		case len(lane.Pods) > len(out[last].Pods):
+		case trouble(lane) > trouble(out[last]):
 			out[last] = lane
 		}
 	}
 	return out
+}
+
+// trouble ranks how badly an index fared: by its pods that did not succeed, and
+// then by whether the last is one of them.
+func trouble(lane simulation.Lane) (rank int) {
+	for i, pod := range lane.Pods {
+		if pod.Outcome != simulation.PodSucceeded {
+			rank += 2
+			if i == len(lane.Pods)-1 {
+				rank++
+			}
+		}
+	}
+	return rank
 }
 
 // escaped returns a text as XML has it, which cannot hold every letter.
@@ -195,7 +209,7 @@ func (n *panel) draw(name string) {
 	}
 	fmt.Fprintf(n, `<text class="small" x="%g" y="%.1f" text-anchor="end">%s</text>`+"\n", lanesLeft-8, n.top-8, what)
 	if drawn, all := len(n.lanes), len(n.t.Lanes); drawn < all {
-		fmt.Fprintf(n, `<text class="small" x="%g" y="%.1f">%d of %d: of neighbours the one with the most pods</text>`+"\n", lanesLeft, n.top-8, drawn, all)
+		fmt.Fprintf(n, `<text class="small" x="%g" y="%.1f">%d of %d: of neighbours the one that fared worst</text>`+"\n", lanesLeft, n.top-8, drawn, all)
 	}
 	for _, w := range n.t.Waits {
 		n.bar(`fill="url(#wait)"`, w.From, w.Until, n.top, n.bottom-n.top, "the Job backs off")
