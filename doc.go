@@ -55,9 +55,9 @@
 //     certain; a deletion until the pod is gone or has a deletion timestamp; a
 //     removed finalizer until the pod is gone or shows no finalizer; a stored
 //     status until the Job shows its resource version.
-//   - Backoff. Where it is lost or in doubt, [RebuildBackoff] makes it anew from
-//     the pods.
-//     With a backoff limit per index nothing is lost: the pods carry it.
+//   - Backoff, and whether it is in doubt (BackoffInDoubt): from the start until a
+//     status is stored, and from a status without an answer until the next. With a
+//     backoff limit per index nothing is in doubt: the pods carry it.
 //
 // # Pods without a Job
 //

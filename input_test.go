@@ -83,9 +83,6 @@ func TestInput_refused(t *testing.T) {
 			if !d.Idle() || d.Requeue != 0 || len(d.Events)+len(d.Metrics) != 0 || d.Why.Job().Code != "" {
 				t.Errorf("half a decision: %+v", d)
 			}
-			if _, again := jobfate.RebuildBackoff(s); errorText(again) != errorText(err) {
-				t.Errorf("RebuildBackoff fails with\n%v\nwant\n%v", again, err)
-			}
 		})
 	}
 }

@@ -22,9 +22,14 @@ type Snapshot struct {
 	Now time.Time
 	// InFlight names the caller's own writes that Job and Pods do not show yet.
 	InFlight InFlight
-	// Backoff is what the last decision asked to remember. Where it is lost,
-	// RebuildBackoff makes it anew.
+	// Backoff is what the last decision asked to remember.
 	Backoff backoff.Record
+	// BackoffInDoubt says that a status may have recorded failures that Backoff
+	// lacks: the caller has just started, or has had no answer when it last stored
+	// one. The pods that have been counted and are still there are then read as
+	// well. That is right as long as the pods that failed since the last success,
+	// and that last success, have not been deleted.
+	BackoffInDoubt bool
 	// LastStatus is when the caller last stored a status of the Job. Only
 	// WithThrottle needs it.
 	LastStatus time.Time

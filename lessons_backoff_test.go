@@ -219,20 +219,17 @@ func restartKeepsBackoff(t *testing.T) {
 	w.sync()
 	kept = w.snapshot().Backoff
 	w.restart()
-	if s := w.snapshot(); !s.Backoff.Equal(kept) || kept.Failures != 3 {
-		t.Errorf("rebuilt with a pod in the list: %+v, want %+v", s.Backoff, kept)
+	if got := mustDecide(t, w.snapshot()).Backoff; !got.Equal(kept) || kept.Failures != 3 {
+		t.Errorf("rebuilt with a pod in the list: %+v, want %+v", got, kept)
 	}
 	w.advance(time.Hour)
 	w.settle()
 	kept = w.snapshot().Backoff
-	// What is still to be counted is left to Decide.
+	// What is still to be counted is added once.
 	w.End(w.alive()[0].UID, 1)
 	w.restart()
-	if s := w.snapshot(); !s.Backoff.Equal(kept) {
-		t.Errorf("rebuilt with a new failure: %+v, want %+v", s.Backoff, kept)
-	}
-	if _, err := jobfate.RebuildBackoff(jobfate.Snapshot{}); err == nil {
-		t.Error("RebuildBackoff without a Job does not fail")
+	if got := mustDecide(t, w.snapshot()).Backoff; got.Failures != kept.Failures+1 {
+		t.Errorf("rebuilt with a new failure: %+v, want one more than %+v", got, kept)
 	}
 }
 

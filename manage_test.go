@@ -213,6 +213,20 @@ func TestManage_noAdoptionAfterTheEnd(t *testing.T) {
 	}
 }
 
+// A pod that turns up with a finalizer after the end loses it, and is not recorded.
+func TestManage_aPodAfterTheEndIsFreed(t *testing.T) {
+	w := newWorld(t, "completions: 1\nbackoffLimit: 0")
+	w.settle()
+	w.End("pod-1", 1)
+	w.settle()
+	s := w.snapshot()
+	twin := podIn(s.Job, 9, corev1.PodFailed)
+	s.Pods = append(s.Pods, twin)
+	if d := mustDecide(t, s); len(d.Strip) != 1 || d.Strip[0] != twin || d.Status != nil {
+		t.Errorf("strips %v and stores %+v, want to strip the pod and store nothing", d.Strip, d.Status)
+	}
+}
+
 // An index that has completed counts once, by its index: a UID that an older
 // controller has put into the list adds nothing when its finalizer goes.
 func TestManage_indexedSuccessesAreNotCountedByUID(t *testing.T) {

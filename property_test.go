@@ -130,7 +130,7 @@ func TestS2_aFinalizerGoesOnlyAfterARecordOrForAReason(t *testing.T) {
 		completed, _ := indexset.ParseDamaged(st.CompletedIndexes, 1<<31-1)
 		for _, pod := range r.d.Strip {
 			switch u := st.UncountedTerminatedPods; {
-			case r.s.Job.DeletionTimestamp != nil:
+			case r.s.Job.DeletionTimestamp != nil || jobstatus.Finished(r.s.Job) != nil:
 			case u != nil && slices.Contains(slices.Concat(u.Succeeded, u.Failed), pod.UID):
 			case r.indexed() && (tracking.IndexOf(pod) < 0 || tracking.IndexOf(pod) >= *r.s.Job.Spec.Completions):
 			case r.indexed() && pod.Status.Phase == corev1.PodSucceeded && completed.Contains(tracking.IndexOf(pod)):

@@ -84,6 +84,9 @@ func (c *Scratch) read(s Snapshot, opts []Option) (*view, error) {
 	if !v.readPods(s.Pods) {
 		return nil, checkPods(s.Pods).ToAggregate()
 	}
+	if s.BackoffInDoubt {
+		v.memory = v.rebuilt()
+	}
 	return v, nil
 }
 

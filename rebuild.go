@@ -7,17 +7,10 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// RebuildBackoff makes the backoff record anew from the pods of a snapshot, for
-// a caller that has lost it. It reads the pods that have been counted and are
-// still there; those that are still to be counted are left to Decide. The
-// record is right as long as the pods that failed since the last success, and
-// that last success, have not been deleted.
-func RebuildBackoff(s Snapshot, opts ...Option) (backoff.Record, error) {
-	s.Backoff = backoff.Record{}
-	v, err := new(Scratch).read(s, opts)
-	if err != nil {
-		return backoff.Record{}, err
-	}
+// rebuilt is the backoff record made anew from the pods that have been counted,
+// unless the one that is remembered knows of a later failure. Pods that are still
+// to be counted are news, and not of the record.
+func (v *view) rebuilt() backoff.Record {
 	var succeeded, failed []time.Time
 	for i := range v.census.Records {
 		r := &v.census.Records[i]
@@ -30,5 +23,9 @@ func RebuildBackoff(s Snapshot, opts ...Option) (backoff.Record, error) {
 			failed = append(failed, backoff.FinishTime(r.Pod))
 		}
 	}
-	return backoff.Rebuild(s.Job.UID, succeeded, failed), nil
+	record := backoff.Rebuild(v.job.UID, succeeded, failed)
+	if record.LastFailure.Before(v.memory.LastFailure) {
+		return v.memory
+	}
+	return record
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 )
 
-// RebuildBackoff counts the failures after the last success, of pods that have
-// been counted. A pod that runs is none of these.
-func TestRebuildBackoff_whatItCounts(t *testing.T) {
+// A record in doubt is made anew from the failures after the last success, of pods
+// that have been counted. A pod that runs is none of these, and one that is still
+// to be counted is added as news.
+func TestBackoffInDoubt_whatItCounts(t *testing.T) {
 	job := specJob(t, "completions: 5\nparallelism: 5")
 	noon := job.CreationTimestamp.Time
 	pod := func(n int, phase corev1.PodPhase, after time.Duration) *corev1.Pod {
@@ -24,6 +25,9 @@ func TestRebuildBackoff_whatItCounts(t *testing.T) {
 			}
 		}
 		return pod
+	}
+	newsOf := func(pod *corev1.Pod) backoff.Record {
+		return backoff.Record{Job: job.UID, Failures: 1, LastFailure: backoff.FinishTime(pod)}
 	}
 	for _, test := range []struct {
 		name string
@@ -37,11 +41,25 @@ func TestRebuildBackoff_whatItCounts(t *testing.T) {
 		}, backoff.Record{Job: job.UID, Failures: 1, LastFailure: noon.Add(3 * time.Second)}},
 		{"a success at last", []*corev1.Pod{pod(1, corev1.PodFailed, time.Second), pod(2, corev1.PodSucceeded, 2*time.Second)}, backoff.Record{Job: job.UID}},
 		{"a pod that runs", []*corev1.Pod{pod(1, corev1.PodRunning, 0)}, backoff.Record{Job: job.UID}},
-		{"a failure that is still to be counted", []*corev1.Pod{podIn(job, 1, corev1.PodFailed)}, backoff.Record{Job: job.UID}},
+		{"a failure that is still to be counted", []*corev1.Pod{podIn(job, 1, corev1.PodFailed)}, newsOf(podIn(job, 1, corev1.PodFailed))},
+		{"and one that has been", []*corev1.Pod{pod(2, corev1.PodFailed, time.Second), podIn(job, 1, corev1.PodFailed)}, func() backoff.Record {
+			r := newsOf(podIn(job, 1, corev1.PodFailed))
+			r.Failures++
+			return r
+		}()},
 	} {
-		got, err := jobfate.RebuildBackoff(jobfate.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(time.Minute)})
-		if err != nil || !got.Equal(test.want) {
-			t.Errorf("%s: %+v, %v, want %+v", test.name, got, err, test.want)
+		got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(time.Minute), BackoffInDoubt: true})
+		if !got.Backoff.Equal(test.want) {
+			t.Errorf("%s: %+v, want %+v", test.name, got.Backoff, test.want)
+		}
+	}
+	// What is remembered is believed where it knows more: the pods may be gone.
+	remembered := backoff.Record{Job: job.UID, Failures: 7, LastFailure: noon.Add(2 * time.Second)}
+	for last, want := range map[time.Duration]int32{time.Second: 7, 3 * time.Second: 1} {
+		got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod(1, corev1.PodFailed, last)},
+			Now: noon.Add(time.Minute), Backoff: remembered, BackoffInDoubt: true})
+		if got.Backoff.Failures != want {
+			t.Errorf("a pod that failed after %s: %+v, want %d failures", last, got.Backoff, want)
 		}
 	}
 }

@@ -135,11 +135,7 @@ func decide(in *kubefile.Input, req request) (*report, error) {
 	if in.RuleNames != nil {
 		opts = append(opts, jobfate.RuleNames(in.RuleNames...))
 	}
-	snapshot := jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: req.now}
-	var err error
-	if snapshot.Backoff, err = jobfate.RebuildBackoff(snapshot, opts...); err != nil {
-		return nil, locate(err, in)
-	}
+	snapshot := jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: req.now, BackoffInDoubt: true}
 	d, err := jobfate.Decide(snapshot, opts...)
 	if err != nil {
 		return nil, locate(err, in)

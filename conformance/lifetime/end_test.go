@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -30,12 +29,8 @@ func (l *lifetime) end(t *rapid.T) {
 		return
 	}
 	if rapid.Bool().Draw(t, "restart before the end") {
-		record, err := jobfate.RebuildBackoff(snapshot(w))
-		if err != nil {
-			t.Fatalf("RebuildBackoff: %v", err)
-		}
 		w.restart()
-		w.memory = record
+		w.inDoubt = true
 		l.reach["end: backoff rebuilt"]++
 	}
 	if chance(t, 70, "resume") {

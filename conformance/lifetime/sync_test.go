@@ -141,7 +141,7 @@ func (j *jobfateSync) Sync(client *cluster.Client) (time.Duration, error) {
 	if ok, err := j.store(client, d.Status, d.StatusPatch(j.world.Job().ResourceVersion)); !ok {
 		return 0, err
 	}
-	j.world.memory = d.Backoff
+	j.world.memory, j.world.inDoubt = d.Backoff, false
 	var gone []*corev1.Pod
 	for _, pod := range d.Strip {
 		if j.faults.failsStrip(j.before, pod.UID) {
@@ -246,7 +246,7 @@ func (j *jobfateSync) delete(client *cluster.Client, del jobfate.Deletion) (bool
 
 func snapshot(w *world) jobfate.Snapshot {
 	s := jobfate.Snapshot{
-		Job: w.Job(), Pods: w.seen(), Now: w.Now, Backoff: w.memory,
+		Job: w.Job(), Pods: w.seen(), Now: w.Now, Backoff: w.memory, BackoffInDoubt: w.inDoubt,
 		InFlight: jobfate.InFlight{Job: w.Job().UID, Creations: len(w.created), Deletions: len(w.deleted)},
 	}
 	for uid := range w.stripped {

@@ -25,6 +25,7 @@ type world struct {
 
 	created, deleted, stripped uids // written, not yet seen
 	memory                     backoff.Record
+	inDoubt                    bool      // the memory
 	look                       time.Time // when jobfate wants to look again
 
 	writes map[types.UID]int // to each pod

@@ -113,15 +113,6 @@ func (c *controller) decide(desk *desk, s jobfate.Snapshot, m *memory) (d jobfat
 		options = append(options[:len(options):len(options)], jobfate.RuleNames(names...))
 	}
 	c.recordNews(s.Job, m.told.badNames(err))
-	if !m.sure && jobstatus.Finished(s.Job) == nil {
-		record, err := jobfate.RebuildBackoff(s, options...)
-		if err != nil {
-			return d, err
-		}
-		if !record.LastFailure.Before(m.backoff.LastFailure) {
-			m.backoff, s.Backoff = record, record
-		}
-	}
 	return desk.scratch.Decide(s, options...)
 }
 

@@ -99,7 +99,7 @@ func (c *controller) snapshot(ctx context.Context, job *batchv1.Job, m *memory, 
 	}); err != nil {
 		return s, err
 	}
-	s.InFlight, s.Backoff = m.inFlight(), m.backoff
+	s.InFlight, s.Backoff, s.BackoffInDoubt = m.inFlight(), m.backoff, !m.sure
 	return s, nil
 }
 

@@ -45,10 +45,7 @@ var (
 // again after the time that it returns, if that is not zero, and soon after an
 // error. The numbers are the steps of the protocol.
 func (l *Loop) Sync(api API, v View) (time.Duration, error) {
-	s, err := l.memory.snapshot(v, l.Options) // 1
-	if err != nil {
-		return 0, err
-	}
+	s := l.memory.snapshot(v)                 // 1
 	d, err := jobfate.Decide(s, l.Options...) // 2
 	if err != nil {
 		return 0, err

@@ -50,7 +50,7 @@ func (u *uids) add(uid types.UID) {
 
 // snapshot completes a view with what is remembered, after it has forgotten the
 // writes whose effects the view shows.
-func (m *memory) snapshot(v View, opts []jobfate.Option) (jobfate.Snapshot, error) {
+func (m *memory) snapshot(v View) jobfate.Snapshot {
 	if m.job != v.Job.UID {
 		*m = memory{job: v.Job.UID} // another Job of the same name
 	}
@@ -70,21 +70,13 @@ func (m *memory) snapshot(v View, opts []jobfate.Option) (jobfate.Snapshot, erro
 	if m.stored != "" && number(v.Job.ResourceVersion) >= number(m.stored) {
 		m.stored = ""
 	}
-	s := jobfate.Snapshot{
-		Job: v.Job, Pods: v.Pods, Now: v.Now, Backoff: m.backoff,
+	return jobfate.Snapshot{
+		Job: v.Job, Pods: v.Pods, Now: v.Now, Backoff: m.backoff, BackoffInDoubt: !m.sure,
 		InFlight: jobfate.InFlight{
 			Job: m.job, Status: m.stored != "",
 			Creations: len(m.created), Deletions: len(m.deleted), Stripped: slices.Sorted(maps.Keys(m.stripped)),
 		},
 	}
-	if m.sure {
-		return s, nil
-	}
-	rebuilt, err := jobfate.RebuildBackoff(s, opts...)
-	if err == nil && !rebuilt.LastFailure.Before(m.backoff.LastFailure) {
-		s.Backoff = rebuilt
-	}
-	return s, err
 }
 
 // number is a resource version as a number: those of one kind of objects grow.

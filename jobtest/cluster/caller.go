@@ -52,7 +52,7 @@ func NewCaller(options ...jobfate.Option) *Caller { return &Caller{Options: opti
 // at this view now.
 func (c *Caller) Snapshot(v View) (jobfate.Snapshot, error) {
 	memory := c.memory
-	return memory.snapshot(&v, c.Options)
+	return memory.snapshot(&v)
 }
 
 // Sync carries one decision out.
@@ -65,7 +65,7 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 		c.memory = Memory{}
 		return 0, nil
 	}
-	s, err := c.memory.snapshot(&client.View, c.Options) // 1
+	s, err := c.memory.snapshot(&client.View) // 1
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", errSnapshot, err)
 	}

@@ -28,7 +28,7 @@ type Memory struct {
 
 // snapshot completes a view with what is remembered, after it has forgotten what
 // is no longer needed. The memory of another Job is forgotten altogether.
-func (m *Memory) snapshot(v *View, options []jobfate.Option) (jobfate.Snapshot, error) {
+func (m *Memory) snapshot(v *View) (jobfate.Snapshot, error) {
 	s := jobfate.Snapshot{Job: v.Job, Pods: v.Pods, Now: v.Now}
 	if v.Job == nil {
 		return s, errSnapshot
@@ -41,16 +41,7 @@ func (m *Memory) snapshot(v *View, options []jobfate.Option) (jobfate.Snapshot, 
 		Job: m.job, Status: m.stored != "",
 		Creations: len(m.created), Deletions: len(m.deleted), Stripped: m.stripped,
 	}
-	if !m.sure {
-		record, err := jobfate.RebuildBackoff(s, options...)
-		if err != nil {
-			return s, err
-		}
-		if !record.LastFailure.Before(m.backoff.LastFailure) {
-			m.backoff = record
-		}
-	}
-	s.Backoff, s.LastStatus = m.backoff, m.lastStatus
+	s.Backoff, s.BackoffInDoubt, s.LastStatus = m.backoff, !m.sure, m.lastStatus
 	return s, nil
 }
 
