@@ -14,7 +14,9 @@
 //  1. Take a snapshot: the Job, its pods and the pods of its namespace that
 //     nobody controls, one reading of the clock, what was written and is not to
 //     be seen yet (InFlight), and the backoff record that was remembered for
-//     the Job's UID. The pods must be at least as fresh as the Job.
+//     the Job's UID. The pods must be at least as fresh as the Job, and after a
+//     restart stay so: one live read does not help if the next snapshot comes
+//     from a cache that is older.
 //  2. Call [Decide]. An error means that the Job cannot be decided; it names
 //     the field. Tell the user, and look again when the Job changes.
 //  3. Send the patches of Claim. Before the first adoption, make sure with a
@@ -49,10 +51,14 @@
 // # What the caller remembers
 //
 // All of it is keyed by the UID of the Job, never by its name, and forgotten
-// when the Job is gone:
+// when the Job is gone. The package inflight remembers it, and makes the
+// snapshots:
 //
 //   - InFlight: a creation is in flight until the pod is seen or its absence is
-//     certain; a deletion until the pod is gone or has a deletion timestamp; a
+//     certain. Where an answer may be lost, make the name up from GenerateName
+//     yourself: a creation that is sent again then makes no second pod. When to
+//     ask the API server for a pod that does not show is the caller's to say. A
+//     deletion is in flight until the pod is gone or has a deletion timestamp; a
 //     removed finalizer until the pod is gone or shows no finalizer; a stored
 //     status until the Job shows its resource version.
 //   - Backoff, and whether it is in doubt (BackoffInDoubt): from the start until a

@@ -234,11 +234,7 @@ func (w *world) snapshot() jobfate.Snapshot {
 	w.t.Helper()
 	w.catchUp()
 	w.caller.Options = w.opts
-	s, err := w.caller.Snapshot(w.cache.View())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return s
+	return w.caller.Snapshot(w.cache.View())
 }
 
 // lag makes the controller see the pods as they are now, whatever comes, and the

@@ -1,7 +1,7 @@
-// Package loop is a controller of Jobs in some 200 lines of code: the protocol of
-// the package jobfate, step by step. loop.go carries decisions out, memory.go
-// holds what has to be remembered between them, and free.go frees pods of their
-// finalizer whose Job is gone.
+// Package loop is a controller of Jobs in some 150 lines of code: the protocol of
+// the package jobfate, step by step. loop.go carries decisions out, with the memory
+// of the package inflight, and free.go frees pods of their finalizer whose Job is
+// gone.
 //
 // It writes through a small interface, so it runs on any client library. Its test
 // runs it on a simulated cluster in which requests fail, caches lag and the loop

@@ -6,6 +6,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/inflight"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -14,7 +15,7 @@ var errNotShown = errors.New("a pod's Job is there, and not to be seen yet")
 // Free takes the finalizer off those of the pods that no Job is left to count:
 // their Job is gone, or they have none. It is called before Sync, or by somebody
 // who goes through all pods with the finalizer now and then. As is who calls.
-func Free(api API, as tracking.Controller, v View) error {
+func Free(api API, as tracking.Controller, v inflight.View) error {
 	var live *batchv1.Job
 	asked := false
 	for _, pod := range v.Pods {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/inflight"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -33,7 +34,7 @@ type Loop struct {
 	// Tell is told of events, if it is set.
 	Tell func(jobfate.Event)
 
-	memory memory
+	memory inflight.Memory
 }
 
 var (
@@ -44,8 +45,8 @@ var (
 // Sync looks at the Job once and writes what is due. The Job is to be looked at
 // again after the time that it returns, if that is not zero, and soon after an
 // error. The numbers are the steps of the protocol.
-func (l *Loop) Sync(api API, v View) (time.Duration, error) {
-	s := l.memory.snapshot(v)                 // 1
+func (l *Loop) Sync(api API, v inflight.View) (time.Duration, error) {
+	s := l.memory.Snapshot(v)                 // 1
 	d, err := jobfate.Decide(s, l.Options...) // 2
 	if err != nil {
 		return 0, err
@@ -59,16 +60,16 @@ func (l *Loop) Sync(api API, v View) (time.Duration, error) {
 	}
 	version := v.Job.ResourceVersion
 	if d.Status != nil { // 6
-		if version, err = l.store(api, d.StatusPatch(version)); err != nil {
+		if version, err = l.store(api, d.StatusPatch(version), v.Now); err != nil {
 			return d.Requeue, err
 		}
 	}
-	l.memory.backoff = d.Backoff // 7
+	l.memory.Backoff = d.Backoff // 7
 	l.tell(d.Events...)
 	gone := l.strip(api, d.Strip) // 8
 	settled := d.Settle(gone...)  // 9
 	if settled.Status != nil {
-		if _, err = l.store(api, settled.StatusPatch(version)); err != nil {
+		if _, err = l.store(api, settled.StatusPatch(version), v.Now); err != nil {
 			return d.Requeue, err
 		}
 	}
@@ -99,7 +100,7 @@ func (l *Loop) claim(api API, claims []jobfate.Claim, seen *batchv1.Job) error {
 			return err
 		}
 		if !adopts {
-			l.memory.stripped.add(claim.Pod.UID)
+			l.memory.Strip(claim.Pod.UID)
 		}
 	}
 	return nil
@@ -114,7 +115,7 @@ func (l *Loop) act(api API, d jobfate.Decision) (done jobfate.Done, anyFailed bo
 			l.tell(deletion.Event(err))
 			continue
 		}
-		l.memory.deleted.add(deletion.Pod.UID)
+		l.memory.Delete(deletion.Pod.UID)
 		l.tell(deletion.Event(nil))
 	}
 	left := d.Create
@@ -127,7 +128,7 @@ func (l *Loop) act(api API, d jobfate.Decision) (done jobfate.Done, anyFailed bo
 				l.tell(creation.Event("", err))
 				continue
 			}
-			l.memory.created.add(pod.UID)
+			l.memory.Create(pod.UID)
 			l.tell(creation.Event(pod.Name, nil))
 		}
 		left = left[n:]
@@ -141,20 +142,20 @@ func (l *Loop) delete(api API, d jobfate.Deletion) error {
 		if _, err := api.PatchPod(d.Pod, d.Patch()); err != nil {
 			return err
 		}
-		l.memory.stripped.add(d.Pod.UID)
+		l.memory.Strip(d.Pod.UID)
 	}
 	return api.DeletePod(d.Pod, d.Options())
 }
 
 // store stores a status and returns the resource version that it got. After an
 // error it may have been stored all the same.
-func (l *Loop) store(api API, patch []byte) (version string, err error) {
-	l.memory.sure = false
+func (l *Loop) store(api API, patch []byte, now time.Time) (version string, err error) {
+	l.memory.Doubt()
 	job, err := api.PatchStatus(patch)
 	if err != nil {
 		return "", err
 	}
-	l.memory.sure, l.memory.stored = true, job.ResourceVersion
+	l.memory.Store(job, now)
 	return job.ResourceVersion, nil
 }
 
@@ -164,7 +165,7 @@ func (l *Loop) strip(api API, pods []*corev1.Pod) (gone []*corev1.Pod) {
 		if _, err := api.PatchPod(pod, tracking.StripPatch(pod)); failed(err) {
 			continue
 		}
-		l.memory.stripped.add(pod.UID)
+		l.memory.Strip(pod.UID)
 		gone = append(gone, pod)
 	}
 	return gone

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/examples/loop"
+	"github.com/jobfate/jobfate/inflight"
 	"github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
@@ -30,8 +31,8 @@ func (o *on) Sync(c *cluster.Client) (time.Duration, error) {
 	return o.Loop.Sync(c, view(c))
 }
 
-func view(c *cluster.Client) loop.View {
-	return loop.View{Now: c.Now, Job: c.Job, Pods: c.Pods, Absent: c.Complete}
+func view(c *cluster.Client) inflight.View {
+	return inflight.View{Now: c.Now, Job: c.Job, Pods: c.Pods, Certain: c.Complete}
 }
 
 // hasty takes the same decisions, and removes the finalizers before it has stored

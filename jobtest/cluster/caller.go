@@ -4,16 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/inflight"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -35,7 +34,7 @@ type Caller struct {
 	Heard   func(jobfate.Event)
 	Counted func(jobfate.Metric)
 
-	memory Memory
+	memory inflight.Memory
 }
 
 var (
@@ -50,9 +49,13 @@ func NewCaller(options ...jobfate.Option) *Caller { return &Caller{Options: opti
 
 // Snapshot returns the snapshot on which the caller would decide, were it to look
 // at this view now.
-func (c *Caller) Snapshot(v View) (jobfate.Snapshot, error) {
+func (c *Caller) Snapshot(v View) jobfate.Snapshot {
 	memory := c.memory
-	return memory.snapshot(&v)
+	return memory.Snapshot(seen(v))
+}
+
+func seen(v View) inflight.View {
+	return inflight.View{Job: v.Job, Pods: v.Pods, Now: v.Now, Certain: v.Complete}
 }
 
 // Sync carries one decision out.
@@ -61,13 +64,9 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	if err := c.free(client); err != nil {
 		return 0, err
 	}
+	s := c.memory.Snapshot(seen(client.View)) // 1
 	if job == nil {
-		c.memory = Memory{}
 		return 0, nil
-	}
-	s, err := c.memory.snapshot(&client.View) // 1
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", errSnapshot, err)
 	}
 	d, err := jobfate.Decide(s, c.Options...) // 2
 	if err != nil {
@@ -95,7 +94,7 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 			return d.Requeue, err
 		}
 	}
-	c.memory.backoff = d.Backoff // 7
+	c.memory.Backoff = d.Backoff // 7
 	c.tell(d.Events, d.Metrics)
 	gone := c.strip(client, d.Strip) // 8
 	failed = failed || len(gone) < len(d.Strip)
@@ -130,7 +129,7 @@ func (c *Caller) claim(client *Client, d jobfate.Decision) error {
 			return err
 		}
 		if err == nil && !adopts {
-			c.memory.stripped = with(c.memory.stripped, claim.Pod.UID)
+			c.memory.Strip(claim.Pod.UID)
 		}
 	}
 	return nil
@@ -144,7 +143,7 @@ func (c *Caller) act(client *Client, d jobfate.Decision) (done jobfate.Done, fai
 			done.NotDeleted = append(done.NotDeleted, del.Pod.UID)
 		} else {
 			err = nil
-			c.memory.deleted = with(c.memory.deleted, del.Pod.UID)
+			c.memory.Delete(del.Pod.UID)
 		}
 		c.hear(del.Event(err))
 	}
@@ -159,7 +158,7 @@ func (c *Caller) act(client *Client, d jobfate.Decision) (done jobfate.Done, fai
 				c.hear(creation.Event("", err))
 				continue
 			}
-			c.memory.created = with(c.memory.created, pod.UID)
+			c.memory.Create(pod.UID)
 			c.hear(creation.Event(pod.Name, nil))
 		}
 		left = left[n:]
@@ -174,7 +173,7 @@ func (c *Caller) delete(client *Client, d jobfate.Deletion) error {
 		if _, err := client.PatchPod(d.Pod, patch); err != nil {
 			return err
 		}
-		c.memory.stripped = with(c.memory.stripped, d.Pod.UID)
+		c.memory.Strip(d.Pod.UID)
 	}
 	return client.DeletePod(d.Pod, d.Options())
 }
@@ -184,11 +183,11 @@ func (c *Caller) store(client *Client, patch []byte) (string, error) {
 	job, err := client.PatchStatus(patch)
 	if err != nil {
 		if !isRefusal(err) {
-			c.memory.sure = false
+			c.memory.Doubt()
 		}
 		return "", err
 	}
-	c.memory.sure, c.memory.stored, c.memory.lastStatus = true, job.ResourceVersion, client.Now
+	c.memory.Store(job, client.Now)
 	return job.ResourceVersion, nil
 }
 
@@ -203,7 +202,7 @@ func (c *Caller) strip(client *Client, pods []*corev1.Pod) (gone []*corev1.Pod) 
 		_, err := client.PatchPod(pod, tracking.StripPatch(pod))
 		if err == nil || apierrors.IsNotFound(err) {
 			gone = append(gone, pod)
-			c.memory.stripped = with(c.memory.stripped, pod.UID)
+			c.memory.Strip(pod.UID)
 		}
 	}
 	return gone
@@ -252,20 +251,4 @@ func (c *Caller) hear(e jobfate.Event) {
 	if c.Heard != nil {
 		c.Heard(e)
 	}
-}
-
-// older reports whether a resource version is older than another.
-func older(version, than string) bool {
-	a, _ := strconv.ParseUint(version, 10, 64)
-	b, _ := strconv.ParseUint(than, 10, 64)
-	return a < b
-}
-
-// podsByUID are the pods of a view by UID.
-func podsByUID(pods []*corev1.Pod) map[types.UID]*corev1.Pod {
-	m := make(map[types.UID]*corev1.Pod, len(pods))
-	for _, pod := range pods {
-		m[pod.UID] = pod
-	}
-	return m
 }

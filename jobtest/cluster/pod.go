@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -166,10 +165,6 @@ func HasEnded(pod *corev1.Pod) bool {
 
 // IsActive reports whether the pod has not ended and is not being deleted.
 func IsActive(pod *corev1.Pod) bool { return !HasEnded(pod) && pod.DeletionTimestamp == nil }
-
-func hasFinalizer(pod *corev1.Pod) bool {
-	return slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)
-}
 
 func hasStatus(pod *corev1.Pod, kind corev1.PodConditionType, status corev1.ConditionStatus) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind && c.Status == status })

@@ -30,11 +30,12 @@ var layers = []layer{
 	{"jobstatus", []string{k8s, "indexset", "backoff", "failurepolicy", "tracking"}, "it stands on tracking"},
 	{"validation", append([]string{k8s}, leaves...), "it stands beside the leaves, under no root"},
 	{".", append([]string{k8s}, leaves...), "the root composes the leaves and nothing else"},
-	{"jobtest/...", append([]string{k8s, gocmp, rapid, ".", "jobtest/..."}, leaves...), "it is a test kit for the public packages"},
+	{"inflight", []string{k8s, ".", "backoff", "tracking"}, "it remembers for callers, which stand above the root"},
+	{"jobtest/...", append([]string{k8s, gocmp, rapid, ".", "inflight", "jobtest/..."}, leaves...), "it is a test kit for the public packages"},
 	{"internal/simulation", append([]string{k8s, ".", "jobtest/cluster"}, leaves...), "it plays decisions on the simulated cluster, which needs no test helper"},
 	{"internal/...", append([]string{k8s, "internal/..."}, leaves...), "internal packages serve the commands"},
 	{"cmd/...", append([]string{k8s, ".", "internal/..."}, leaves...), "a command only wires public and internal packages"},
-	{"examples/...", append([]string{k8s, "."}, leaves...), "an example shows what a caller can do"},
+	{"examples/...", append([]string{k8s, ".", "inflight"}, leaves...), "an example shows what a caller can do"},
 }
 
 // dependencies are the direct requirements of the main module, these and no
