@@ -1,0 +1,235 @@
+package scenario
+
+import (
+	"fmt"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+const (
+	failJob   = batchv1.PodFailurePolicyActionFailJob
+	failIndex = batchv1.PodFailurePolicyActionFailIndex
+	ignore    = batchv1.PodFailurePolicyActionIgnore
+	count     = batchv1.PodFailurePolicyActionCount
+)
+
+// threeActions is the policy that most of these scenarios have.
+func threeActions() *batchv1.PodFailurePolicy {
+	return failurePolicy(onCondition(ignore, corev1.DisruptionTarget), onExit(count, 10), onExit(failJob, 5, 6, 7))
+}
+
+// once is the script of pods that go a first way, and whose replacements succeed.
+func once(first kubelet.Life) kubelet.Script {
+	return func(p kubelet.Pod) kubelet.Life {
+		if p.Attempt == 0 {
+			return first
+		}
+		return kubelet.Succeed()
+	}
+}
+
+// A failure that matches a FailJob rule ends the Job, though the backoff limit
+// would let it go on. The message says which container, exit code and rule.
+func TestPodFailurePolicyFailJobOnExitCode(t *testing.T) {
+	t.Parallel()
+	both(t, once(kubelet.Fail(6)), func(w *world.World) {
+		w.Create(batchv1.JobSpec{PodFailurePolicy: threeActions()})
+		s := w.Until(observe.Want{Failed: 1, Conditions: failedByPolicy})
+		want := fmt.Sprintf("Container main for pod %s/%s failed with exit code 6 matching FailJob rule at index 2", w.Namespace, s.Pods()[0].Name)
+		for _, c := range []batchv1.JobConditionType{batchv1.JobFailureTarget, batchv1.JobFailed} {
+			if got := message(s.Job, c); got != want {
+				w.T.Errorf("the message of %s is %q, want %q", c, got, want)
+			}
+		}
+	})
+}
+
+// As above, where the pod fails while no controller runs.
+func TestPodFailurePolicyFailJobOverRestart(t *testing.T) {
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(batchv1.JobSpec{PodFailurePolicy: threeActions()})
+		s := w.Until(observe.Want{Active: 1, Ready: 1})
+		w.Restart(func() {
+			w.Become(kubelet.Fail(5), s.Active()...)
+			w.When("the pod has failed", func(s observe.State) bool { return s.Pods()[0].Status.Phase == corev1.PodFailed })
+		})
+		w.Until(observe.Want{Failed: 1, Conditions: failedByPolicy})
+	})
+}
+
+// The pod that ends the Job is deleted while no controller runs. What it did is
+// in the condition FailureTarget: the Job fails, for the reason of that pod.
+func TestPodFailurePolicyFailedPodDeletedDuringRestart(t *testing.T) {
+	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
+		spec := regular(3)
+		spec.PodFailurePolicy = failurePolicy(onExit(failJob, 5))
+		w.Create(spec)
+		s := w.Until(observe.Want{Active: 3, Ready: 3})
+		failed, others := s.Active()[0], s.Active()[1:]
+		w.Become(kubelet.Fail(5), failed)
+		// Pods that are ended with their Job count as failed at once.
+		w.Until(observe.Want{Failed: 3, Terminating: 2, Conditions: failedByPolicy[:1]})
+		w.Restart(func() {
+			w.DeletePods(failed)
+			w.When("the failed pod is gone", func(s observe.State) bool { return s.All[failed.Name] == nil })
+		})
+		w.Become(kubelet.Run(), others...)
+		w.Until(observe.Want{Failed: 3, Conditions: failedByPolicy})
+	})
+}
+
+// A failure that matches an Ignore rule is not counted, and the pod is replaced.
+func TestPodFailurePolicyIgnoreDisruption(t *testing.T) {
+	t.Parallel()
+	both(t, once(kubelet.Fail(5).Disrupted()), func(w *world.World) {
+		w.Create(batchv1.JobSpec{PodFailurePolicy: threeActions(), BackoffLimit: new(int32(0))})
+		w.View.Always("nothing is counted as failed", func(s observe.State) bool { return s.Job == nil || s.Job.Status.Failed == 0 })
+		w.Until(observe.Want{Succeeded: 1, Conditions: completed})
+	})
+}
+
+// Ignore goes by exit codes as well. Without the rule, three failures would be one
+// more than the limit.
+func TestPodFailurePolicyIgnoreExitCode(t *testing.T) {
+	t.Parallel()
+	both(t, once(kubelet.Fail(42)), func(w *world.World) {
+		spec := indexed(3)
+		spec.BackoffLimit = new(int32(2))
+		spec.PodFailurePolicy = failurePolicy(onExit(ignore, 42))
+		w.Create(spec)
+		w.Until(observe.Want{Succeeded: 3, Completed: "0-2", Conditions: completed})
+	})
+}
+
+// Evicted pods get the condition DisruptionTarget, and are ignored by it, although
+// they exit with a code that another rule ends the Job for.
+func TestPodFailurePolicyIgnoreEviction(t *testing.T) {
+	t.Parallel()
+	both(t, once(kubelet.Run()), func(w *world.World) {
+		spec := indexed(3)
+		spec.BackoffLimit = new(int32(0))
+		spec.PodFailurePolicy = failurePolicy(onCondition(ignore, corev1.DisruptionTarget), onExit(failJob, 143))
+		w.Create(spec)
+		s := w.Until(observe.Want{Active: 3, Ready: 3})
+		for _, pod := range s.Active() {
+			eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: w.Namespace}}
+			w.Must(w.Client.CoreV1().Pods(w.Namespace).EvictV1(w.T.Context(), eviction))
+		}
+		w.Until(observe.Want{Succeeded: 3, Completed: "0-2", Conditions: completed})
+	})
+}
+
+// "Count" is what happens to a failure without a policy. As the first rule that
+// matches, it shields from those below it.
+func TestPodFailurePolicyCount(t *testing.T) {
+	t.Parallel()
+	both(t, once(kubelet.Fail(10)), func(w *world.World) {
+		w.Create(batchv1.JobSpec{PodFailurePolicy: failurePolicy(onExit(count, 10), onOtherExit(failJob, 42))})
+		w.Until(observe.Want{Succeeded: 1, Failed: 1, Conditions: completed})
+	})
+}
+
+// Failures that Count matches add up to the backoff limit.
+func TestPodFailurePolicyCountUpToLimit(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Fail(10)), func(w *world.World) {
+		w.Create(batchv1.JobSpec{PodFailurePolicy: threeActions(), BackoffLimit: new(int32(0))})
+		w.Until(observe.Want{Failed: 1, Conditions: failedByLimit})
+	})
+}
+
+// A failure that no rule matches is counted.
+func TestPodFailurePolicyNoRuleMatches(t *testing.T) {
+	t.Parallel()
+	both(t, once(kubelet.Fail(1)), func(w *world.World) {
+		w.Create(batchv1.JobSpec{PodFailurePolicy: threeActions()})
+		w.Until(observe.Want{Succeeded: 1, Failed: 1, Conditions: completed})
+	})
+}
+
+// A pod of a lost node fails without exit codes. No rule for exit codes matches
+// it, not even one for all codes but some.
+func TestPodFailurePolicyNoExitCode(t *testing.T) {
+	t.Parallel()
+	lost := kubelet.Life{End: kubelet.End{Exit: 1, Lost: true, Reason: "NodeLost"}}
+	both(t, once(lost), func(w *world.World) {
+		w.Create(batchv1.JobSpec{PodFailurePolicy: failurePolicy(onOtherExit(failJob, 42))})
+		w.Until(observe.Want{Succeeded: 1, Failed: 1, Conditions: completed})
+	})
+}
+
+// Windows has negative exit codes.
+func TestPodFailurePolicyNegativeExitCode(t *testing.T) {
+	t.Parallel()
+	const controlC = -1073741510
+	both(t, kubelet.Always(kubelet.Fail(controlC)), func(w *world.World) {
+		w.Create(batchv1.JobSpec{PodFailurePolicy: failurePolicy(onExit(failJob, controlC, 137))})
+		w.Until(observe.Want{Failed: 1, Conditions: failedByPolicy})
+	})
+}
+
+// A rule may be for one container. The same exit code of another is none of its
+// business; the first pod here is counted, the second ends the Job.
+func TestPodFailurePolicyContainerName(t *testing.T) {
+	t.Parallel()
+	script := func(p kubelet.Pod) kubelet.Life {
+		if p.Attempt == 0 {
+			return kubelet.Succeed().Exiting("helper", 5)
+		}
+		return kubelet.Succeed().Exiting("worker", 5)
+	}
+	both(t, script, func(w *world.World) {
+		rule := onExit(failJob, 5)
+		rule.OnExitCodes.ContainerName = new("worker")
+		spec := batchv1.JobSpec{PodFailurePolicy: failurePolicy(rule)}
+		spec.Template.Spec.Containers = []corev1.Container{{Name: "worker", Image: "image"}, {Name: "helper", Image: "image"}}
+		w.Create(spec)
+		w.Until(observe.Want{Failed: 2, Conditions: failedByPolicy})
+	})
+}
+
+// Any condition of a pod may be the pattern of a rule. The message says which.
+func TestPodFailurePolicyFailJobOnPodCondition(t *testing.T) {
+	t.Parallel()
+	script := kubelet.Always(kubelet.Fail(1).With(corev1.PodCondition{Type: "ConfigIssue", Status: corev1.ConditionTrue}))
+	both(t, script, func(w *world.World) {
+		w.Create(batchv1.JobSpec{PodFailurePolicy: failurePolicy(onExit(count, 2), onCondition(failJob, "ConfigIssue"))})
+		s := w.Until(observe.Want{Failed: 1, Conditions: failedByPolicy})
+		want := fmt.Sprintf("Pod %s/%s has condition ConfigIssue matching FailJob rule at index 1", w.Namespace, s.Pods()[0].Name)
+		if got := message(s.Job, batchv1.JobFailed); got != want {
+			w.T.Errorf("the message is %q, want %q", got, want)
+		}
+	})
+}
+
+// A condition counts with the status of the pattern only.
+func TestPodFailurePolicyConditionOfOtherStatus(t *testing.T) {
+	t.Parallel()
+	script := once(kubelet.Fail(1).With(corev1.PodCondition{Type: "ConfigIssue", Status: corev1.ConditionFalse}))
+	both(t, script, func(w *world.World) {
+		w.Create(batchv1.JobSpec{PodFailurePolicy: failurePolicy(onCondition(failJob, "ConfigIssue"))})
+		w.Until(observe.Want{Succeeded: 1, Failed: 1, Conditions: completed})
+	})
+}
+
+// With a pod failure policy a pod that is being deleted is matched when it has
+// ended, and by how it ended: no sooner is it counted or replaced.
+func TestPodFailurePolicyWaitsForDeletedPod(t *testing.T) {
+	t.Parallel()
+	both(t, once(kubelet.Run().NeverDying()), func(w *world.World) {
+		w.Create(batchv1.JobSpec{PodFailurePolicy: threeActions()})
+		s := w.Until(observe.Want{Active: 1, Ready: 1})
+		w.DeletePods(s.Active()...)
+		w.Until(observe.Want{Terminating: 1})
+		w.Become(kubelet.Run().Dying(7, 0), s.Active()...)
+		w.Until(observe.Want{Failed: 1, Conditions: failedByPolicy})
+	})
+}

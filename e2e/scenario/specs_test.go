@@ -1,0 +1,90 @@
+package scenario
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// The ends of Jobs, as an observe.Want has them.
+var (
+	completed          = []string{"SuccessCriteriaMet/CompletionsReached", "Complete/CompletionsReached"}
+	succeededByPolicy  = []string{"SuccessCriteriaMet/SuccessPolicy", "Complete/SuccessPolicy"}
+	failedByPolicy     = failedFor("PodFailurePolicy")
+	failedByLimit      = failedFor("BackoffLimitExceeded")
+	failedByIndexes    = failedFor("FailedIndexes")
+	failedByMaxIndexes = failedFor("MaxFailedIndexesExceeded")
+)
+
+func failedFor(reason string) []string {
+	return []string{"FailureTarget/" + reason, "Failed/" + reason}
+}
+
+// regular is the spec of a Job of some pods, all of which run at once.
+func regular(pods int32) batchv1.JobSpec {
+	return batchv1.JobSpec{Completions: &pods, Parallelism: &pods}
+}
+
+// indexed is the spec of an Indexed Job, all of whose indexes run at once.
+func indexed(indexes int32) batchv1.JobSpec {
+	spec := regular(indexes)
+	spec.CompletionMode = new(batchv1.IndexedCompletion)
+	return spec
+}
+
+// perIndex is the spec of an Indexed Job with a backoff limit for each index.
+func perIndex(indexes, limit int32) batchv1.JobSpec {
+	spec := indexed(indexes)
+	spec.BackoffLimitPerIndex = &limit
+	return spec
+}
+
+// failurePolicy is a pod failure policy of these rules.
+func failurePolicy(rules ...batchv1.PodFailurePolicyRule) *batchv1.PodFailurePolicy {
+	return &batchv1.PodFailurePolicy{Rules: rules}
+}
+
+// onExit is a rule for some exit codes.
+func onExit(action batchv1.PodFailurePolicyAction, codes ...int32) batchv1.PodFailurePolicyRule {
+	return batchv1.PodFailurePolicyRule{Action: action, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+		Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: codes,
+	}}
+}
+
+// onOtherExit is a rule for all exit codes but some.
+func onOtherExit(action batchv1.PodFailurePolicyAction, codes ...int32) batchv1.PodFailurePolicyRule {
+	rule := onExit(action, codes...)
+	rule.OnExitCodes.Operator = batchv1.PodFailurePolicyOnExitCodesOpNotIn
+	return rule
+}
+
+// onCondition is a rule for pods that have a condition.
+func onCondition(action batchv1.PodFailurePolicyAction, condition corev1.PodConditionType) batchv1.PodFailurePolicyRule {
+	return batchv1.PodFailurePolicyRule{Action: action, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{
+		{Type: condition, Status: corev1.ConditionTrue},
+	}}
+}
+
+// successPolicy is a success policy of these rules.
+func successPolicy(rules ...batchv1.SuccessPolicyRule) *batchv1.SuccessPolicy {
+	return &batchv1.SuccessPolicy{Rules: rules}
+}
+
+// succeeding is a rule for some indexes to succeed.
+func succeeding(indexes string) batchv1.SuccessPolicyRule {
+	return batchv1.SuccessPolicyRule{SucceededIndexes: &indexes}
+}
+
+// succeedingAny is a rule for a number of indexes to succeed.
+func succeedingAny(count int32) batchv1.SuccessPolicyRule {
+	return batchv1.SuccessPolicyRule{SucceededCount: &count}
+}
+
+// message returns that of a condition of a Job, or nothing.
+func message(job *batchv1.Job, condition batchv1.JobConditionType) string {
+	for _, c := range job.Status.Conditions {
+		if c.Type == condition {
+			return c.Message
+		}
+	}
+	return ""
+}
