@@ -17,14 +17,6 @@ func withSuccessPolicy(spec batchv1.JobSpec, rules ...batchv1.SuccessPolicyRule)
 	return spec
 }
 
-// oddFail is the script of pods that succeed at even indexes and fail at odd ones.
-func oddFail(p kubelet.Pod) kubelet.Life {
-	if p.Index%2 == 1 {
-		return kubelet.Fail(1)
-	}
-	return kubelet.Succeed()
-}
-
 // succeedAt has the running pods of some indexes succeed.
 func succeedAt(w *world.World, s observe.State, indexes ...int) {
 	w.Become(kubelet.Succeed(), s.OfIndex(indexes...)...)
@@ -57,7 +49,8 @@ func TestSuccessPolicyCountOfAllIndexes(t *testing.T) {
 	})
 }
 
-// The index of the rule succeeds. The other, which runs, is ended with the Job.
+// The index of the rule succeeds. The other, which runs, is ended with the Job and
+// counts as nothing.
 func TestSuccessPolicySucceededIndexes(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -66,7 +59,7 @@ func TestSuccessPolicySucceededIndexes(t *testing.T) {
 		succeedAt(w, s, 0)
 		w.Until(observe.Want{Active: 2, Ready: 2, Succeeded: 1, Completed: "0"})
 		succeedAt(w, s, 1)
-		w.Until(observe.Want{Succeeded: 2, Failed: 1, Completed: "0,1", Conditions: succeededByPolicy})
+		w.Until(observe.Want{Succeeded: 2, Completed: "0,1", Conditions: succeededByPolicy})
 	})
 }
 
@@ -83,7 +76,7 @@ func TestSuccessPolicySucceededCount(t *testing.T) {
 		w.Create(withSuccessPolicy(indexed(2), succeedingAny(1)))
 		s := w.Until(observe.Want{Active: 2, Ready: 1})
 		succeedAt(w, s, 1)
-		w.Until(observe.Want{Succeeded: 1, Failed: 1, Completed: "1", Conditions: succeededByPolicy})
+		w.Until(observe.Want{Succeeded: 1, Completed: "1", Conditions: succeededByPolicy})
 	})
 }
 
@@ -98,7 +91,7 @@ func TestSuccessPolicyCountWithinIndexes(t *testing.T) {
 		succeedAt(w, s, 1, 4, 3)
 		w.Until(observe.Want{Active: 2, Ready: 2, Succeeded: 3, Completed: "1,3,4"})
 		succeedAt(w, s, 0)
-		w.Until(observe.Want{Succeeded: 4, Failed: 1, Completed: "0,1,3,4", Conditions: succeededByPolicy})
+		w.Until(observe.Want{Succeeded: 4, Completed: "0,1,3,4", Conditions: succeededByPolicy})
 	})
 }
 
@@ -112,20 +105,23 @@ func TestSuccessPolicySeveralRules(t *testing.T) {
 		w.Until(observe.Want{Active: 2, Ready: 2, Succeeded: 2, Completed: "1,3"})
 		succeedAt(w, s, 2)
 		// Rules 1 and 2 are met now; the first of them is named.
-		s = w.Until(observe.Want{Succeeded: 3, Failed: 1, Completed: "1-3", Conditions: succeededByPolicy})
+		s = w.Until(observe.Want{Succeeded: 3, Completed: "1-3", Conditions: succeededByPolicy})
 		if got, want := message(s.Job, batchv1.JobComplete), "Matched rules at index 1"; got != want {
 			w.T.Errorf("the message is %q, want %q", got, want)
 		}
 	})
 }
 
-// An index that fails again and again is no obstacle: the odd indexes are backing
-// off while the even ones meet the policy.
+// A failing index is no obstacle: the odd indexes are backing off while the even
+// ones meet the policy.
 func TestSuccessPolicyWithFailingIndexes(t *testing.T) {
 	t.Parallel()
-	both(t, oddFail, func(w *world.World) {
-		spec := withSuccessPolicy(indexed(4), succeeding("0,2"))
-		w.Create(spec)
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(withSuccessPolicy(indexed(4), succeeding("0,2")))
+		s := w.Until(observe.Want{Active: 4, Ready: 4})
+		w.Become(kubelet.Fail(1), s.OfIndex(1, 3)...)
+		w.Until(observe.Want{Active: 2, Ready: 2, Failed: 2})
+		succeedAt(w, s, 0, 2)
 		w.Until(observe.Want{Succeeded: 2, Failed: 2, Completed: "0,2", Conditions: succeededByPolicy})
 	})
 }
@@ -140,7 +136,7 @@ func TestSuccessPolicyWithPendingIndexes(t *testing.T) {
 		w.View.Always("indexes from 2 on never run", func(s observe.State) bool { return len(s.OfIndex(2, 3, 4)) == 0 })
 		s := w.Until(observe.Want{Active: 2, Ready: 2})
 		succeedAt(w, s, 0)
-		w.Until(observe.Want{Succeeded: 1, Failed: 1, Completed: "0", Conditions: succeededByPolicy})
+		w.Until(observe.Want{Succeeded: 1, Completed: "0", Conditions: succeededByPolicy})
 	})
 }
 
@@ -168,7 +164,7 @@ func TestSuccessPolicyWithFailedIndex(t *testing.T) {
 		w.Become(kubelet.Fail(1), s.OfIndex(0)...)
 		w.Until(observe.Want{Active: 2, Ready: 2, Failed: 1, FailedIndexes: "0"})
 		succeedAt(w, s, 1)
-		w.Until(observe.Want{Succeeded: 1, Failed: 2, Completed: "1", FailedIndexes: "0", Conditions: succeededByPolicy})
+		w.Until(observe.Want{Succeeded: 1, Failed: 1, Completed: "1", FailedIndexes: "0", Conditions: succeededByPolicy})
 	})
 }
 
@@ -194,13 +190,13 @@ func TestSuccessPolicyEndsLingeringPods(t *testing.T) {
 		w.Create(withSuccessPolicy(indexed(3), succeeding("1")))
 		s := w.Until(observe.Want{Active: 3, Ready: 3})
 		succeedAt(w, s, 1)
-		lingering := observe.Want{Succeeded: 1, Failed: 2, Terminating: 2, Completed: "1", Conditions: succeededByPolicy[:1]}
+		lingering := observe.Want{Succeeded: 1, Terminating: 2, Completed: "1", Conditions: succeededByPolicy[:1]}
 		w.Until(lingering)
 		w.Become(kubelet.Run().Dying(0, 0), s.OfIndex(0)...)
 		lingering.Terminating = 1
 		w.Until(lingering)
 		w.Become(kubelet.Run(), s.OfIndex(2)...)
-		w.Until(observe.Want{Succeeded: 1, Failed: 2, Completed: "1", Conditions: succeededByPolicy})
+		w.Until(observe.Want{Succeeded: 1, Completed: "1", Conditions: succeededByPolicy})
 	})
 }
 
@@ -211,7 +207,7 @@ func TestSuccessPolicyOverRestart(t *testing.T) {
 		w.Create(withSuccessPolicy(perIndex(3, 0), succeedingAny(1)))
 		s := w.Until(observe.Want{Active: 3, Ready: 3})
 		succeedAt(w, s, 2)
-		w.Until(observe.Want{Succeeded: 1, Failed: 2, Terminating: 2, Completed: "2", Conditions: succeededByPolicy[:1]})
+		w.Until(observe.Want{Succeeded: 1, Terminating: 2, Completed: "2", Conditions: succeededByPolicy[:1]})
 		w.Restart(func() {
 			w.DeletePods(s.OfIndex(2)...)
 			w.Become(kubelet.Fail(1), s.OfIndex(0, 1)...)
@@ -219,6 +215,6 @@ func TestSuccessPolicyOverRestart(t *testing.T) {
 				return len(now.OfIndex(2)) == 0 && len(now.Sorted(func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning })) == 0
 			})
 		})
-		w.Until(observe.Want{Succeeded: 1, Failed: 2, Completed: "2", Conditions: succeededByPolicy})
+		w.Until(observe.Want{Succeeded: 1, Completed: "2", Conditions: succeededByPolicy})
 	})
 }
