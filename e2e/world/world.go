@@ -134,13 +134,18 @@ func (w *World) Settle() {
 	}
 }
 
-// Restart stops the controller, does something, and starts the controller again.
+// Restart stops the controller, does something, and starts the controller again,
+// also when the test fails meanwhile: others need it.
 // A test that shares its controller with others must not run beside them.
 func (w *World) Restart(between func()) {
 	w.T.Helper()
 	w.Must(w.Side.Stop())
+	defer func() {
+		if err := w.Side.Start(); err != nil {
+			w.T.Error(err)
+		}
+	}()
 	between()
-	w.Must(w.Side.Start())
 }
 
 // TellOfFailure logs what the controller said of this namespace if the test has
