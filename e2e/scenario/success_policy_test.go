@@ -208,6 +208,7 @@ func TestSuccessPolicyOverRestart(t *testing.T) {
 		s := w.Until(observe.Want{Active: 3, Ready: 3})
 		succeedAt(w, s, 2)
 		w.Until(observe.Want{Succeeded: 1, Terminating: 2, Completed: "2", Conditions: succeededByPolicy[:1]})
+		w.When("all pods are counted", func(s observe.State) bool { return len(s.Tracked()) == 0 })
 		w.Restart(func() {
 			w.DeletePods(s.OfIndex(2)...)
 			w.Become(kubelet.Fail(1), s.OfIndex(0, 1)...)

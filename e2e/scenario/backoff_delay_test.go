@@ -1,0 +1,126 @@
+package scenario
+
+import (
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+// base is the delay after the first failure. Neither controller is told another.
+const base = 10 * time.Second
+
+// delay is how long after the end of one pod another was made, by the times that
+// both have. They are whole seconds, and so less than a second off.
+func delay(from, to *corev1.Pod) time.Duration {
+	return to.CreationTimestamp.Sub(from.Status.ContainerStatuses[0].State.Terminated.FinishedAt.Time)
+}
+
+// wantDelays checks that pods were made one after the other, after delays that
+// double.
+func wantDelays(w *world.World, pods []*corev1.Pod) {
+	w.T.Helper()
+	least := base
+	for i := range pods[1:] {
+		if got := delay(pods[i], pods[i+1]); got < least || got >= 2*least {
+			w.T.Errorf("pod %d came %s after the end of the one before, want %s or more, less than %s", i+1, got, least, 2*least)
+		}
+		least *= 2
+	}
+}
+
+// A pod is replaced after 10 s, and its replacement after 20 s.
+func TestBackoffDelay(t *testing.T) {
+	t.Parallel()
+	both(t, failTimes(2), func(w *world.World) {
+		w.Create(batchv1.JobSpec{})
+		s := w.Until(observe.Want{Succeeded: 1, Failed: 2, Conditions: completed})
+		wantDelays(w, s.Pods())
+	})
+}
+
+// Failures of a moment all count: two at once are followed by 20 s.
+func TestBackoffDelayAfterSeveralFailures(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(regular(2))
+		failed := w.Until(observe.Want{Active: 2, Ready: 2}).Active()
+		w.Become(kubelet.Fail(1), failed...)
+		w.Until(observe.Want{Failed: 2})
+		s := w.Until(observe.Want{Active: 2, Ready: 2, Failed: 2})
+		for _, next := range s.Active() {
+			if got := delay(s.All[failed[0].Name], next); got < 2*base || got >= 4*base {
+				w.T.Errorf("the replacement came after %s, want %s or more, less than %s", got, 2*base, 4*base)
+			}
+		}
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 2, Failed: 2, Conditions: completed})
+	})
+}
+
+// A success ends the delay: what failed before it does not count any more.
+func TestBackoffDelayEndsWithSuccess(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(regular(2))
+		s := w.Until(observe.Want{Active: 2, Ready: 2})
+		fails, succeeds := s.Active()[0], s.Active()[1]
+		w.Become(kubelet.Fail(1), fails)
+		w.Until(observe.Want{Active: 1, Ready: 1, Failed: 1})
+		// A second later by the times in the pods, which are whole seconds.
+		w.Become(kubelet.Succeed().After(time.Second), succeeds)
+		s = w.Until(observe.Want{Active: 1, Ready: 1, Succeeded: 1, Failed: 1})
+		if got := delay(s.All[fails.Name], s.Active()[0]); got >= base {
+			w.T.Errorf("the replacement came %s after the failure, want less than %s", got, base)
+		}
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 2, Failed: 1, Conditions: completed})
+	})
+}
+
+// Each index has a delay of its own. Index 1 fails for the first time while index 0
+// waits for the second time.
+func TestBackoffDelayPerIndex(t *testing.T) {
+	t.Parallel()
+	script := func(p kubelet.Pod) kubelet.Life {
+		switch {
+		case p.Index == 0 && p.Attempt < 2, p.Attempt < 1:
+			return kubelet.Fail(1).After(time.Duration(p.Index) * base)
+		}
+		return kubelet.Succeed()
+	}
+	both(t, script, func(w *world.World) {
+		w.Create(perIndex(2, 2))
+		s := w.Until(observe.Want{Succeeded: 2, Failed: 3, Completed: "0,1", Conditions: completed})
+		wantDelays(w, s.OfIndex(0))
+		wantDelays(w, s.OfIndex(1))
+	})
+}
+
+// An index that is backing off keeps its place. With parallelism 1, index 1 has to
+// wait until index 0 has succeeded (docs/divergences.md: FillFreeSlots, which the
+// controller leaves off by default).
+func TestBackoffDelayHoldsTheSlot(t *testing.T) {
+	t.Parallel()
+	script := func(p kubelet.Pod) kubelet.Life {
+		if p.Index == 0 && p.Attempt == 0 {
+			return kubelet.Fail(1)
+		}
+		return kubelet.Succeed()
+	}
+	both(t, script, func(w *world.World) {
+		spec := perIndex(2, 1)
+		spec.Parallelism = new(int32(1))
+		w.Create(spec)
+		w.View.Always("index 1 comes after the end of index 0", func(s observe.State) bool {
+			return len(s.OfIndex(1)) == 0 || s.Job.Status.CompletedIndexes != ""
+		})
+		s := w.Until(observe.Want{Succeeded: 2, Failed: 1, Completed: "0,1", Conditions: completed})
+		wantDelays(w, s.OfIndex(0))
+	})
+}
