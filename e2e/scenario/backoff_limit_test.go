@@ -1,0 +1,171 @@
+package scenario
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+// A Job fails when it has one failure more than its limit.
+func TestBackoffLimitExceeded(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Fail(1)), func(w *world.World) {
+		w.Create(batchv1.JobSpec{BackoffLimit: new(int32(1))})
+		s := w.Until(observe.Want{Failed: 2, Conditions: failedByLimit})
+		if got, want := message(s.Job, batchv1.JobFailed), "Job has reached the specified backoff limit"; got != want {
+			w.T.Errorf("the message is %q, want %q", got, want)
+		}
+		if got := len(s.Pods()); got != 2 {
+			w.T.Errorf("%d pods are left, want 2", got)
+		}
+	})
+}
+
+// One of a hundred pods fails as soon as there is one, while others are still being
+// made. All are ended and counted, and none keeps the finalizer.
+func TestBackoffLimitExceededClearsFinalizers(t *testing.T) {
+	t.Parallel()
+	script := func(p kubelet.Pod) kubelet.Life {
+		if p.Index == 0 {
+			return kubelet.Fail(1)
+		}
+		return kubelet.Run()
+	}
+	both(t, script, func(w *world.World) {
+		spec := indexed(100)
+		spec.BackoffLimit = new(int32(0))
+		w.Create(spec)
+		s := w.When("the Job has ended", func(s observe.State) bool { return s.Job != nil && observe.Ended(s.Job) })
+		if !(observe.Want{Failed: 100, Conditions: failedByLimit}).Met(s) {
+			w.T.Errorf("the Job ended with %s, want 100 failed, for the backoff limit", observe.Status(s.Job))
+		}
+	})
+}
+
+// The Job is deleted just after it is decided that it fails. Its pods, which run on,
+// lose the finalizer, and those that the policy keeps stay as they are.
+func TestBackoffLimitExceededThenDeleted(t *testing.T) {
+	t.Parallel()
+	for _, how := range []metav1.DeletionPropagation{
+		metav1.DeletePropagationOrphan, metav1.DeletePropagationBackground, metav1.DeletePropagationForeground,
+	} {
+		t.Run(string(how), func(t *testing.T) {
+			both(t, lingers(), func(w *world.World) {
+				spec := regular(3)
+				spec.BackoffLimit = new(int32(0))
+				w.Create(spec)
+				s := w.Until(observe.Want{Active: 3, Ready: 3})
+				w.Become(kubelet.Fail(1), s.Active()[0])
+				w.Until(observe.Want{Failed: 3, Terminating: 2, Conditions: failedByLimit[:1]})
+				w.Delete(how)
+				w.Become(kubelet.Run(), s.Active()...)
+				w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil })
+				keeps := how == metav1.DeletePropagationOrphan
+				w.When("the failed pod is there as an orphan, or is gone", func(s observe.State) bool {
+					left := s.Sorted(func(p *corev1.Pod) bool { return metav1.GetControllerOf(p) == nil || !keeps })
+					return keeps && len(left) == 1 && len(s.All) == 1 || !keeps && len(left) == 0
+				})
+			})
+		})
+	}
+}
+
+// Everything happens while no controller runs: a pod fails, the others run, and the
+// Job is deleted with its pods left. All are freed afterwards.
+func TestDeletedWithOrphansDuringRestart(t *testing.T) {
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		spec := regular(3)
+		spec.BackoffLimit = new(int32(0))
+		w.Create(spec)
+		s := w.Until(observe.Want{Active: 3, Ready: 3})
+		w.Restart(func() {
+			w.Become(kubelet.Fail(1), s.Active()[0])
+			w.Delete(metav1.DeletePropagationOrphan)
+			w.When("the Job is gone, its pods are orphans", func(s observe.State) bool {
+				return s.Job == nil && len(s.Tracked()) == 3 &&
+					len(s.Sorted(func(p *corev1.Pod) bool { return metav1.GetControllerOf(p) == nil })) == 3
+			})
+		})
+		s = w.When("all pods are freed", func(s observe.State) bool { return len(s.Tracked()) == 0 })
+		if got := len(s.All); got != 3 {
+			w.T.Errorf("%d pods are left, want 3", got)
+		}
+	})
+}
+
+// The Job and its pods are deleted while no controller runs. The pods go as soon as
+// one runs.
+func TestDeletedWithPodsDuringRestart(t *testing.T) {
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(regular(2))
+		w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Restart(func() {
+			w.Delete(metav1.DeletePropagationBackground)
+			w.When("the Job is gone, its pods are being deleted", func(s observe.State) bool {
+				return s.Job == nil && len(s.Tracked()) == 2 &&
+					len(s.Sorted(func(p *corev1.Pod) bool { return p.DeletionTimestamp != nil })) == 2
+			})
+		})
+		w.When("no pod is left", func(s observe.State) bool { return len(s.All) == 0 })
+	})
+}
+
+// One pod of ten fails and the others succeed, all while no controller runs. All are
+// counted, and the Job fails: it is one failure above its limit.
+func TestFailedWithInterruptBeforeDecision(t *testing.T) {
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		spec := regular(10)
+		spec.BackoffLimit = new(int32(0))
+		w.Create(spec)
+		s := w.Until(observe.Want{Active: 10, Ready: 10})
+		w.Restart(func() {
+			w.Become(kubelet.Fail(1), s.Active()[0])
+			w.Become(kubelet.Succeed(), s.Active()[1:]...)
+			w.When("all pods have ended", func(s observe.State) bool { return len(s.Active()) == 0 })
+		})
+		w.Until(observe.Want{Succeeded: 9, Failed: 1, Conditions: failedByLimit})
+	})
+}
+
+// One pod of ten fails, and the Job with it. The others succeed while no controller
+// runs, but they have been counted as failed when they were ended.
+func TestFailedWithInterruptAfterDecision(t *testing.T) {
+	both(t, lingers(), func(w *world.World) {
+		spec := regular(10)
+		spec.BackoffLimit = new(int32(0))
+		w.Create(spec)
+		s := w.Until(observe.Want{Active: 10, Ready: 10})
+		w.Become(kubelet.Fail(1), s.Active()[0])
+		w.Until(observe.Want{Failed: 10, Terminating: 9, Conditions: failedByLimit[:1]})
+		w.Restart(func() {
+			w.Become(kubelet.Run().Dying(0, 0), s.Active()[1:]...)
+			w.When("only the failed pod is left", func(s observe.State) bool { return len(s.All) == 1 })
+		})
+		w.Until(observe.Want{Failed: 10, Conditions: failedByLimit})
+	})
+}
+
+// As in Kubernetes' own test nothing is waited for: the others succeed and the
+// controller stops while it ends the Job. How many count as failed is open; that
+// each of the ten counts once, and that the Job fails, is not.
+func TestFailedWithInterruptMeanwhile(t *testing.T) {
+	play(t, kubelet.Always(kubelet.Run().Dying(0, 0)), func(w *world.World) {
+		spec := regular(10)
+		spec.BackoffLimit = new(int32(0))
+		w.Create(spec)
+		s := w.Until(observe.Want{Active: 10, Ready: 10})
+		w.Become(kubelet.Fail(1), s.Active()[0])
+		w.When("the first pod is being deleted", func(s observe.State) bool { return len(s.Active()) < 9 })
+		w.Restart(func() {})
+		s = w.When("the Job has ended", func(s observe.State) bool { return s.Job != nil && observe.Ended(s.Job) })
+		if got := s.Job.Status.Failed + s.Job.Status.Succeeded; got != 10 || observe.Conditions(s.Job)[1] != failedByLimit[1] {
+			w.T.Errorf("the Job ended with %s, want ten pods counted, and it Failed for its backoff limit", observe.Status(s.Job))
+		}
+	}, world.Jobfate(jobfate), world.BuiltIn(builtIn))
+}
