@@ -128,3 +128,20 @@ func TestBackoffDelayFreeSlot(t *testing.T) {
 		}
 	})
 }
+
+// After a restart the two differ, and mean to: the built-in controller has forgotten
+// the failures that it has counted, and replaces the pod at once; that of jobfate
+// makes the record anew from the pods that are there (jobfate.RebuildBackoff).
+func TestBackoffDelayOverRestart(t *testing.T) {
+	both(t, failTimes(1), func(w *world.World) {
+		w.Create(batchv1.JobSpec{})
+		w.Until(observe.Want{Failed: 1})
+		w.Restart(func() {})
+		s := w.Until(observe.Want{Succeeded: 1, Failed: 1, Conditions: completed})
+		if w.Side.ManagedBy != nil {
+			wantDelays(w, s.Pods())
+		} else if got := delay(s.Pods()[0], s.Pods()[1]); got >= base {
+			w.T.Errorf("the replacement came after %s, want less than %s", got, base)
+		}
+	})
+}

@@ -245,8 +245,8 @@ func TestPerIndexIgnoredFailures(t *testing.T) {
 	})
 }
 
-// The failures of an index are in its pods. They survive a restart between a failure
-// and the replacement.
+// The failures of an index are in its pods. They and the delay survive a restart between
+// a failure and the replacement.
 func TestPerIndexFailuresOverRestart(t *testing.T) {
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		w.Create(perIndex(2, 1))
@@ -259,5 +259,6 @@ func TestPerIndexFailuresOverRestart(t *testing.T) {
 		wantAnnotations(w, s, 1, failures, "0", "1")
 		w.Become(kubelet.Fail(1), s.Active()...)
 		w.Until(observe.Want{Succeeded: 1, Failed: 2, Completed: "0", FailedIndexes: "1", Conditions: failedByIndexes})
+		wantDelays(w, s.OfIndex(1))
 	})
 }

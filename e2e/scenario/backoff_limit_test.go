@@ -76,10 +76,27 @@ func TestBackoffLimitExceededThenDeleted(t *testing.T) {
 	}
 }
 
+// alone plays a scenario with one controller and then with the other, while the
+// other one is stopped. Each frees pods that nobody controls, whosever they were.
+func alone(t *testing.T, script kubelet.Script, scenario func(*world.World)) {
+	t.Helper()
+	sides := []world.Side{world.Jobfate(jobfate), world.BuiltIn(builtIn)}
+	for i, side := range sides {
+		other := sides[1-i]
+		if err := other.Stop(); err != nil {
+			t.Error(err)
+		}
+		play(t, script, scenario, side)
+		if err := other.Start(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Everything happens while no controller runs: a pod fails, the others run, and the
 // Job is deleted with its pods left. All are freed afterwards.
 func TestDeletedWithOrphansDuringRestart(t *testing.T) {
-	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+	alone(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		spec := regular(3)
 		spec.BackoffLimit = new(int32(0))
 		w.Create(spec)
@@ -87,9 +104,10 @@ func TestDeletedWithOrphansDuringRestart(t *testing.T) {
 		w.Restart(func() {
 			w.Become(kubelet.Fail(1), s.Active()[0])
 			w.Delete(metav1.DeletePropagationOrphan)
-			w.When("the Job is gone, its pods are orphans", func(s observe.State) bool {
+			w.When("the Job is gone, its pods are orphans, one has failed", func(s observe.State) bool {
 				return s.Job == nil && len(s.Tracked()) == 3 &&
-					len(s.Sorted(func(p *corev1.Pod) bool { return metav1.GetControllerOf(p) == nil })) == 3
+					len(s.Sorted(func(p *corev1.Pod) bool { return metav1.GetControllerOf(p) == nil })) == 3 &&
+					len(s.Sorted(func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })) == 1
 			})
 		})
 		s = w.When("all pods are freed", func(s observe.State) bool { return len(s.Tracked()) == 0 })
@@ -102,7 +120,7 @@ func TestDeletedWithOrphansDuringRestart(t *testing.T) {
 // The Job and its pods are deleted while no controller runs. The pods go as soon as
 // one runs.
 func TestDeletedWithPodsDuringRestart(t *testing.T) {
-	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+	alone(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		w.Create(regular(2))
 		w.Until(observe.Want{Active: 2, Ready: 2})
 		w.Restart(func() {

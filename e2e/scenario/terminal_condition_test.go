@@ -51,8 +51,8 @@ func TestTerminalConditionBackoffLimitExceeded(t *testing.T) {
 	})
 }
 
-// With replacement policy Failed, pods count when they have ended. Those that exit
-// with 0 count as succeeded, though the Job has failed.
+// With replacement policy Failed, too, pods that are ended with their Job count at
+// once.
 func TestTerminalConditionReplacementPolicyFailed(t *testing.T) {
 	t.Parallel()
 	both(t, lingers(), func(w *world.World) {
@@ -95,7 +95,7 @@ func TestTerminalConditionDeadlineExceeded(t *testing.T) {
 	t.Parallel()
 	both(t, lingers(), func(w *world.World) {
 		spec := regular(2)
-		spec.ActiveDeadlineSeconds = new(int64(5))
+		spec.ActiveDeadlineSeconds = new(int64(10))
 		w.Create(spec)
 		w.Until(observe.Want{Active: 2, Ready: 2})
 		decidedThenEnded(w, observe.Want{Failed: 2, Conditions: failedFor("DeadlineExceeded")})
