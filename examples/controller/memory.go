@@ -37,7 +37,8 @@ type memory struct {
 type write struct {
 	pod string    // its name
 	uid types.UID // unknown when the answer to a creation was lost
-	// version is the pod's resource version after a finalizer was removed.
+	// version is the pod's resource version after a finalizer was removed; none if
+	// the pod went with it.
 	version string
 	// ask is when to ask the server for a pod that was created and is not to be
 	// seen. It may be gone already, or never have been there.
@@ -98,7 +99,7 @@ func (m *memory) forgetSeen(job *batchv1.Job, find func(name string) *corev1.Pod
 	m.created = forget(m.created, func(_ write, pod *corev1.Pod) bool { return pod != nil })
 	m.deleted = forget(m.deleted, func(_ write, pod *corev1.Pod) bool { return pod == nil || pod.DeletionTimestamp != nil })
 	m.stripped = forget(m.stripped, func(w write, pod *corev1.Pod) bool {
-		return pod == nil || !tracking.HasFinalizer(pod) || !older(pod.ResourceVersion, w.version)
+		return pod == nil || !tracking.HasFinalizer(pod) || older(w.version, pod.ResourceVersion) && w.version != ""
 	})
 }
 
@@ -136,10 +137,18 @@ func (m *memory) nextAsk(now time.Time) (wait time.Duration) {
 // the pod is nil when it is gone.
 func (m *memory) rememberStripped(pod, left *corev1.Pod) {
 	w := write{pod: pod.Name, uid: pod.UID}
-	if left != nil {
+	if left != nil && !goneWithFinalizer(left) {
 		w.version = left.ResourceVersion
 	}
 	m.stripped = append(m.stripped, w)
+}
+
+// goneWithFinalizer reports whether the last finalizer was all that kept a pod.
+// The server then answers with the pod without the finalizer, and with the
+// resource version that it had with it.
+func goneWithFinalizer(left *corev1.Pod) bool {
+	grace := left.DeletionGracePeriodSeconds
+	return left.DeletionTimestamp != nil && len(left.Finalizers) == 0 && (grace == nil || *grace == 0)
 }
 
 // inFlight returns what a decision has to know of the writes.

@@ -30,8 +30,9 @@ func TestForgetSeen(t *testing.T) {
 		"a pod being deleted":               {write{uid: "pod-uid", version: "7"}, newPod(job, "pod", "6", deleting), false, false, true},
 		"a pod without its finalizer":       {write{uid: "pod-uid", version: "7"}, newPod(job, "pod", "7", stripped), false, true, false},
 		"a pod that got the finalizer back": {write{uid: "pod-uid", version: "7"}, newPod(job, "pod", "8"), false, true, false},
+		"a pod that went with it":           {write{uid: "pod-uid"}, newPod(job, "pod", "8", deleting), false, false, true},
 		"another pod of the name":           {write{uid: "earlier"}, newPod(job, "pod", "8"), true, false, false},
-		"a pod of which no UID is known":    {write{}, newPod(job, "pod", "8"), false, true, false},
+		"a pod of which no UID is known":    {write{version: "7"}, newPod(job, "pod", "8"), false, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.write.pod = "pod"
@@ -47,6 +48,34 @@ func TestForgetSeen(t *testing.T) {
 				t.Errorf("in flight (creation, deletion, finalizer): got %v, want %v", got, want)
 			}
 		})
+	}
+}
+
+// The server answers to the patch that lets a pod go with the resource version that
+// the pod had before. The cache may show the pod with its finalizer in that version,
+// or a later one.
+func TestRememberStripped(t *testing.T) {
+	job := newJob()
+	pod := newPod(job, "pod", "7")
+	noGrace := func(pod *corev1.Pod) { pod.DeletionGracePeriodSeconds = new(int64) }
+	grace := func(pod *corev1.Pod) { pod.DeletionGracePeriodSeconds = new(int64(30)) }
+	kept := func(pod *corev1.Pod) { pod.Finalizers = []string{"example.com/keep"} }
+	for name, tc := range map[string]struct {
+		left *corev1.Pod
+		want string
+	}{
+		"a pod that stays":                 {newPod(job, "pod", "8", stripped), "8"},
+		"one that has time left to end":    {newPod(job, "pod", "8", stripped, deleting, grace), "8"},
+		"one that has another finalizer":   {newPod(job, "pod", "8", kept, deleting, noGrace), "8"},
+		"one that was gone already":        {nil, ""},
+		"one that went with its finalizer": {newPod(job, "pod", "7", stripped, deleting, noGrace), ""},
+		"one that went, and had no grace":  {newPod(job, "pod", "7", stripped, deleting), ""},
+	} {
+		var m memory
+		m.rememberStripped(pod, tc.left)
+		if got := m.stripped[0].version; got != tc.want {
+			t.Errorf("%s: got version %q, want %q", name, got, tc.want)
+		}
 	}
 }
 
