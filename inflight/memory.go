@@ -44,7 +44,9 @@ type View struct {
 	// Certain reports whether the view is sure to show what has become of a pod
 	// after all that was written to it, also when that is that the pod is gone or
 	// that somebody has undone a write. The handler of delete events knows, or a
-	// live read. Nil is never: then only what shows is forgotten, and a pod that is
+	// live read. The resource version that the removal of a finalizer is answered
+	// with does not tell: a pod that goes with its last finalizer still has the
+	// version from before. Nil is never: then only what shows is forgotten, and a pod that is
 	// gone before it was ever seen is waited for without end.
 	Certain func(types.UID) bool
 }
