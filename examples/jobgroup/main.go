@@ -1,0 +1,100 @@
+// The command jobgroup runs groups of Jobs: a small relative of JobSet. A rule of
+// the group says what to do when one of its Jobs fails, by the reason of the Job's
+// condition, which names the rule of the pod failure policy that failed it:
+// PodFailurePolicy_{name} (KEP-4443, both user stories).
+//
+// The Jobs are run by examples/controller, to which they are given with
+// spec.managedBy, and which puts the names into the reasons.
+//
+// To read it, begin with decide.go, which is all there is to know about groups and
+// does no I/O. reconcile.go carries it out. types.go has the kind, jobs.go makes
+// the Jobs.
+package main
+
+import (
+	"flag"
+	"os"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+)
+
+// settings are the flags. --kubeconfig is controller-runtime's.
+type settings struct {
+	managedBy, namespace, metricsAddress, probeAddress string
+	leaderElect                                        bool
+}
+
+func (s *settings) register(flags *flag.FlagSet) {
+	flags.StringVar(&s.managedBy, "job-managed-by", "jobfate.dev/controller", "the `name` in spec.managedBy of the Jobs that are made")
+	flags.StringVar(&s.namespace, "namespace", "", "the only namespace to watch; empty: all")
+	flags.BoolVar(&s.leaderElect, "leader-elect", true, "elect a leader, so that of several replicas only one acts")
+	flags.StringVar(&s.metricsAddress, "metrics-bind-address", ":8080", "where to serve metrics; 0: nowhere")
+	flags.StringVar(&s.probeAddress, "health-probe-bind-address", ":8081", "where to serve /healthz and /readyz; 0: nowhere")
+}
+
+func main() {
+	var s settings
+	s.register(flag.CommandLine)
+	flag.Parse()
+	ctrl.SetLogger(klog.NewKlogr())
+	if err := run(s); err != nil {
+		klog.ErrorS(err, "The controller has stopped")
+		os.Exit(1)
+	}
+}
+
+func run(s settings) error {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return err
+	}
+	mgr, err := ctrl.NewManager(config, s.managerOptions())
+	if err != nil {
+		return err
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	c := &controller{client: mgr.GetClient(), live: mgr.GetAPIReader(), recorder: mgr.GetEventRecorder("jobgroup-controller"), managedBy: s.managedBy}
+	if err := ctrl.NewControllerManagedBy(mgr).For(&JobGroup{}).Owns(&batchv1.Job{}).Complete(c); err != nil {
+		return err
+	}
+	return mgr.Start(ctrl.SetupSignalHandler())
+}
+
+func (s *settings) managerOptions() ctrl.Options {
+	ours, err := labels.NewRequirement(groupLabel, "exists", nil)
+	utilruntime.Must(err)
+	jobs := cache.ByObject{Label: labels.NewSelector().Add(*ours)}
+	options := ctrl.Options{
+		Scheme:                 newScheme(),
+		Cache:                  cache.Options{ByObject: map[client.Object]cache.ByObject{&batchv1.Job{}: jobs}},
+		Metrics:                metricsserver.Options{BindAddress: s.metricsAddress},
+		HealthProbeBindAddress: s.probeAddress,
+		LeaderElection:         s.leaderElect,
+		LeaderElectionID:       "jobgroup.jobfate.dev",
+	}
+	if s.namespace != "" {
+		options.Cache.DefaultNamespaces = map[string]cache.Config{s.namespace: {}}
+	}
+	return options
+}
+
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	scheme.AddKnownTypes(groupVersion, &JobGroup{}, &JobGroupList{})
+	metav1.AddToGroupVersion(scheme, groupVersion)
+	return scheme
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// controller carries out what is decided about groups.
+type controller struct {
+	client    client.Client // reads from the cache
+	live      client.Reader // reads past it
+	recorder  events.EventRecorder
+	managedBy string // who runs the Jobs
+}
+
+// errBehind says that the cache is behind. It calls again when it has caught up.
+var errBehind = errors.New("the cache is behind")
+
+// Reconcile takes a look at one group. It may be stopped at any point, and may see
+// Jobs as they were a while ago: what it would then do wrongly is refused, for a
+// deletion names the UID of the Job, and a name can be taken only once.
+func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+	group := &JobGroup{}
+	if err := c.client.Get(ctx, r.NamespacedName, group); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if group.DeletionTimestamp != nil {
+		return reconcile.Result{}, nil // garbage collection deletes its Jobs
+	}
+	jobs, err := c.jobs(ctx, group)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	err = c.carryOut(ctx, group, decide(group, jobs))
+	if apierrors.IsConflict(err) || errors.Is(err, errBehind) {
+		err = nil
+	}
+	return reconcile.Result{}, err
+}
+
+// jobs returns the Jobs that the group controls.
+func (c *controller) jobs(ctx context.Context, group *JobGroup) (jobs []*batchv1.Job, err error) {
+	var list batchv1.JobList
+	if err := c.client.List(ctx, &list, client.InNamespace(group.Namespace), client.MatchingLabels{groupLabel: group.Name}); err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		if job := &list.Items[i]; metav1.IsControlledBy(job, group) {
+			jobs = append(jobs, job)
+		}
+	}
+	return jobs, nil
+}
+
+// carryOut stores what has been decided before anything else. The resource version
+// of the group goes with it, so nothing is decided twice.
+func (c *controller) carryOut(ctx context.Context, group *JobGroup, p plan) error {
+	if err := c.store(ctx, group, p.status); err != nil {
+		return err
+	}
+	for _, job := range p.remove {
+		// In the foreground: the Job is gone when its pods are.
+		err := c.client.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationForeground), client.Preconditions{UID: &job.UID})
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting Job %s: %w", job.Name, err)
+		}
+	}
+	if len(p.create) == 0 {
+		return nil
+	}
+	now := &JobGroup{}
+	if err := c.live.Get(ctx, client.ObjectKeyFromObject(group), now); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if now.UID != group.UID || now.ResourceVersion != group.ResourceVersion {
+		return errBehind // there may have been a restart
+	}
+	for _, m := range p.create {
+		if err := c.create(ctx, newJob(group, m, c.managedBy)); apierrors.IsInvalid(err) {
+			return c.store(ctx, group, p.status.fail(err.Error()))
+		} else if err != nil {
+			c.recorder.Eventf(group, nil, "Warning", "CannotCreate", "Create", "Job %s: %v", m.name, err)
+			return fmt.Errorf("creating Job %s: %w", m.name, err)
+		}
+	}
+	return nil
+}
+
+// create creates a Job, unless the group has it already and the cache does not show
+// it yet.
+func (c *controller) create(ctx context.Context, job *batchv1.Job) error {
+	err := c.client.Create(ctx, job)
+	if apierrors.IsAlreadyExists(err) {
+		found, group := &batchv1.Job{}, metav1.GetControllerOf(job).UID
+		if c.live.Get(ctx, client.ObjectKeyFromObject(job), found) == nil {
+			if owner := metav1.GetControllerOf(found); owner != nil && owner.UID == group {
+				return nil
+			}
+		}
+	}
+	return err
+}
+
+func (c *controller) store(ctx context.Context, group *JobGroup, status Status) error {
+	if equality.Semantic.DeepEqual(status, group.Status) {
+		return nil
+	}
+	group.Status = status
+	return c.client.Status().Update(ctx, group)
+}
