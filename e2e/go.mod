@@ -10,6 +10,7 @@ tool (
 
 require (
 	github.com/google/go-cmp v0.7.0
+	github.com/jobfate/jobfate v0.0.0
 	golang.org/x/sys v0.40.0
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3

@@ -15,9 +15,10 @@ import (
 // option says otherwise.
 const ManagedBy = "jobfate.dev/controller"
 
+// The programs of this repository, from e2e.
 const (
 	controllerDir = "../examples/controller"
-	deployDir     = controllerDir + "/deploy"
+	groupDir      = "../examples/jobgroup"
 )
 
 // Options of a Job controller. The zero value gives equal limits to both.
@@ -77,28 +78,41 @@ func (s *Server) BuiltIn(ctx context.Context, o Options) (*Controller, error) {
 // Jobfate starts examples/controller with the rights of its manifests.
 func (s *Server) Jobfate(ctx context.Context, o Options) (*Controller, error) {
 	o = o.withDefaults("jobfate")
-	program, err := buildMain(ctx, controllerDir)
+	return s.example(ctx, controllerDir, o,
+		"--concurrent-syncs="+strconv.Itoa(o.Workers),
+		"--qps="+strconv.Itoa(o.QPS),
+		"--burst="+strconv.Itoa(o.Burst),
+		"--managed-by="+ManagedBy,
+	)
+}
+
+// JobGroups starts examples/jobgroup with the rights of its manifests. Of the
+// options those of limits and workers are not for it.
+func (s *Server) JobGroups(ctx context.Context, o Options) (*Controller, error) {
+	if _, err := s.Apply(ctx, groupDir+"/deploy", "CustomResourceDefinition"); err != nil {
+		return nil, err
+	}
+	return s.example(ctx, groupDir, o.withDefaults("jobgroup"), "--job-managed-by="+ManagedBy)
+}
+
+// example starts the controller of a folder as the service account that the
+// manifests in its folder deploy name, with the rights that they give it.
+func (s *Server) example(ctx context.Context, dir string, o Options, args ...string) (*Controller, error) {
+	program, err := buildMain(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	objects, err := s.Apply(ctx, deployDir, Permissions...)
+	objects, err := s.Apply(ctx, dir+"/deploy", Permissions...)
 	if err != nil {
 		return nil, err
 	}
+	args = append(args, "--leader-elect=false", "--metrics-bind-address=0", "--health-probe-bind-address=0")
 	for _, object := range objects {
 		if object.GetKind() == "ServiceAccount" {
-			return s.controller(ctx, o.Name, program, object.GetNamespace(), object.GetName(), o,
-				"--concurrent-syncs="+strconv.Itoa(o.Workers),
-				"--qps="+strconv.Itoa(o.QPS),
-				"--burst="+strconv.Itoa(o.Burst),
-				"--managed-by="+ManagedBy,
-				"--leader-elect=false",
-				"--metrics-bind-address=0",
-				"--health-probe-bind-address=0",
-			)
+			return s.controller(ctx, o.Name, program, object.GetNamespace(), object.GetName(), o, args...)
 		}
 	}
-	return nil, fmt.Errorf("no manifest in %s is a ServiceAccount", deployDir)
+	return nil, fmt.Errorf("no manifest in %s/deploy is a ServiceAccount", dir)
 }
 
 // manager starts a kube-controller-manager for one of its controllers, as the

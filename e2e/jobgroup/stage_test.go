@@ -1,0 +1,267 @@
+package jobgroup
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+var groups = schema.GroupVersionResource{Group: "jobfate.dev", Version: "v1alpha1", Resource: "jobgroups"}
+
+// status is that of a group, as examples/jobgroup has it.
+type status struct {
+	Phase     string         `json:"phase"`
+	Restarts  int            `json:"restarts"`
+	Message   string         `json:"message"`
+	Restarted map[string]int `json:"restarted"`
+}
+
+// stage is a namespace with a controller of groups of its own.
+type stage struct {
+	t          *testing.T
+	namespace  string
+	controller *server.Controller
+	client     dynamic.ResourceInterface
+	kubelet    *kubelet.Kubelet
+
+	news chan struct{} // has an element when changes may have come
+	mu   sync.Mutex
+	come []any // objects that the test has not gone through; gone ones in a cache.DeletedFinalStateUnknown
+
+	// What the test has gone through.
+	status status
+	jobs   map[string]*batchv1.Job
+	made   map[string][]types.UID // by name, all there ever were
+	story  []string
+}
+
+// newStage makes a stage on which pods live as the script says.
+func newStage(t *testing.T, script kubelet.Script) *stage {
+	t.Helper()
+	namespace, err := api.Namespace(t.Context(), "group")
+	if err != nil {
+		t.Fatal(err)
+	}
+	controller, err := api.JobGroups(t.Context(), server.Options{Name: "jobgroup-" + namespace, Args: []string{"--namespace=" + namespace}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(controller.Kill)
+	config := api.Config()
+	config.ContentType = ""
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stage{
+		t: t, namespace: namespace, controller: controller,
+		client:  client.Resource(groups).Namespace(namespace),
+		kubelet: kubelet.Start(t.Context(), api.Client, namespace, script),
+		news:    make(chan struct{}, 1),
+		jobs:    map[string]*batchv1.Job{},
+		made:    map[string][]types.UID{},
+	}
+	groupFactory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, namespace, nil)
+	jobFactory := informers.NewSharedInformerFactoryWithOptions(api.Client, 0, informers.WithNamespace(namespace))
+	for _, informer := range []cache.SharedIndexInformer{groupFactory.ForResource(groups).Informer(), jobFactory.Batch().V1().Jobs().Informer()} {
+		informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc:    s.tell,
+			UpdateFunc: func(_, o any) { s.tell(o) },
+			DeleteFunc: func(o any) {
+				if _, ok := o.(cache.DeletedFinalStateUnknown); !ok {
+					o = cache.DeletedFinalStateUnknown{Obj: o}
+				}
+				s.tell(o)
+			},
+		})
+	}
+	groupFactory.Start(t.Context().Done())
+	jobFactory.Start(t.Context().Done())
+	return s
+}
+
+func (s *stage) tell(o any) {
+	s.mu.Lock()
+	s.come = append(s.come, o)
+	s.mu.Unlock()
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
+}
+
+// until goes through the changes until a function holds.
+func (s *stage) until(what string, holds func() bool) {
+	s.t.Helper()
+	late := time.After(observe.DefaultPatience)
+	for !holds() {
+		if s.step() {
+			continue
+		}
+		select {
+		case <-s.news:
+		case <-late:
+			s.t.Fatalf("did not come: %s\nwhat was seen:\n%s\nthe log of the controller:\n%s",
+				what, strings.Join(s.story, "\n"), s.controller.Log("", 20))
+		}
+	}
+}
+
+// step goes through one change, if one has come.
+func (s *stage) step() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.come) == 0 {
+		return false
+	}
+	o := s.come[0]
+	s.come = s.come[1:]
+	line := ""
+	switch o := o.(type) {
+	case *unstructured.Unstructured:
+		var read struct {
+			Status status `json:"status"`
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &read); err != nil {
+			s.t.Error(err)
+		}
+		s.status = read.Status
+		line = fmt.Sprintf("group: %+v", s.status)
+	case *batchv1.Job:
+		s.jobs[o.Name] = o
+		if made := s.made[o.Name]; !slices.Contains(made, o.UID) {
+			s.made[o.Name] = append(made, o.UID)
+		}
+		line = fmt.Sprintf("job %s %s: deleted %t, %s", o.Name, o.UID, o.DeletionTimestamp != nil, observe.Status(o))
+	case cache.DeletedFinalStateUnknown:
+		if job, ok := o.Obj.(*batchv1.Job); ok {
+			delete(s.jobs, job.Name)
+			line = fmt.Sprintf("job %s %s is gone", job.Name, job.UID)
+		}
+	}
+	s.story = append(s.story, line)
+	return true
+}
+
+// untilPhase waits for a phase of the group.
+func (s *stage) untilPhase(phase string, restarts int) {
+	s.t.Helper()
+	s.until(fmt.Sprintf("the group is %s after %d restarts", phase, restarts),
+		func() bool { return s.status.Phase == phase && s.status.Restarts == restarts })
+}
+
+// untilReady waits until a number of Jobs have a ready pod each.
+func (s *stage) untilReady(n int) {
+	s.t.Helper()
+	s.until(fmt.Sprintf("%d Jobs have a ready pod", n), func() bool {
+		ready := 0
+		for _, job := range s.jobs {
+			if job.DeletionTimestamp == nil && job.Status.Ready != nil && *job.Status.Ready == 1 {
+				ready++
+			}
+		}
+		return ready == n
+	})
+}
+
+// end ends the pods of some Jobs.
+func (s *stage) end(how kubelet.Life, jobs ...string) {
+	s.t.Helper()
+	for _, job := range jobs {
+		pods, err := api.Client.CoreV1().Pods(s.namespace).List(s.t.Context(), metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job})
+		s.must(err)
+		for i := range pods.Items {
+			s.kubelet.Become(how, &pods.Items[i])
+		}
+	}
+}
+
+// outcome is what has become of a Job, "gone" when it is.
+func (s *stage) outcome(job string) string {
+	if s.jobs[job] == nil {
+		return "gone"
+	}
+	o := jobstatus.OutcomeOf(s.jobs[job])
+	return strings.TrimSuffix(string(o.Phase)+"/"+o.Reason, "/")
+}
+
+// create makes a group from a sample of examples/jobgroup.
+func (s *stage) create(name string, change ...func(spec map[string]any)) {
+	s.t.Helper()
+	_, err := s.client.Create(s.t.Context(), sample(s.t, name, change...), metav1.CreateOptions{})
+	s.must(err)
+}
+
+// sample reads a sample and changes its spec.
+func sample(t *testing.T, name string, change ...func(spec map[string]any)) *unstructured.Unstructured {
+	t.Helper()
+	text, err := os.ReadFile("../../examples/jobgroup/deploy/samples/" + name + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(text, &group.Object); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range change {
+		c(group.Object["spec"].(map[string]any))
+	}
+	return group
+}
+
+// set sets a field of a spec. A number among the names is the index in a list.
+func set(value any, path ...any) func(map[string]any) {
+	return func(spec map[string]any) {
+		var in any = spec
+		for _, p := range path[:len(path)-1] {
+			switch p := p.(type) {
+			case string:
+				in = in.(map[string]any)[p]
+			case int:
+				in = in.([]any)[p]
+			}
+		}
+		in.(map[string]any)[path[len(path)-1].(string)] = value
+	}
+}
+
+// noFinalizerLeft checks that no pod is kept from being deleted.
+func (s *stage) noFinalizerLeft() {
+	s.t.Helper()
+	pods, err := api.Client.CoreV1().Pods(s.namespace).List(s.t.Context(), metav1.ListOptions{})
+	s.must(err)
+	for _, pod := range pods.Items {
+		if slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) && pod.Status.Phase != corev1.PodRunning {
+			s.t.Errorf("pod %s of Job %s still has its finalizer", pod.Name, pod.Labels[batchv1.JobNameLabel])
+		}
+	}
+}
+
+func (s *stage) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}

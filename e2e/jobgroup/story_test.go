@@ -1,0 +1,196 @@
+package jobgroup
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+)
+
+func worker(n int) string     { return fmt.Sprintf("fail-group-workers-%d", n) }
+func simulation(n int) string { return fmt.Sprintf("restart-job-simulations-%d", n) }
+
+// Story 1: "decide whether to fail the JobSet or not, based on the exact container
+// exit code that caused a child job failure." Here it is: "If Job fails due to a pod
+// failing with exit code 2, fail the JobSet immediately, without attempting any
+// restarts."
+func TestStory1ExitCodeFailsTheGroup(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, kubelet.Always(kubelet.Run()))
+	s.create("fail-group")
+	s.untilReady(10)
+	s.end(kubelet.Fail(2), worker(7))
+	s.untilPhase("Failed", 0)
+	if want := "Job " + worker(7) + " failed: PodFailurePolicy_ExitCode2"; !strings.HasPrefix(s.status.Message, want) {
+		t.Errorf("the message: got %q, want it to begin with %q", s.status.Message, want)
+	}
+	// What still runs is ended; what has failed stays, for people to look at.
+	s.until("only the failed Job is left", func() bool {
+		return len(s.jobs) == 1 && s.outcome(worker(7)) == "Failed/PodFailurePolicy_ExitCode2"
+	})
+	s.wantMade(1, 10, worker)
+}
+
+// The same story with another exit code: no rule has its reason, and the group is
+// restarted.
+func TestStory1OtherExitCodeRestartsTheGroup(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, kubelet.Always(kubelet.Run()))
+	s.create("fail-group")
+	s.untilReady(10)
+	s.end(kubelet.Succeed(), worker(0)) // it has to run again, too
+	s.until("a worker has succeeded", func() bool { return strings.HasPrefix(s.outcome(worker(0)), "Complete/") })
+	s.end(kubelet.Fail(1), worker(7))
+	s.untilPhase("Restarting", 1)
+	if want := "restart 1 of 10: Job " + worker(7) + " failed: BackoffLimitExceeded"; !strings.HasPrefix(s.status.Message, want) {
+		t.Errorf("the message: got %q, want it to begin with %q", s.status.Message, want)
+	}
+	s.untilPhase("Running", 1)
+	s.untilReady(10)
+	s.end(kubelet.Succeed(), names(10, worker)...)
+	s.untilPhase("Succeeded", 1)
+	s.wantMade(2, 10, worker)
+
+	// The Jobs go with the group.
+	s.must(s.client.Delete(t.Context(), "fail-group", metav1.DeleteOptions{}))
+	s.until("the Jobs are gone", func() bool { return len(s.jobs) == 0 })
+}
+
+// Story 2: "When a Job fails due to a pod failing with exit code 2, I want my job
+// management software to leave the Job in a failed state. When a Job fails due to a
+// pod failing with exit code 3, I want my job management software to restart the
+// Job."
+func TestStory2ExitCodeRestartsTheJob(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, kubelet.Always(kubelet.Run()))
+	s.create("restart-job")
+	s.untilReady(10)
+
+	s.end(kubelet.Fail(2), simulation(2))
+	s.until("Job 2 has failed", func() bool { return s.outcome(simulation(2)) == "Failed/PodFailurePolicy_ExitCode2" })
+
+	for restart := 1; restart <= 2; restart++ {
+		s.end(kubelet.Fail(3), simulation(5))
+		s.until("Job 5 has been made anew", func() bool { return s.status.Restarts == restart && len(s.made[simulation(5)]) == restart+1 })
+		s.untilReady(9)
+	}
+	if got := s.outcome(simulation(2)); got != "Failed/PodFailurePolicy_ExitCode2" {
+		t.Errorf("Job 2 after the restarts of Job 5: got %s, want it left failed", got)
+	}
+
+	s.end(kubelet.Succeed(), names(10, simulation)...)
+	s.untilPhase("Failed", 2)
+	if want := "1 of 10 Jobs are left failed: Job " + simulation(2) + " failed: PodFailurePolicy_ExitCode2"; !strings.HasPrefix(s.status.Message, want) {
+		t.Errorf("the message: got %q, want it to begin with %q", s.status.Message, want)
+	}
+	for n := range 10 {
+		want := 1
+		if n == 5 {
+			want = 3
+		}
+		if got := len(s.made[simulation(n)]); got != want {
+			t.Errorf("%s was made %d times, want %d", simulation(n), got, want)
+		}
+	}
+	s.noFinalizerLeft()
+}
+
+// A group is restarted as often as its policy allows, and then fails.
+func TestGroupFailsAfterTooManyRestarts(t *testing.T) {
+	t.Parallel()
+	script := func(p kubelet.Pod) kubelet.Life {
+		if p.Job == worker(1) {
+			return kubelet.Fail(1)
+		}
+		return kubelet.Run()
+	}
+	s := newStage(t, script)
+	s.create("fail-group", set(int64(2), "failurePolicy", "maxRestarts"), set(int64(3), "jobs", 0, "replicas"))
+	s.untilPhase("Failed", 2)
+	if want := "after 2 restarts, the most allowed: Job " + worker(1) + " failed: BackoffLimitExceeded"; !strings.HasPrefix(s.status.Message, want) {
+		t.Errorf("the message: got %q, want it to begin with %q", s.status.Message, want)
+	}
+	s.until("only the failed Job is left", func() bool {
+		return len(s.jobs) == 1 && s.outcome(worker(1)) == "Failed/BackoffLimitExceeded"
+	})
+	s.wantMade(3, 3, worker)
+}
+
+// The controller is killed at the first change of anything in its sight, again and
+// again, in the middle of a restart: it is one restart all the same.
+func TestKilledInTheMiddleOfARestart(t *testing.T) {
+	t.Parallel()
+	const jobs, kills = 4, 15
+	second := map[string]bool{}
+	script := func(p kubelet.Pod) kubelet.Life {
+		if second[p.Job] {
+			return kubelet.Succeed()
+		}
+		second[p.Job] = true
+		return kubelet.Run()
+	}
+	s := newStage(t, script)
+	s.create("fail-group", set(int64(jobs), "jobs", 0, "replicas"))
+	s.untilReady(jobs)
+	s.end(kubelet.Fail(1), worker(1))
+	s.until("the Job has failed, or the group knows", func() bool {
+		return s.outcome(worker(1)) != "Running" || s.status.Phase != "Running"
+	})
+	killed := 0
+	for ; killed < kills && s.status.Phase != "Succeeded"; killed++ {
+		s.controller.Kill()
+		for s.step() {
+		}
+		s.must(s.controller.Start())
+		seen := len(s.story)
+		s.until("something changes", func() bool { return len(s.story) > seen })
+	}
+	t.Logf("killed %d times", killed)
+	s.untilPhase("Succeeded", 1)
+	s.wantMade(2, jobs, worker)
+	for _, name := range names(jobs, worker) {
+		if got := s.jobs[name].Status; got.Succeeded != 1 || got.Failed != 0 {
+			t.Errorf("%s: got %d pods succeeded and %d failed, want 1 and 0", name, got.Succeeded, got.Failed)
+		}
+	}
+	s.noFinalizerLeft()
+}
+
+// Jobs are given to the controller that puts the names into the reasons.
+func TestJobsAreAsTheGroupSays(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, kubelet.Always(kubelet.Run()))
+	s.create("restart-job", set(int64(1), "jobs", 0, "replicas"))
+	s.untilReady(1)
+	job := s.jobs[simulation(0)]
+	if got := job.Annotations["jobfate.dev/failure-rule-names"]; got != `{"0":"ExitCode2","1":"ExitCode3"}` {
+		t.Errorf("the annotation with the names: got %s", got)
+	}
+	if got := job.Spec.ManagedBy; got == nil || *got != "jobfate.dev/controller" {
+		t.Errorf("managedBy: got %v, want jobfate.dev/controller", got)
+	}
+	if got := job.Spec.PodFailurePolicy.Rules; len(got) != 2 || got[1].Action != batchv1.PodFailurePolicyActionFailJob {
+		t.Errorf("the rules: got %v, want those of the group", got)
+	}
+}
+
+func names(n int, name func(int) string) (all []string) {
+	for i := range n {
+		all = append(all, name(i))
+	}
+	return all
+}
+
+// wantMade checks how often the first Jobs have been made.
+func (s *stage) wantMade(times, jobs int, name func(int) string) {
+	s.t.Helper()
+	for _, job := range names(jobs, name) {
+		if got := len(s.made[job]); got != times {
+			s.t.Errorf("%s was made %d times, want %d\n%s", job, got, times, strings.Join(s.story, "\n"))
+		}
+	}
+}
