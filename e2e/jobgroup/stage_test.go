@@ -48,13 +48,20 @@ type stage struct {
 
 	news chan struct{} // has an element when changes may have come
 	mu   sync.Mutex
-	come []any // objects that the test has not gone through; gone ones in a cache.DeletedFinalStateUnknown
+	come []change // what the test has not gone through
 
 	// What the test has gone through.
 	status status
 	jobs   map[string]*batchv1.Job
 	made   map[string][]types.UID // by name, all there ever were
+	start  time.Time
 	story  []string
+}
+
+// change is an object as it came; one that is gone is a DeletedFinalStateUnknown.
+type change struct {
+	at     time.Duration
+	object any
 }
 
 // newStage makes a stage on which pods live as the script says.
@@ -80,6 +87,7 @@ func newStage(t *testing.T, script kubelet.Script) *stage {
 		client:  client.Resource(groups).Namespace(namespace),
 		kubelet: kubelet.Start(t.Context(), api.Client, namespace, script),
 		news:    make(chan struct{}, 1),
+		start:   time.Now(),
 		jobs:    map[string]*batchv1.Job{},
 		made:    map[string][]types.UID{},
 	}
@@ -104,7 +112,7 @@ func newStage(t *testing.T, script kubelet.Script) *stage {
 
 func (s *stage) tell(o any) {
 	s.mu.Lock()
-	s.come = append(s.come, o)
+	s.come = append(s.come, change{time.Since(s.start), o})
 	s.mu.Unlock()
 	select {
 	case s.news <- struct{}{}:
@@ -136,10 +144,10 @@ func (s *stage) step() bool {
 	if len(s.come) == 0 {
 		return false
 	}
-	o := s.come[0]
+	c := s.come[0]
 	s.come = s.come[1:]
 	line := ""
-	switch o := o.(type) {
+	switch o := c.object.(type) {
 	case *unstructured.Unstructured:
 		var read struct {
 			Status status `json:"status"`
@@ -161,7 +169,7 @@ func (s *stage) step() bool {
 			line = fmt.Sprintf("job %s %s is gone", job.Name, job.UID)
 		}
 	}
-	s.story = append(s.story, line)
+	s.story = append(s.story, fmt.Sprintf("%8.3fs %s", c.at.Seconds(), line))
 	return true
 }
 

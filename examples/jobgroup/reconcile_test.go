@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+var errFault = errors.New("a fault")
+
+// world is a server, and a controller whose caches show what they have been shown.
+type world struct {
+	t      *testing.T
+	server client.WithWatch
+	*controller
+	events *events.FakeRecorder
+
+	group *JobGroup // what the caches show
+	list  batchv1.JobList
+
+	writes int
+	// fault meets a write; done says that it is carried out all the same.
+	fault func(write int) (fails, done bool)
+	made  map[string]int // how often a Job of a name was made
+}
+
+func newWorld(t *testing.T, group *JobGroup) *world {
+	w := &world{t: t, made: map[string]int{}, events: events.NewFakeRecorder(100), fault: func(int) (bool, bool) { return false, false }}
+	w.server = fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(group).WithStatusSubresource(group, &batchv1.Job{}).Build()
+	cached := interceptor.NewClient(w.server, interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+			if w.group == nil {
+				return apierrors.NewNotFound(groupVersion.WithResource("jobgroups").GroupResource(), "g")
+			}
+			*o.(*JobGroup) = *w.group.DeepCopyObject().(*JobGroup)
+			return nil
+		},
+		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
+			w.list.DeepCopyInto(list.(*batchv1.JobList))
+			return nil
+		},
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+			return w.write(func() error {
+				name := o.GetName()
+				o.SetUID(types.UID(fmt.Sprint(name, "-", w.made[name])))
+				o.SetFinalizers([]string{metav1.FinalizerDeleteDependents}) // it is not gone at once
+				err := c.Create(ctx, o, options...)
+				if err == nil {
+					w.made[name]++
+				}
+				return err
+			})
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.DeleteOption) error {
+			return w.write(func() error {
+				uid := (&client.DeleteOptions{}).ApplyOptions(options).Preconditions.UID
+				now := &batchv1.Job{}
+				if err := c.Get(ctx, client.ObjectKeyFromObject(o), now); err != nil {
+					return err
+				}
+				if *uid != now.UID { // the fake server does not look
+					return apierrors.NewConflict(batchv1.Resource("jobs"), o.GetName(), errors.New("another UID"))
+				}
+				return c.Delete(ctx, now)
+			})
+		},
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, options ...client.SubResourceUpdateOption) error {
+			return w.write(func() error { return c.SubResource(sub).Update(ctx, o, options...) })
+		},
+	})
+	w.controller = &controller{client: cached, live: w.server, recorder: w.events, managedBy: "jobfate.dev/controller"}
+	return w
+}
+
+func (w *world) write(do func() error) error {
+	w.writes++
+	fails, done := w.fault(w.writes)
+	if !fails {
+		return do()
+	}
+	if done {
+		_ = do() // whatever it says, nobody hears it
+	}
+	return errFault
+}
+
+// now reads what the server has.
+func (w *world) now() (*JobGroup, []batchv1.Job) {
+	w.t.Helper()
+	group, jobs := &JobGroup{}, &batchv1.JobList{}
+	if err := w.server.Get(w.t.Context(), client.ObjectKey{Namespace: "default", Name: "g"}, group); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.server.List(w.t.Context(), jobs); err != nil {
+		w.t.Fatal(err)
+	}
+	return group, jobs.Items
+}
+
+func (w *world) showGroup() { w.group, _ = w.now() }
+func (w *world) showJobs()  { _, w.list.Items = w.now() }
+
+func (w *world) turn() error {
+	w.t.Helper()
+	_, err := w.Reconcile(w.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "default", Name: "g"}})
+	return err
+}
+
+// liveOn lets one of the things happen that happen to Jobs: the first Job 1 fails;
+// later Jobs succeed; what is deleted is gone at last.
+func (w *world) liveOn(pick int) {
+	_, jobs := w.now()
+	if len(jobs) == 0 {
+		return
+	}
+	job := &jobs[pick%len(jobs)]
+	switch {
+	case job.DeletionTimestamp != nil:
+		job.Finalizers = nil
+		w.must(w.server.Update(w.t.Context(), job))
+	case len(job.Status.Conditions) > 0:
+	case madeAt(job) > 0:
+		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+		w.must(w.server.Status().Update(w.t.Context(), job))
+	case job.Name == "g-a-1" && len(jobs) == 3:
+		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: batchv1.JobReasonBackoffLimitExceeded}}
+		w.must(w.server.Status().Update(w.t.Context(), job))
+	}
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// play goes on until the group has succeeded, and checks that there was one restart.
+func (w *world) play(what string, step func()) {
+	w.t.Helper()
+	for range 5000 {
+		group, _ := w.now()
+		if !group.Status.ended() {
+			step()
+			continue
+		}
+		if group.Status.Phase != Succeeded || group.Status.Restarts != 1 {
+			w.t.Errorf("%s: got %s after %d restarts, want Succeeded after 1", what, group.Status.Phase, group.Status.Restarts)
+		}
+		for _, m := range group.members() {
+			if got := w.made[m.name]; got != 2 {
+				w.t.Errorf("%s: %s was made %d times, want 2", what, m.name, got)
+			}
+		}
+		return
+	}
+	w.t.Errorf("%s: it does not come to an end", what)
+}
+
+// The controller is stopped at each of its writes, before it or after it.
+func TestStoppedAtEachWrite(t *testing.T) {
+	for _, done := range []bool{false, true} {
+		for stop, writes := 1, 1; stop <= writes; stop++ {
+			w := newWorld(t, newGroup(3, 5))
+			w.fault = func(write int) (bool, bool) { return write == stop, done }
+			n := 0
+			w.play(fmt.Sprintf("stopped at write %d, carried out %t", stop, done), func() {
+				w.showGroup()
+				w.showJobs()
+				if err := w.turn(); err != nil && !errors.Is(err, errFault) {
+					t.Errorf("the turn: %v", err)
+				}
+				w.liveOn(n)
+				n++
+			})
+			writes = w.writes
+		}
+	}
+}
+
+// The caches lag, each by itself, and a tenth of the writes fails or seems to.
+func TestCachesThatLag(t *testing.T) {
+	for seed := range uint64(40) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		w := newWorld(t, newGroup(3, 5))
+		w.fault = func(int) (bool, bool) { return random.IntN(10) == 0, random.IntN(2) == 0 }
+		w.play(fmt.Sprintf("seed %d", seed), func() {
+			switch random.IntN(4) {
+			case 0:
+				w.showGroup()
+			case 1:
+				w.showJobs()
+			case 2:
+				w.liveOn(random.IntN(3))
+			default:
+				_ = w.turn() // it is called again
+			}
+		})
+	}
+}
+
+// A name that is taken is told; the controller tries again.
+func TestNameIsTaken(t *testing.T) {
+	group := newGroup(1, 0)
+	w := newWorld(t, group)
+	w.must(w.server.Create(t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g-a-0"}}))
+	w.showGroup()
+	if err := w.turn(); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("got the error %v, want that the Job exists", err)
+	}
+	if event := <-w.events.Events; !strings.Contains(event, "CannotCreate") {
+		t.Errorf("got the event %q, want CannotCreate", event)
+	}
+}
+
+// A Job that the server does not take fails the group.
+func TestInvalidJob(t *testing.T) {
+	w := newWorld(t, newGroup(1, 0))
+	w.showGroup()
+	w.controller.client = interceptor.NewClient(w.controller.client.(client.WithWatch), interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			return apierrors.NewInvalid(batchv1.SchemeGroupVersion.WithKind("Job").GroupKind(), "g-a-0", nil)
+		},
+	})
+	w.must(w.turn())
+	if got, _ := w.now(); got.Status.Phase != Failed || !strings.Contains(got.Status.Message, "invalid") {
+		t.Errorf("got %+v, want Failed with what the server says", got.Status)
+	}
+}
+
+// A group that is gone or being deleted makes no Jobs.
+func TestGroupIsGone(t *testing.T) {
+	group := newGroup(1, 0)
+	group.Finalizers = []string{"keep"}
+	w := newWorld(t, group)
+	w.must(w.turn()) // the cache does not show it
+	w.must(w.server.Delete(t.Context(), group))
+	w.showGroup()
+	w.must(w.turn())
+	if len(w.made) > 0 {
+		t.Errorf("made %v, want nothing", w.made)
+	}
+}
