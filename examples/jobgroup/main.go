@@ -8,7 +8,10 @@
 //
 // To read it, begin with decide.go, which is all there is to know about groups and
 // does no I/O. reconcile.go carries it out. types.go has the kind, jobs.go makes
-// the Jobs.
+// the Jobs. To try it, with examples/controller on the same cluster:
+//
+//	kubectl apply -f deploy/crd.yaml -f deploy/samples/fail-group.yaml
+//	go run . --leader-elect=false
 package main
 
 import (
