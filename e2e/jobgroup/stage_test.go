@@ -64,14 +64,15 @@ type change struct {
 	object any
 }
 
-// newStage makes a stage on which pods live as the script says.
-func newStage(t *testing.T, script kubelet.Script) *stage {
+// newStage makes a stage on which pods live as the script says. The arguments are
+// for the controller of groups.
+func newStage(t *testing.T, script kubelet.Script, args ...string) *stage {
 	t.Helper()
 	namespace, err := api.Namespace(t.Context(), "group")
 	if err != nil {
 		t.Fatal(err)
 	}
-	controller, err := api.JobGroups(t.Context(), server.Options{Name: "jobgroup-" + namespace, Args: []string{"--namespace=" + namespace}})
+	controller, err := api.JobGroups(t.Context(), server.Options{Name: "jobgroup-" + namespace, Args: append(args, "--namespace="+namespace)})
 	if err != nil {
 		t.Fatal(err)
 	}

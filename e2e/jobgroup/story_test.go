@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/server"
 )
 
 func worker(n int) string     { return fmt.Sprintf("fail-group-workers-%d", n) }
@@ -116,11 +117,18 @@ func TestGroupFailsAfterTooManyRestarts(t *testing.T) {
 	s.wantMade(3, 3, worker)
 }
 
-// The controller is killed at the first change of anything in its sight, again and
-// again, in the middle of a restart: it is one restart all the same.
+// The controller of groups and that of their Jobs are killed at the first change of
+// anything, again and again, in the middle of a restart: it is one restart all the
+// same, and each pod is counted once.
 func TestKilledInTheMiddleOfARestart(t *testing.T) {
 	t.Parallel()
 	const jobs, kills = 4, 60
+	const managedBy = "jobfate.dev/killed"
+	jobController, err := api.Jobfate(t.Context(), server.Options{Name: "killed", Args: []string{"--managed-by=" + managedBy}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(jobController.Kill)
 	second := map[string]bool{}
 	script := func(p kubelet.Pod) kubelet.Life {
 		if second[p.Job] {
@@ -129,7 +137,7 @@ func TestKilledInTheMiddleOfARestart(t *testing.T) {
 		second[p.Job] = true
 		return kubelet.Run()
 	}
-	s := newStage(t, script)
+	s := newStage(t, script, "--job-managed-by="+managedBy)
 	s.create("fail-group", set(int64(jobs), "jobs", 0, "replicas"))
 	s.untilReady(jobs)
 	s.end(kubelet.Fail(1), worker(1))
@@ -139,14 +147,17 @@ func TestKilledInTheMiddleOfARestart(t *testing.T) {
 	killed := 0
 	for ; killed < kills && s.status.Phase != "Succeeded"; killed++ {
 		s.controller.Kill()
+		jobController.Kill()
 		for s.step() {
 		}
 		s.must(s.controller.Start())
+		s.must(jobController.Start())
 		seen := len(s.story)
 		s.until("something changes", func() bool { return len(s.story) > seen })
 	}
+	t.Logf("killed %d times", killed)
 	if killed < jobs {
-		t.Errorf("killed %d times, want it to be often", killed)
+		t.Errorf("killed %d times, want at least once for each of %d Jobs", killed, jobs)
 	}
 	s.untilPhase("Succeeded", 1)
 	s.wantMade(2, jobs, worker)

@@ -8,6 +8,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
 // documentImports are what the Go of docs/adopting.md may use, by the names under
@@ -83,5 +86,47 @@ func TestAdopting(t *testing.T) {
 	}
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		t.Errorf("the Go of docs/adopting.md: %v\n%s", err, out)
+	}
+}
+
+// TestPermissionsAreDocumented: docs/adopting.md gives a reason for each verb that
+// the manifests allow.
+func TestPermissionsAreDocumented(t *testing.T) {
+	document, err := os.ReadFile("testdata/adopting/adopting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(document), "| resource | verbs | why |\n| --- | --- | --- |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	told := map[string]bool{} // resource and verb
+	resource := ""
+	for _, row := range strings.Split(table, "\n") {
+		cells := strings.Split(row, "|")
+		if len(cells) != 5 {
+			t.Fatalf("no row of a table: %s", row)
+		}
+		if _, name, ok := strings.Cut(cells[1], "`"); ok {
+			resource, _, _ = strings.Cut(name, "`")
+		}
+		for _, verb := range regexp.MustCompile(`[a-z]+`).FindAllString(cells[2], -1) {
+			told[resource+" "+verb] = true
+		}
+	}
+	manifests, err := os.ReadFile("deploy/rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, manifest := range strings.Split(string(manifests), "\n---\n") {
+		var role rbacv1.ClusterRole // a Role has the same fields
+		if err := yaml.Unmarshal([]byte(manifest), &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			for _, verb := range rule.Verbs {
+				if want := rule.Resources[0] + " " + verb; !told[want] {
+					t.Errorf("docs/adopting.md does not say what %q is for", want)
+				}
+			}
+		}
 	}
 }
