@@ -63,14 +63,17 @@ func run(root string, workers int, least float64, explained string, dirs []strin
 	defer os.RemoveAll(r.work)
 	r.reasons = reasons
 	var mutants []*mutant
+	unexplained := 0
 	for _, dir := range dirs {
 		tested, err := r.testPackage(filepath.ToSlash(filepath.Clean(dir)))
 		if err != nil {
 			return 1, fmt.Errorf("%s: %w", dir, err)
 		}
+		// At once, for the next package may take half an hour.
+		unexplained += reasons.compare(tested, out)
+		table(tested, least, out)
 		mutants = append(mutants, tested...)
 	}
-	unexplained := reasons.compare(mutants, out)
 	below := table(mutants, least, out)
 	if unexplained > 0 || below > 0 {
 		return 1, nil
