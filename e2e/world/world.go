@@ -65,11 +65,13 @@ func (w *World) Create(spec batchv1.JobSpec) *batchv1.Job {
 }
 
 // CreateJob makes a Job of more than a spec; its name must be JobName for the
-// view to follow it.
+// view to follow it. It is for the controller of this side unless it names one.
 func (w *World) CreateJob(job *batchv1.Job) *batchv1.Job {
 	w.T.Helper()
 	job = job.DeepCopy()
-	job.Spec.ManagedBy = w.Side.ManagedBy
+	if job.Spec.ManagedBy == nil {
+		job.Spec.ManagedBy = w.Side.ManagedBy
+	}
 	template := &job.Spec.Template.Spec
 	if len(template.Containers) == 0 {
 		template.Containers = []corev1.Container{{Name: "main", Image: "image"}}

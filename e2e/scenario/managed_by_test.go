@@ -1,0 +1,172 @@
+package scenario
+
+import (
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+// nobody manages no Jobs.
+const nobody = "example.com/nobody"
+
+// untouched checks from now on that no controller has a part in a Job that nobody
+// manages.
+func untouched(w *world.World) {
+	w.View.Always("the Job has no status and no pods", func(s observe.State) bool {
+		if s.Job == nil || s.Job.Spec.ManagedBy == nil || *s.Job.Spec.ManagedBy != nobody {
+			return true
+		}
+		return equality.Semantic.DeepEqual(s.Job.Status, batchv1.JobStatus{}) && len(s.Pods()) == 0
+	})
+}
+
+// "Your cluster's built-in controller ignores Jobs that have a different value",
+// and so does every other, whether they are suspended or not and whatever changes.
+func TestManagedByAnother(t *testing.T) {
+	for name, suspend := range map[string]bool{"running": false, "suspended": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+				untouched(w)
+				w.Create(batchv1.JobSpec{ManagedBy: new(nobody), Suspend: &suspend})
+				setParallelism(w, 2)
+				setSuspend(w, !suspend)
+				marker(w)
+			})
+		})
+	}
+}
+
+// A controller that has kept the name of the finalizer removes it itself. Its pods
+// are not counted by others, not even when the Job has ended.
+func TestManagedByAnotherWithFinalizers(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Succeed()), func(w *world.World) {
+		job := w.Create(batchv1.JobSpec{ManagedBy: new(nobody)})
+		pod := &corev1.Pod{ObjectMeta: job.Spec.Template.ObjectMeta, Spec: job.Spec.Template.Spec}
+		pod.Name, pod.Finalizers = "theirs", []string{batchv1.JobTrackingFinalizer}
+		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
+		_, err := w.Client.CoreV1().Pods(w.Namespace).Create(w.T.Context(), pod, metav1.CreateOptions{})
+		w.Must(err)
+		s := w.When("their pod has ended", func(s observe.State) bool {
+			return len(s.Pods()) == 1 && s.Pods()[0].Status.Phase == corev1.PodSucceeded
+		})
+		theirs := s.Pods()[0]
+		dropped := false
+		w.View.Always("their pod keeps its finalizer", func(s observe.State) bool {
+			return dropped || len(s.All[theirs.Name].Finalizers) == 1
+		})
+
+		job, now := s.Job.DeepCopy(), metav1.Now()
+		job.Status.StartTime, job.Status.CompletionTime, job.Status.Succeeded = &now, &now, 1
+		for _, c := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
+			job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{Type: c, Status: corev1.ConditionTrue})
+		}
+		_, err = w.Client.BatchV1().Jobs(w.Namespace).UpdateStatus(w.T.Context(), job, metav1.UpdateOptions{})
+		w.Must(err)
+		w.When("the Job has ended", func(s observe.State) bool { return observe.Ended(s.Job) })
+		patchPod(w, theirs, `{"metadata":{"annotations":{"changed":"yes"}}}`)
+		marker(w)
+		dropped = true
+		dropFinalizers(w, theirs)
+	})
+}
+
+// The field cannot be changed, so a Job is handed over by making it again: here
+// from each controller to the other.
+func TestHandOver(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		other := world.Jobfate(jobfate).ManagedBy
+		if w.Side.ManagedBy != nil {
+			other = new(batchv1.JobControllerName)
+		}
+		w.Create(regular(2))
+		s := w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Become(kubelet.Fail(1), s.Active()[0])
+		w.When("a failure", func(s observe.State) bool { return s.Job.Status.Failed == 1 })
+		w.Delete(metav1.DeletePropagationForeground)
+		w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil })
+
+		spec := regular(2)
+		spec.ManagedBy = other
+		w.Create(spec)
+		s = w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 2, Conditions: completed})
+	})
+}
+
+// A pod of the Job has just ended, and the controller is about to look at it, when
+// another Job comes under the name, which is for somebody else.
+func TestHandOverWithSyncPending(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		untouched(w)
+		w.Create(regular(1))
+		first := w.Until(observe.Want{Active: 1, Ready: 1})
+		w.Become(kubelet.Succeed(), first.Active()...)
+		w.When("the pod has ended", func(s observe.State) bool {
+			return s.All[first.Pods()[0].Name].Status.Phase == corev1.PodSucceeded
+		})
+		w.Delete(metav1.DeletePropagationBackground)
+		w.Create(batchv1.JobSpec{ManagedBy: new(nobody)})
+		w.When("the pods of the first Job are gone", func(s observe.State) bool { return s.Job != nil && len(s.All) == 0 })
+		marker(w)
+	})
+}
+
+// The pods of an earlier Job of the same name are still there, and take their time.
+// The new Job does not count them, and they lose their finalizers all the same.
+func TestMadeAgainBesideOldPods(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
+		w.Create(regular(2))
+		old := w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Delete(metav1.DeletePropagationBackground)
+		w.Create(regular(3))
+		s := w.Until(observe.Want{Active: 3, Ready: 3})
+		w.Become(kubelet.Succeed(), s.Active()[0])
+		w.Until(observe.Want{Active: 2, Ready: 2, Succeeded: 1})
+		w.When("the old pods wait for their kubelet alone", func(s observe.State) bool {
+			for _, pod := range old.Pods() {
+				if now := s.All[pod.Name]; now == nil || now.DeletionTimestamp == nil || len(now.Finalizers) > 0 {
+					return false
+				}
+			}
+			return true
+		})
+		w.Become(kubelet.Run(), old.Pods()...)
+		w.When("the old pods are gone", func(s observe.State) bool { return len(s.All) == 3 })
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 3, Conditions: completed})
+	})
+}
+
+// A Job that is made again does not wait for the backoff of the one before it:
+// that of three failures is 40 seconds.
+func TestMadeAgainWithoutBackoff(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(regular(3))
+		s := w.Until(observe.Want{Active: 3, Ready: 3})
+		w.Become(kubelet.Fail(1), s.Active()...)
+		w.Until(observe.Want{Failed: 3})
+		w.Delete(metav1.DeletePropagationBackground)
+		again := w.Create(regular(3))
+		s = w.Until(observe.Want{Active: 3, Ready: 3})
+		for _, pod := range s.Active() {
+			if waited := pod.CreationTimestamp.Sub(again.CreationTimestamp.Time); waited >= 30*time.Second {
+				w.T.Errorf("pod %s came %s after its Job", pod.Name, waited)
+			}
+		}
+	})
+}

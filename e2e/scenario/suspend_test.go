@@ -1,0 +1,238 @@
+package scenario
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+// resumed reports whether the condition says that the Job has been resumed.
+func resumed(job *batchv1.Job) bool {
+	c := job.Status.Conditions
+	return len(c) == 1 && c[0].Type == batchv1.JobSuspended && c[0].Status == corev1.ConditionFalse && c[0].Reason == "JobResumed"
+}
+
+// wantEvents waits for events about the Job.
+func wantEvents(w *world.World, reasons ...string) {
+	w.T.Helper()
+	for _, reason := range reasons {
+		w.When("an event "+reason, func(s observe.State) bool { return s.Event(reason) != nil })
+	}
+}
+
+// Its pods go and are no failures, and it has no start time while it is suspended.
+// "When a Job is resumed from suspension, its .status.startTime field will be reset".
+func TestSuspendAndResume(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		spec := regular(3)
+		spec.Parallelism, spec.BackoffLimit = new(int32(2)), new(int32(0))
+		w.Create(spec)
+		first := w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Become(kubelet.Succeed(), first.Active()[0])
+		w.Until(observe.Want{Active: 2, Ready: 2, Succeeded: 1})
+		setSuspend(w, true)
+		s := w.Until(observe.Want{Succeeded: 1, Conditions: suspended})
+		if s.Job.Status.StartTime != nil {
+			w.T.Errorf("the Job is suspended and has a start time: %s", s.Job.Status.StartTime)
+		}
+		wantEvents(w, "Suspended")
+		setSuspend(w, false)
+		s = w.Until(observe.Want{Active: 2, Ready: 2, Succeeded: 1})
+		if at := s.Job.Status.StartTime; at == nil || !at.After(first.Job.Status.StartTime.Time) || !resumed(s.Job) {
+			w.T.Errorf("started at %v and then at %v; conditions %v", first.Job.Status.StartTime, at, s.Job.Status.Conditions)
+		}
+		wantEvents(w, "Resumed")
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 3, Conditions: completed})
+	})
+}
+
+// A Job that is created suspended has no pods before it is resumed.
+func TestStartedSuspended(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.View.Always("pods come only after the Job has been resumed", func(s observe.State) bool {
+			return len(s.Pods()) == 0 || !*s.Job.Spec.Suspend
+		})
+		spec := indexed(2)
+		spec.Suspend = new(true)
+		w.Create(spec)
+		s := w.Until(observe.Want{Conditions: suspended})
+		if s.Job.Status.StartTime != nil {
+			w.T.Errorf("the Job is suspended and has a start time: %s", s.Job.Status.StartTime)
+		}
+		wantEvents(w, "Suspended")
+		marker(w)
+		setSuspend(w, false)
+		s = w.Until(observe.Want{Active: 2, Ready: 2})
+		if s.Job.Status.StartTime == nil || !resumed(s.Job) {
+			w.T.Errorf("the Job is resumed; start time %v, conditions %v", s.Job.Status.StartTime, s.Job.Status.Conditions)
+		}
+		wantEvents(w, "Resumed")
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 2, Completed: "0,1", Conditions: completed})
+	})
+}
+
+// Nothing is to be done, so a suspended Job is done as well.
+func TestSuspendedWithZeroCompletions(t *testing.T) {
+	for name, spec := range map[string]batchv1.JobSpec{"regular": regular(0), "indexed": indexed(0)} {
+		spec.Suspend = new(true)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+				w.Create(spec)
+				w.Until(observe.Want{Conditions: completed})
+			})
+		})
+	}
+}
+
+// Suspended and resumed while the controller is away, and away again.
+func TestSuspendOverRestart(t *testing.T) {
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(regular(2))
+		s := w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Restart(func() {
+			w.Become(kubelet.Succeed(), s.Active()[0])
+			w.When("the pod has ended", func(now observe.State) bool { return len(now.Active()) == 1 })
+			setSuspend(w, true)
+		})
+		w.Until(observe.Want{Succeeded: 1, Conditions: suspended})
+		w.Restart(func() { setSuspend(w, false) })
+		s = w.Until(observe.Want{Active: 1, Ready: 1, Succeeded: 1})
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 2, Conditions: completed})
+	})
+}
+
+// A pod that was deleted before its Job was suspended, and succeeds all the same,
+// counts while the Job is suspended. One that goes because of that does not: it has
+// lost its finalizer first.
+func TestPodsSucceedWhileSuspended(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
+		spec := indexed(2)
+		spec.PodReplacementPolicy = new(batchv1.Failed)
+		w.Create(spec)
+		s := w.Until(observe.Want{Active: 2, Ready: 2})
+		w.DeletePods(s.OfIndex(0)...)
+		w.Until(observe.Want{Active: 1, Ready: 1, Terminating: 1})
+		setSuspend(w, true)
+		w.Until(observe.Want{Terminating: 2, Conditions: suspended})
+		w.Become(kubelet.Run().Dying(0, 0), s.Active()...)
+		w.Until(observe.Want{Succeeded: 1, Completed: "0", Conditions: suspended})
+		setSuspend(w, false)
+		s = w.Until(observe.Want{Active: 1, Ready: 1, Succeeded: 1, Completed: "0"})
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 2, Completed: "0,1", Conditions: completed})
+	})
+}
+
+// The last success comes while the Job is suspended and has no start time. The API
+// server refuses what the built-in controller makes of it: see start-time in
+// docs/divergences.md. jobfate sets the start time when it ends the Job.
+func TestLastSuccessWhileSuspended(t *testing.T) {
+	t.Parallel()
+	onlyJobfate(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
+		spec := regular(1)
+		spec.PodReplacementPolicy = new(batchv1.Failed)
+		w.Create(spec)
+		s := w.Until(observe.Want{Active: 1, Ready: 1})
+		w.DeletePods(s.Active()...)
+		w.Until(observe.Want{Terminating: 1})
+		setSuspend(w, true)
+		w.Until(observe.Want{Terminating: 1, Conditions: suspended})
+		w.Become(kubelet.Run().Dying(0, 0), s.Active()...)
+		end := w.Until(observe.Want{Succeeded: 1, Conditions: append(suspended[:1:1], completed...)})
+		if end.Job.Status.StartTime == nil {
+			w.T.Error("the Job has ended and has no start time")
+		}
+	})
+}
+
+// steer changes where pods are to run and what they need (KEP-2926, KEP-5440). The
+// gates MutableSchedulingDirectivesForSuspendedJobs and
+// MutablePodResourcesForSuspendedJobs, which rule that, are on by default in 1.36.
+func steer(job *batchv1.Job) {
+	pod := &job.Spec.Template.Spec
+	pod.NodeSelector = map[string]string{"zone": "here"}
+	pod.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("200m")}
+}
+
+// wantSteered checks that pods are as steer wants them.
+func wantSteered(w *world.World, pods []*corev1.Pod) {
+	w.T.Helper()
+	for _, pod := range pods {
+		cpu := pod.Spec.Containers[0].Resources.Requests.Cpu().String()
+		if zone := pod.Spec.NodeSelector["zone"]; zone != "here" || cpu != "200m" {
+			w.T.Errorf("pod %s: node selector %q, CPU %s, want here and 200m", pod.Name, zone, cpu)
+		}
+	}
+}
+
+// wantRefused checks that the server refuses a change of the Job.
+func wantRefused(w *world.World, change func(*batchv1.Job)) {
+	w.T.Helper()
+	jobs := w.Client.BatchV1().Jobs(w.Namespace)
+	job, err := jobs.Get(w.T.Context(), world.JobName, metav1.GetOptions{})
+	w.Must(err)
+	change(job)
+	if _, err := jobs.Update(w.T.Context(), job, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); !apierrors.IsInvalid(err) {
+		w.T.Errorf("the server answers %v, want that it is invalid", err)
+	}
+}
+
+// The template changes before the Job is first resumed, and in that very moment;
+// then it may not change any more.
+func TestTemplateChangedBeforeStart(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(batchv1.JobSpec{Suspend: new(true)})
+		w.Update(steer)
+		w.Until(observe.Want{Conditions: suspended})
+		w.Update(func(job *batchv1.Job) {
+			job.Spec.Template.Labels["late"] = "yes"
+			job.Spec.Suspend = new(false)
+		})
+		s := w.Until(observe.Want{Active: 1, Ready: 1})
+		wantSteered(w, s.Active())
+		if s.Active()[0].Labels["late"] != "yes" {
+			w.T.Errorf("the pod has the labels %v, want the late one", s.Active()[0].Labels)
+		}
+		wantRefused(w, func(job *batchv1.Job) { job.Spec.Template.Labels["late"] = "no" })
+		wantRefused(w, func(job *batchv1.Job) { job.Spec.Template.Spec.NodeSelector = nil })
+		wantRefused(w, func(job *batchv1.Job) { job.Spec.Template.Spec.Containers[0].Resources.Requests = nil })
+	})
+}
+
+// A Job that has run is suspended, and its template changes. It may not while there
+// are pods of the old one.
+func TestTemplateChangedWhileSuspended(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
+		spec := regular(2)
+		spec.PodReplacementPolicy = new(batchv1.Failed)
+		w.Create(spec)
+		old := w.Until(observe.Want{Active: 2, Ready: 2})
+		setSuspend(w, true)
+		w.Until(observe.Want{Terminating: 2, Conditions: suspended})
+		w.Become(kubelet.Run(), old.Active()...)
+		w.Until(observe.Want{Conditions: suspended})
+		w.Update(steer)
+		setSuspend(w, false)
+		s := w.Until(observe.Want{Active: 2, Ready: 2})
+		wantSteered(w, s.Active())
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 2, Conditions: completed})
+	})
+}

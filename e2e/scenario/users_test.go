@@ -1,0 +1,74 @@
+package scenario
+
+import (
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+// What users do, and how to see that nothing came of it.
+
+// suspended is the condition of a suspended Job, as an observe.Want has it.
+var suspended = []string{"Suspended/JobSuspended"}
+
+// setParallelism changes how many pods of the Job run at once.
+func setParallelism(w *world.World, parallelism int32) {
+	w.T.Helper()
+	w.Update(func(job *batchv1.Job) { job.Spec.Parallelism = &parallelism })
+}
+
+// setSuspend suspends or resumes the Job.
+func setSuspend(w *world.World, suspend bool) {
+	w.T.Helper()
+	w.Update(func(job *batchv1.Job) { job.Spec.Suspend = &suspend })
+}
+
+// patchPod sends a JSON merge patch of a pod.
+func patchPod(w *world.World, pod *corev1.Pod, patch string) {
+	w.T.Helper()
+	_, err := w.Client.CoreV1().Pods(w.Namespace).Patch(w.T.Context(), pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	w.Must(err)
+}
+
+// dropFinalizers removes all finalizers of a pod.
+func dropFinalizers(w *world.World, pod *corev1.Pod) {
+	w.T.Helper()
+	patchPod(w, pod, `{"metadata":{"finalizers":null}}`)
+}
+
+// marker has the controller of this side run another Job from beginning to end.
+// What it makes of all that came before has then been seen.
+func marker(w *world.World) {
+	w.T.Helper()
+	job := w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}})
+	mine := func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, job) }
+	s := w.When("the marker's pod", func(s observe.State) bool { return len(s.Sorted(mine)) > 0 })
+	w.Become(kubelet.Succeed(), s.Sorted(mine)...)
+	w.When("the marker's pod has been counted", func(s observe.State) bool { return len(s.Sorted(mine)[0].Finalizers) == 0 })
+}
+
+// without returns the pods that are not among some others.
+func without(pods, others []*corev1.Pod) []*corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool {
+		return slices.ContainsFunc(others, func(o *corev1.Pod) bool { return o.UID == p.UID })
+	})
+}
+
+// neverMore checks from now on that there have been no more pods of Jobs of this
+// name than a number, also those that are gone.
+func neverMore(w *world.World, most int) {
+	seen := map[types.UID]bool{}
+	w.View.Always("no pod but those that are needed is ever created", func(s observe.State) bool {
+		for _, pod := range s.Pods() {
+			seen[pod.UID] = true
+		}
+		return len(seen) <= most
+	})
+}
