@@ -31,6 +31,7 @@ func untouched(w *world.World) {
 // "Your cluster's built-in controller ignores Jobs that have a different value",
 // and so does every other, whether they are suspended or not and whatever changes.
 func TestManagedByAnother(t *testing.T) {
+	t.Parallel()
 	for name, suspend := range map[string]bool{"running": false, "suspended": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

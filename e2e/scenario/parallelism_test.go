@@ -118,6 +118,7 @@ func TestParallelWithCompletions(t *testing.T) {
 
 // Nothing is to be done.
 func TestZeroCompletions(t *testing.T) {
+	t.Parallel()
 	for name, spec := range map[string]batchv1.JobSpec{"regular": regular(0), "indexed": indexed(0)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -33,6 +33,7 @@ func ifIndexed(spec batchv1.JobSpec, indexes string) string {
 // "TerminatingOrFailed means that we recreate pods when they are terminating (has a
 // metadata.deletionTimestamp) or failed": it counts as failed at once.
 func TestReplacedWhileTerminating(t *testing.T) {
+	t.Parallel()
 	bothModes(t, batchv1.TerminatingOrFailed, 2, func(w *world.World, spec batchv1.JobSpec) {
 		w.Create(spec)
 		s := w.Until(observe.Want{Active: 2, Ready: 2})
@@ -49,6 +50,7 @@ func TestReplacedWhileTerminating(t *testing.T) {
 // "Failed means to wait until a previously created Pod is fully terminated (has
 // phase Failed or Succeeded) before creating a replacement Pod."
 func TestReplacedOnceFailed(t *testing.T) {
+	t.Parallel()
 	bothModes(t, batchv1.Failed, 2, func(w *world.World, spec batchv1.JobSpec) {
 		neverMore(w, 4)
 		w.Create(spec)
@@ -65,6 +67,7 @@ func TestReplacedOnceFailed(t *testing.T) {
 
 // A pod that succeeds although it was deleted has succeeded.
 func TestTerminatingPodSucceeds(t *testing.T) {
+	t.Parallel()
 	bothModes(t, batchv1.Failed, 1, func(w *world.World, spec batchv1.JobSpec) {
 		neverMore(w, 1)
 		w.Create(spec)
@@ -79,6 +82,7 @@ func TestTerminatingPodSucceeds(t *testing.T) {
 // Pods that are surplus count as terminating as long as they are there. With Failed
 // they also hold a place when the Job grows again.
 func TestMoreParallelismWhileTerminating(t *testing.T) {
+	t.Parallel()
 	for policy, active := range map[batchv1.PodReplacementPolicy]int32{batchv1.Failed: 1, batchv1.TerminatingOrFailed: 3} {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
@@ -99,6 +103,7 @@ func TestMoreParallelismWhileTerminating(t *testing.T) {
 // A Job is suspended before its pods have run for long. Resumed, it waits for those
 // that are terminating, if that is its policy.
 func TestResumeWhileTerminating(t *testing.T) {
+	t.Parallel()
 	bothModes(t, batchv1.Failed, 2, func(w *world.World, spec batchv1.JobSpec) {
 		neverMore(w, 4)
 		w.Create(spec)

@@ -47,11 +47,20 @@ func dropFinalizers(w *world.World, pod *corev1.Pod) {
 // What it makes of all that came before has then been seen.
 func marker(w *world.World) {
 	w.T.Helper()
+	beginMarker(w)()
+}
+
+// beginMarker is the first half of marker; what it returns is the second.
+func beginMarker(w *world.World) (end func()) {
+	w.T.Helper()
 	job := w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}})
 	mine := func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, job) }
 	s := w.When("the marker's pod", func(s observe.State) bool { return len(s.Sorted(mine)) > 0 })
-	w.Become(kubelet.Succeed(), s.Sorted(mine)...)
-	w.When("the marker's pod has been counted", func(s observe.State) bool { return len(s.Sorted(mine)[0].Finalizers) == 0 })
+	return func() {
+		w.T.Helper()
+		w.Become(kubelet.Succeed(), s.Sorted(mine)...)
+		w.When("the marker's pod has been counted", func(s observe.State) bool { return len(s.Sorted(mine)[0].Finalizers) == 0 })
+	}
 }
 
 // without returns the pods that are not among some others.
@@ -62,12 +71,14 @@ func without(pods, others []*corev1.Pod) []*corev1.Pod {
 }
 
 // neverMore checks from now on that there have been no more pods of Jobs of this
-// name than a number, also those that are gone.
+// name than a number, those that are gone or were let go included.
 func neverMore(w *world.World, most int) {
 	seen := map[types.UID]bool{}
 	w.View.Always("no pod but those that are needed is ever created", func(s observe.State) bool {
-		for _, pod := range s.Pods() {
-			seen[pod.UID] = true
+		for _, pod := range s.All {
+			if owner := metav1.GetControllerOf(pod); owner != nil && owner.Name == world.JobName {
+				seen[pod.UID] = true
+			}
 		}
 		return len(seen) <= most
 	})

@@ -1,0 +1,127 @@
+package scenario
+
+import (
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+var failedByDeadline = failedFor("DeadlineExceeded")
+
+// withDeadline gives a spec an active deadline.
+func withDeadline(spec batchv1.JobSpec, seconds int64) batchv1.JobSpec {
+	spec.ActiveDeadlineSeconds = &seconds
+	return spec
+}
+
+// failedAfter returns how long after its start a Job was found to have failed.
+func failedAfter(job *batchv1.Job) time.Duration {
+	for _, c := range job.Status.Conditions {
+		if c.Type == batchv1.JobFailureTarget {
+			return c.LastTransitionTime.Sub(job.Status.StartTime.Time)
+		}
+	}
+	return 0
+}
+
+// "The activeDeadlineSeconds applies to the duration of the job, no matter how many
+// Pods are created": those that run are ended, and none is replaced.
+func TestActiveDeadline(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		neverMore(w, 2)
+		spec := withDeadline(regular(4), 4)
+		spec.Parallelism = new(int32(2))
+		w.Create(spec)
+		w.Until(observe.Want{Active: 2, Ready: 2})
+		end := w.Until(observe.Want{Failed: 2, Conditions: failedByDeadline})
+		if after := failedAfter(end.Job); after < 4*time.Second {
+			w.T.Errorf("the Job failed after %s, want 4s or more", after)
+		}
+		wantEvents(w, "DeadlineExceeded")
+	})
+}
+
+// The deadline also ends a Job that has no pod, as it waits to replace one: after
+// three failures for 40 seconds.
+func TestActiveDeadlineWhileBackingOff(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		neverMore(w, 3)
+		w.Create(withDeadline(regular(3), 6))
+		s := w.Until(observe.Want{Active: 3, Ready: 3})
+		w.Become(kubelet.Fail(1), s.Active()...)
+		w.Until(observe.Want{Failed: 3})
+		end := w.Until(observe.Want{Failed: 3, Conditions: failedByDeadline})
+		if after := failedAfter(end.Job); after > 30*time.Second {
+			w.T.Errorf("the Job failed after %s, want about 6s", after)
+		}
+	})
+}
+
+// A deadline that is set while the Job runs holds from its start.
+func TestActiveDeadlineSetLater(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(regular(1))
+		w.Until(observe.Want{Active: 1, Ready: 1})
+		w.Update(func(job *batchv1.Job) { job.Spec.ActiveDeadlineSeconds = new(int64(1)) })
+		w.Until(observe.Want{Failed: 1, Conditions: failedByDeadline})
+	})
+}
+
+// The deadline passes while the controller is away, and so does a success, which
+// still counts.
+func TestActiveDeadlineOverRestart(t *testing.T) {
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(withDeadline(regular(2), 4))
+		s := w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Restart(func() {
+			w.Become(kubelet.Succeed().After(4*time.Second), s.Active()[0])
+			w.When("the pod has ended", func(now observe.State) bool {
+				return now.All[s.Active()[0].Name].Status.Phase == corev1.PodSucceeded
+			})
+		})
+		w.Until(observe.Want{Succeeded: 1, Failed: 1, Conditions: failedByDeadline})
+	})
+}
+
+// The time that a Job is suspended does not count, nor that before: its deadline
+// begins anew when it is resumed.
+func TestActiveDeadlineOfSuspendedJob(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		spec := withDeadline(regular(2), 8)
+		w.Create(spec)
+		first := w.Until(observe.Want{Active: 2, Ready: 2})
+		setSuspend(w, true)
+		w.Until(observe.Want{Conditions: suspended})
+		past := time.NewTimer(time.Until(first.Job.Status.StartTime.Add(10 * time.Second)))
+		<-past.C
+		setSuspend(w, false)
+		s := w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 2, Conditions: completed})
+	})
+}
+
+// A Job that has ended is deleted by a controller of its own, ttl-after-finished,
+// which does not run here. That of Jobs does not do it.
+func TestTTLIsForAnother(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Succeed()), func(w *world.World) {
+		spec := regular(1)
+		spec.TTLSecondsAfterFinished = new(int32(0))
+		w.Create(spec)
+		w.Until(observe.Want{Succeeded: 1, Conditions: completed})
+		w.View.Always("the Job is there", func(s observe.State) bool { return s.Job != nil && s.Job.DeletionTimestamp == nil })
+		w.Update(func(job *batchv1.Job) { job.Labels = map[string]string{"changed": "yes"} })
+		marker(w)
+	})
+}

@@ -1,0 +1,164 @@
+package scenario
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+// The pods go with their Job, those that have ended and those that run. Their
+// finalizers do not hold them up.
+func TestDeleteJob(t *testing.T) {
+	t.Parallel()
+	for _, how := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground} {
+		t.Run(string(how), func(t *testing.T) {
+			t.Parallel()
+			both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+				neverMore(w, 3)
+				w.Create(regular(3))
+				s := w.Until(observe.Want{Active: 3, Ready: 3})
+				w.Become(kubelet.Succeed(), s.Active()[0])
+				w.When("the pod has ended", func(s observe.State) bool { return len(s.Active()) == 2 })
+				w.Delete(how)
+				w.When("all are gone", func(s observe.State) bool { return s.Job == nil && len(s.All) == 0 })
+				marker(w)
+			})
+		})
+	}
+}
+
+// The pods stay and run on, with no Job and no finalizer.
+func TestOrphanPods(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		neverMore(w, 2)
+		w.Create(regular(2))
+		w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Delete(metav1.DeletePropagationOrphan)
+		w.When("the Job is gone, and the pods are free", func(s observe.State) bool {
+			return s.Job == nil && len(s.All) == 2 && len(s.Tracked()) == 0
+		})
+		marker(w)
+		for _, pod := range w.View.State().Sorted(isJobPod) {
+			if pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning || len(pod.OwnerReferences) > 0 {
+				w.T.Errorf("pod %s is %s, deleted at %v, owned by %v", pod.Name, pod.Status.Phase, pod.DeletionTimestamp, pod.OwnerReferences)
+			}
+		}
+	})
+}
+
+// isJobPod tells the pods of the Job from those of a marker, by a label.
+func isJobPod(pod *corev1.Pod) bool { return pod.Labels["job-name"] == world.JobName }
+
+// A Job that waits for its pods to go gets no others in their place.
+func TestDeleteJobWithLingeringPods(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
+		neverMore(w, 2)
+		w.Create(regular(2))
+		s := w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Delete(metav1.DeletePropagationForeground)
+		w.When("both pods are being deleted", func(s observe.State) bool {
+			return s.Job.DeletionTimestamp != nil && len(s.Active()) == 0
+		})
+		w.Become(kubelet.Run(), s.Active()[0])
+		w.When("one pod is gone", func(s observe.State) bool { return len(s.All) == 1 })
+		marker(w)
+		w.Become(kubelet.Run(), s.Active()[1])
+		w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil && len(s.Sorted(isJobPod)) == 0 })
+	})
+}
+
+// Deleted while the controller is away: it finds pods whose Job it has never seen.
+func TestDeleteJobDuringRestart(t *testing.T) {
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(regular(2))
+		s := w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Restart(func() {
+			w.Become(kubelet.Succeed(), s.Active()[0])
+			w.Delete(metav1.DeletePropagationBackground)
+			w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil })
+		})
+		w.When("the pods are gone", func(s observe.State) bool { return len(s.All) == 0 })
+	})
+}
+
+// As before, but the pods stay when the Job goes: nobody controls them.
+func TestOrphanPodsDuringRestart(t *testing.T) {
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(regular(2))
+		w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Restart(func() {
+			w.Delete(metav1.DeletePropagationOrphan)
+			w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil })
+		})
+		w.When("the pods are free", func(s observe.State) bool { return len(s.Tracked()) == 0 })
+	})
+}
+
+// A pod deleted by force has no time to end, and is a failure.
+func TestPodDeletedByForce(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
+		w.Create(regular(2))
+		s := w.Until(observe.Want{Active: 2, Ready: 2})
+		pod := s.Active()[0]
+		w.Must(w.Client.CoreV1().Pods(w.Namespace).Delete(w.T.Context(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+		s = w.Until(observe.Want{Active: 2, Ready: 2, Failed: 1})
+		if gone := s.All[pod.Name]; gone != nil {
+			w.T.Errorf("pod %s is still there, with the finalizers %v", gone.Name, gone.Finalizers)
+		}
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 2, Failed: 1, Conditions: completed})
+	})
+}
+
+// A pod that has lost its finalizer to somebody else is not counted, however it
+// ends, for it may be gone before anybody looks. Another does its work.
+func TestFinalizerRemovedBySomebody(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"regular", "indexed"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+				spec := regular(2)
+				if mode == "indexed" {
+					spec = indexed(2)
+				}
+				w.Create(spec)
+				s := w.Until(observe.Want{Active: 2, Ready: 2})
+				dropFinalizers(w, s.Active()[0])
+				w.Become(kubelet.Succeed(), s.Active()[0])
+				again := w.When("another pod in its place", func(now observe.State) bool {
+					return len(without(now.Active(), s.Pods())) == 1 && now.Job.Status.Active == 2 && *now.Job.Status.Ready == 2
+				})
+				w.Become(kubelet.Succeed(), again.Active()...)
+				w.Until(observe.Want{Succeeded: 2, Completed: ifIndexed(spec, "0,1"), Conditions: completed})
+			})
+		})
+	}
+}
+
+// Deleted and without its finalizer, a running pod is gone before it is counted: it
+// is replaced, and no failure.
+func TestPodTornAway(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
+		w.Create(indexed(2))
+		s := w.Until(observe.Want{Active: 2, Ready: 2})
+		pod := s.Active()[0]
+		dropFinalizers(w, pod)
+		w.Must(w.Client.CoreV1().Pods(w.Namespace).Delete(w.T.Context(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+		w.When("the pod is gone", func(s observe.State) bool { return s.All[pod.Name] == nil })
+		s = w.When("another pod in its place", func(now observe.State) bool {
+			return len(without(now.Active(), s.Pods())) == 1 && *now.Job.Status.Ready == 2
+		})
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 2, Completed: "0,1", Conditions: completed})
+	})
+}
