@@ -129,3 +129,41 @@ func TestPodBeforeItsJob(t *testing.T) {
 		w.Until(observe.Want{Succeeded: 2, Conditions: completed})
 	})
 }
+
+// A pod that has been counted, and then loses its owner, is adopted and counted
+// again: nothing tells it from one that never was. It is copied, though not good,
+// as docs/divergences.md says.
+func TestCountedPodIsAdopted(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(regular(3))
+		s := w.Until(observe.Want{Active: 3, Ready: 3})
+		w.Become(kubelet.Succeed(), s.Active()[0])
+		w.Until(observe.Want{Active: 2, Ready: 2, Succeeded: 1})
+		w.When("it has no finalizer", func(now observe.State) bool { return len(now.Tracked()) == 2 })
+		patchPod(w, s.Active()[0], disown)
+		s = w.Until(observe.Want{Active: 1, Ready: 1, Succeeded: 2})
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 3, Conditions: completed})
+	})
+}
+
+// A Job that has ended takes no pods, nor does it let any go.
+func TestEndedJobAdoptsNothing(t *testing.T) {
+	t.Parallel()
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(regular(2))
+		s := w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 2, Conditions: completed})
+		w.When("no pod has a finalizer", func(s observe.State) bool { return len(s.Tracked()) == 0 })
+		disowned, unlabeled := s.Active()[0], s.Active()[1]
+		patchPod(w, disowned, disown)
+		patchPod(w, unlabeled, unlabel)
+		marker(w)
+		now := w.View.State()
+		if len(now.All[disowned.Name].OwnerReferences) != 0 || len(now.All[unlabeled.Name].OwnerReferences) != 1 {
+			w.T.Errorf("owners: %v and %v, want none and the Job", now.All[disowned.Name].OwnerReferences, now.All[unlabeled.Name].OwnerReferences)
+		}
+	})
+}

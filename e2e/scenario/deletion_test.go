@@ -162,3 +162,20 @@ func TestPodTornAway(t *testing.T) {
 		w.Until(observe.Want{Succeeded: 2, Completed: "0,1", Conditions: completed})
 	})
 }
+
+// A pod ends, and loses its finalizer to somebody else, while the controller is
+// away. Whether it was counted before cannot be told any more, so it is not.
+func TestFinalizerRemovedDuringRestart(t *testing.T) {
+	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(indexed(2))
+		s := w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Restart(func() {
+			w.Become(kubelet.Succeed(), s.Active()...)
+			w.When("the pods have ended", func(s observe.State) bool { return len(s.Active()) == 0 })
+			dropFinalizers(w, s.Active()[0])
+		})
+		s = w.Until(observe.Want{Active: 1, Ready: 1, Succeeded: 1, Completed: "1"})
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 2, Completed: "0,1", Conditions: completed})
+	})
+}

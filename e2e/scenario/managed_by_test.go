@@ -171,3 +171,24 @@ func TestMadeAgainWithoutBackoff(t *testing.T) {
 		}
 	})
 }
+
+// All of that happens while the controller is away: it knows neither the Job that is
+// gone nor the one that has come.
+func TestMadeAgainDuringRestart(t *testing.T) {
+	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
+		w.Create(indexed(3))
+		old := w.Until(observe.Want{Active: 3, Ready: 3})
+		w.Restart(func() {
+			w.Become(kubelet.Succeed(), old.OfIndex(0)...)
+			w.Become(kubelet.Fail(1), old.OfIndex(1)...)
+			w.When("two pods have ended", func(s observe.State) bool { return len(s.Active()) == 1 })
+			w.Delete(metav1.DeletePropagationBackground)
+			w.Create(indexed(2))
+		})
+		s := w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Become(kubelet.Run(), old.OfIndex(2)...)
+		w.When("the old pods are gone", func(s observe.State) bool { return len(s.All) == 2 })
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 2, Completed: "0,1", Conditions: completed})
+	})
+}

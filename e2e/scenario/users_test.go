@@ -47,16 +47,17 @@ func dropFinalizers(w *world.World, pod *corev1.Pod) {
 // What it makes of all that came before has then been seen.
 func marker(w *world.World) {
 	w.T.Helper()
-	beginMarker(w)()
+	_, end := beginMarker(w)
+	end()
 }
 
-// beginMarker is the first half of marker; what it returns is the second.
-func beginMarker(w *world.World) (end func()) {
+// beginMarker is the first half of marker, and returns the second.
+func beginMarker(w *world.World) (job *batchv1.Job, end func()) {
 	w.T.Helper()
-	job := w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}})
+	job = w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}})
 	mine := func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, job) }
 	s := w.When("the marker's pod", func(s observe.State) bool { return len(s.Sorted(mine)) > 0 })
-	return func() {
+	return job, func() {
 		w.T.Helper()
 		w.Become(kubelet.Succeed(), s.Sorted(mine)...)
 		w.When("the marker's pod has been counted", func(s observe.State) bool { return len(s.Sorted(mine)[0].Finalizers) == 0 })
