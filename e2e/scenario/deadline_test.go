@@ -6,6 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/e2e/kubelet"
 	"github.com/jobfate/jobfate/e2e/observe"
@@ -93,17 +94,20 @@ func TestActiveDeadlineOverRestart(t *testing.T) {
 }
 
 // The time that a Job is suspended does not count, nor that before: its deadline
-// begins anew when it is resumed.
+// begins anew when it is resumed. Another Job, which has the same and starts later,
+// tells when it would have passed.
 func TestActiveDeadlineOfSuspendedJob(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		spec := withDeadline(regular(2), 8)
-		w.Create(spec)
-		first := w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Create(withDeadline(regular(2), 8))
+		w.Until(observe.Want{Active: 2, Ready: 2})
 		setSuspend(w, true)
 		w.Until(observe.Want{Conditions: suspended})
-		past := time.NewTimer(time.Until(first.Job.Status.StartTime.Add(10 * time.Second)))
-		<-past.C
+		clock := w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "clock"}, Spec: withDeadline(regular(1), 8)})
+		w.When("the other Job has failed", func(s observe.State) bool {
+			pods := s.Sorted(func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, clock) })
+			return len(pods) > 0 && pods[0].DeletionTimestamp != nil
+		})
 		setSuspend(w, false)
 		s := w.Until(observe.Want{Active: 2, Ready: 2})
 		w.Become(kubelet.Succeed(), s.Active()...)

@@ -37,11 +37,12 @@ func startProxied(t *testing.T, start func(context.Context, server.Options) (*se
 	return proxied{world.BuiltIn(c), p}
 }
 
-func jobfateProxied(t *testing.T) proxied {
+// jobfateProxied starts a controller of a name that no other has.
+func jobfateProxied(t *testing.T, name string) proxied {
 	t.Helper()
-	late := "jobfate.dev/late"
-	side := startProxied(t, api.Jobfate, server.Options{Name: "jobfate-late", Args: []string{"--managed-by=" + late}})
-	side.ManagedBy = &late
+	managedBy := "jobfate.dev/" + name
+	side := startProxied(t, api.Jobfate, server.Options{Name: name, Args: []string{"--managed-by=" + managedBy}})
+	side.ManagedBy = &managedBy
 	return side
 }
 
@@ -63,7 +64,7 @@ func builtInProxied(t *testing.T) proxied {
 // bothProxied is both, with proxies before the controllers.
 func bothProxied(t *testing.T, script kubelet.Script, scenario func(*world.World, *proxy.Proxy)) {
 	t.Helper()
-	ours, theirs := jobfateProxied(t), builtInProxied(t)
+	ours, theirs := jobfateProxied(t, "jobfate-late"), builtInProxied(t)
 	worlds := play(t, script, func(w *world.World) {
 		if w.Side.Controller == ours.Controller {
 			scenario(w, ours.Proxy)
@@ -191,7 +192,8 @@ func TestLateCreations(t *testing.T) {
 // for there are too many. The built-in controller loses what they have done: see
 // guarded-patches in docs/divergences.md. jobfate's is refused, and counts them.
 func TestLateSuccessesOfSurplusPods(t *testing.T) {
-	side := jobfateProxied(t)
+	t.Parallel()
+	side := jobfateProxied(t, "jobfate-surplus")
 	play(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		spec := regular(3)
 		spec.Parallelism = new(int32(2))
@@ -227,7 +229,6 @@ func TestWatchesCut(t *testing.T) {
 		p.CutWatches()
 		w.Become(kubelet.Succeed(), s.Active()...)
 		s = w.When("the next index runs", func(s observe.State) bool { return s.Job.Status.Succeeded == 1 && len(s.Active()) == 1 })
-		p.CutWatches()
 		w.Become(kubelet.Succeed(), s.Active()...)
 		w.Until(observe.Want{Succeeded: 2, Failed: 1, Completed: "0,1", Conditions: completed})
 	})
