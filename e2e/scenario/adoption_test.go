@@ -86,22 +86,6 @@ func TestReleasedPodEnds(t *testing.T) {
 	})
 }
 
-// A pod that loses its owner and its labels at once belongs to nobody. It loses its
-// finalizer, and another takes its place.
-func TestOrphanOfNobodyIsFreed(t *testing.T) {
-	t.Parallel()
-	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		w.Create(regular(2))
-		s := w.Until(observe.Want{Active: 2, Ready: 2})
-		pod := s.Active()[0]
-		patchPod(w, pod, `{"metadata":{"ownerReferences":null,"labels":null}}`)
-		w.When("the pod is freed", func(now observe.State) bool { return len(now.All[pod.Name].Finalizers) == 0 })
-		s = w.When("another takes its place", func(now observe.State) bool { return len(without(now.Active(), s.Pods())) == 1 })
-		w.Become(kubelet.Succeed(), s.Active()...)
-		w.Until(observe.Want{Succeeded: 2, Conditions: completed})
-	})
-}
-
 // A selector that the user has chosen matches a pod that is there before the Job.
 // It is adopted, with a finalizer, before any other is created.
 func TestPodBeforeItsJob(t *testing.T) {

@@ -8,48 +8,100 @@ import (
 
 	"github.com/jobfate/jobfate/e2e/kubelet"
 	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
 )
 
-// The pods go with their Job, those that have ended and those that run. Their
-// finalizers do not hold them up.
-func TestDeleteJob(t *testing.T) {
+// Each controller frees the pods whose Job is gone, whoever ran it; so what is
+// played here with both is played again where jobfate's has nobody beside it.
+var freeing = map[string]func(*world.World){
+	"background": deleteJob(metav1.DeletePropagationBackground),
+	"foreground": deleteJob(metav1.DeletePropagationForeground),
+	"orphan":     orphanPods,
+	"nobody":     orphanOfNobody,
+}
+
+func TestFreePods(t *testing.T) {
 	t.Parallel()
-	for _, how := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground} {
-		t.Run(string(how), func(t *testing.T) {
+	for name, scenario := range freeing {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-				neverMore(w, 3)
-				w.Create(regular(3))
-				s := w.Until(observe.Want{Active: 3, Ready: 3})
-				w.Become(kubelet.Succeed(), s.Active()[0])
-				w.When("the pod has ended", func(s observe.State) bool { return len(s.Active()) == 2 })
-				w.Delete(how)
-				w.When("all are gone", func(s observe.State) bool { return s.Job == nil && len(s.All) == 0 })
-				marker(w)
-			})
+			both(t, kubelet.Always(kubelet.Run()), scenario)
 		})
 	}
 }
 
-// The pods stay and run on, with no Job and no finalizer.
-func TestOrphanPods(t *testing.T) {
-	t.Parallel()
-	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		neverMore(w, 2)
-		w.Create(regular(2))
-		w.Until(observe.Want{Active: 2, Ready: 2})
-		w.Delete(metav1.DeletePropagationOrphan)
-		w.When("the Job is gone, and the pods are free", func(s observe.State) bool {
-			return s.Job == nil && len(s.All) == 2 && len(s.Tracked()) == 0
-		})
-		marker(w)
-		for _, pod := range w.View.State().Sorted(isJobPod) {
-			if pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning || len(pod.OwnerReferences) > 0 {
-				w.T.Errorf("pod %s is %s, deleted at %v, owned by %v", pod.Name, pod.Status.Phase, pod.DeletionTimestamp, pod.OwnerReferences)
-			}
+func TestFreePodsAlone(t *testing.T) {
+	standAside(t, builtIn)
+	t.Run("running", func(t *testing.T) {
+		for name, scenario := range freeing {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				onlyJobfate(t, kubelet.Always(kubelet.Run()), scenario)
+			})
 		}
 	})
+	onlyJobfate(t, kubelet.Always(kubelet.Run()), deleteJobDuringRestart)
+	onlyJobfate(t, kubelet.Always(kubelet.Run()), orphanPodsDuringRestart)
+}
+
+// standAside stops a controller until the test ends, which must not run beside
+// others.
+func standAside(t *testing.T, c *server.Controller) {
+	t.Helper()
+	if err := c.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Start(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The pods go with their Job, those that have ended and those that run. Their
+// finalizers do not hold them up.
+func deleteJob(how metav1.DeletionPropagation) func(*world.World) {
+	return func(w *world.World) {
+		neverMore(w, 3)
+		w.Create(regular(3))
+		s := w.Until(observe.Want{Active: 3, Ready: 3})
+		w.Become(kubelet.Succeed(), s.Active()[0])
+		w.When("the pod has ended", func(s observe.State) bool { return len(s.Active()) == 2 })
+		w.Delete(how)
+		w.When("all are gone", func(s observe.State) bool { return s.Job == nil && len(s.All) == 0 })
+		marker(w)
+	}
+}
+
+// The pods stay and run on, with no Job and no finalizer.
+func orphanPods(w *world.World) {
+	neverMore(w, 2)
+	w.Create(regular(2))
+	w.Until(observe.Want{Active: 2, Ready: 2})
+	w.Delete(metav1.DeletePropagationOrphan)
+	w.When("the Job is gone, and the pods are free", func(s observe.State) bool {
+		return s.Job == nil && len(s.All) == 2 && len(s.Tracked()) == 0
+	})
+	marker(w)
+	for _, pod := range w.View.State().Sorted(isJobPod) {
+		if pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning || len(pod.OwnerReferences) > 0 {
+			w.T.Errorf("pod %s is %s, deleted at %v, owned by %v", pod.Name, pod.Status.Phase, pod.DeletionTimestamp, pod.OwnerReferences)
+		}
+	}
+}
+
+// A pod that loses its owner and its labels at once belongs to nobody. It loses its
+// finalizer, and another takes its place.
+func orphanOfNobody(w *world.World) {
+	w.Create(regular(2))
+	s := w.Until(observe.Want{Active: 2, Ready: 2})
+	pod := s.Active()[0]
+	patchPod(w, pod, `{"metadata":{"ownerReferences":null,"labels":null}}`)
+	w.When("the pod is freed", func(now observe.State) bool { return len(now.All[pod.Name].Finalizers) == 0 })
+	s = w.When("another takes its place", func(now observe.State) bool { return len(without(now.Active(), s.Pods())) == 1 })
+	w.Become(kubelet.Succeed(), s.Active()...)
+	w.Until(observe.Want{Succeeded: 2, Conditions: completed})
 }
 
 // isJobPod tells the pods of the Job from those of a marker, by a label.
@@ -75,30 +127,34 @@ func TestDeleteJobWithLingeringPods(t *testing.T) {
 }
 
 // Deleted while the controller is away: it finds pods whose Job it has never seen.
-func TestDeleteJobDuringRestart(t *testing.T) {
-	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		w.Create(regular(2))
-		s := w.Until(observe.Want{Active: 2, Ready: 2})
-		w.Restart(func() {
-			w.Become(kubelet.Succeed(), s.Active()[0])
-			w.Delete(metav1.DeletePropagationBackground)
-			w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil })
-		})
-		w.When("the pods are gone", func(s observe.State) bool { return len(s.All) == 0 })
+func deleteJobDuringRestart(w *world.World) {
+	w.Create(regular(2))
+	s := w.Until(observe.Want{Active: 2, Ready: 2})
+	w.Restart(func() {
+		w.Become(kubelet.Succeed(), s.Active()[0])
+		w.Delete(metav1.DeletePropagationBackground)
+		w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil })
 	})
+	w.When("the pods are gone", func(s observe.State) bool { return len(s.All) == 0 })
 }
 
 // As before, but the pods stay when the Job goes: nobody controls them.
-func TestOrphanPodsDuringRestart(t *testing.T) {
-	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
-		w.Create(regular(2))
-		w.Until(observe.Want{Active: 2, Ready: 2})
-		w.Restart(func() {
-			w.Delete(metav1.DeletePropagationOrphan)
-			w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil })
-		})
-		w.When("the pods are free", func(s observe.State) bool { return len(s.Tracked()) == 0 })
+func orphanPodsDuringRestart(w *world.World) {
+	w.Create(regular(2))
+	w.Until(observe.Want{Active: 2, Ready: 2})
+	w.Restart(func() {
+		w.Delete(metav1.DeletePropagationOrphan)
+		w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil })
 	})
+	w.When("the pods are free", func(s observe.State) bool { return len(s.Tracked()) == 0 })
+}
+
+func TestDeleteJobDuringRestart(t *testing.T) {
+	both(t, kubelet.Always(kubelet.Run()), deleteJobDuringRestart)
+}
+
+func TestOrphanPodsDuringRestart(t *testing.T) {
+	both(t, kubelet.Always(kubelet.Run()), orphanPodsDuringRestart)
 }
 
 // A pod deleted by force has no time to end, and is a failure.

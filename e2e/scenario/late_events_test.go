@@ -3,8 +3,10 @@ package scenario
 import (
 	"context"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/e2e/compare"
 	"github.com/jobfate/jobfate/e2e/kubelet"
@@ -50,14 +52,7 @@ func jobfateProxied(t *testing.T, name string) proxied {
 // for the same Jobs, stands aside, so the test must not run beside others.
 func builtInProxied(t *testing.T) proxied {
 	t.Helper()
-	if err := builtIn.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := builtIn.Start(); err != nil {
-			t.Error(err)
-		}
-	})
+	standAside(t, builtIn)
 	return startProxied(t, api.BuiltIn, server.Options{Name: "built-in-late"})
 }
 
@@ -210,6 +205,35 @@ func TestLateSuccessesOfSurplusPods(t *testing.T) {
 		s = w.Until(observe.Want{Active: 1, Ready: 1, Succeeded: 2})
 		w.Become(kubelet.Succeed(), s.Active()...)
 		w.Until(observe.Want{Succeeded: 3, Conditions: completed})
+	}, side.Side)
+}
+
+// A Job is deleted and made again under its name, and to the controller it looks as
+// if the first had changed. What is remembered of that one, a backoff of 40 seconds
+// for three failures, is not for the other.
+// The built-in controller keeps the backoff by name, and lets the new Job wait.
+func TestLateNewsOfAnotherJob(t *testing.T) {
+	t.Parallel()
+	side := jobfateProxied(t, "jobfate-another")
+	play(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(regular(3))
+		s := w.Until(observe.Want{Active: 3, Ready: 3})
+		w.Become(kubelet.Fail(1), s.Active()...)
+		w.Until(observe.Want{Failed: 3})
+		marker(w)
+		letGo := hold(side.Proxy, "jobs")
+		w.Delete(metav1.DeletePropagationBackground)
+		again := w.Create(regular(2))
+		w.When("an old pod is gone", func(now observe.State) bool { return now.All[s.Active()[0].Name] == nil })
+		letGo()
+		s = w.Until(observe.Want{Active: 2, Ready: 2})
+		for _, pod := range s.Active() {
+			if waited := pod.CreationTimestamp.Sub(again.CreationTimestamp.Time); waited >= 30*time.Second {
+				w.T.Errorf("pod %s came %s after its Job", pod.Name, waited)
+			}
+		}
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 2, Conditions: completed})
 	}, side.Side)
 }
 
