@@ -13,7 +13,8 @@ import (
 )
 
 // Each controller frees the pods whose Job is gone, whoever ran it; so what is
-// played here with both is played again where jobfate's has nobody beside it.
+// played here with both is played again where jobfate's has nobody beside it. What
+// happens over a restart is in backoff_limit_test.go.
 var freeing = map[string]func(*world.World){
 	"background": deleteJob(metav1.DeletePropagationBackground),
 	"foreground": deleteJob(metav1.DeletePropagationForeground),
@@ -33,16 +34,12 @@ func TestFreePods(t *testing.T) {
 
 func TestFreePodsAlone(t *testing.T) {
 	standAside(t, builtIn)
-	t.Run("running", func(t *testing.T) {
-		for name, scenario := range freeing {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				onlyJobfate(t, kubelet.Always(kubelet.Run()), scenario)
-			})
-		}
-	})
-	onlyJobfate(t, kubelet.Always(kubelet.Run()), deleteJobDuringRestart)
-	onlyJobfate(t, kubelet.Always(kubelet.Run()), orphanPodsDuringRestart)
+	for name, scenario := range freeing {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onlyJobfate(t, kubelet.Always(kubelet.Run()), scenario)
+		})
+	}
 }
 
 // standAside stops a controller until the test ends, which must not run beside
@@ -124,37 +121,6 @@ func TestDeleteJobWithLingeringPods(t *testing.T) {
 		w.Become(kubelet.Run(), s.Active()[1])
 		w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil && len(s.Sorted(isJobPod)) == 0 })
 	})
-}
-
-// Deleted while the controller is away: it finds pods whose Job it has never seen.
-func deleteJobDuringRestart(w *world.World) {
-	w.Create(regular(2))
-	s := w.Until(observe.Want{Active: 2, Ready: 2})
-	w.Restart(func() {
-		w.Become(kubelet.Succeed(), s.Active()[0])
-		w.Delete(metav1.DeletePropagationBackground)
-		w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil })
-	})
-	w.When("the pods are gone", func(s observe.State) bool { return len(s.All) == 0 })
-}
-
-// As before, but the pods stay when the Job goes: nobody controls them.
-func orphanPodsDuringRestart(w *world.World) {
-	w.Create(regular(2))
-	w.Until(observe.Want{Active: 2, Ready: 2})
-	w.Restart(func() {
-		w.Delete(metav1.DeletePropagationOrphan)
-		w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil })
-	})
-	w.When("the pods are free", func(s observe.State) bool { return len(s.Tracked()) == 0 })
-}
-
-func TestDeleteJobDuringRestart(t *testing.T) {
-	both(t, kubelet.Always(kubelet.Run()), deleteJobDuringRestart)
-}
-
-func TestOrphanPodsDuringRestart(t *testing.T) {
-	both(t, kubelet.Always(kubelet.Run()), orphanPodsDuringRestart)
 }
 
 // A pod deleted by force has no time to end, and is a failure.
