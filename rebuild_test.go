@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -55,11 +56,40 @@ func TestBackoffInDoubt_whatItCounts(t *testing.T) {
 	}
 	// What is remembered is believed where it knows more: the pods may be gone.
 	remembered := backoff.Record{Job: job.UID, Failures: 7, LastFailure: noon.Add(2 * time.Second)}
-	for last, want := range map[time.Duration]int32{time.Second: 7, 3 * time.Second: 1} {
+	for last, want := range map[time.Duration]int32{time.Second: 7, 2 * time.Second: 7, 3 * time.Second: 1} {
 		got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod(1, corev1.PodFailed, last)},
 			Now: noon.Add(time.Minute), Backoff: remembered, BackoffInDoubt: true})
 		if got.Backoff.Failures != want {
 			t.Errorf("a pod that failed after %s: %+v, want %d failures", last, got.Backoff, want)
 		}
+	}
+}
+
+// A Job is suspended, which deletes its pods without counting them, and is resumed
+// while they still terminate. Whether they were counted does not show: the delay
+// after one failure is kept, and not that after as many as there are pods.
+func TestBackoffInDoubt_podsThatTerminate(t *testing.T) {
+	job := specJob(t, "completions: 100\nparallelism: 100")
+	noon := job.CreationTimestamp.Time
+	due, grace := metav1.NewTime(noon.Add(30*time.Second)), int64(30)
+	var pods []*corev1.Pod
+	for n := range 100 {
+		pod := without(podIn(job, n+1, corev1.PodRunning))
+		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &due, &grace
+		pods = append(pods, pod)
+	}
+	got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon.Add(time.Second), BackoffInDoubt: true})
+	want := backoff.Record{Job: job.UID, Failures: 1, LastFailure: noon}
+	if !got.Backoff.Equal(want) || got.Requeue != 9*time.Second {
+		t.Errorf("got %+v, waiting %s, want %+v, waiting 9s", got.Backoff, got.Requeue, want)
+	}
+	// What has been recorded has been counted.
+	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
+	for _, pod := range pods[:2] {
+		pod.Finalizers = append(pod.Finalizers, batchv1.JobTrackingFinalizer)
+		job.Status.UncountedTerminatedPods.Failed = append(job.Status.UncountedTerminatedPods.Failed, pod.UID)
+	}
+	if got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon.Add(time.Second), BackoffInDoubt: true}); got.Backoff.Failures != 3 {
+		t.Errorf("with two that are recorded: %+v, want 3 failures", got.Backoff)
 	}
 }
