@@ -172,7 +172,8 @@ func deleting(pod *corev1.Pod)  { now := metav1.NewTime(noon); pod.DeletionTimes
 // asked is a queue that remembers what was added to it.
 type asked struct {
 	workqueue.TypedRateLimitingInterface[request]
-	all []string
+	all      []string
+	requests []request
 }
 
 func (q *asked) Add(r request) { q.AddAfter(r, 0) }
@@ -184,7 +185,7 @@ func (q *asked) AddAfter(r request, after time.Duration) {
 	if after > 0 {
 		text += " after " + after.String()
 	}
-	q.all = append(q.all, text)
+	q.all, q.requests = append(q.all, text), append(q.requests, r)
 }
 
 func wantList(t *testing.T, what string, got, want []string) {

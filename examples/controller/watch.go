@@ -108,8 +108,12 @@ func last[T any](obj any) T {
 }
 
 // jobChanged wakes a Job at once when its spec has changed, and after the batch
-// period when only its status has.
+// period when only its status has. After a watch has broken, a Job that was made
+// again under its name shows as a change, and the earlier one is gone.
 func (c *controller) jobChanged(q queue, old, job *batchv1.Job) {
+	if old != nil && old.UID != job.UID {
+		c.jobGone(q, old)
+	}
 	switch {
 	case !c.me.Manages(job) && !c.me.Manages(old):
 	case old == nil || old.Generation != job.Generation || old.UID != job.UID:
@@ -119,10 +123,14 @@ func (c *controller) jobChanged(q queue, old, job *batchv1.Job) {
 	}
 }
 
+// jobGone wakes whoever frees the pods of a Job, also those that have lost their
+// owner while the Job could still be seen: when it is deleted and its pods are not,
+// they change for the last time before it goes.
 func (c *controller) jobGone(q queue, job *batchv1.Job) {
 	if c.me.Manages(job) {
 		q.Add(request{NamespacedName: nameOf(job)})
 		q.AddAfter(request{nameOf(job), job.UID}, batchPeriod)
+		q.AddAfter(request{NamespacedName: types.NamespacedName{Namespace: job.Namespace}}, batchPeriod)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -55,6 +56,7 @@ func TestPodChanged(t *testing.T) {
 
 func TestJobChanged(t *testing.T) {
 	job := newJob()
+	gone := []string{"default/job", "default/job gone job-uid after 1s", "default/ after 1s"}
 	for name, tc := range map[string]struct {
 		old, job *batchv1.Job
 		want     []string
@@ -63,8 +65,8 @@ func TestJobChanged(t *testing.T) {
 		"another's":             {nil, newJob(builtIn), nil},
 		"only the status":       {job, newJob(started), []string{"default/job after 1s"}},
 		"the spec":              {job, newJob(func(job *batchv1.Job) { job.Generation++ }), []string{"default/job"}},
-		"made again":            {job, newJob(func(job *batchv1.Job) { job.UID = "next" }), []string{"default/job"}},
-		"made again, another's": {job, newJob(builtIn, func(job *batchv1.Job) { job.UID = "next" }), []string{"default/job"}},
+		"made again":            {job, newJob(func(job *batchv1.Job) { job.UID = "next" }), append(slices.Clone(gone), "default/job")},
+		"made again, another's": {job, newJob(builtIn, func(job *batchv1.Job) { job.UID = "next" }), append(slices.Clone(gone), "default/job")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, q := newBench(t), &asked{}
@@ -75,7 +77,28 @@ func TestJobChanged(t *testing.T) {
 	b, q := newBench(t), &asked{}
 	b.jobGone(q, newJob(builtIn))
 	b.jobGone(q, job)
-	wantList(t, "a Job that is gone: asked for", q.all, []string{"default/job", "default/job gone job-uid after 1s"})
+	wantList(t, "a Job that is gone: asked for", q.all, gone)
+}
+
+// A Job is deleted and its pods are not: they lose their owner while the Job can be
+// seen, which is woken for them, and it is gone at its next turn. Whoever is asked
+// then finds the pods.
+func TestOrphanedBeforeTheJobGoes(t *testing.T) {
+	job := newJob(started, func(job *batchv1.Job) { now := metav1.NewTime(noon); job.DeletionTimestamp = &now })
+	pod := newPod(job, "pod", "6", orphaned, succeeded)
+	b, q := newBench(t, pod), &asked{}
+	b.show(t, job, pod)
+	b.podChanged(q, newPod(job, "pod", "5", succeeded), pod)
+	if err := b.store.jobs.Delete(job); err != nil {
+		t.Fatal(err)
+	}
+	b.jobGone(q, job)
+	for _, r := range q.requests {
+		if _, err := b.Reconcile(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantList(t, "writes", b.writes(), []string{"patch pods"})
 }
 
 // "That the cache does not show a Job does not say that it is gone": a live read
