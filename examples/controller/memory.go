@@ -67,12 +67,16 @@ func (s *memories) of(job *batchv1.Job) *memory {
 	defer s.mu.Unlock()
 	m := s.all[nameOf(job)]
 	if m == nil || m.uid != job.UID {
-		// Nobody has counted a pod of a Job without a status.
-		started := job.Status.StartTime != nil || len(job.Status.Conditions) > 0
-		m = &memory{uid: job.UID, fresh: !started}
+		m = &memory{uid: job.UID}
 		s.all[nameOf(job)] = m
 	}
 	return m
+}
+
+// untouched reports whether a Job has no status. Nobody has counted a pod of it, if
+// that is so and not only seen so: a status that can be stored shows that it is.
+func untouched(job *batchv1.Job) bool {
+	return job.Status.StartTime == nil && len(job.Status.Conditions) == 0
 }
 
 func (s *memories) forget(name types.NamespacedName) {

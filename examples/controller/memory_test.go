@@ -145,17 +145,6 @@ func TestMemoryIsOfAUID(t *testing.T) {
 	}
 }
 
-func TestFreshAtFirst(t *testing.T) {
-	memories := memories{all: map[types.NamespacedName]*memory{}}
-	if !memories.of(newJob()).fresh {
-		t.Error("a Job without a status is to be read past the cache, want not")
-	}
-	memories.forget(nameOf(newJob()))
-	if memories.of(newJob(started)).fresh {
-		t.Error("a Job that another process has started is not read past the cache")
-	}
-}
-
 func TestOlder(t *testing.T) {
 	for _, tc := range []struct {
 		version, than string

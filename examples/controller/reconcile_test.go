@@ -1,14 +1,18 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	ktesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate"
@@ -79,16 +83,74 @@ func TestFirstLook(t *testing.T) {
 			t.Error("the pod has been counted again")
 		}
 	}
-	b.show(t, counted)
+	stored, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.show(t, counted, stored)
 	b.server.ClearActions()
 	b.reconcile(t)
 	if m := b.memories.of(job); !m.fresh {
-		t.Error("the cache shows the pod as it is, and is not taken to be fresh")
+		t.Error("the caches show the Job and the pod as they are, and are not taken to be fresh")
 	}
 	b.server.ClearActions()
 	b.reconcile(t)
 	if b.reads() != 0 {
 		t.Errorf("read past the cache %d times once it is fresh, want never", b.reads())
+	}
+}
+
+// The cache shows a Job without a status that another process has run. That shows
+// when the status is not stored, and then the Job and its pods are read past the
+// cache, which still shows a pod that has been counted.
+func TestFirstLookAtAnOldJob(t *testing.T) {
+	two, none := int32(2), int32(0)
+	old := newJob(func(job *batchv1.Job) { job.Spec.Completions, job.Spec.Parallelism = &two, &none })
+	job := old.DeepCopy()
+	job.ResourceVersion, job.Status.Succeeded = "20", 1
+	started(job)
+	b := newBench(t, job, newPod(job, "pod", "7", succeeded, stripped))
+	b.fail("patch", "jobs", 1, false, apierrors.NewConflict(pods, "job", nil))
+	b.show(t, old)
+	b.reconcile(t)
+	b.show(t, job, newPod(job, "pod", "5", succeeded))
+	b.reconcile(t)
+	stored, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
+	if err != nil || stored.Status.Succeeded != 1 || stored.Status.CompletionTime != nil {
+		t.Errorf("got %+v, %v, want the pod counted once", stored.Status, err)
+	}
+}
+
+// After the first look, too, no pod is created for a Job that the cache shows as it
+// was before another process counted.
+func TestSecondLookAtAnOldJob(t *testing.T) {
+	two := int32(2)
+	old := newJob(started, func(job *batchv1.Job) { job.Spec.Completions, job.Spec.Parallelism = &two, &two })
+	job := old.DeepCopy()
+	job.ResourceVersion, job.Status.Succeeded, job.Status.Active = "20", 1, 1
+	pods := []runtime.Object{newPod(job, "done", "5", succeeded, stripped), newPod(job, "runs", "6")}
+	b := newBench(t, append(pods, job)...)
+	b.show(t, append(pods, old)...)
+	b.reconcile(t)
+	b.memories.of(job).stored = ""
+	b.reconcile(t)
+	if got := b.writes(); slices.Contains(got, "create pods") {
+		t.Errorf("writes: got %q, want no pod created", got)
+	}
+}
+
+// The selector that selects all is written as none.
+func TestFirstLookSelectsAll(t *testing.T) {
+	job := newJob(started, func(job *batchv1.Job) { job.Spec.Selector = &metav1.LabelSelector{} })
+	b := newBench(t, job)
+	b.server.PrependReactor("list", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
+		if got := a.(ktesting.ListActionImpl).ListOptions.LabelSelector; got != "" {
+			t.Errorf("lists the pods with %q, want all", got)
+		}
+		return false, nil, nil
+	})
+	if _, err := b.readLive(t.Context(), job, nil); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -110,6 +172,7 @@ func TestShows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
+			b.show(t, job)
 			read := live{job: job, version: "20"}
 			if tc.read != nil {
 				read.pods = append(read.pods, tc.read)

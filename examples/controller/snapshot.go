@@ -80,7 +80,7 @@ func (s store) selecting(pod *corev1.Pod) (jobs []*batchv1.Job) {
 func (c *controller) snapshot(ctx context.Context, job *batchv1.Job, m *memory, room []*corev1.Pod) (jobfate.Snapshot, error) {
 	s := jobfate.Snapshot{Job: job, Now: c.now()}
 	ended := jobstatus.Finished(job) != nil
-	if m.fresh || ended {
+	if m.fresh || ended || untouched(job) {
 		// What is seen now, the pods that are read afterwards show as well.
 		m.forgetSeen(job, func(name string) *corev1.Pod { return c.store.pod(job.Namespace, name) })
 		s.Pods = c.store.appendPods(room, string(job.UID))
@@ -121,7 +121,11 @@ func (c *controller) readLive(ctx context.Context, cached *batchv1.Job, room []*
 	if job == nil || job.UID != cached.UID {
 		return live{}, errStale
 	}
-	options := metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(job.Spec.Selector)}
+	var options metav1.ListOptions
+	// A selector that cannot be read is the decision's to tell of.
+	if selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector); err == nil {
+		options.LabelSelector = selector.String() // empty for that which selects all
+	}
 	found, err := c.reader.CoreV1().Pods(job.Namespace).List(ctx, options)
 	if err != nil {
 		return live{}, fmt.Errorf("reading the pods: %w", err)
@@ -153,9 +157,13 @@ func (l live) pod(name string) *corev1.Pod {
 	return nil
 }
 
-// shows reports whether the cache shows the pods that were read, as they were or
-// as they became, and none that was gone by then.
+// shows reports whether the caches show the Job and the pods that were read, as
+// they were or as they became, and none that was gone by then.
 func (s store) shows(read live) bool {
+	job := s.job(nameOf(read.job))
+	if job == nil || job.UID != read.job.UID || older(job.ResourceVersion, read.job.ResourceVersion) {
+		return false
+	}
 	known := make(map[types.UID]bool, len(read.pods))
 	for _, pod := range read.pods {
 		known[pod.UID] = true

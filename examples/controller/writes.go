@@ -209,6 +209,7 @@ func (c *controller) storeStatus(ctx context.Context, job *batchv1.Job, patch []
 			return fmt.Errorf("storing the status: %w", err)
 		}
 		m.sure, m.stored = true, stored.ResourceVersion
+		m.fresh = m.fresh || untouched(job)
 		return nil
 	})
 	return m.stored, err
