@@ -40,10 +40,13 @@ func (c *controller) free(ctx context.Context, r request) error {
 			return errStale
 		}
 	}
+	var failed error
 	for _, pod := range orphans {
-		if _, err := c.patchPod(ctx, pod, tracking.StripPatch(pod)); err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("freeing pod %s: %w", pod.Name, err)
+		// Many take long, and a Job that is made meanwhile may adopt one. It then has
+		// another version, and keeps its finalizer.
+		if _, err := c.patchPod(ctx, pod, tracking.StripPatchAt(pod)); err != nil && !apierrors.IsNotFound(err) {
+			failed = fmt.Errorf("freeing pod %s: %w", pod.Name, err)
 		}
 	}
-	return nil
+	return failed
 }

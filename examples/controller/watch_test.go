@@ -2,12 +2,16 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	ktesting "k8s.io/client-go/testing"
 )
 
 func builtIn(job *batchv1.Job) { job.Spec.ManagedBy = nil }
@@ -137,6 +141,27 @@ func TestFree(t *testing.T) {
 				t.Errorf("read %d times for nothing", reads)
 			}
 		})
+	}
+}
+
+// A Job that is made while pods are freed may adopt one: that keeps its finalizer. A
+// pod that cannot be freed does not keep the others from it.
+func TestFreeGoesOn(t *testing.T) {
+	job := newJob()
+	b := newBench(t)
+	for _, name := range []string{"a", "b", "c"} {
+		b.show(t, newPod(job, name, "5", orphaned))
+	}
+	versions := 0
+	b.server.PrependReactor("patch", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
+		if strings.Contains(string(a.(ktesting.PatchAction).GetPatch()), `"resourceVersion":"5"`) {
+			versions++
+		}
+		return true, nil, apierrors.NewConflict(pods, "pod", nil)
+	})
+	alone := request{NamespacedName: types.NamespacedName{Namespace: "default"}}
+	if err := b.free(t.Context(), alone); !apierrors.IsConflict(err) || versions != 3 {
+		t.Errorf("got %v and %d patches for version 5, want a conflict and 3", err, versions)
 	}
 }
 
