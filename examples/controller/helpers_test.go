@@ -65,7 +65,7 @@ func newVersion(tracker ktesting.ObjectTracker) ktesting.ReactionFunc {
 	}
 }
 
-// show puts objects into the caches.
+// show puts objects into the caches, which have then seen all that the server did.
 func (b *bench) show(t *testing.T, objects ...runtime.Object) {
 	t.Helper()
 	for _, o := range objects {
@@ -77,6 +77,7 @@ func (b *bench) show(t *testing.T, objects ...runtime.Object) {
 			t.Fatal(err)
 		}
 	}
+	b.store.pods.Bookmark("1000")
 }
 
 // writes are the verbs and resources of the writes so far, in order.

@@ -185,6 +185,15 @@ func TestShows(t *testing.T) {
 			}
 		})
 	}
+	// The cache may still be to show a pod that was made, counted and removed.
+	b := newBench(t)
+	b.show(t, job)
+	for seen, want := range map[string]bool{"9": false, "10": true, "11": true, "": true} {
+		b.store.pods.Bookmark(seen)
+		if got := b.store.shows(live{job: job, version: "20"}); got != want {
+			t.Errorf("the cache of pods has seen version %q, the Job was written at 10: got %t, want %t", seen, got, want)
+		}
+	}
 }
 
 // A Job that cannot be decided is told so once, and asks for no further turn.

@@ -164,6 +164,12 @@ func (s store) shows(read live) bool {
 	if job == nil || job.UID != read.job.UID || older(job.ResourceVersion, read.job.ResourceVersion) {
 		return false
 	}
+	// A pod that was made, counted and removed is not among those that were read,
+	// and a cache that has seen none of it is still to show it. What was counted had
+	// lost its finalizer before the Job was last written. None: the store cannot tell.
+	if seen := s.pods.LastStoreSyncResourceVersion(); seen != "" && older(seen, read.job.ResourceVersion) {
+		return false
+	}
 	known := make(map[types.UID]bool, len(read.pods))
 	for _, pod := range read.pods {
 		known[pod.UID] = true
