@@ -8,8 +8,8 @@ import (
 )
 
 // rebuilt is the backoff record made anew from the pods that have been counted,
-// unless the one that is remembered knows of a later failure, or of more. Pods that are still
-// to be counted are news, and not of the record.
+// unless the one that is remembered knows of a later failure, or of more. Pods that
+// are still to be counted are news, and not of the record.
 //
 // A pod that is being deleted may have been counted as failed, or the controller
 // has deleted it itself, as it does when a Job is suspended: nothing tells. All of
