@@ -24,7 +24,8 @@ func (c Claim) Patch() []byte {
 	case tracking.Releasable:
 		return tracking.ReleasePatch(c.Pod, c.owner.UID)
 	}
-	return tracking.StripPatch(c.Pod)
+	// By now somebody else may have adopted it, and be about to count it.
+	return tracking.StripPatchAt(c.Pod)
 }
 
 // Cause says why a pod is deleted.

@@ -141,7 +141,7 @@ func removalIsOfferedAgain(t *testing.T) {
 		t.Errorf("%d claims, want 3", len(d.Claim))
 	}
 	for i, c := range d.Claim {
-		want := fmt.Sprintf(`{"metadata":{"uid":"pod-%d","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`, i+1)
+		want := fmt.Sprintf(`{"metadata":{"uid":"pod-%d","resourceVersion":"1","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`, i+1)
 		if got := string(c.Patch()); c.Relation != tracking.Orphaned || got != want {
 			t.Errorf("%s is %s, the patch is %s; want orphaned, %s", c.Pod.Name, c.Relation, got, want)
 		}

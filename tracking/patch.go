@@ -34,9 +34,9 @@ func StripPatch(pod *corev1.Pod) []byte {
 	return encode(pod, podPatchMeta{DeleteFinalizers: onlyFinalizer})
 }
 
-// StripPatchAt is StripPatch for one version of the pod. It is for a pod that
-// is to be deleted without being counted: should the pod have finished
-// meanwhile, the patch fails and the pod is counted after all.
+// StripPatchAt is StripPatch for one version of the pod. It is for a pod that is
+// not to be counted: should it have finished meanwhile, or have been adopted, the
+// patch fails and the pod is counted after all.
 func StripPatchAt(pod *corev1.Pod) []byte {
 	if pod == nil {
 		return nil
