@@ -1,20 +1,58 @@
 // Package faults has tests in which a controller, its connection or the server is
-// disturbed.
+// disturbed. What is disturbed must come to the same end as what is not, and must
+// agree with what the kubelet knows of every pod.
 package faults
 
 import (
 	"context"
+	"flag"
+	"math/rand/v2"
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/jobfate/jobfate/e2e/server"
 )
 
-var api *server.Server
+var (
+	kills    = flag.Int("kills", 50, "how often to kill the controller (SIGKILL)")
+	indexes  = flag.Int("indexes", 500, "the `size` of the Jobs whose controller is killed; those of the other tests are a fifth of it")
+	seedFlag = flag.Uint64("seed", 0, "the seed of what is random; 0: a new one")
+)
+
+// atOnce is how many tests run at a time. They mostly wait.
+const atOnce = 32
+
+var (
+	api *server.Server
+	// The controller that nothing disturbs.
+	undisturbed *server.Controller
+)
 
 func TestMain(m *testing.M) {
-	os.Exit(server.Run(m, func(_ context.Context, s *server.Server) error {
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
+		panic(err)
+	}
+	os.Exit(server.Run(m, func(ctx context.Context, s *server.Server) (err error) {
 		api = s
-		return nil
+		undisturbed, err = s.Jobfate(ctx, server.Options{Name: "undisturbed", QPS: qps, Burst: qps})
+		return err
 	}))
+}
+
+// qps is the limit of each controller's writes, far beyond what the server does.
+const qps = 1000
+
+// small is the size of the Jobs of most tests.
+func small() int { return *indexes / 5 }
+
+// newRand returns what is random in a test, and has its seed told if it fails.
+func newRand(t *testing.T) *rand.Rand {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("to have the same again: -seed %d", seed)
+	return rand.New(rand.NewPCG(seed, seed))
 }

@@ -50,6 +50,7 @@ type Kubelet struct {
 	mu       sync.Mutex
 	records  map[types.UID]*record
 	attempts map[attempt]int
+	ended    map[types.UID]Ended
 }
 
 // target is a pod; the name alone may be that of another one tomorrow.
@@ -82,6 +83,7 @@ func Start(ctx context.Context, client kubernetes.Interface, namespace string, s
 		pods:     factory.Core().V1().Pods().Informer(),
 		records:  map[types.UID]*record{},
 		attempts: map[attempt]int{},
+		ended:    map[types.UID]Ended{},
 		queue:    workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[target]()),
 	}
 	k.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -239,13 +241,13 @@ func (k *Kubelet) do(ctx context.Context, pod *corev1.Pod, due step, life Life) 
 	case run:
 		err = k.patch(ctx, pod, running(pod, life, time.Now()))
 	case end:
-		err = k.patch(ctx, pod, ended(pod, life, life.End, time.Now()))
+		err = k.end(ctx, pod, ended(pod, life, life.End, time.Now()))
 	case stop:
 		how := End{Exit: killed}
 		if life.Stop != nil {
 			how = *life.Stop
 		}
-		err = k.patch(ctx, pod, ended(pod, life, how, time.Now()))
+		err = k.end(ctx, pod, ended(pod, life, how, time.Now()))
 	case remove:
 		err = k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
 			GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
@@ -254,6 +256,15 @@ func (k *Kubelet) do(ctx context.Context, pod *corev1.Pod, due step, life Life) 
 	// The pod is gone, or another has its name.
 	if apierrors.IsNotFound(err) {
 		return nil
+	}
+	return err
+}
+
+func (k *Kubelet) end(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) error {
+	k.ends(pod, status)
+	err := k.patch(ctx, pod, status)
+	if apierrors.IsNotFound(err) {
+		k.neverEnded(pod)
 	}
 	return err
 }

@@ -100,11 +100,11 @@ func (p *Proxy) Add(r Rule) *Handle {
 	return h
 }
 
-// Remove takes a rule away.
-func (p *Proxy) Remove(h *Handle) {
+// Remove takes rules away.
+func (p *Proxy) Remove(handles ...*Handle) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.rules = slices.DeleteFunc(p.rules, func(other *Handle) bool { return other == h })
+	p.rules = slices.DeleteFunc(p.rules, func(h *Handle) bool { return slices.Contains(handles, h) })
 }
 
 // Hits returns how many requests a rule has disturbed. A test of faults must look
@@ -173,6 +173,16 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case loseLate:
 		p.behind.ServeHTTP(httptest.NewRecorder(), r)
 		answer(w, fault.code, "the proxy has lost the answer")
+	case before:
+		fault.call()
+		p.behind.ServeHTTP(w, r)
+	case after:
+		answer := httptest.NewRecorder()
+		p.behind.ServeHTTP(answer, r)
+		fault.call()
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		_, _ = answer.Body.WriteTo(w) // nobody may be left to read it
 	case slow:
 		select {
 		case <-time.After(fault.delay):

@@ -62,6 +62,8 @@ func TestFaults(t *testing.T) {
 		"lose reply": {LoseReply, func(err error) bool { return err != nil && apierrors.ReasonForError(err) == "" }, true},
 		"time out":   {TimeOut, apierrors.IsTimeout, true},
 		"delay":      {Delay(time.Millisecond), func(err error) bool { return err == nil }, true},
+		"before":     {Before(func() {}), func(err error) bool { return err == nil }, true},
+		"after":      {After(func() {}), func(err error) bool { return err == nil }, true},
 		// The client tries again by itself.
 		"too many": {TooMany, func(err error) bool { return err == nil }, true},
 	} {

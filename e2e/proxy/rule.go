@@ -26,6 +26,7 @@ type Fault struct {
 	kind  kind
 	code  int
 	delay time.Duration
+	call  func()
 }
 
 type kind uint8
@@ -36,6 +37,8 @@ const (
 	loseReply             // the server carries it out, and the connection is cut
 	loseLate              // the server carries it out, and the answer is a time-out
 	slow                  // the server sees it later
+	before                // something else happens first
+	after                 // the server carries it out, something else happens, and then it is answered
 )
 
 var (
@@ -55,6 +58,13 @@ var (
 
 // Delay passes a request on later.
 func Delay(d time.Duration) Fault { return Fault{kind: slow, delay: d} }
+
+// Before calls a function and then passes the request on.
+func Before(f func()) Fault { return Fault{kind: before, call: f} }
+
+// After has the server carry out the request, calls a function, and then passes
+// the answer on.
+func After(f func()) Fault { return Fault{kind: after, call: f} }
 
 // Handle is a rule that was added.
 type Handle struct {

@@ -1,0 +1,105 @@
+package faults
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+// checkCounts compares the status of a Job that has ended with how each of its pods
+// has ended: the kubelet knows them all. Every pod that had its finalizer to the
+// end counts, once; no other does.
+func checkCounts(w *world.World) {
+	w.T.Helper()
+	pods, err := w.Client.CoreV1().Pods(w.Namespace).List(w.T.Context(), metav1.ListOptions{})
+	w.Must(err)
+	ends := w.Kubelet.Ended()
+	for _, pod := range pods.Items {
+		if slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) {
+			w.T.Errorf("pod %s still has its finalizer", pod.Name)
+		}
+		if end, known := ends[pod.UID]; !known || end.Phase != pod.Status.Phase {
+			w.T.Errorf("pod %s is %s, but the kubelet has ended it as %q", pod.Name, pod.Status.Phase, end.Phase)
+		}
+	}
+	if job := w.View.State().Job; job != nil {
+		want := charge(job, ends)
+		got := job.Status
+		if int(got.Failed) != want.failed {
+			w.T.Errorf("the status has %d pods failed, want %d", got.Failed, want.failed)
+		}
+		if int(got.Succeeded) != want.succeeded {
+			w.T.Errorf("the status has %d succeeded, want %d", got.Succeeded, want.succeeded)
+		}
+		if completed := expand(w, got.CompletedIndexes); !slices.Equal(completed, want.indexes) {
+			w.T.Errorf("the status has completed indexes %v, want %v", completed, want.indexes)
+		}
+	}
+}
+
+// charged is what the status of a Job must say.
+type charged struct {
+	succeeded, failed int
+	indexes           []int // that succeeded, in order
+}
+
+func charge(job *batchv1.Job, ends map[types.UID]kubelet.Ended) charged {
+	var c charged
+	indexes := map[int]bool{}
+	for _, end := range ends {
+		switch {
+		case !metav1.IsControlledBy(end.Pod, job) || !end.Tracked() || ignored(job, end):
+		case end.Phase == corev1.PodFailed:
+			c.failed++
+		case observe.Index(end.Pod) >= 0:
+			indexes[observe.Index(end.Pod)] = true
+		default:
+			c.succeeded++
+		}
+	}
+	if len(indexes) > 0 {
+		c.succeeded, c.indexes = len(indexes), slices.Sorted(maps.Keys(indexes))
+	}
+	return c
+}
+
+// ignored reports whether a rule says not to count the pod. The only such rule of
+// the plays is for disruptions.
+func ignored(job *batchv1.Job, end kubelet.Ended) bool {
+	return job.Spec.PodFailurePolicy != nil && end.Disrupted &&
+		slices.ContainsFunc(job.Spec.PodFailurePolicy.Rules, func(r batchv1.PodFailurePolicyRule) bool {
+			return r.Action == batchv1.PodFailurePolicyActionIgnore
+		})
+}
+
+// expand lists the indexes of a text such as "1,3-5", in the order of the text.
+func expand(w *world.World, text string) (indexes []int) {
+	w.T.Helper()
+	for part := range strings.SplitSeq(text, ",") {
+		if text == "" {
+			break
+		}
+		first, last, isRange := strings.Cut(part, "-")
+		if !isRange {
+			last = first
+		}
+		from, err := strconv.Atoi(first)
+		w.Must(err)
+		to, err := strconv.Atoi(last)
+		w.Must(err)
+		for index := from; index <= to; index++ {
+			indexes = append(indexes, index)
+		}
+	}
+	return indexes
+}

@@ -1,0 +1,110 @@
+package faults
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jobfate/jobfate/e2e/proxy"
+	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+// Every kind of fault meets a share of the writes and the reads, all kinds at once,
+// and the watches are cut again and again.
+func TestRequestsGoWrong(t *testing.T) {
+	t.Parallel()
+	random := newRand(t)
+	p, side := throughProxy(t, "disturbed")
+	faults := map[string]proxy.Fault{
+		"conflict": proxy.Conflict, "too many requests": proxy.TooMany, "internal error": proxy.Internal,
+		"drop": proxy.Drop, "lose reply": proxy.LoseReply, "time out": proxy.TimeOut, "delay": proxy.Delay(time.Second),
+	}
+	rules := map[string][]*proxy.Handle{}
+	for name, fault := range faults {
+		rules[name] = disturbWrites(p, random.Uint64(), 0.03, fault)
+	}
+	for _, call := range []proxy.Call{{Verb: "get"}, {Verb: "list"}} {
+		rules["reads"] = append(rules["reads"], p.Add(proxy.Rule{Call: call, Probability: 0.1, Seed: random.Uint64(), Do: proxy.Internal}))
+	}
+	watches := 0
+	survive(t, side, small(), func(over <-chan struct{}) {
+		for pause(random, 2*time.Second, over) {
+			watches += p.CutWatches()
+		}
+	})
+	for name, rules := range rules {
+		hits := 0
+		for _, rule := range rules {
+			hits += p.Hits(rule)
+		}
+		t.Logf("%s: %d requests", name, hits)
+		if hits == 0 && name != "reads" {
+			t.Errorf("%s: no request met it", name)
+		}
+	}
+	t.Logf("watches cut: %d", watches)
+	if watches == 0 {
+		t.Error("no watch was cut")
+	}
+}
+
+// The API server is killed and started again.
+func TestServerIsRestarted(t *testing.T) {
+	random := newRand(t)
+	_, side := throughProxy(t, "restarted")
+	restarts := 0
+	survive(t, side, small(), func(over <-chan struct{}) {
+		for restarts < 3 && pause(random, 3*time.Second, over) {
+			if err := api.Restart(t.Context()); err != nil {
+				t.Error(err)
+				return
+			}
+			restarts++
+		}
+	})
+	t.Logf("the server was restarted %d times", restarts)
+	if restarts == 0 {
+		t.Error("the server was not restarted")
+	}
+}
+
+// pause waits for a random time, and reports whether all is not over yet.
+func pause(random *rand.Rand, most time.Duration, over <-chan struct{}) bool {
+	select {
+	case <-over:
+		return false
+	case <-time.After(time.Duration(random.Int64N(int64(most)))):
+		return true
+	}
+}
+
+// disturbWrites has a share of the writes meet a fault.
+func disturbWrites(p *proxy.Proxy, seed uint64, share float64, do proxy.Fault) (rules []*proxy.Handle) {
+	for i, verb := range []string{"create", "patch", "update", "delete"} {
+		rules = append(rules, p.Add(proxy.Rule{Call: proxy.Call{Verb: verb}, Probability: share, Seed: seed + uint64(i), Do: do}))
+	}
+	return rules
+}
+
+// throughProxy starts a controller of jobfate for Jobs that name it, with a proxy
+// between it and the server.
+func throughProxy(t *testing.T, name string, args ...string) (*proxy.Proxy, world.Side) {
+	t.Helper()
+	p, err := proxy.Start(api.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	managedBy := fmt.Sprintf("jobfate.dev/%s", name)
+	c, err := api.Jobfate(t.Context(), server.Options{
+		Name: name, Via: p.Config, QPS: qps, Burst: qps, Args: slices.Concat([]string{"--managed-by=" + managedBy}, args),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Kill)
+	return p, world.Side{Controller: c, ManagedBy: &managedBy}
+}

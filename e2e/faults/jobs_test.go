@@ -1,0 +1,198 @@
+package faults
+
+import (
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+// play is a Job that must come to the same end whatever happens to its controller:
+// its pods live by their index and attempt.
+type play struct {
+	name string
+	// script is made for one run.
+	script func() kubelet.Script
+	// run makes the Job with about n pods and returns when it has ended.
+	run func(w *world.World, n int32)
+}
+
+var plays = []play{
+	{"regular", regularScript, runRegular},
+	{"per-index", perIndexScript, runPerIndex},
+	{"counted", countedScript, runCounted},
+	{"fail-job", running, runFailJob},
+	{"suspended", running, runSuspended},
+	{"deleted", running, runDeleted},
+}
+
+const (
+	fatal     = 42          // the exit code that ends an index or a Job
+	worktime  = time.Second // of pods that succeed, longer than of those that fail: a success ends the backoff
+	runsTwice = 10          // one of so many pods fails once
+)
+
+func quick(l kubelet.Life) kubelet.Life {
+	l.Direct = true
+	return l
+}
+
+func running() kubelet.Script { return kubelet.Always(kubelet.Run()) }
+
+func ended(w *world.World) {
+	w.When("the Job has ended", func(s observe.State) bool { return s.Job != nil && observe.Ended(s.Job) })
+}
+
+// The first pod of one in ten indexes fails; that of one in fifty is deleted by a
+// user, which counts as a failure as well.
+const deletedOneIn = 50
+
+func regularScript() kubelet.Script {
+	return func(p kubelet.Pod) kubelet.Life {
+		switch {
+		case p.Attempt == 0 && p.Index%deletedOneIn == 7:
+			return kubelet.Run()
+		case p.Attempt == 0 && p.Index%runsTwice == 3:
+			return quick(kubelet.Fail(1))
+		}
+		return quick(kubelet.Succeed().After(worktime))
+	}
+}
+
+func runRegular(w *world.World, n int32) {
+	w.Create(batchv1.JobSpec{
+		CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n, BackoffLimit: &n,
+	})
+	left := map[int]bool{}
+	for index := 7; index < int(n); index += deletedOneIn {
+		left[index] = true
+	}
+	w.When("some pods have been deleted", func(s observe.State) bool {
+		for _, pod := range s.All {
+			if index := observe.Index(pod); left[index] && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
+				delete(left, index)
+				w.DeletePods(pod)
+			}
+		}
+		return len(left) == 0
+	})
+	ended(w)
+}
+
+// With a backoff limit per index some indexes fail once, some until they may no
+// more, some with an exit code that ends them, and some for a disruption, which is
+// not counted.
+func perIndexScript() kubelet.Script {
+	return func(p kubelet.Pod) kubelet.Life {
+		switch first := p.Attempt == 0; {
+		case p.Index%20 == 3 && first, p.Index%20 == 5:
+			return quick(kubelet.Fail(1))
+		case p.Index%20 == 7:
+			return quick(kubelet.Fail(fatal))
+		case p.Index%20 == 9 && first:
+			return quick(kubelet.Fail(1).Disrupted())
+		}
+		return quick(kubelet.Succeed().After(worktime))
+	}
+}
+
+func runPerIndex(w *world.World, n int32) {
+	w.Create(batchv1.JobSpec{
+		CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n,
+		BackoffLimitPerIndex: new(int32(1)), MaxFailedIndexes: &n,
+		PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
+			onDisruption(batchv1.PodFailurePolicyActionIgnore),
+			onFatal(batchv1.PodFailurePolicyActionFailIndex),
+		}},
+	})
+	ended(w)
+}
+
+// Without indexes only its UID tells whether a pod has been counted.
+func countedScript() kubelet.Script {
+	return func(p kubelet.Pod) kubelet.Life {
+		if p.Attempt%runsTwice == 3 {
+			return quick(kubelet.Fail(1))
+		}
+		return quick(kubelet.Succeed().After(worktime))
+	}
+}
+
+func runCounted(w *world.World, n int32) {
+	w.Create(batchv1.JobSpec{Completions: &n, Parallelism: new(n / 2), BackoffLimit: &n})
+	ended(w)
+}
+
+// A rule ends the Job while all its pods run. They are ended and counted.
+func runFailJob(w *world.World, n int32) {
+	n /= 5
+	w.Create(batchv1.JobSpec{
+		CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n,
+		PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
+			onFatal(batchv1.PodFailurePolicyActionFailJob),
+		}},
+	})
+	s := allRun(w, n)
+	w.Become(kubelet.Fail(fatal), s.OfIndex(0)...)
+	ended(w)
+}
+
+// A suspended Job loses its pods, which are not counted, and gets new ones when it
+// goes on.
+func runSuspended(w *world.World, n int32) {
+	n /= 5
+	job := w.Create(batchv1.JobSpec{CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n})
+	before := allRun(w, n)
+	w.Update(func(job *batchv1.Job) { job.Spec.Suspend = new(true) })
+	w.When("all pods are gone", func(s observe.State) bool { return len(s.All) == 0 })
+	w.Update(func(job *batchv1.Job) { job.Spec.Suspend = new(false) })
+	s := allRun(w, n)
+	for _, pod := range s.Active() {
+		if before.All[pod.Name] != nil {
+			w.T.Errorf("pod %s of %s has lived through the suspension", pod.Name, job.Name)
+		}
+	}
+	w.Become(kubelet.Succeed(), s.Active()...)
+	ended(w)
+}
+
+// A Job is deleted when half of its pods have ended. The others have no finalizer
+// to hold them.
+func runDeleted(w *world.World, n int32) {
+	n /= 5
+	w.Create(batchv1.JobSpec{CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n})
+	s := allRun(w, n)
+	w.Become(kubelet.Succeed(), s.Active()[n/2:]...)
+	w.Delete(metav1.DeletePropagationBackground)
+	w.When("the Job and its pods are gone", func(s observe.State) bool { return s.Job == nil && len(s.All) == 0 })
+}
+
+func allRun(w *world.World, n int32) observe.State {
+	return w.When(fmt.Sprintf("%d pods run", n), func(s observe.State) bool {
+		ready := 0
+		for _, pod := range s.All {
+			if pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
+				ready++
+			}
+		}
+		return ready == int(n)
+	})
+}
+
+func onFatal(action batchv1.PodFailurePolicyAction) batchv1.PodFailurePolicyRule {
+	return batchv1.PodFailurePolicyRule{Action: action, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+		Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{fatal},
+	}}
+}
+
+func onDisruption(action batchv1.PodFailurePolicyAction) batchv1.PodFailurePolicyRule {
+	return batchv1.PodFailurePolicyRule{Action: action, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{
+		{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue},
+	}}
+}

@@ -1,0 +1,81 @@
+package faults
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jobfate/jobfate/e2e/proxy"
+	"github.com/jobfate/jobfate/e2e/server"
+)
+
+// The controller is killed again and again: before one of its writes, after it, or
+// at any time.
+func TestControllerIsKilled(t *testing.T) {
+	t.Parallel()
+	random := newRand(t)
+	p, side := throughProxy(t, "killed")
+	died, byWrite := 0, 0
+	survive(t, side, *indexes, func(over <-chan struct{}) {
+		for died < *kills {
+			how := death(p, side.Controller, random, over)
+			if how == notAtAll {
+				return
+			}
+			died++
+			if how == atWrite {
+				byWrite++
+			}
+			if err := side.Start(); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	t.Logf("killed %d times, %d of them at a write", died, byWrite)
+	if died < *kills || byWrite == 0 {
+		t.Errorf("the controller was killed %d times, and %d of them at a write, before all Jobs had ended; want %d times", died, byWrite, *kills)
+	}
+}
+
+const (
+	// writesOfLife is how many writes the controller makes in one life, on average.
+	writesOfLife = 50
+	// lifetime is how long it lives at most.
+	lifetime = 2 * time.Second
+)
+
+type killed uint8
+
+const (
+	notAtAll killed = iota // all is over
+	atWrite
+	atSomeTime
+)
+
+// death lets the controller live for a while and kills it.
+func death(p *proxy.Proxy, c *server.Controller, random *rand.Rand, over <-chan struct{}) killed {
+	dead := make(chan struct{})
+	var once sync.Once
+	kill := func() {
+		once.Do(func() {
+			c.Kill()
+			close(dead)
+		})
+	}
+	do := proxy.Before(kill)
+	if random.IntN(2) == 0 {
+		do = proxy.After(kill)
+	}
+	defer p.Remove(disturbWrites(p, random.Uint64(), 1./writesOfLife, do)...)
+	select {
+	case <-over:
+		return notAtAll
+	case <-dead:
+		return atWrite
+	case <-time.After(time.Duration(random.Int64N(int64(lifetime)))):
+		kill()
+		return atSomeTime
+	}
+}

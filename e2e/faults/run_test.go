@@ -1,0 +1,84 @@
+package faults
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jobfate/jobfate/e2e/compare"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+// patience is how long a disturbed Job may take for each step.
+const patience = 4 * time.Minute
+
+// survive has a controller run all plays while something disturbs it, and compares
+// what has become of them with what becomes of them in peace. The disturbance ends
+// when its channel is closed.
+func survive(t *testing.T, side world.Side, n int, disturb func(over <-chan struct{})) {
+	t.Helper()
+	want := calm.ends(t, n)
+	over, quiet := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(quiet)
+		disturb(over)
+	}()
+	got := perform(t, side, n)
+	close(over)
+	<-quiet
+	if t.Failed() {
+		return
+	}
+	for name, state := range got {
+		if differs := compare.Ends(want[name], state); differs != "" {
+			t.Errorf("%s has come to another end (-undisturbed +got):\n%s", name, differs)
+		}
+	}
+}
+
+// perform has a controller run all plays at once, checks that each pod has been
+// counted once, and returns the ends.
+func perform(t *testing.T, side world.Side, n int) map[string]observe.State {
+	t.Helper()
+	var mu sync.Mutex
+	ends := map[string]observe.State{}
+	t.Run("with", func(t *testing.T) {
+		for _, p := range plays {
+			t.Run(p.name, func(t *testing.T) {
+				t.Parallel()
+				w := world.New(t, api, side, p.script())
+				w.View.Patience(patience)
+				t.Cleanup(w.TellOfFailure)
+				p.run(w, int32(n))
+				w.Settle()
+				checkCounts(w)
+				mu.Lock()
+				defer mu.Unlock()
+				ends[p.name] = w.View.State()
+			})
+		}
+	})
+	return ends
+}
+
+// peace knows the ends of plays that nothing has disturbed, by their size.
+type peace struct {
+	mu  sync.Mutex
+	all map[int]map[string]observe.State
+}
+
+var calm = peace{all: map[int]map[string]observe.State{}}
+
+func (c *peace) ends(t *testing.T, n int) map[string]observe.State {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all[n] == nil {
+		t.Run("undisturbed", func(t *testing.T) { c.all[n] = perform(t, world.Jobfate(undisturbed), n) })
+		if t.Failed() {
+			t.Fatal("there is nothing to compare with")
+		}
+	}
+	return c.all[n]
+}
