@@ -58,7 +58,10 @@ func TestServerIsRestarted(t *testing.T) {
 	restarts := 0
 	survive(t, side, small(), func(over <-chan struct{}) {
 		for restarts < 3 && pause(random, 3*time.Second, over) {
-			if err := api.Restart(t.Context()); err != nil {
+			serverRestarts.Lock()
+			err := api.Restart(t.Context())
+			serverRestarts.Unlock()
+			if err != nil {
 				t.Error(err)
 				return
 			}

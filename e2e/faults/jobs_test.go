@@ -2,6 +2,8 @@ package faults
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -45,6 +47,23 @@ func quick(l kubelet.Life) kubelet.Life {
 
 func running() kubelet.Script { return kubelet.Always(kubelet.Run()) }
 
+// byUser does what is not to meet a server that is being restarted.
+func byUser(do func()) {
+	serverRestarts.RLock()
+	defer serverRestarts.RUnlock()
+	do()
+}
+
+var serverRestarts sync.RWMutex
+
+func create(w *world.World, spec batchv1.JobSpec) {
+	byUser(func() { w.Create(spec) })
+}
+
+func suspend(w *world.World, is bool) {
+	byUser(func() { w.Update(func(job *batchv1.Job) { job.Spec.Suspend = &is }) })
+}
+
 func ended(w *world.World) {
 	w.When("the Job has ended", func(s observe.State) bool { return s.Job != nil && observe.Ended(s.Job) })
 }
@@ -66,7 +85,7 @@ func regularScript() kubelet.Script {
 }
 
 func runRegular(w *world.World, n int32) {
-	w.Create(batchv1.JobSpec{
+	create(w, batchv1.JobSpec{
 		CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n, BackoffLimit: &n,
 	})
 	left := map[int]bool{}
@@ -77,7 +96,7 @@ func runRegular(w *world.World, n int32) {
 		for _, pod := range s.All {
 			if index := observe.Index(pod); left[index] && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
 				delete(left, index)
-				w.DeletePods(pod)
+				byUser(func() { w.DeletePods(pod) })
 			}
 		}
 		return len(left) == 0
@@ -103,7 +122,7 @@ func perIndexScript() kubelet.Script {
 }
 
 func runPerIndex(w *world.World, n int32) {
-	w.Create(batchv1.JobSpec{
+	create(w, batchv1.JobSpec{
 		CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n,
 		BackoffLimitPerIndex: new(int32(1)), MaxFailedIndexes: &n,
 		PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
@@ -125,14 +144,14 @@ func countedScript() kubelet.Script {
 }
 
 func runCounted(w *world.World, n int32) {
-	w.Create(batchv1.JobSpec{Completions: &n, Parallelism: new(n / 2), BackoffLimit: &n})
+	create(w, batchv1.JobSpec{Completions: &n, Parallelism: new(n / 2), BackoffLimit: &n})
 	ended(w)
 }
 
 // A rule ends the Job while all its pods run. They are ended and counted.
 func runFailJob(w *world.World, n int32) {
 	n /= 5
-	w.Create(batchv1.JobSpec{
+	create(w, batchv1.JobSpec{
 		CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n,
 		PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
 			onFatal(batchv1.PodFailurePolicyActionFailJob),
@@ -147,29 +166,37 @@ func runFailJob(w *world.World, n int32) {
 // goes on.
 func runSuspended(w *world.World, n int32) {
 	n /= 5
-	job := w.Create(batchv1.JobSpec{CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n})
+	create(w, batchv1.JobSpec{CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n})
 	before := allRun(w, n)
-	w.Update(func(job *batchv1.Job) { job.Spec.Suspend = new(true) })
-	w.When("all pods are gone", func(s observe.State) bool { return len(s.All) == 0 })
-	w.Update(func(job *batchv1.Job) { job.Spec.Suspend = new(false) })
+	suspend(w, true)
+	w.When("all pods are gone", func(s observe.State) bool { return len(s.All) == 0 && suspendedIs(s, corev1.ConditionTrue) })
+	suspend(w, false)
 	s := allRun(w, n)
 	for _, pod := range s.Active() {
 		if before.All[pod.Name] != nil {
-			w.T.Errorf("pod %s of %s has lived through the suspension", pod.Name, job.Name)
+			w.T.Errorf("pod %s has lived through the suspension", pod.Name)
 		}
 	}
+	// A Job that ends before its status says that it goes on stays Suspended.
+	w.When("the status says so", func(s observe.State) bool { return suspendedIs(s, corev1.ConditionFalse) })
 	w.Become(kubelet.Succeed(), s.Active()...)
 	ended(w)
+}
+
+func suspendedIs(s observe.State, status corev1.ConditionStatus) bool {
+	return slices.ContainsFunc(s.Job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobSuspended && c.Status == status
+	})
 }
 
 // A Job is deleted when half of its pods have ended. The others have no finalizer
 // to hold them.
 func runDeleted(w *world.World, n int32) {
 	n /= 5
-	w.Create(batchv1.JobSpec{CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n})
+	create(w, batchv1.JobSpec{CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n})
 	s := allRun(w, n)
 	w.Become(kubelet.Succeed(), s.Active()[n/2:]...)
-	w.Delete(metav1.DeletePropagationBackground)
+	byUser(func() { w.Delete(metav1.DeletePropagationBackground) })
 	w.When("the Job and its pods are gone", func(s observe.State) bool { return s.Job == nil && len(s.All) == 0 })
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
 )
 
 var (
@@ -26,7 +27,7 @@ const atOnce = 32
 var (
 	api *server.Server
 	// The controller that nothing disturbs.
-	undisturbed *server.Controller
+	undisturbed world.Side
 )
 
 func TestMain(m *testing.M) {
@@ -36,7 +37,11 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(server.Run(m, func(ctx context.Context, s *server.Server) (err error) {
 		api = s
-		undisturbed, err = s.Jobfate(ctx, server.Options{Name: "undisturbed", QPS: qps, Burst: qps})
+		const name = "undisturbed"
+		undisturbed.ManagedBy = new("jobfate.dev/" + name)
+		undisturbed.Controller, err = s.Jobfate(ctx, server.Options{
+			Name: name, QPS: qps, Burst: qps, Args: []string{"--managed-by=" + *undisturbed.ManagedBy},
+		})
 		return err
 	}))
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // patience is how long a disturbed Job may take for each step.
-const patience = 4 * time.Minute
+const patience = time.Minute
 
 // survive has a controller run all plays while something disturbs it, and compares
 // what has become of them with what becomes of them in peace. The disturbance ends
@@ -47,7 +47,8 @@ func perform(t *testing.T, side world.Side, n int) map[string]observe.State {
 		for _, p := range plays {
 			t.Run(p.name, func(t *testing.T) {
 				t.Parallel()
-				w := world.New(t, api, side, p.script())
+				var w *world.World
+				byUser(func() { w = world.New(t, api, side, p.script()) })
 				w.View.Patience(patience)
 				t.Cleanup(w.TellOfFailure)
 				p.run(w, int32(n))
@@ -75,7 +76,7 @@ func (c *peace) ends(t *testing.T, n int) map[string]observe.State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all[n] == nil {
-		t.Run("undisturbed", func(t *testing.T) { c.all[n] = perform(t, world.Jobfate(undisturbed), n) })
+		t.Run("undisturbed", func(t *testing.T) { c.all[n] = perform(t, undisturbed, n) })
 		if t.Failed() {
 			t.Fatal("there is nothing to compare with")
 		}

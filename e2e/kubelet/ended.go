@@ -11,37 +11,61 @@ import (
 
 // Ended is how a pod has ended. It stays known when the pod is gone.
 type Ended struct {
-	Pod       *corev1.Pod // as it was before
+	Pod *corev1.Pod // as it was before
+	// Phase is empty when the pod was deleted and has not ended.
 	Phase     corev1.PodPhase
 	Disrupted bool // by the condition DisruptionTarget
+	// Tracked pods carried the finalizer of Jobs until they ended or were deleted.
+	// They must be counted; those that their controller has let go before, to delete
+	// them itself, must not be.
+	Tracked bool
+	// Doubtful pods lost the finalizer and were deleted while nobody looked, for the
+	// server was restarted: nobody knows in which order.
+	Doubtful bool
 }
 
-// Tracked reports whether the pod carried the finalizer of Jobs to its end. Such a
-// pod must be counted; one that its controller has let go before must not be.
-func (e Ended) Tracked() bool {
-	return slices.Contains(e.Pod.Finalizers, batchv1.JobTrackingFinalizer)
-}
-
-// Ended returns the end of every pod that has ended.
+// Ended returns the end of every pod that has ended or was deleted.
 func (k *Kubelet) Ended() map[types.UID]Ended {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return maps.Clone(k.ended)
 }
 
-// ends remembers an end before it is written, for the answer may be lost.
-func (k *Kubelet) ends(pod *corev1.Pod, status corev1.PodStatus) {
-	disrupted := slices.ContainsFunc(status.Conditions, func(c corev1.PodCondition) bool {
+// ends remembers an end before it is written, for the answer may be lost. It
+// returns what takes that back.
+func (k *Kubelet) ends(pod *corev1.Pod, status corev1.PodStatus) (undo func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	before, known := k.ended[pod.UID]
+	end := before
+	if !known {
+		end = Ended{Pod: pod, Tracked: tracked(pod)}
+	}
+	end.Phase = status.Phase
+	end.Disrupted = slices.ContainsFunc(status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
 	})
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.ended[pod.UID] = Ended{pod, status.Phase, disrupted}
+	k.ended[pod.UID] = end
+	return func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.ended[pod.UID] = before
+		if !known {
+			delete(k.ended, pod.UID)
+		}
+	}
 }
 
-// neverEnded takes that back: the pod was gone before.
-func (k *Kubelet) neverEnded(pod *corev1.Pod) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.ended, pod.UID)
+// deleted remembers that a pod was deleted; the lock is held. What it was before is
+// nil when it is new.
+func (k *Kubelet) deleted(before, pod *corev1.Pod) {
+	if _, known := k.ended[pod.UID]; known || pod.DeletionTimestamp == nil {
+		return
+	}
+	at := tracked(pod)
+	k.ended[pod.UID] = Ended{Pod: pod, Tracked: at, Doubtful: !at && before != nil && before.UID == pod.UID && tracked(before)}
+}
+
+func tracked(pod *corev1.Pod) bool {
+	return slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)
 }

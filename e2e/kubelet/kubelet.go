@@ -87,8 +87,8 @@ func Start(ctx context.Context, client kubernetes.Interface, namespace string, s
 		queue:    workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[target]()),
 	}
 	k.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { k.meet(o.(*corev1.Pod)) },
-		UpdateFunc: func(_, o any) { k.meet(o.(*corev1.Pod)) },
+		AddFunc:    func(o any) { k.meet(nil, o.(*corev1.Pod)) },
+		UpdateFunc: func(old, o any) { k.meet(old.(*corev1.Pod), o.(*corev1.Pod)) },
 		DeleteFunc: k.forget,
 	})
 	factory.Start(ctx.Done())
@@ -123,10 +123,11 @@ func targetOf(pod *corev1.Pod) target {
 	return target{cache.MetaObjectToName(pod), pod.UID}
 }
 
-func (k *Kubelet) meet(pod *corev1.Pod) {
+func (k *Kubelet) meet(before, pod *corev1.Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.know(pod)
+	k.deleted(before, pod)
 	k.queue.Add(targetOf(pod))
 }
 
@@ -261,10 +262,10 @@ func (k *Kubelet) do(ctx context.Context, pod *corev1.Pod, due step, life Life) 
 }
 
 func (k *Kubelet) end(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) error {
-	k.ends(pod, status)
+	undo := k.ends(pod, status)
 	err := k.patch(ctx, pod, status)
 	if apierrors.IsNotFound(err) {
-		k.neverEnded(pod)
+		undo()
 	}
 	return err
 }
