@@ -54,10 +54,10 @@ func TestRequestsGoWrong(t *testing.T) {
 // The API server is killed and started again.
 func TestServerIsRestarted(t *testing.T) {
 	random := newRand(t)
-	_, side := throughProxy(t, "restarted")
+	_, side := throughProxy(t, "restarted", "--qps=100", "--burst=100")
 	restarts := 0
 	survive(t, side, small(), func(over <-chan struct{}) {
-		for restarts < 3 && pause(random, 3*time.Second, over) {
+		for restarts < 3 && pause(random, 2*time.Second, over) {
 			serverRestarts.Lock()
 			err := api.Restart(t.Context())
 			serverRestarts.Unlock()

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/jobfate/jobfate/e2e/compare"
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
@@ -51,9 +53,14 @@ func perform(t *testing.T, side world.Side, n int) map[string]observe.State {
 				byUser(func() { w = world.New(t, api, side, p.script()) })
 				w.View.Patience(patience)
 				t.Cleanup(w.TellOfFailure)
+				seen := &history{named: map[types.UID]bool{}}
+				w.View.Always("a pod that was counted as failed is not named again", seen.see)
 				p.run(w, int32(n))
 				w.Settle()
 				checkCounts(w)
+				if t.Failed() {
+					t.Log(seen.tell(w.Kubelet.Ended()))
+				}
 				mu.Lock()
 				defer mu.Unlock()
 				ends[p.name] = w.View.State()

@@ -1,0 +1,89 @@
+// The command load runs the same Jobs with the controller of jobfate and with the
+// built-in one, one after the other on the same server, and prints a table of what
+// each has cost. README.md has such a table and says how to read it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/jobfate/jobfate/e2e/server"
+)
+
+// settings are the flags.
+type settings struct {
+	indexes, failing int
+	jobs             int
+	qps, fairQPS     int
+	workers          int
+	order            string
+	only             string
+	args             string
+	quiet            time.Duration
+}
+
+func (s *settings) register(flags *flag.FlagSet) {
+	flags.IntVar(&s.indexes, "indexes", 10000, "the `size` of the large Job")
+	flags.IntVar(&s.failing, "failing", 10000, "the `size` of the Jobs whose indexes all fail once")
+	flags.IntVar(&s.jobs, "jobs", 1000, "how many small Jobs of 10 pods there are")
+	flags.IntVar(&s.qps, "qps", 1000, "the most requests per second of each controller")
+	flags.IntVar(&s.fairQPS, "fair-qps", 200, "the same, where the waiting times of small Jobs are measured")
+	flags.IntVar(&s.workers, "workers", 5, "how many Jobs each controller looks at at once")
+	flags.StringVar(&s.order, "order", "ABBA", "which controller runs when: A is jobfate's, B the built-in one")
+	flags.StringVar(&s.only, "only", "", "the only workload to run")
+	flags.StringVar(&s.args, "jobfate-args", "", "more arguments for jobfate's controller, separated by spaces")
+	flags.DurationVar(&s.quiet, "quiet", 3*time.Second, "a controller that has sent nothing for so long is done")
+}
+
+func main() {
+	var s settings
+	s.register(flag.CommandLine)
+	flag.Parse()
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	report, err := run(ctx, s, log.Printf)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(report)
+}
+
+// run returns the report of all workloads.
+func run(ctx context.Context, s settings, say func(string, ...any)) (*report, error) {
+	api, err := server.Start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err := api.Stop(); err != nil {
+			say("%v; the logs: %s", err, api.Dir())
+			return
+		}
+		os.RemoveAll(api.Dir())
+	}()
+	sides := map[rune]side{
+		'A': {"jobfate", api.Jobfate, new(server.ManagedBy), strings.Fields(s.args)},
+		'B': {"built-in", api.BuiltIn, nil, nil},
+	}
+	r := &report{}
+	for _, w := range workloads(s) {
+		if s.only != "" && s.only != w.name {
+			continue
+		}
+		for _, letter := range s.order {
+			c := &cost{}
+			if err := measure(ctx, api, s, sides[letter], w, c); err != nil {
+				return nil, fmt.Errorf("%s with %s: %w", w.name, sides[letter].name, err)
+			}
+			say("%s with %s: %s", w.name, sides[letter].name, c)
+			r.add(w.name, sides[letter].name, c)
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/proxy"
+	"github.com/jobfate/jobfate/e2e/server"
+)
+
+// side is one of the two controllers.
+type side struct {
+	name      string
+	start     func(context.Context, server.Options) (*server.Controller, error)
+	managedBy *string
+	args      []string
+}
+
+// cost is what a controller has used to run a workload.
+type cost struct {
+	pods   int
+	calls  proxy.Counts
+	took   time.Duration // until the last Job was complete
+	cpu    time.Duration
+	memory int64           // bytes, the most at any time
+	waits  []time.Duration // of the Jobs that are waited for, until their first pod
+}
+
+func (c *cost) String() string {
+	return fmt.Sprintf("%d pods, %d calls, %s, CPU %s, %d MB", c.pods, c.calls.Of(proxy.Call{}),
+		c.took.Round(time.Millisecond), c.cpu, c.memory>>20)
+}
+
+// measure starts a controller, has it run a workload alone, and removes both.
+func measure(ctx context.Context, api *server.Server, s settings, with side, w workload, c *cost) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p, err := proxy.Start(api.Config())
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	controller, err := with.start(ctx, server.Options{
+		Name: with.name, Via: p.Config, Workers: s.workers, QPS: w.qps, Burst: w.qps, Args: with.args,
+	})
+	if err != nil {
+		return err
+	}
+	defer controller.Kill()
+	namespace, err := api.Namespace(ctx, with.name)
+	if err != nil {
+		return err
+	}
+	st := newStage(api.Client, namespace, with.managedBy)
+	st.kubelet = kubelet.Start(ctx, api.Client, namespace, st.script)
+	st.watch(ctx)
+	if err := st.warm(ctx); err != nil {
+		return err
+	}
+	quiet(ctx, p, s.quiet)
+	if err := forgetPeak(controller.Pid()); err != nil {
+		return err
+	}
+	before, err := controller.Usage()
+	if err != nil {
+		return err
+	}
+	called, pods := p.Counts(), st.pods()
+
+	began := time.Now()
+	if err := w.run(ctx, st); err != nil {
+		return err
+	}
+	c.took = time.Since(began)
+	quiet(ctx, p, s.quiet)
+
+	after, err := controller.Usage()
+	if err != nil {
+		return err
+	}
+	c.cpu, c.memory = after.CPU-before.CPU, after.MaxRSS
+	c.calls = proxy.Counts{}
+	for call, n := range p.Counts() {
+		if n > called[call] {
+			c.calls[call] = n - called[call]
+		}
+	}
+	c.pods, c.waits = st.pods()-pods, st.waits()
+	controller.Kill()
+	return clean(ctx, api, namespace)
+}
+
+// quiet waits until a controller has sent nothing for some time.
+func quiet(ctx context.Context, p *proxy.Proxy, long time.Duration) {
+	for before := -1; ctx.Err() == nil; {
+		now := p.Counts()
+		n := now.Of(proxy.Call{}) - now.Of(proxy.Call{Resource: "leases"})
+		if n == before {
+			return
+		}
+		before = n
+		select {
+		case <-time.After(long):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// forgetPeak has the kernel measure the most memory of a process from now on.
+func forgetPeak(pid int) error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
+}
+
+// clean removes all Jobs and pods, so that the next controller begins with none.
+func clean(ctx context.Context, api *server.Server, namespace string) error {
+	background := metav1.DeletePropagationOrphan
+	err := api.Client.BatchV1().Jobs(namespace).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	err = api.Client.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	left, err := api.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	if n := len(left.Items); n > 0 {
+		return fmt.Errorf("%d pods of %s cannot be removed; the first is %s, with the finalizers %v",
+			n, namespace, left.Items[0].Name, left.Items[0].Finalizers)
+	}
+	return nil
+}
+
+func complete(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobComplete && c.Status == "True"
+	})
+}
+
+func failed(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobFailed && c.Status == "True"
+	})
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+)
+
+// stage is where a workload runs: it makes Jobs, and knows when they get their
+// first pods and when they are complete.
+type stage struct {
+	client    kubernetes.Interface
+	namespace string
+	managedBy *string
+	kubelet   *kubelet.Kubelet
+
+	mu       sync.Mutex
+	jobs     map[string]*jobRun
+	made     int // pods
+	changed  chan struct{}
+	failures error
+}
+
+// jobRun is what is known of a Job.
+type jobRun struct {
+	lives    func(kubelet.Pod) kubelet.Life
+	made     time.Time
+	firstPod time.Time
+	complete bool
+	timed    bool // its wait is asked for
+}
+
+func newStage(client kubernetes.Interface, namespace string, managedBy *string) *stage {
+	return &stage{client: client, namespace: namespace, managedBy: managedBy, jobs: map[string]*jobRun{}, changed: make(chan struct{}, 1)}
+}
+
+// script is asked for each pod as soon as it is seen.
+func (s *stage) script(p kubelet.Pod) kubelet.Life {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.tell()
+	s.made++
+	job := s.jobs[p.Job]
+	if job.firstPod.IsZero() {
+		job.firstPod = time.Now()
+	}
+	life := job.lives(p)
+	life.Direct = true
+	return life
+}
+
+func (s *stage) tell() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (s *stage) watch(ctx context.Context) {
+	factory := informers.NewSharedInformerFactoryWithOptions(s.client, 0, informers.WithNamespace(s.namespace))
+	factory.Batch().V1().Jobs().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(_, o any) {
+			job := o.(*batchv1.Job)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if failed(job) {
+				s.failures = fmt.Errorf("Job %s has failed: %v", job.Name, job.Status.Conditions)
+			}
+			if failed(job) || complete(job) {
+				s.jobs[job.Name].complete = true
+				s.tell()
+			}
+		},
+	})
+	factory.Start(ctx.Done())
+}
+
+// create makes a Job whose pods live by a function.
+func (s *stage) create(ctx context.Context, name string, timed bool, spec batchv1.JobSpec, lives func(kubelet.Pod) kubelet.Life) error {
+	spec.ManagedBy = s.managedBy
+	spec.Template.Spec = corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever,
+		Containers:    []corev1.Container{{Name: "main", Image: "image"}},
+	}
+	s.mu.Lock()
+	s.jobs[name] = &jobRun{lives: lives, made: time.Now(), timed: timed}
+	s.mu.Unlock()
+	_, err := s.client.BatchV1().Jobs(s.namespace).Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+	return err
+}
+
+// until waits until a function holds, which is asked with the lock held.
+func (s *stage) until(ctx context.Context, holds func() bool) error {
+	for {
+		s.mu.Lock()
+		done, err := holds(), s.failures
+		s.mu.Unlock()
+		if done || err != nil {
+			return err
+		}
+		select {
+		case <-s.changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// done waits until all Jobs are complete.
+func (s *stage) done(ctx context.Context) error {
+	return s.until(ctx, s.allComplete)
+}
+
+func (s *stage) allComplete() bool {
+	for _, job := range s.jobs {
+		if !job.complete {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *stage) pods() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.made
+}
+
+func (s *stage) waits() (waits []time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, job := range s.jobs {
+		if job.timed {
+			waits = append(waits, job.firstPod.Sub(job.made))
+		}
+	}
+	return waits
+}
+
+// warm runs a Job of one pod, after which the caches of the controller are filled.
+func (s *stage) warm(ctx context.Context) error {
+	err := s.create(ctx, "warm", false, batchv1.JobSpec{}, func(kubelet.Pod) kubelet.Life { return kubelet.Succeed() })
+	if err != nil {
+		return err
+	}
+	return s.done(ctx)
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+)
+
+// workload makes Jobs and returns when they are complete.
+type workload struct {
+	name string
+	qps  int
+	run  func(context.Context, *stage) error
+}
+
+func workloads(s settings) []workload {
+	return []workload{
+		{fmt.Sprintf("one Job of %d indexes", s.indexes), s.qps, func(ctx context.Context, st *stage) error {
+			return large(ctx, st, s.indexes)
+		}},
+		{fmt.Sprintf("%d Jobs of 10", s.jobs), s.qps, func(ctx context.Context, st *stage) error {
+			return many(ctx, st, s.jobs)
+		}},
+		{fmt.Sprintf("%d indexes fail once", s.failing), s.qps, func(ctx context.Context, st *stage) error {
+			return failOnce(ctx, st, s.failing)
+		}},
+		{fmt.Sprintf("%d indexes fail once, backoff limit per index", s.failing), s.qps, func(ctx context.Context, st *stage) error {
+			return failOncePerIndex(ctx, st, s.failing)
+		}},
+		{fmt.Sprintf("small Jobs beside one of %d", s.indexes), s.fairQPS, func(ctx context.Context, st *stage) error {
+			return beside(ctx, st, s.indexes)
+		}},
+	}
+}
+
+func succeed(kubelet.Pod) kubelet.Life { return kubelet.Succeed() }
+
+func indexed(n int) batchv1.JobSpec {
+	return batchv1.JobSpec{
+		CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(n)), Parallelism: new(int32(n)), BackoffLimit: new(int32(n)),
+	}
+}
+
+func large(ctx context.Context, st *stage, n int) error {
+	if err := st.create(ctx, "large", false, indexed(n), succeed); err != nil {
+		return err
+	}
+	return st.done(ctx)
+}
+
+func many(ctx context.Context, st *stage, jobs int) error {
+	const atATime = 8
+	var group errgroup.Group
+	group.SetLimit(atATime)
+	for i := range jobs {
+		group.Go(func() error { return st.create(ctx, fmt.Sprintf("small-%d", i), true, indexed(10), succeed) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return st.done(ctx)
+}
+
+// failOnce has all pods wait until the last is there. Then all but one fail, and
+// that one succeeds after them. Without it the Job would back off for ten minutes,
+// for that many failures; and if they failed earlier, before the last was made.
+func failOnce(ctx context.Context, st *stage, n int) error {
+	var first []*corev1.Pod // by the lock of the stage
+	ended := 0
+	err := st.create(ctx, "failing", false, indexed(n), func(p kubelet.Pod) kubelet.Life {
+		if p.Attempt > 0 || p.Index == 0 && len(first) > n {
+			return kubelet.Succeed()
+		}
+		first = append(first, p.Pod)
+		return kubelet.Wait()
+	})
+	if err != nil {
+		return err
+	}
+	if err := st.until(ctx, func() bool { return len(first) == n }); err != nil {
+		return err
+	}
+	fail, last := quick(kubelet.Fail(1)), []*corev1.Pod{}
+	for _, pod := range first {
+		if pod.Annotations[batchv1.JobCompletionIndexAnnotation] == "0" {
+			last = append(last, pod)
+			continue
+		}
+		st.kubelet.Become(fail, pod)
+	}
+	for ended < n-1 {
+		select {
+		case <-time.After(100 * time.Millisecond):
+			ended = len(st.kubelet.Ended()) - 1 // the one that has warmed up
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	// Finish times are of whole seconds.
+	st.kubelet.Become(quick(kubelet.Succeed().After(1500*time.Millisecond)), last...)
+	return st.done(ctx)
+}
+
+func quick(l kubelet.Life) kubelet.Life {
+	l.Direct = true
+	return l
+}
+
+func failOncePerIndex(ctx context.Context, st *stage, n int) error {
+	spec := indexed(n)
+	spec.BackoffLimit, spec.BackoffLimitPerIndex = nil, new(int32(1))
+	err := st.create(ctx, "failing", false, spec, func(p kubelet.Pod) kubelet.Life {
+		if p.Attempt > 0 {
+			return kubelet.Succeed()
+		}
+		return kubelet.Fail(1)
+	})
+	if err != nil {
+		return err
+	}
+	return st.done(ctx)
+}
+
+// beside makes a small Job every now and then while a large one runs.
+func beside(ctx context.Context, st *stage, n int) error {
+	if err := st.create(ctx, "large", false, indexed(n), succeed); err != nil {
+		return err
+	}
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for i := 0; ; i++ {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		st.mu.Lock()
+		over := st.jobs["large"].complete
+		st.mu.Unlock()
+		if over {
+			return st.done(ctx)
+		}
+		if err := st.create(ctx, fmt.Sprintf("small-%d", i), true, batchv1.JobSpec{}, succeed); err != nil {
+			return err
+		}
+	}
+}
