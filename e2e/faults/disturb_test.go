@@ -24,7 +24,9 @@ func TestRequestsGoWrong(t *testing.T) {
 	}
 	rules := map[string][]*proxy.Handle{}
 	for name, fault := range faults {
-		rules[name] = disturbWrites(p, random.Uint64(), 0.03, fault)
+		// All in all a tenth. A turn of which a part fails is tried again later and
+		// later, so more would only take longer.
+		rules[name] = disturbWrites(p, random.Uint64(), 0.015, fault)
 	}
 	for _, call := range []proxy.Call{{Verb: "get"}, {Verb: "list"}} {
 		rules["reads"] = append(rules["reads"], p.Add(proxy.Rule{Call: call, Probability: 0.1, Seed: random.Uint64(), Do: proxy.Internal}))

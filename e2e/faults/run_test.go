@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/e2e/compare"
@@ -13,7 +14,7 @@ import (
 )
 
 // patience is how long a disturbed Job may take for each step.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // survive has a controller run all plays while something disturbs it, and compares
 // what has become of them with what becomes of them in peace. The disturbance ends
@@ -57,6 +58,9 @@ func perform(t *testing.T, side world.Side, n int) map[string]observe.State {
 				w.View.Always("a pod that was counted as failed is not named again", seen.see)
 				p.run(w, int32(n))
 				w.Settle()
+				w.When("no pod is on its way", func(s observe.State) bool {
+					return len(s.Sorted(func(p *corev1.Pod) bool { return p.DeletionTimestamp != nil })) == 0
+				})
 				checkCounts(w)
 				if t.Failed() {
 					t.Log(seen.tell(w.Kubelet.Ended()))
