@@ -72,9 +72,8 @@ func many(ctx context.Context, st *stage, jobs int) error {
 // for that many failures; and if they failed earlier, before the last was made.
 func failOnce(ctx context.Context, st *stage, n int) error {
 	var first []*corev1.Pod // by the lock of the stage
-	ended := 0
 	err := st.create(ctx, "failing", false, indexed(n), func(p kubelet.Pod) kubelet.Life {
-		if p.Attempt > 0 || p.Index == 0 && len(first) > n {
+		if p.Attempt > 0 {
 			return kubelet.Succeed()
 		}
 		first = append(first, p.Pod)
@@ -86,24 +85,17 @@ func failOnce(ctx context.Context, st *stage, n int) error {
 	if err := st.until(ctx, func() bool { return len(first) == n }); err != nil {
 		return err
 	}
-	fail, last := quick(kubelet.Fail(1)), []*corev1.Pod{}
-	for _, pod := range first {
-		if pod.Annotations[batchv1.JobCompletionIndexAnnotation] == "0" {
-			last = append(last, pod)
-			continue
-		}
-		st.kubelet.Become(fail, pod)
-	}
-	for ended < n-1 {
+	before := len(st.kubelet.Ended())
+	st.kubelet.Become(quick(kubelet.Fail(1)), first[1:]...)
+	for len(st.kubelet.Ended())-before < n-1 {
 		select {
 		case <-time.After(100 * time.Millisecond):
-			ended = len(st.kubelet.Ended()) - 1 // the one that has warmed up
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 	// Finish times are of whole seconds.
-	st.kubelet.Become(quick(kubelet.Succeed().After(1500*time.Millisecond)), last...)
+	st.kubelet.Become(quick(kubelet.Succeed().After(1500*time.Millisecond)), first[0])
 	return st.done(ctx)
 }
 
