@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/e2e/kubelet"
 	"github.com/jobfate/jobfate/e2e/observe"
@@ -157,9 +158,8 @@ func runFailJob(w *world.World, n int32) {
 			onFatal(batchv1.PodFailurePolicyActionFailJob),
 		}},
 	})
-	s := allRun(w, n)
-	w.Become(kubelet.Fail(fatal), s.OfIndex(0)...)
-	ended(w)
+	allRun(w, n)
+	endAs(w, kubelet.Fail(fatal), func(s observe.State) []*corev1.Pod { return s.OfIndex(0) })
 }
 
 // A suspended Job loses its pods, which are not counted, and gets new ones when it
@@ -179,8 +179,22 @@ func runSuspended(w *world.World, n int32) {
 	}
 	// A Job that ends before its status says that it goes on stays Suspended.
 	w.When("the status says so", func(s observe.State) bool { return suspendedIs(s, corev1.ConditionFalse) })
-	w.Become(kubelet.Succeed(), s.Active()...)
-	ended(w)
+	endAs(w, kubelet.Succeed(), observe.State.Active)
+}
+
+// endAs has pods end in some way, and waits until the Job has. There may be new
+// ones meanwhile, or another in the place of one.
+func endAs(w *world.World, life kubelet.Life, which func(observe.State) []*corev1.Pod) {
+	told := map[types.UID]bool{}
+	w.When("the Job has ended", func(s observe.State) bool {
+		for _, pod := range which(s) {
+			if !told[pod.UID] {
+				told[pod.UID] = true
+				w.Become(life, pod)
+			}
+		}
+		return s.Job != nil && observe.Ended(s.Job)
+	})
 }
 
 func suspendedIs(s observe.State, status corev1.ConditionStatus) bool {

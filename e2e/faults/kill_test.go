@@ -42,8 +42,10 @@ func TestControllerIsKilled(t *testing.T) {
 const (
 	// writesOfLife is how many writes the controller makes in one life, on average.
 	writesOfLife = 50
-	// lifetime is how long it lives at most.
+	// lifetime is how long it lives at most in half of its lives. In the other half
+	// only a write ends it, or a much longer time without one.
 	lifetime = 2 * time.Second
+	idle     = 20 * time.Second
 )
 
 type killed uint8
@@ -68,13 +70,17 @@ func death(p *proxy.Proxy, c *server.Controller, random *rand.Rand, over <-chan 
 	if random.IntN(2) == 0 {
 		do = proxy.After(kill)
 	}
+	life := idle
+	if random.IntN(2) == 0 {
+		life = time.Duration(random.Int64N(int64(lifetime)))
+	}
 	defer p.Remove(disturbWrites(p, random.Uint64(), 1./writesOfLife, do)...)
 	select {
 	case <-over:
 		return notAtAll
 	case <-dead:
 		return atWrite
-	case <-time.After(time.Duration(random.Int64N(int64(lifetime)))):
+	case <-time.After(life):
 		kill()
 		return atSomeTime
 	}

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
+	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/proxy"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
@@ -27,27 +30,49 @@ const (
 	takeover = time.Minute
 )
 
-// Of two replicas one leads. The leader is frozen in the midst of its writes until
-// the other leads, and goes on when it does not know that yet; it is killed; it is
-// stopped.
+// Of two replicas one leads, and the other takes over in the midst of its writes.
+// The manifests allow one lease, so the tests run one after the other.
 func TestLeadersChange(t *testing.T) {
 	t.Parallel()
 	random := newRand(t)
-	r := startReplicas(t)
-	changes := 0
-	survive(t, r.side(), small(), func(over <-chan struct{}) {
-		for _, end := range []func(*server.Controller) error{
-			func(c *server.Controller) error { return c.Freeze() },
-			func(c *server.Controller) error { c.Kill(); return nil },
-			(*server.Controller).Stop,
-		} {
-			if err := r.change(t.Context(), random.Uint64(), end, over); err != nil {
-				t.Errorf("change %d of the leader: %v", changes+1, err)
-				return
-			}
-			changes++
-		}
+	t.Run("killed and stopped", func(t *testing.T) {
+		r := startReplicas(t)
+		survive(t, r.side(), small(), func(over <-chan struct{}) {
+			r.changes(t, random, over, kill, (*server.Controller).Stop)
+		})
 	})
+	// A leader that is frozen until the other leads goes on and does not know that.
+	// Nothing keeps it from creating pods that the other has made as well: more pods
+	// may fail, and each is counted.
+	t.Run("frozen", func(t *testing.T) {
+		same := func(a, b observe.State) string { return gocmp.Diff(outcomeOf(a), outcomeOf(b)) }
+		r := startReplicas(t)
+		endure(t, r.side(), small(), same, func(over <-chan struct{}) { r.changes(t, random, over, freeze, kill) })
+	})
+}
+
+func kill(c *server.Controller) error {
+	c.Kill()
+	return nil
+}
+
+func freeze(c *server.Controller) error { return c.Freeze() }
+
+// outcome is what must be the same also when there were more pods.
+type outcome struct {
+	Conditions               []string
+	Completed, FailedIndexes string
+}
+
+func outcomeOf(s observe.State) (o outcome) {
+	if s.Job == nil {
+		return o
+	}
+	o = outcome{Conditions: observe.Conditions(s.Job), Completed: s.Job.Status.CompletedIndexes}
+	if failed := s.Job.Status.FailedIndexes; failed != nil {
+		o.FailedIndexes = *failed
+	}
+	return o
 }
 
 // replicas are two controllers for the same Jobs, the one that leads first.
@@ -75,6 +100,16 @@ func startReplicas(t *testing.T) *replicas {
 
 func (r *replicas) side() world.Side {
 	return world.Jobfate(r.controllers[0])
+}
+
+// changes has one leader after the other end in some way.
+func (r *replicas) changes(t *testing.T, random *rand.Rand, over <-chan struct{}, ends ...func(*server.Controller) error) {
+	for n, end := range ends {
+		if err := r.change(t.Context(), random.Uint64(), end, over); err != nil {
+			t.Errorf("change %d of the leader: %v", n+1, err)
+			return
+		}
+	}
 }
 
 // change has the leader end at one of its writes, waits until the other leads, and

@@ -14,12 +14,18 @@ import (
 )
 
 // patience is how long a disturbed Job may take for each step.
-const patience = 2 * time.Minute
+const patience = time.Minute
 
 // survive has a controller run all plays while something disturbs it, and compares
 // what has become of them with what becomes of them in peace. The disturbance ends
 // when its channel is closed.
 func survive(t *testing.T, side world.Side, n int, disturb func(over <-chan struct{})) {
+	t.Helper()
+	endure(t, side, n, compare.Ends, disturb)
+}
+
+// endure is survive with another comparison.
+func endure(t *testing.T, side world.Side, n int, difference func(a, b observe.State) string, disturb func(over <-chan struct{})) {
 	t.Helper()
 	want := calm.ends(t, n)
 	over, quiet := make(chan struct{}), make(chan struct{})
@@ -34,7 +40,7 @@ func survive(t *testing.T, side world.Side, n int, disturb func(over <-chan stru
 		return
 	}
 	for name, state := range got {
-		if differs := compare.Ends(want[name], state); differs != "" {
+		if differs := difference(want[name], state); differs != "" {
 			t.Errorf("%s has come to another end (-undisturbed +got):\n%s", name, differs)
 		}
 	}
@@ -54,6 +60,7 @@ func perform(t *testing.T, side world.Side, n int) map[string]observe.State {
 				byUser(func() { w = world.New(t, api, side, p.script()) })
 				w.View.Patience(patience)
 				t.Cleanup(w.TellOfFailure)
+				t.Cleanup(func() { tellOfLeft(w) })
 				seen := &history{named: map[types.UID]bool{}}
 				w.View.Always("a pod that was counted as failed is not named again", seen.see)
 				p.run(w, int32(n))
@@ -93,4 +100,18 @@ func (c *peace) ends(t *testing.T, n int) map[string]observe.State {
 		}
 	}
 	return c.all[n]
+}
+
+// tellOfLeft lists the pods that are still on their way if the test has failed.
+func tellOfLeft(w *world.World) {
+	if !w.T.Failed() {
+		return
+	}
+	ends := w.Kubelet.Ended()
+	for _, pod := range w.View.State().Sorted(func(p *corev1.Pod) bool {
+		return p.DeletionTimestamp != nil || len(p.Finalizers) > 0
+	}) {
+		w.T.Logf("left: %s, index %d, phase %s, deleted %t, finalizers %v, on node %q; to the kubelet: %s",
+			pod.Name, observe.Index(pod), pod.Status.Phase, pod.DeletionTimestamp != nil, pod.Finalizers, pod.Spec.NodeName, about(ends[pod.UID]))
+	}
 }
