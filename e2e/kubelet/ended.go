@@ -31,9 +31,10 @@ func (k *Kubelet) Ended() map[types.UID]Ended {
 	return maps.Clone(k.ended)
 }
 
-// ends remembers an end before it is written, for the answer may be lost. It
-// returns what takes that back.
-func (k *Kubelet) ends(pod *corev1.Pod, status corev1.PodStatus) (undo func()) {
+// ends remembers an end before it is written, for the answer may be lost. What it
+// returns takes the answer: the pod as it has ended, which may have lost the
+// finalizer just before, or nil if it was gone.
+func (k *Kubelet) ends(pod *corev1.Pod, status corev1.PodStatus) func(answer *corev1.Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before, known := k.ended[pod.UID]
@@ -46,12 +47,17 @@ func (k *Kubelet) ends(pod *corev1.Pod, status corev1.PodStatus) (undo func()) {
 		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
 	})
 	k.ended[pod.UID] = end
-	return func() {
+	return func(answer *corev1.Pod) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		k.ended[pod.UID] = before
-		if !known {
+		switch {
+		case answer == nil && known:
+			k.ended[pod.UID] = before
+		case answer == nil:
 			delete(k.ended, pod.UID)
+		case !known:
+			end.Tracked = tracked(answer)
+			k.ended[pod.UID] = end
 		}
 	}
 }

@@ -240,7 +240,7 @@ func (k *Kubelet) do(ctx context.Context, pod *corev1.Pod, due step, life Life) 
 			Target:     corev1.ObjectReference{Kind: "Node", Name: node},
 		}, metav1.CreateOptions{})
 	case run:
-		err = k.patch(ctx, pod, running(pod, life, time.Now()))
+		_, err = k.patch(ctx, pod, running(pod, life, time.Now()))
 	case end:
 		err = k.end(ctx, pod, ended(pod, life, life.End, time.Now()))
 	case stop:
@@ -262,20 +262,23 @@ func (k *Kubelet) do(ctx context.Context, pod *corev1.Pod, due step, life Life) 
 }
 
 func (k *Kubelet) end(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) error {
-	undo := k.ends(pod, status)
-	err := k.patch(ctx, pod, status)
-	if apierrors.IsNotFound(err) {
-		undo()
+	remember := k.ends(pod, status)
+	answer, err := k.patch(ctx, pod, status)
+	if err == nil || apierrors.IsNotFound(err) {
+		remember(answer)
 	}
 	return err
 }
 
-func (k *Kubelet) patch(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) error {
+func (k *Kubelet) patch(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) (*corev1.Pod, error) {
 	body, err := json.Marshal(newPatch(pod, status))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = k.client.CoreV1().Pods(pod.Namespace).
+	answer, err := k.client.CoreV1().Pods(pod.Namespace).
 		Patch(ctx, pod.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{}, "status")
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
 }
