@@ -11,6 +11,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
@@ -83,7 +84,7 @@ type replicas struct {
 }
 
 func startReplicas(t *testing.T) *replicas {
-	r := &replicas{}
+	r := &replicas{holder: heldBy(t)}
 	for i := range r.controllers {
 		p, side := throughProxy(t, fmt.Sprintf("replica-%d", i),
 			"--qps=60", "--burst=60", // so that there is work for all three
@@ -100,6 +101,21 @@ func startReplicas(t *testing.T) *replicas {
 
 func (r *replicas) side() world.Side {
 	return world.Jobfate(r.controllers[0])
+}
+
+// heldBy returns who holds the lease, be it a replica of an earlier test.
+func heldBy(t *testing.T) string {
+	lease, err := api.Client.CoordinationV1().Leases(leaseNamespace).Get(t.Context(), leaseName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
 }
 
 // changes has one leader after the other end in some way.
@@ -139,7 +155,11 @@ func (r *replicas) change(ctx context.Context, seed uint64, end func(*server.Con
 	r.proxies[0], r.proxies[1] = r.proxies[1], r.proxies[0]
 	// One that was frozen ends by itself when it finds that it leads no more.
 	if err := leader.Thaw(); err == nil {
-		<-leader.Done()
+		select {
+		case <-leader.Done():
+		case <-time.After(takeover):
+			return errors.New("the old leader does not end")
+		}
 	}
 	leader.Kill()
 	return leader.Start()

@@ -14,7 +14,7 @@ import (
 )
 
 // patience is how long a disturbed Job may take for each step.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // survive has a controller run all plays while something disturbs it, and compares
 // what has become of them with what becomes of them in peace. The disturbance ends
