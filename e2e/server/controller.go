@@ -58,8 +58,11 @@ type Controller struct {
 }
 
 // Start starts a controller again that was killed or stopped.
-func (c *Controller) Start() (err error) {
-	c.Process, err = launch(c.dir, c.Name, c.program, c.args...)
+func (c *Controller) Start() error {
+	p, err := launch(c.dir, c.Name, c.program, c.args...)
+	if err == nil {
+		c.Process = p
+	}
 	return err
 }
 

@@ -189,7 +189,7 @@ func (s *Server) Restart(ctx context.Context) error {
 func (s *Server) Stop() error {
 	var errs []error
 	for _, c := range append(s.controllers, s.collector) {
-		if c != nil {
+		if c != nil && c.Process != nil {
 			errs = append(errs, c.Err())
 			c.Kill()
 		}
