@@ -33,7 +33,11 @@ func TestRequestsGoWrong(t *testing.T) {
 	}
 	watches := 0
 	survive(t, side, small(), func(over <-chan struct{}) {
-		for pause(random, 2*time.Second, over) {
+		// An informer whose watch is cut waits longer each time, up to half a minute.
+		for range 6 {
+			if !pause(random, 3*time.Second, over) {
+				return
+			}
 			watches += p.CutWatches()
 		}
 	})
