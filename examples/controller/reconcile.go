@@ -130,9 +130,6 @@ func (c *controller) carryOut(ctx context.Context, job *batchv1.Job, d jobfate.D
 		if version, err = c.storeStatus(ctx, job, patch, m); err != nil {
 			return d.Requeue, errors.Join(failed, err)
 		}
-		// The turn has achieved something. Of very many writes one may well fail in each
-		// turn, and the Job must not wait longer and longer for that.
-		c.failures.Forget(request{NamespacedName: nameOf(job)})
 	}
 	m.backoff = d.Backoff // 7
 	c.tell(job, d.Events, d.Metrics)
