@@ -137,6 +137,10 @@ func (s *Server) startAPI(ctx context.Context) error {
 		"--disable-admission-plugins=ServiceAccount",
 		// Accounts of kube-system would come before all others.
 		"--enable-priority-and-fairness=false",
+		// Without it there is a plain limit, and what is above is answered with 429. A
+		// controller that sends 500 requests at once would have to send half of them twice.
+		"--max-requests-inflight=2000",
+		"--max-mutating-requests-inflight=2000",
 	)
 	if err != nil {
 		return err
