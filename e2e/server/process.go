@@ -71,8 +71,12 @@ func (p *Process) Stop() error {
 	}
 }
 
-// Freeze stops the process where it is, until Thaw.
-func (p *Process) Freeze() error { return p.cmd.Process.Signal(syscall.SIGSTOP) }
+// Freeze stops the process where it is, until Thaw. It may end by itself after that:
+// a leader that finds that it leads no more does.
+func (p *Process) Freeze() error {
+	p.told.Store(true)
+	return p.cmd.Process.Signal(syscall.SIGSTOP)
+}
 
 // Thaw lets a frozen process go on.
 func (p *Process) Thaw() error { return p.cmd.Process.Signal(syscall.SIGCONT) }
