@@ -14,7 +14,6 @@ import (
 	"flag"
 	"net/http"
 	"os"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -37,9 +36,6 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/tracking"
 )
-
-// gcPercent is how much the heap may grow between two collections.
-const gcPercent = 200
 
 // settings are the flags. --kubeconfig is controller-runtime's.
 type settings struct {
@@ -74,11 +70,6 @@ func main() {
 	flag.Var(logging.Lookup("v").Value, "v", "how much to log: 1, what is begun again; 2, each turn")
 	flag.Parse()
 	ctrl.SetLogger(klog.NewKlogr())
-	if os.Getenv("GOGC") == "" {
-		// Most garbage is that of requests and the heap is small: half the work
-		// for the collector costs some megabytes.
-		debug.SetGCPercent(gcPercent)
-	}
 	if err := run(s); err != nil {
 		klog.ErrorS(err, "The controller has stopped")
 		os.Exit(1)
