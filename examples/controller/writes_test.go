@@ -292,3 +292,15 @@ func TestStripKeepsWhatFailed(t *testing.T) {
 		t.Errorf("got %d stripped, %v, want none and an error", len(got), err)
 	}
 }
+
+// Of very many pods only as many are told of as client-go would send.
+func TestFewEvents(t *testing.T) {
+	b := newBench(t)
+	done, err := b.createPods(t.Context(), newJob(), creations(eventsPerTurn+10), &memory{})
+	if err != nil || done.NotCreated != 0 {
+		t.Fatalf("got %+v, %v, want all created", done, err)
+	}
+	if got := len(b.told()); got != eventsPerTurn {
+		t.Errorf("got %d events, want %d", got, eventsPerTurn)
+	}
+}
