@@ -114,6 +114,6 @@ func throughProxy(t *testing.T, name string, args ...string) (*proxy.Proxy, worl
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.Kill)
+	t.Cleanup(func() { c.Kill() }) // the process that runs by then, not the first
 	return p, world.Side{Controller: c, ManagedBy: &managedBy}
 }
