@@ -76,7 +76,7 @@ func newStage(t *testing.T, script kubelet.Script, args ...string) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(controller.Kill)
+	t.Cleanup(func() { controller.Kill() })
 	config := api.Config()
 	config.ContentType = ""
 	client, err := dynamic.NewForConfig(config)

@@ -128,7 +128,7 @@ func TestKilledInTheMiddleOfARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(jobController.Kill)
+	t.Cleanup(func() { jobController.Kill() })
 	second := map[string]bool{}
 	script := func(p kubelet.Pod) kubelet.Life {
 		if second[p.Job] {

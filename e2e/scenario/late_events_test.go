@@ -35,7 +35,7 @@ func startProxied(t *testing.T, start func(context.Context, server.Options) (*se
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.Kill)
+	t.Cleanup(func() { c.Kill() })
 	return proxied{world.BuiltIn(c), p}
 }
 
