@@ -66,8 +66,9 @@ func drawEvent(t *rapid.T) simulation.Event {
 
 func drawScenario(t *rapid.T) simulation.Scenario {
 	s := simulation.Scenario{
-		Seed:  rapid.Uint64().Draw(t, "seed"),
-		Limit: &metav1.Duration{Duration: 5 * time.Minute}, // some Jobs come to no end
+		Seed: rapid.Uint64().Draw(t, "seed"),
+		// Some Jobs come to no end, and some not in time.
+		Limit: &metav1.Duration{Duration: rapid.SampledFrom([]time.Duration{10 * time.Second, 5 * time.Minute}).Draw(t, "limit")},
 	}
 	if rapid.Bool().Draw(t, "own delays") {
 		s.StartDelay, s.StopDelay = drawDuration(t, 10, "startDelay"), drawDuration(t, 80, "stopDelay")
@@ -113,6 +114,7 @@ func TestSimulationAddsUp(t *testing.T) {
 			rt.Fatal("got no text")
 		}
 	})
+	t.Logf("ends: %v", ends)
 	for _, end := range []simulation.End{simulation.Complete, simulation.Failed, simulation.Stalled, simulation.OutOfTime} {
 		if ends[end] == 0 {
 			t.Errorf("no simulation ended %s: %v", end, ends)

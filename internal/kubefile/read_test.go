@@ -204,10 +204,11 @@ func FuzzRead(f *testing.F) {
 	f.Add(jobJSON + pod(podJSON, "p"))
 	f.Add(fmt.Sprintf(listJSON, jobJSON+","+pod(podJSON, "p")))
 	f.Add("---\n- &a [*a]\n")
+	f.Add("apiVersion: {}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		in, err := read(text)
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), "f1: ") {
+			if !strings.HasPrefix(err.Error(), "f1:") {
 				t.Fatalf("got error %q, want it to name f1", err)
 			}
 			return

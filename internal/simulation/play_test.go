@@ -114,6 +114,9 @@ Complete CompletionsReached at 22s: 5 pods, 39s`},
 		{"all are evicted before they run", indexed(1, 1), "startDelay: 5s\nevents: [{at: 2s, evict: all}]", `0: never-2s Evicted 17s-27s Succeeded
 wait 2s-12s
 Complete CompletionsReached at 27s: 2 pods, 10s`},
+		{"nobody wants what would wait", indexed(2, 2, perIndex(1)), "startDelay: 5s\nevents: [{at: 2s, parallelism: 0, lose: '0'}]", `0: never-2s Evicted
+1: never-2s Deleted
+Stalled  at 2s: 2 pods, 0s`},
 		{"suspended and resumed", indexed(2, 2), "stopDelay: 3s\nevents: [{at: 4s, suspend: true}, {at: 20s, suspend: false}]", `0: 1s-7s Deleted 21s-31s Succeeded
 1: 1s-7s Deleted 21s-31s Succeeded
 Complete CompletionsReached at 31s: 4 pods, 32s`},

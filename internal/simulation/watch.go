@@ -63,7 +63,7 @@ func (p *play) ended(l *life, pod *corev1.Pod) {
 	case disrupted(pod):
 		told.Outcome = PodEvicted
 		t.Evicted++
-	case pod.DeletionTimestamp != nil:
+	case pod.DeletionTimestamp != nil || !cluster.HasEnded(pod): // the second is gone at once
 		told.Outcome = PodDeleted
 		t.Deleted++
 	default:
@@ -122,8 +122,7 @@ func (p *play) decided(s jobfate.Snapshot, d jobfate.Decision) {
 	}
 	for key, until := range p.waiting {
 		if !until.Equal(waiting[key]) && until.After(p.cluster.Now) {
-			waits := *p.waits(key) // it is over early
-			waits[len(waits)-1].Until = p.now()
+			p.cutShort(key)
 		}
 	}
 	for key, until := range waiting {
@@ -133,6 +132,17 @@ func (p *play) decided(s jobfate.Snapshot, d jobfate.Decision) {
 		}
 	}
 	p.waiting = waiting
+}
+
+// cutShort ends the last wait of an index before its time. A wait that ends at the
+// moment in which it began was none.
+func (p *play) cutShort(index int32) {
+	waits := p.waits(index)
+	last := len(*waits) - 1
+	(*waits)[last].Until = p.now()
+	if (*waits)[last].From == p.now() {
+		*waits = (*waits)[:last]
+	}
 }
 
 // wholeJob stands for the Job where an index is asked for.
