@@ -293,7 +293,7 @@ func (r *stream) skip() error {
 					return err
 				}
 			case '"':
-				if end := bytes.IndexByte(window[i+1:], '"'); end >= 0 && bytes.IndexByte(window[i+1:i+1+end], '\\') < 0 {
+				if end := bytes.IndexByte(window[i+1:], '"'); end >= 0 && onOneLine(window[i+1:i+1+end]) {
 					i += end + 1
 					continue
 				}
@@ -306,6 +306,12 @@ func (r *stream) skip() error {
 		}
 		_, _ = r.in.Discard(len(window))
 	}
+}
+
+// onOneLine reports whether a text holds no escape, and no end of a line, which only
+// a text that lacks its end does.
+func onOneLine(text []byte) bool {
+	return bytes.IndexByte(text, '\\') < 0 && bytes.IndexByte(text, '\n') < 0
 }
 
 // text reads a string, quotes included.

@@ -199,6 +199,7 @@ func TestLargeRefused(t *testing.T) {
 		{"a key that is no text", `{a:1}`, "invalid character 'a' looking for the beginning of an object key"},
 		{"no value", `{"a":}`, "invalid character '}' looking for the beginning of a value"},
 		{"a text over two lines", "{\"a\":\"b\nc\"}", "in string literal"},
+		{"a text over two lines, within what is not kept", "{\"a\":[\"b\nc\"]}", "in string literal"},
 		{"something after the object", wholePod + "}", "f: document 2"},
 		{"an item that is no object", `{"kind":"List","apiVersion":"v1","items":[1]}`, "item 1 is not an object"},
 		{"half a pod", `{"kind":"List","apiVersion":"v1","items":[{"apiVersion":"v1","kind":"Pod","spec":{}}]}`, "item 1: the Pod has no status; has the input been cut short?"},

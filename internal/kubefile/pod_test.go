@@ -109,6 +109,9 @@ func TestPodReaderGivesUp(t *testing.T) {
 		{"no value", `"other":,"uid":"b"`, ``, false},
 		{"no name", `"name":"a",`, ``, false},
 		{"no end", `"name":"a`, ``, false},
+		{"a text over two lines", `"name":"a` + "\n" + `b"`, ``, false},
+		{"a text over two lines, not kept", `"other":["a` + "\n" + `b"]`, ``, false},
+		{"a text over two lines, not kept, with an escape", `"other":["\\a` + "\n" + `b"]`, ``, false},
 		{"no end of what is not kept", `"other":[{"a`, ``, false},
 		{"no status", `"name":"a"}}`, ``, false},
 	} {

@@ -154,6 +154,9 @@ func (r *podReader) skipText() {
 		if end < 0 {
 			break
 		}
+		if bytes.IndexByte(r.text[i:i+end], '\n') >= 0 {
+			break // the quote that ends it is missing
+		}
 		escape := bytes.IndexByte(r.text[i:i+end], '\\')
 		if escape < 0 {
 			r.at = i + end + 1
