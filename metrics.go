@@ -105,7 +105,7 @@ func (m *metrics) created(s *step, succeeded, failed int) {
 func (s *step) creationReason() string {
 	// The policy that counts here is the one that is set. A Job with a pod
 	// failure policy gets Failed as the default.
-	failedOnly := s.failurePolicy != nil
+	failedOnly := s.policy != nil
 	if replacement := s.job.Spec.PodReplacementPolicy; replacement != nil {
 		failedOnly = *replacement == batchv1.Failed
 	}

@@ -32,13 +32,13 @@ type view struct {
 
 	parallelism       int32
 	completions       *int32
+	one               int32 // what completions points to, when nothing says how many
 	indexed           bool
 	suspended         bool
 	perIndex          bool
 	replaceFailedOnly bool
 	limit             backoff.Limit
 	maxFailedIndexes  *int32
-	failurePolicy     *failurepolicy.Spec
 	policy            *failurepolicy.Policy
 	successPolicy     *jobstatus.SuccessPolicy
 	uncounted         tracking.Uncounted
@@ -77,6 +77,7 @@ func (c *Scratch) read(s Snapshot, opts []Option) (*view, error) {
 		return nil, append(errs, checkPods(s.Pods)...).ToAggregate()
 	}
 	v.readSpec(&s.Job.Spec)
+	c.readPolicies(&s.Job.Spec)
 	v.readStatus(&s.Job.Status)
 	v.readMemory(s)
 	// What is wrong with the pods shows while they are read. To look for it first
@@ -105,8 +106,8 @@ func (v *view) readSpec(spec *batchv1.JobSpec) {
 	case spec.Parallelism != nil:
 		v.parallelism = *spec.Parallelism
 	case spec.Completions == nil:
-		one := int32(1)
-		v.completions = &one
+		v.one = 1
+		v.completions = &v.one
 	}
 	v.indexed = isIndexed(spec)
 	v.suspended = spec.Suspend != nil && *spec.Suspend
@@ -116,22 +117,27 @@ func (v *view) readSpec(spec *batchv1.JobSpec) {
 	}
 	v.perIndex = v.indexed && v.limit.Target == backoff.TargetIndex
 	v.maxFailedIndexes = spec.MaxFailedIndexes
-	v.failurePolicy = v.failureSpec
-	if v.failurePolicy == nil {
-		v.failurePolicy = failurepolicy.FromAPI(spec.PodFailurePolicy, v.ruleNames...)
-	}
+}
+
+// readPolicies reads the policies of the Job, and the pod failure policy that the
+// caller gives instead.
+func (c *Scratch) readPolicies(spec *batchv1.JobSpec) {
+	v := &c.view
 	var off []failurepolicy.Option
 	if v.noPerIndex {
 		off = append(off, failurepolicy.WithoutFailIndex())
 	}
-	v.policy = failurepolicy.Compile(v.failurePolicy, off...)
+	if v.failureSpec != nil {
+		v.policy = c.failurePolicy.Compile(v.failureSpec, off...)
+	} else {
+		v.policy = c.failurePolicy.CompileAPI(spec.PodFailurePolicy, v.ruleNames, off...)
+	}
 	// KEP-3939: with a pod failure policy only failed pods are replaced, since
 	// a rule can be matched only against a pod that has come to its end.
 	replacement := spec.PodReplacementPolicy
-	v.replaceFailedOnly = v.failurePolicy != nil ||
-		!v.noReplace && replacement != nil && *replacement == batchv1.Failed
+	v.replaceFailedOnly = v.policy != nil || !v.noReplace && replacement != nil && *replacement == batchv1.Failed
 	if v.indexed {
-		v.successPolicy = jobstatus.NewSuccessPolicy(spec.SuccessPolicy, *v.completions)
+		v.successPolicy = c.successPolicy.Read(spec.SuccessPolicy, *v.completions, v.sets)
 	}
 }
 

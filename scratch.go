@@ -1,15 +1,16 @@
 package jobfate
 
 import (
+	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 // Scratch is memory for decisions. A caller that decides often keeps one for
 // each of its workers: with it, a decision that changes nothing allocates
-// nothing, unless the Job has a pod failure policy, a success policy, or a
-// selector of more than one label. The zero Scratch is ready for use. It is not
-// safe for concurrent use.
+// nothing, unless the Job has a selector with expressions or of more than four
+// labels. The zero Scratch is ready for use. It is not safe for concurrent use.
 //
 // No decision depends on what a Scratch was used for before.
 //
@@ -22,12 +23,14 @@ import (
 // A Scratch holds on to the last snapshot until it is used again. To let go of
 // it, and of the memory, make a new one.
 type Scratch struct {
-	turn   int // counts the uses
-	view   view
-	sets   indexset.Arena
-	census tracking.Census
-	plan   step
-	step   step
+	turn          int // counts the uses
+	view          view
+	sets          indexset.Arena
+	failurePolicy failurepolicy.Arena
+	successPolicy jobstatus.SuccessPolicy
+	census        tracking.Census
+	plan          step
+	step          step
 }
 
 // Decide is the function of that name. A nil Scratch is as a new one.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
@@ -144,26 +145,51 @@ var atRest = []struct {
 	name     string
 	perIndex bool
 	state    func(int, *corev1.Pod)
+	spec     func(*batchv1.JobSpec)
 }{
-	{"running", false, running},
-	{"running, per index", true, running},
-	{"backing off", false, failedJustNow},
-	{"backing off, per index", true, failedJustNow},
-	{"half completed", true, func(i int, pod *corev1.Pod) {
-		if i%2 == 0 {
-			pod.Status.Phase = corev1.PodSucceeded
-		}
-	}},
-	{"complete", false, func(_ int, pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }},
-	{"not indexed", false, running},
+	{"running", false, running, asItIs},
+	{"running, per index", true, running, asItIs},
+	{"backing off", false, failedJustNow, asItIs},
+	{"backing off, per index", true, failedJustNow, asItIs},
+	{"half completed", true, everySecondSucceeded, asItIs},
+	{"complete", false, func(_ int, pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }, asItIs},
+	{"not indexed", false, running, notIndexed},
+	{"pod failure policy", true, failedJustNow, withFailurePolicy},
+	{"success policy", false, everySecondSucceeded, withSuccessPolicy},
+	{"a label of its own", false, running, func(s *batchv1.JobSpec) { s.Selector.MatchLabels[batchv1.JobNameLabel] = "job" }},
+}
+
+func asItIs(*batchv1.JobSpec) {}
+
+func notIndexed(s *batchv1.JobSpec) { s.CompletionMode = nil }
+
+func withFailurePolicy(s *batchv1.JobSpec) {
+	s.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
+		{Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget}}},
+		{Action: batchv1.PodFailurePolicyActionFailJob, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+			Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42, 43}}},
+		{Action: batchv1.PodFailurePolicyActionCount, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+			ContainerName: ptrTo("main"), Operator: batchv1.PodFailurePolicyOnExitCodesOpNotIn, Values: []int32{7}}},
+	}}
+}
+
+func withSuccessPolicy(s *batchv1.JobSpec) {
+	s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{
+		{SucceededIndexes: ptrTo("1,3-5"), SucceededCount: ptrTo(int32(2))},
+		{SucceededCount: ptrTo(*s.Completions)},
+	}}
+}
+
+func everySecondSucceeded(i int, pod *corev1.Pod) {
+	if i%2 == 0 {
+		pod.Status.Phase = corev1.PodSucceeded
+	}
 }
 
 func restingJob(t *testing.T, at int, n int) jobfate.Snapshot {
 	t.Helper()
 	s := largeJob(n, atRest[at].perIndex, atRest[at].state)
-	if atRest[at].name == "not indexed" {
-		s.Job.Spec.CompletionMode = nil
-	}
+	atRest[at].spec(&s.Job.Spec)
 	return settled(t, s)
 }
 

@@ -1,25 +1,10 @@
 package failurepolicy
 
 import (
-	"slices"
-
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
-
-// Option changes how [Compile] reads a Spec.
-type Option func(*options)
-
-type options struct {
-	withoutFailIndex bool
-}
-
-// WithoutFailIndex switches per-index backoff off: rules with the action
-// FailIndex are passed over, and a later rule may match (KEP-3850, Rollback).
-func WithoutFailIndex() Option {
-	return func(o *options) { o.withoutFailIndex = true }
-}
 
 // Policy is a [Spec] made ready to judge pods. It does not change, and does not
 // share anything with the Spec but its Matchers. A nil Policy matches nothing.
@@ -37,63 +22,6 @@ type rule struct {
 	codes    codes
 	patterns []batchv1.PodFailurePolicyOnPodConditionsPattern
 	matcher  Matcher
-}
-
-// Compile makes a Spec ready to judge pods. A nil Spec gives a nil Policy.
-func Compile(s *Spec, opts ...Option) *Policy {
-	if s == nil {
-		return nil
-	}
-	var o options
-	for _, opt := range opts {
-		if opt != nil {
-			opt(&o)
-		}
-	}
-	p := &Policy{size: len(s.Rules)}
-	for i := range s.Rules {
-		if r := compile(i, &s.Rules[i]); r.kind != NoMatch && decides(r.action, o) {
-			p.rules = append(p.rules, r)
-		}
-	}
-	return p
-}
-
-// decides reports whether a rule with this action ends the search. API: "Clients
-// should react to an unknown action by skipping the rule."
-func decides(a batchv1.PodFailurePolicyAction, o options) bool {
-	switch a {
-	case batchv1.PodFailurePolicyActionFailJob,
-		batchv1.PodFailurePolicyActionIgnore,
-		batchv1.PodFailurePolicyActionCount:
-		return true
-	case batchv1.PodFailurePolicyActionFailIndex:
-		return !o.withoutFailIndex
-	}
-	return false
-}
-
-// compile picks the requirement to look at; the kind is NoMatch when there is
-// none that could be met.
-func compile(position int, r *Rule) rule {
-	c := rule{position: position, name: r.Name, action: r.Action}
-	switch {
-	case r.OnExitCodes != nil:
-		var known bool
-		if c.codes, known = compileCodes(r.OnExitCodes); known {
-			c.kind = ByExitCode
-		}
-	case len(r.OnPodConditions) > 0:
-		c.kind, c.patterns = ByPodCondition, slices.Clone(r.OnPodConditions)
-		for i := range c.patterns {
-			if c.patterns[i].Status == "" { // as the API server fills it in
-				c.patterns[i].Status = corev1.ConditionTrue
-			}
-		}
-	case r.Matcher != nil:
-		c.kind, c.matcher = ByMatcher, r.Matcher
-	}
-	return c
 }
 
 // Len returns the number of rules in the Spec, those that are passed over

@@ -42,6 +42,46 @@ func TestMatchAgainstOracle(t *testing.T) {
 	})
 }
 
+// Policies are compiled one after the other in the same memory, by rules and by
+// the policy of a Job.
+func TestArenaCompilesAlike(t *testing.T) {
+	var arena failurepolicy.Arena
+	rapid.Check(t, func(t *rapid.T) {
+		choose := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
+		var opts []failurepolicy.Option
+		if choose(2) == 1 {
+			opts = append(opts, failurepolicy.WithoutFailIndex())
+		}
+		spec, pod := anySpec(choose), anyPod(choose)
+		alike := func(how string, got, want *failurepolicy.Policy) {
+			if got.Len() != want.Len() || got.Match(pod) != want.Match(pod) {
+				t.Fatalf("%s: got %d rules and %+v, want %d and %+v", how, got.Len(), got.Match(pod), want.Len(), want.Match(pod))
+			}
+		}
+		alike("a Spec", arena.Compile(spec, opts...), failurepolicy.Compile(spec, opts...))
+		names := []string{"First", "", "Third"}[:choose(4)]
+		alike("a Job's policy", arena.CompileAPI(spec.ToAPI(), names, opts...), failurepolicy.Compile(failurepolicy.FromAPI(spec.ToAPI(), names...), opts...))
+	})
+	if arena.Compile(nil) != nil || arena.CompileAPI(nil, nil) != nil {
+		t.Error("got a policy of nothing, want none")
+	}
+}
+
+func TestArenaAllocatesOnce(t *testing.T) {
+	var arena failurepolicy.Arena
+	spec := largeSpec()
+	api := spec.ToAPI()
+	for how, compile := range map[string]func(){
+		"a Spec":         func() { arena.Compile(spec) },
+		"a Job's policy": func() { arena.CompileAPI(api, []string{"First"}) },
+	} {
+		compile()
+		if got := testing.AllocsPerRun(10, compile); got != 0 {
+			t.Errorf("%s: got %v allocations in used memory, want none", how, got)
+		}
+	}
+}
+
 // A blind generator proves nothing: it must reach each action by each kind of
 // requirement, and no match.
 func TestOracleIsNotBlind(t *testing.T) {
@@ -90,8 +130,8 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// largePolicy is as large as the API server lets it be: 20 rules, 255 values.
-func largePolicy() *failurepolicy.Policy {
+// largeSpec is as large as the API server lets it be: 20 rules, 255 values.
+func largeSpec() *failurepolicy.Spec {
 	spec := &failurepolicy.Spec{}
 	for i := range int32(20) {
 		r := failurepolicy.Rule{Action: count}
@@ -108,7 +148,7 @@ func largePolicy() *failurepolicy.Policy {
 	spec.Rules = append(spec.Rules,
 		failurepolicy.Rule{Action: count, Matcher: failurepolicy.OnPodReason("Evicted")},
 		failurepolicy.Rule{Name: "Last", Action: failJob, OnExitCodes: in("main", 7)})
-	return failurepolicy.Compile(spec)
+	return spec
 }
 
 func podsOfEachKind() []*corev1.Pod {
@@ -124,7 +164,7 @@ func podsOfEachKind() []*corev1.Pod {
 
 // Match runs once per failed pod, and there may be 10^5 of them.
 func TestMatchDoesNotAllocate(t *testing.T) {
-	policy := largePolicy()
+	policy := failurepolicy.Compile(largeSpec())
 	for _, pod := range podsOfEachKind() {
 		var m failurepolicy.Match
 		if got := testing.AllocsPerRun(100, func() { m = policy.Match(pod) }); got != 0 {
@@ -134,7 +174,7 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkMatch(b *testing.B) {
-	policy, pods := largePolicy(), podsOfEachKind()
+	policy, pods := failurepolicy.Compile(largeSpec()), podsOfEachKind()
 	b.ReportAllocs()
 	for i := range b.N {
 		policy.Match(pods[i%len(pods)])

@@ -9,22 +9,10 @@ import (
 
 // codes is a requirement on exit codes.
 type codes struct {
-	container *string // nil is any
+	container string
+	anywhere  bool    // in any container
 	values    []int32 // sorted, for the search
 	in        bool    // In, otherwise NotIn
-}
-
-// compileCodes reports whether the operator is known. API: "Clients should react
-// to an unknown operator by assuming the requirement is not satisfied."
-func compileCodes(r *batchv1.PodFailurePolicyOnExitCodesRequirement) (codes, bool) {
-	r = r.DeepCopy()
-	slices.Sort(r.Values)
-	c := codes{
-		container: r.ContainerName,
-		values:    r.Values,
-		in:        r.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn,
-	}
-	return c, c.in || r.Operator == batchv1.PodFailurePolicyOnExitCodesOpNotIn
 }
 
 // first returns the first container that meets the requirement, or nil. One that
@@ -32,7 +20,7 @@ func compileCodes(r *batchv1.PodFailurePolicyOnExitCodesRequirement) (codes, boo
 func (c *codes) first(statuses []corev1.ContainerStatus) *corev1.ContainerStatus {
 	for i := range statuses {
 		s := &statuses[i]
-		if !failed(s) || c.container != nil && *c.container != s.Name {
+		if !failed(s) || !c.anywhere && c.container != s.Name {
 			continue
 		}
 		if _, found := slices.BinarySearch(c.values, s.State.Terminated.ExitCode); found == c.in {

@@ -22,6 +22,14 @@ func (a *Arena) Reset() {
 	a.used, a.lacked = 0, 0
 }
 
+// Below returns the indexes of [0, n).
+func (a *Arena) Below(n int32) Set {
+	if n <= 0 {
+		return Set{}
+	}
+	return a.keep(append(a.take(1), Interval{First: 0, Last: n - 1}))
+}
+
 // Union is Set.Union.
 func (a *Arena) Union(s, o Set) Set {
 	switch {

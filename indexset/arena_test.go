@@ -36,6 +36,8 @@ func TestArena(t *testing.T) {
 				t.Errorf("%q below %d: got damage %v, want %v", text, n, damage, wantDamage)
 			}
 
+			all = append(all, made{fmt.Sprintf("below %d", n), arena.Below(n), Set{}.Complement(n)})
+
 			var bits Bitmap
 			bits.Reset(70)
 			for i := range a.All() {
@@ -60,6 +62,7 @@ func TestArena_allocatesOnce(t *testing.T) {
 		arena.Reset()
 		s, _ := arena.ParseDamaged(text, 50)
 		s = arena.Union(s, b)
+		s = arena.Union(s, arena.Below(2))
 		bits.Reset(100)
 		for i := range int32(100) {
 			bits.Add(i * 7)

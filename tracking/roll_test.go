@@ -2,6 +2,7 @@ package tracking_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand"
 	"slices"
 	"strconv"
@@ -26,6 +27,9 @@ func TestRandom_read(t *testing.T) {
 		job := newJob()
 		if oneIn(t, 3, "a selector of another kind") {
 			job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "job", "tier": "x"}}
+			if oneIn(t, 2, "with an expression") {
+				job.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "tier", Operator: metav1.LabelSelectorOpExists}}
+			}
 		}
 		owner := ownerOf(t, job)
 		for i, pod := range w.Pods {
@@ -195,6 +199,31 @@ func TestSelector(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A selector means what it means to the API, however many labels it has.
+func TestSelector_ofManyLabels(t *testing.T) {
+	keys := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g.h/i"})
+	drawn := rapid.MapOfN(keys, rapid.SampledFrom([]string{"x", "y", ""}), 0, 6)
+	rapid.Check(t, func(t *rapid.T) {
+		job := newJob()
+		job.Spec.Selector = &metav1.LabelSelector{MatchLabels: drawn.Draw(t, "selector")}
+		want, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := tracking.OwnerOf(job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := drawn.Draw(t, "labels")
+		if rapid.Bool().Draw(t, "those of the selector too") {
+			maps.Copy(set, job.Spec.Selector.MatchLabels)
+		}
+		if g, w := got.Selects(set), want.Matches(labels.Set(set)); g != w {
+			t.Fatalf("%v selects %v: got %v, want %v", job.Spec.Selector.MatchLabels, set, g, w)
+		}
+	})
 }
 
 // Two UIDs count as one only when they are equal, however their hashes turn out.

@@ -10,23 +10,24 @@ import (
 
 // selector is a Job's label selector. Nearly always it is the one label that the
 // API server generates, the UID of the Job. Then it takes one look into a pod's
-// labels where labels.Selector takes two, and compiles without allocating.
+// labels where labels.Selector takes two, and compiles without allocating. So do
+// a few labels that somebody chose.
 type selector struct {
-	key, value string          // the one label, when the key is not empty
-	general    labels.Selector // any other
+	labels  [fewLabels]label // those that must be there, without keys behind the last
+	general labels.Selector  // any other selector
 }
+
+type label struct{ key, value string }
+
+const fewLabels = 4
 
 // compileSelector reads a selector; nil selects everything.
 func compileSelector(s *metav1.LabelSelector) (selector, error) {
 	if s == nil {
 		return selector{}, nil
 	}
-	if len(s.MatchLabels) == 1 && len(s.MatchExpressions) == 0 {
-		for key, value := range s.MatchLabels {
-			if plainLabel(key, value) {
-				return selector{key: key, value: value}, nil
-			}
-		}
+	if few, ok := compileLabels(s); ok {
+		return few, nil
 	}
 	general, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
@@ -35,14 +36,35 @@ func compileSelector(s *metav1.LabelSelector) (selector, error) {
 	return selector{general: general}, nil
 }
 
+// compileLabels reads a selector of a few labels, all valid beyond doubt.
+func compileLabels(s *metav1.LabelSelector) (c selector, ok bool) {
+	n := len(s.MatchLabels)
+	if n == 0 || n > fewLabels || len(s.MatchExpressions) > 0 {
+		return selector{}, false
+	}
+	for key, value := range s.MatchLabels {
+		if !plainLabel(key, value) {
+			return selector{}, false
+		}
+		n--
+		c.labels[n] = label{key, value}
+	}
+	return c, true
+}
+
 // absent reports whether there is no selector.
-func (s *selector) absent() bool { return s.key == "" && s.general == nil }
+func (s *selector) absent() bool { return s.labels[0].key == "" && s.general == nil }
 
 // matches reports whether the labels match; they do when there is no selector.
 func (s *selector) matches(set labels.Set) bool {
-	if s.key != "" {
-		value, ok := set[s.key]
-		return ok && value == s.value
+	for i := range s.labels {
+		want := &s.labels[i]
+		if want.key == "" {
+			break
+		}
+		if value, ok := set[want.key]; !ok || value != want.value {
+			return false
+		}
 	}
 	return s.general == nil || s.general.Matches(set)
 }
