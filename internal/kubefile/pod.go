@@ -102,7 +102,7 @@ func (r *podReader) owner(o *metav1.OwnerReference) {
 		case "blockOwnerDeletion":
 			readPointer(r, &o.BlockOwnerDeletion, (*podReader).truth)
 		default:
-			r.skip()
+			r.givenUp = true // nothing of a reference is passed over, see keepOfPod
 		}
 	}
 }

@@ -103,6 +103,7 @@ func TestPodReaderGivesUp(t *testing.T) {
 		{"a number for a text", `"name":1`, ``, false},
 		{"a time that is none", `"creationTimestamp":"noon"`, ``, false},
 		{"a truth value that is none", `"ownerReferences":[{"controller":1}]`, ``, false},
+		{"no value in an owner", `"ownerReferences":[{"other":A}]`, ``, false},
 		{"a list that is none", `"finalizers":{}`, ``, false},
 		{"no comma", `"finalizers":["a" "b"]`, ``, false},
 		{"no comma between members", `"name":"a" "uid":"b"`, ``, false},
