@@ -55,6 +55,8 @@ type play struct {
 	indexed bool
 	policy  *failurepolicy.Policy
 	lives   map[types.UID]*life
+	spent   []types.UID // the pods that have ended and that nothing holds any more
+	keep    bool        // spent pods, for a test
 	taken   map[int32]int // how many pods each index has had
 	lanes   map[int32]*Lane
 	result  Result
@@ -156,6 +158,8 @@ func (p *play) settle() error {
 		}
 		version := p.cluster.Version()
 		out := p.cluster.Run(p.caller, p.cache)
+		changed := p.cluster.Version() != version
+		p.forgetSpent()
 		p.result.Totals.Syncs++
 		p.errors++
 		if out.Err == nil {
@@ -163,7 +167,7 @@ func (p *play) settle() error {
 		} else if p.errors > mostErrors {
 			return out.Err
 		}
-		if p.cluster.Version() != version {
+		if changed {
 			continue
 		}
 		if out.Err != nil {
@@ -176,6 +180,20 @@ func (p *play) settle() error {
 		return nil
 	}
 	return errors.New("the controller never comes to rest")
+}
+
+// forgetSpent takes the pods away of which the Job has taken note, as the garbage
+// collector of pods may at any time: the finalizer has held them for as long as a
+// decision depends on them. Each sync looks at all pods that are left.
+func (p *play) forgetSpent() {
+	if p.keep {
+		return
+	}
+	for _, uid := range p.spent {
+		p.cluster.Vanish(uid)
+		delete(p.lives, uid)
+	}
+	p.spent = p.spent[:0]
 }
 
 // over reports whether the Job and all of its pods have ended.

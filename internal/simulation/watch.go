@@ -33,6 +33,9 @@ func (p *play) watch(s cluster.Step) {
 
 // watchPod takes down the end of a pod. A nil pod is gone.
 func (p *play) watchPod(l *life, old, pod *corev1.Pod) {
+	if pod != nil && cluster.HasEnded(pod) && len(pod.Finalizers) == 0 {
+		p.spent = append(p.spent, pod.UID)
+	}
 	if l.gone {
 		return
 	}
