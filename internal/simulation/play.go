@@ -47,7 +47,7 @@ type play struct {
 	caller  *cluster.Caller
 	cache   *cluster.Cache
 	queue   queue
-	look    time.Time           // the last time at which the controller wants to look
+	look    time.Time           // when the controller is going to look; zero: when something changes
 	errors  int                 // one after the other
 	waiting map[int32]time.Time // until when indexes wait
 	changed Time                // the last time at which anything changed
@@ -55,8 +55,8 @@ type play struct {
 	indexed bool
 	policy  *failurepolicy.Policy
 	lives   map[types.UID]*life
-	spent   []types.UID // the pods that have ended and that nothing holds any more
-	keep    bool        // spent pods, for a test
+	spent   []types.UID   // the pods that have ended and that nothing holds any more
+	keep    bool          // spent pods, for a test
 	taken   map[int32]int // how many pods each index has had
 	lanes   map[int32]*Lane
 	result  Result
@@ -130,7 +130,7 @@ func (p *play) run() (*Result, error) {
 		if err := p.settle(); err != nil {
 			return nil, err
 		}
-		next, some := p.queue.next()
+		next, some := p.next()
 		switch {
 		case p.stopped:
 			return p.finish(Interrupted), nil
@@ -143,6 +143,9 @@ func (p *play) run() (*Result, error) {
 			return p.finish(OutOfTime), nil
 		}
 		p.cluster.Now = next
+		if !p.look.After(next) {
+			p.look = time.Time{}
+		}
 		p.queue.do(next)
 		if failure != nil {
 			return nil, failure
@@ -173,13 +176,29 @@ func (p *play) settle() error {
 		if out.Err != nil {
 			out.At = p.cluster.Now.Add(time.Second)
 		}
-		if !out.At.IsZero() && !out.At.Equal(p.look) {
-			p.look = out.At
-			p.queue.add(out.At, func() {})
-		}
+		p.lookAt(out.At)
 		return nil
 	}
 	return errors.New("the controller never comes to rest")
+}
+
+// next returns the time at which something is going to happen, if anything is.
+func (p *play) next() (at time.Time, some bool) {
+	at, some = p.queue.next()
+	if !p.look.IsZero() && (!some || p.look.Before(at)) {
+		return p.look, true
+	}
+	return at, some
+}
+
+// lookAt lets the controller look at a time, unless it is going to earlier; then
+// it says anew when. So does the queue of a controller, which holds a Job once and
+// at the earliest time. If each look asked for another one, a batch period later,
+// there would be ever more of them.
+func (p *play) lookAt(at time.Time) {
+	if !at.IsZero() && (p.look.IsZero() || at.Before(p.look)) {
+		p.look = at
+	}
 }
 
 // forgetSpent takes the pods away of which the Job has taken note, as the garbage
