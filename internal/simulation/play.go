@@ -47,7 +47,8 @@ type play struct {
 	caller  *cluster.Caller
 	cache   *cluster.Cache
 	queue   queue
-	look    time.Time           // when the controller is going to look; zero: when something changes
+	due     bool                // the controller is to look now
+	look    time.Time           // when it is going to; zero: when something changes
 	errors  int                 // one after the other
 	waiting map[int32]time.Time // until when indexes wait
 	changed Time                // the last time at which anything changed
@@ -67,6 +68,14 @@ type play struct {
 // Play plays a Job to its end. It fails when the Job is not valid, or refuses
 // what an event does to it.
 func Play(job *batchv1.Job, scenario Scenario, settings Settings) (*Result, error) {
+	p, err := newPlay(job, scenario, settings)
+	if err != nil {
+		return nil, err
+	}
+	return p.run()
+}
+
+func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, error) {
 	if err := scenario.Check(); err != nil {
 		return nil, err
 	}
@@ -79,6 +88,7 @@ func Play(job *batchv1.Job, scenario Scenario, settings Settings) (*Result, erro
 		scenario: scenario,
 		cluster:  c,
 		cache:    c.NewCache(true),
+		due:      true,
 		indexed:  spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion,
 		policy:   failurepolicy.Compile(failurepolicy.FromAPI(spec.PodFailurePolicy, settings.RuleNames...)),
 		lives:    map[types.UID]*life{},
@@ -98,7 +108,7 @@ func Play(job *batchv1.Job, scenario Scenario, settings Settings) (*Result, erro
 	p.caller = cluster.NewCaller(options...)
 	p.caller.Decided = p.decided
 	c.Watch = p.watch
-	return p.run()
+	return p, nil
 }
 
 // anew returns a Job as it was before an API server took it.
@@ -143,8 +153,8 @@ func (p *play) run() (*Result, error) {
 			return p.finish(OutOfTime), nil
 		}
 		p.cluster.Now = next
-		if !p.look.After(next) {
-			p.look = time.Time{}
+		if !p.look.IsZero() && !p.look.After(next) {
+			p.due, p.look = true, time.Time{}
 		}
 		p.queue.do(next)
 		if failure != nil {
@@ -153,31 +163,30 @@ func (p *play) run() (*Result, error) {
 	}
 }
 
-// settle lets the controller look until nothing is left for it to do now.
+// settle lets the controller look, and look again for as long as it is to at once.
 func (p *play) settle() error {
 	for range mostSyncs {
+		if !p.due {
+			return nil
+		}
 		if p.stopped = p.goOn != nil && !p.goOn(p.now(), p.result.Totals.Pods); p.stopped {
 			return nil
 		}
-		version := p.cluster.Version()
+		p.due = false
 		out := p.cluster.Run(p.caller, p.cache)
-		changed := p.cluster.Version() != version
 		p.forgetSpent()
 		p.result.Totals.Syncs++
-		p.errors++
-		if out.Err == nil {
+		switch p.errors++; {
+		case out.Err == nil:
 			p.errors = 0
-		} else if p.errors > mostErrors {
+		case p.errors > mostErrors:
 			return out.Err
-		}
-		if changed {
-			continue
-		}
-		if out.Err != nil {
+		default:
 			out.At = p.cluster.Now.Add(time.Second)
 		}
-		p.lookAt(out.At)
-		return nil
+		if !out.At.IsZero() {
+			p.lookAt(out.At)
+		}
 	}
 	return errors.New("the controller never comes to rest")
 }
@@ -194,16 +203,20 @@ func (p *play) next() (at time.Time, some bool) {
 // lookAt lets the controller look at a time, unless it is going to earlier; then
 // it says anew when. So does the queue of a controller, which holds a Job once and
 // at the earliest time. If each look asked for another one, a batch period later,
-// there would be ever more of them.
+// there would be ever more of them. A look at once leaves the next one as it is:
+// a wait that was almost over would else begin a batch period anew.
 func (p *play) lookAt(at time.Time) {
-	if !at.IsZero() && (p.look.IsZero() || at.Before(p.look)) {
+	switch {
+	case !at.After(p.cluster.Now):
+		p.due = true
+	case p.look.IsZero() || at.Before(p.look):
 		p.look = at
 	}
 }
 
-// forgetSpent takes the pods away of which the Job has taken note, as the garbage
-// collector of pods may at any time: the finalizer has held them for as long as a
-// decision depends on them. Each sync looks at all pods that are left.
+// forgetSpent takes the pods away that the Job has counted, as the garbage collector
+// of pods may at any time: no decision depends on them, and each sync would look at
+// all of them.
 func (p *play) forgetSpent() {
 	if p.keep {
 		return

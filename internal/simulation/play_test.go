@@ -161,6 +161,56 @@ Complete CompletionsReached at 18.194s: 2 pods, 33.177s`},
 	}
 }
 
+// TestBatches checks when the controller looks. So does that of Kubernetes: a
+// change of a pod has it look after a second, unless it is going to earlier, and a
+// change of the spec at once.
+func TestBatches(t *testing.T) {
+	for _, tc := range []struct {
+		reason   string
+		job      *batchv1.Job
+		scenario string
+		want     string
+		syncs    int
+	}{
+		{"each change waits for more", indexed(2, 1), "batchPeriod: 1s", `0: 1s-11s Succeeded
+1: 13s-23s Succeeded
+Complete CompletionsReached at 24s: 2 pods, 20s`, 7},
+		{"what changes meanwhile is seen with it, and does not put it off", indexed(6, 3),
+			"batchPeriod: 1s\npods: [{indexes: '0', durations: [9600ms]}, {indexes: '1', durations: [9s]}, {indexes: '2', durations: [10200ms]}]", `0: 1s-10.6s Succeeded
+1: 1s-10s Succeeded
+2: 1s-11.2s Succeeded
+3: 12s-22s Succeeded
+4: 12s-22s Succeeded
+5: 13s-23s Succeeded
+Complete CompletionsReached at 23s: 6 pods, 58.8s`, 8},
+		{"a new spec is seen at once", indexed(2, 1), "batchPeriod: 1s\nevents: [{at: 3s, parallelism: 2}]", `0: 1s-11s Succeeded
+1: 4s-14s Succeeded
+Complete CompletionsReached at 15s: 2 pods, 20s`, 9},
+		{"a failure is seen late, and its delay counts from when it was", indexed(1, 1, perIndex(1)), "batchPeriod: 1s\npods: [{exits: [1, 0]}]", `0: 1s-11s Failed 22s-32s Succeeded wait 12s-21s
+Complete CompletionsReached at 33s: 2 pods, 20s`, 9},
+		{"a long period", indexed(2, 2), "batchPeriod: 10s", `0: 1s-11s Succeeded
+1: 1s-11s Succeeded
+Complete CompletionsReached at 20s: 2 pods, 20s`, 3},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			s, err := ReadScenario([]byte(tc.scenario))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := Play(tc.job, s, Settings{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, drawn(got)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if got.Totals.Syncs != tc.syncs {
+				t.Errorf("got %d syncs, want %d", got.Totals.Syncs, tc.syncs)
+			}
+		})
+	}
+}
+
 // TestInterrupted stops a Job while it runs: what is known so far is told.
 func TestInterrupted(t *testing.T) {
 	for _, tc := range []struct {
@@ -211,6 +261,7 @@ func TestReadScenario(t *testing.T) {
 	for text, want := range map[string]string{
 		"pod: []":                      `unknown field "pod"`,
 		"startDelay: -1s":              "startDelay: -1s is negative",
+		"batchPeriod: -1s":             "batchPeriod: -1s is negative",
 		"pods: [{indexes: 3-1}]":       "pods[0].indexes: ",
 		"pods: [{chance: 2}]":          "pods[0].chance: 2 is not between 0 and 1",
 		"pods: [{startDelay: -1s}]":    "pods[0].startDelay: -1s is negative",

@@ -21,6 +21,9 @@ type Scenario struct {
 	// StopDelay is the time that a running pod takes to stop once it is deleted:
 	// 1s when it is not set, and never more than its grace.
 	StopDelay *metav1.Duration `json:"stopDelay,omitempty"`
+	// BatchPeriod is the time from a change of a pod until the controller looks,
+	// once for all that changes until then: 0 when it is not set.
+	BatchPeriod *metav1.Duration `json:"batchPeriod,omitempty"`
 	// Limit is when the simulation gives up: after 7 days when it is not set.
 	Limit *metav1.Duration `json:"limit,omitempty"`
 	// Pods say what pods do. The first that holds for a pod decides; a pod for
@@ -71,6 +74,7 @@ type Event struct {
 const (
 	defaultDelay    = time.Second
 	defaultDuration = 10 * time.Second
+	defaultBatch    = 0
 	defaultLimit    = 7 * 24 * time.Hour
 )
 
@@ -91,7 +95,7 @@ func (s Scenario) Check() error {
 	for _, d := range []struct {
 		name  string
 		value *metav1.Duration
-	}{{"startDelay", s.StartDelay}, {"stopDelay", s.StopDelay}, {"limit", s.Limit}} {
+	}{{"startDelay", s.StartDelay}, {"stopDelay", s.StopDelay}, {"batchPeriod", s.BatchPeriod}, {"limit", s.Limit}} {
 		if d.value != nil && d.value.Duration < 0 {
 			return fmt.Errorf("%s: %s is negative", d.name, d.value.Duration)
 		}

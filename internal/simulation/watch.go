@@ -17,6 +17,7 @@ func (p *play) watch(s cluster.Step) {
 		return
 	}
 	p.changed = p.now()
+	p.lookAt(p.cluster.Now.Add(p.batchPeriod(s)))
 	switch {
 	case s.Pod == nil && s.OldPod == nil:
 		if s.Job != nil && s.OldJob != nil {
@@ -29,6 +30,15 @@ func (p *play) watch(s cluster.Step) {
 			p.watchPod(l, s.OldPod, s.Pod)
 		}
 	}
+}
+
+// batchPeriod is how long the controller waits for more changes after one. A new
+// spec has it look at once.
+func (p *play) batchPeriod(s cluster.Step) time.Duration {
+	if s.Job != nil && s.OldJob != nil && s.Job.Generation != s.OldJob.Generation {
+		return 0
+	}
+	return or(p.scenario.BatchPeriod, defaultBatch)
 }
 
 // watchPod takes down the end of a pod. A nil pod is gone.
