@@ -83,10 +83,10 @@ func TestInterrupted(t *testing.T) {
 		args           []string
 		stdout, stderr string
 	}{
-		{"one run", 20, nil, "Interrupted after ", ""},
-		{"one run, as a picture", 20, []string{"-o", "svg"}, "Interrupted after ", ""},
-		{"one run, as JSON", 20, []string{"-o", "json"}, `"end": "Interrupted"`, ""},
-		{"two Jobs", 20, []string{"--against", other}, "outcome      Interrupted ", ""},
+		{"one run", 10, nil, "Interrupted after ", ""},
+		{"one run, as a picture", 10, []string{"-o", "svg"}, "Interrupted after ", ""},
+		{"one run, as JSON", 10, []string{"-o", "json"}, `"end": "Interrupted"`, ""},
+		{"two Jobs", 10, []string{"--against", other}, "outcome      Interrupted ", ""},
 		{"many runs", 200, []string{"--runs", "90000"}, " of 90000 runs: ", ""},
 		{"many runs, as JSON", 200, []string{"--runs", "90000", "-o", "json"}, `"interrupted": true`, ""},
 		{"many runs of two Jobs", 300, []string{"--runs", "90000", "--against", other}, " of 90000 runs each, with the same luck", ""},

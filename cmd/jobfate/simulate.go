@@ -14,7 +14,7 @@ A scenario is YAML or JSON:
 
   startDelay: 1s             # from the creation of a pod until it runs
   stopDelay: 1s              # until a pod that is deleted has stopped
-  batchPeriod: 0s            # from a change of a pod until the controller looks
+  batchPeriod: 1s            # from a change of a pod until the controller looks
   limit: 168h                # when to give up
   seed: 1                    # of all chances
   pods:                      # the first that holds for a pod decides

@@ -65,7 +65,7 @@ func TestSimulateMessages(t *testing.T) {
 		{reason: "the same Job", args: []string{job, "--against", job}, stdout: "All indexes fare alike."},
 		{reason: "one that has no indexes", args: []string{job, "--against", simulated("whole-job")}, stdout: "pod-seconds  60                           30\n"},
 		{reason: "one that has fewer indexes", args: []string{job, "--against", "-"}, stdin: strings.Replace(readFile(t, job), "completions: 6", "completions: 4", 1),
-			stdout: "4      succeeded at 22s, 1 pod  no such index\n"},
+			stdout: "4      succeeded at 23s, 1 pod  no such index\n"},
 		{reason: "many differences", args: []string{"--against", simulated("other-job"), "-"}, stdin: strings.Replace(readFile(t, job), "completions: 6", "completions: 60", 1),
 			stdout: "and 34 more (-o json shows them)\n"},
 		{reason: "a scenario with an unknown field", args: []string{job, "--scenario", "-"}, stdin: "pods:\n- exits: [1]\n- exits: [0]\n  exit: 3\n", status: exitInput,

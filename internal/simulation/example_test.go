@@ -28,5 +28,5 @@ func ExamplePlay() {
 		return
 	}
 	fmt.Println(result.End, "after", result.Took, "with", result.Totals.Pods, "pods")
-	// Output: Complete after 22s with 2 pods
+	// Output: Complete after 23s with 2 pods
 }

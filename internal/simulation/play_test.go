@@ -75,6 +75,8 @@ func drawn(r *Result) string {
 	return b.String()
 }
 
+// TestPlay looks at once at all that changes, so that its times are those of what
+// the Job does. TestBatches tells of the rest.
 func TestPlay(t *testing.T) {
 	for _, tc := range []struct {
 		reason   string
@@ -138,7 +140,7 @@ Failed DeadlineExceeded at 8s: 1 pods, 7s`},
 Complete CompletionsReached at 18.194s: 2 pods, 33.177s`},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
-			s, err := ReadScenario([]byte(tc.scenario))
+			s, err := ReadScenario([]byte("batchPeriod: 0s\n" + tc.scenario))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,21 +174,21 @@ func TestBatches(t *testing.T) {
 		want     string
 		syncs    int
 	}{
-		{"each change waits for more", indexed(2, 1), "batchPeriod: 1s", `0: 1s-11s Succeeded
+		{"each change waits for more", indexed(2, 1), "", `0: 1s-11s Succeeded
 1: 13s-23s Succeeded
 Complete CompletionsReached at 24s: 2 pods, 20s`, 7},
 		{"what changes meanwhile is seen with it, and does not put it off", indexed(6, 3),
-			"batchPeriod: 1s\npods: [{indexes: '0', durations: [9600ms]}, {indexes: '1', durations: [9s]}, {indexes: '2', durations: [10200ms]}]", `0: 1s-10.6s Succeeded
+			"pods: [{indexes: '0', durations: [9600ms]}, {indexes: '1', durations: [9s]}, {indexes: '2', durations: [10200ms]}]", `0: 1s-10.6s Succeeded
 1: 1s-10s Succeeded
 2: 1s-11.2s Succeeded
 3: 12s-22s Succeeded
 4: 12s-22s Succeeded
 5: 13s-23s Succeeded
 Complete CompletionsReached at 23s: 6 pods, 58.8s`, 8},
-		{"a new spec is seen at once", indexed(2, 1), "batchPeriod: 1s\nevents: [{at: 3s, parallelism: 2}]", `0: 1s-11s Succeeded
+		{"a new spec is seen at once", indexed(2, 1), "events: [{at: 3s, parallelism: 2}]", `0: 1s-11s Succeeded
 1: 4s-14s Succeeded
 Complete CompletionsReached at 15s: 2 pods, 20s`, 9},
-		{"a failure is seen late, and its delay counts from when it was", indexed(1, 1, perIndex(1)), "batchPeriod: 1s\npods: [{exits: [1, 0]}]", `0: 1s-11s Failed 22s-32s Succeeded wait 12s-21s
+		{"a failure is seen late, and its delay counts from when it was", indexed(1, 1, perIndex(1)), "pods: [{exits: [1, 0]}]", `0: 1s-11s Failed 22s-32s Succeeded wait 12s-21s
 Complete CompletionsReached at 33s: 2 pods, 20s`, 9},
 		{"a long period", indexed(2, 2), "batchPeriod: 10s", `0: 1s-11s Succeeded
 1: 1s-11s Succeeded
@@ -219,12 +221,12 @@ func TestInterrupted(t *testing.T) {
 		want   string
 	}{
 		{"at once", func(Time, int) bool { return false }, "Interrupted  at 0s: 0 pods, 0s"},
-		{"while pods run", func(now Time, _ int) bool { return now < Time(12*time.Second) }, `0: 1s-11s Succeeded
-1: 12s-open Unfinished
-Interrupted  at 12s: 2 pods, 10s`},
+		{"while pods run", func(now Time, _ int) bool { return now < Time(13*time.Second) }, `0: 1s-11s Succeeded
+1: 13s-open Unfinished
+Interrupted  at 13s: 2 pods, 10s`},
 		{"never", func(Time, int) bool { return true }, `0: 1s-11s Succeeded
-1: 12s-22s Succeeded
-Complete CompletionsReached at 22s: 2 pods, 20s`},
+1: 13s-23s Succeeded
+Complete CompletionsReached at 24s: 2 pods, 20s`},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			got, err := Play(indexed(2, 1), Scenario{}, Settings{GoOn: tc.goOn})

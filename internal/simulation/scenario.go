@@ -22,7 +22,8 @@ type Scenario struct {
 	// 1s when it is not set, and never more than its grace.
 	StopDelay *metav1.Duration `json:"stopDelay,omitempty"`
 	// BatchPeriod is the time from a change of a pod until the controller looks,
-	// once for all that changes until then: 0 when it is not set.
+	// once for all that changes until then: 1s, as in Kubernetes, when it is not
+	// set; at 0s it looks at once.
 	BatchPeriod *metav1.Duration `json:"batchPeriod,omitempty"`
 	// Limit is when the simulation gives up: after 7 days when it is not set.
 	Limit *metav1.Duration `json:"limit,omitempty"`
@@ -74,7 +75,7 @@ type Event struct {
 const (
 	defaultDelay    = time.Second
 	defaultDuration = 10 * time.Second
-	defaultBatch    = 0
+	defaultBatch    = time.Second
 	defaultLimit    = 7 * 24 * time.Hour
 )
 
