@@ -72,6 +72,7 @@ func drawScenario(t *rapid.T) simulation.Scenario {
 	}
 	if rapid.Bool().Draw(t, "own delays") {
 		s.StartDelay, s.StopDelay = drawDuration(t, 10, "startDelay"), drawDuration(t, 80, "stopDelay")
+		s.BatchPeriod = drawDuration(t, 3, "batchPeriod")
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "courses") {
 		s.Pods = append(s.Pods, drawCourse(t))
