@@ -69,8 +69,8 @@ func (p *play) lane(index int32) *Lane {
 
 // freeLane returns the first lane whose last pod has ended.
 func (p *play) freeLane() *Lane {
-	for i := int32(0); ; i++ {
-		lane := p.lane(i)
+	for ; ; p.busy++ {
+		lane := p.lane(p.busy)
 		if n := len(lane.Pods); n == 0 || lane.Pods[n-1].Ended != nil {
 			return lane
 		}

@@ -60,6 +60,7 @@ type play struct {
 	keep    bool          // spent pods, for a test
 	taken   map[int32]int // how many pods each index has had
 	lanes   map[int32]*Lane
+	busy    int32 // all lanes before this one have a pod that runs, in a Job that is not Indexed
 	result  Result
 	goOn    func(now Time, pods int) bool
 	stopped bool // it said no

@@ -62,6 +62,7 @@ func (p *play) watchPod(l *life, old, pod *corev1.Pod) {
 
 func (p *play) ended(l *life, pod *corev1.Pod) {
 	l.gone = true
+	p.busy = min(p.busy, l.lane.Index)
 	told, now := l.pod(), p.now()
 	told.Ended = &now
 	if told.Started != nil {
