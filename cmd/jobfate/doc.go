@@ -31,8 +31,8 @@
 // # JSON
 //
 // With -o json or -o yaml the output is one object. Fields may be added to it in
-// later versions; none is removed or changes its meaning. Lists are never null.
-// That of explain has
+// later versions; none is removed or changes its meaning. Lists are never null. A
+// Job that no API server has taken has no uid. The object of explain has
 //
 //	job             namespace, name, uid
 //	now             the time of the decision

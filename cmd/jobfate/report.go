@@ -72,7 +72,8 @@ type report struct {
 type jobRef struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	UID       string `json:"uid"`
+	// UID is absent from a Job that has none yet.
+	UID string `json:"uid,omitempty"`
 }
 
 func refOf(job *batchv1.Job) jobRef { return jobRef{job.Namespace, job.Name, string(job.UID)} }
