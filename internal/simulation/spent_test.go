@@ -79,3 +79,35 @@ func drawScenario(t *rapid.T) Scenario {
 	}
 	return s
 }
+
+// TestLargeJob counts what a large Job costs: looks that do not grow with its pods,
+// and pods to look at that do not grow with its indexes.
+func TestLargeJob(t *testing.T) {
+	const completions, parallelism = 1000, 100
+	scenario, err := ReadScenario([]byte("pods: [{chance: 0.1, exits: [1, 0]}, {spread: 20s}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newPlay(indexed(completions, parallelism, perIndex(2)), scenario, Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := 0
+	p.goOn = func(Time, int) bool {
+		most = max(most, len(p.cluster.Pods()))
+		return true
+	}
+	r, err := p.run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.End != Complete || r.Totals.Failed < completions/20 {
+		t.Errorf("got %s and %d failed pods, want Complete and some", r.End, r.Totals.Failed)
+	}
+	if perSecond := int(r.Took.Seconds()) + 2; r.Totals.Syncs > perSecond {
+		t.Errorf("got %d syncs in %s, want one a second at most", r.Totals.Syncs, r.Took)
+	}
+	if most > 2*parallelism {
+		t.Errorf("the controller looked at %d pods, want %d at most", most, 2*parallelism)
+	}
+}
