@@ -32,8 +32,12 @@ type Options struct {
 	// QPS and Burst limit the requests; 0: 200 and 400. Kubernetes' defaults, 20
 	// and 30, would make tests of many pods wait for the limit and nothing else.
 	QPS, Burst int
+	// Metrics is whether metrics are served, for Controller.Metrics.
+	Metrics bool
 	// Args are put behind all others.
 	Args []string
+
+	metrics string // where they are served
 }
 
 func (o Options) withDefaults(name string) Options {
@@ -53,8 +57,8 @@ func (o Options) withDefaults(name string) Options {
 type Controller struct {
 	*Process // the present one, or the last
 
-	dir, program string
-	args         []string
+	dir, program, metrics string
+	args                  []string
 }
 
 // Start starts a controller again that was killed or stopped.
@@ -69,7 +73,9 @@ func (c *Controller) Start() error {
 // BuiltIn starts Kubernetes' own Job controller, which answers for every Job
 // that names no other. It has the rights that Kubernetes gives it.
 func (s *Server) BuiltIn(ctx context.Context, o Options) (*Controller, error) {
-	o = o.withDefaults("built-in")
+	// The server of metrics makes up a certificate and asks for none.
+	o = o.withDefaults("built-in").serving("https",
+		"--bind-address=ADDRESS", "--secure-port=8080", "--authorization-always-allow-paths=/metrics")
 	return s.manager(ctx, o.Name, "job-controller", o,
 		"--controllers=job-controller",
 		"--concurrent-job-syncs="+strconv.Itoa(o.Workers),
@@ -80,7 +86,7 @@ func (s *Server) BuiltIn(ctx context.Context, o Options) (*Controller, error) {
 
 // Jobfate starts examples/controller with the rights of its manifests.
 func (s *Server) Jobfate(ctx context.Context, o Options) (*Controller, error) {
-	o = o.withDefaults("jobfate")
+	o = o.withDefaults("jobfate").serving("http", "--metrics-bind-address=ADDRESS:8080")
 	return s.example(ctx, controllerDir, o,
 		"--concurrent-syncs="+strconv.Itoa(o.Workers),
 		"--qps="+strconv.Itoa(o.QPS),
@@ -142,7 +148,7 @@ func (s *Server) controller(ctx context.Context, name, program, namespace, accou
 		return nil, err
 	}
 	args = append([]string{"--kubeconfig=" + file}, args...)
-	c := &Controller{dir: s.dir, program: program, args: append(args, o.Args...), Process: &Process{Name: name}}
+	c := &Controller{dir: s.dir, program: program, metrics: o.metrics, args: append(args, o.Args...), Process: &Process{Name: name}}
 	if err := c.Start(); err != nil {
 		return nil, err
 	}

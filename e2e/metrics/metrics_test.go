@@ -1,0 +1,257 @@
+package metrics
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+const (
+	// patience is how long a counter may lag behind the Job.
+	patience = 20 * time.Second
+	// pollTime is how often counters are asked for. Nothing tells when they change.
+	pollTime = 100 * time.Millisecond
+	// finalizers counts the pods of the cluster, and not those of the controller.
+	finalizers = "terminated_pods_tracking_finalizer_total"
+	// external is the counter of Jobs that the built-in controller leaves to jobfate's.
+	external = `jobs_by_external_controller_total{controller_name="` + server.ManagedBy + `"}`
+	// quota is the name of one.
+	quota = "pods"
+)
+
+// uncompared are the metrics that depend on how often a controller looks at a Job,
+// and when. TestTurns looks at them.
+var uncompared = []string{"job_syncs_total", "job_sync_duration_seconds", "stale_sync_skips_total"}
+
+// counts are counters by name and labels. Those that count nothing are left out.
+type counts map[string]float64
+
+// parse reads lines of "name{labels} number".
+func parse(t *testing.T, text string) counts {
+	t.Helper()
+	c := counts{}
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		name, number, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		c[name] = n
+	}
+	return c
+}
+
+// add adds some counters a number of times.
+func (c counts) add(more counts, times float64) {
+	for name, n := range more {
+		if c[name] += times * n; c[name] == 0 {
+			delete(c, name)
+		}
+	}
+}
+
+// scrape reads all counters of a controller.
+func scrape(t *testing.T, controller *server.Controller) counts {
+	t.Helper()
+	all, err := controller.Metrics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := counts{}
+	c.add(all, 1)
+	return c
+}
+
+// since returns what has been counted since an earlier time, without what is not to
+// be compared.
+func since(before, now counts) counts {
+	c := maps.Clone(now)
+	c.add(before, -1)
+	maps.DeleteFunc(c, func(name string, _ float64) bool {
+		return slices.ContainsFunc(uncompared, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	})
+	return c
+}
+
+// differences are lines of what was counted and what should have been.
+func differences(got, want counts) (lines []string) {
+	all := maps.Clone(got)
+	maps.Copy(all, want)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if got[name] != want[name] {
+			lines = append(lines, fmt.Sprintf("%s: got %v, want %v", name, got[name], want[name]))
+		}
+	}
+	return lines
+}
+
+// play plays a story with both controllers at the same time.
+func play(t *testing.T, script kubelet.Script, story func(*world.World)) {
+	t.Helper()
+	t.Run("with", func(t *testing.T) {
+		for _, side := range []world.Side{world.Jobfate(jobfate), world.BuiltIn(builtIn)} {
+			t.Run(side.Name, func(t *testing.T) {
+				t.Parallel()
+				w := world.New(t, api, side, script)
+				t.Cleanup(w.TellOfFailure)
+				story(w)
+				w.Settle()
+			})
+		}
+	})
+}
+
+// scrapeBoth reads the counters of both.
+func scrapeBoth(t *testing.T) map[*server.Controller]counts {
+	t.Helper()
+	return map[*server.Controller]counts{jobfate: scrape(t, jobfate), builtIn: scrape(t, builtIn)}
+}
+
+// await waits until nothing is wrong with the counters of a controller.
+func await(t *testing.T, controller *server.Controller, wrong func(now counts) []string) {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		lines := wrong(scrape(t, controller))
+		if len(lines) == 0 {
+			return
+		}
+		select {
+		case <-time.After(pollTime):
+		case <-late:
+			t.Errorf("%s:\n%s", controller.Name, strings.Join(lines, "\n"))
+			return
+		}
+	}
+}
+
+// TestCounters: both controllers count what they should.
+func TestCounters(t *testing.T) {
+	before := scrapeBoth(t)
+	for controller, want := range tell(t, stories) {
+		await(t, controller, func(now counts) []string { return differences(since(before[controller], now), want) })
+	}
+}
+
+// TestCountersOfEndings: as above. Of the pods with finalizers both see the same.
+func TestCountersOfEndings(t *testing.T) {
+	before := scrapeBoth(t)
+	want := tell(t, endings)
+	await(t, builtIn, func(theirs counts) []string {
+		theirs, ours := since(before[builtIn], theirs), since(before[jobfate], scrape(t, jobfate))
+		for _, want := range want {
+			want[finalizers+`{event="add"}`] = theirs[finalizers+`{event="add"}`]
+			want[finalizers+`{event="delete"}`] = theirs[finalizers+`{event="add"}`]
+		}
+		return append(differences(theirs, want[builtIn]), differences(ours, want[jobfate])...)
+	})
+}
+
+// tell plays stories, all at once, and returns what they should add to the counters.
+func tell(t *testing.T, stories []story) map[*server.Controller]counts {
+	t.Helper()
+	ours, theirs := counts{}, counts{}
+	t.Run("stories", func(t *testing.T) {
+		for _, s := range stories {
+			t.Run(s.name, func(t *testing.T) {
+				for name, n := range parse(t, s.want) {
+					if strings.HasPrefix(name, finalizers) {
+						n *= 2 // the pods of the other's Job as well
+					}
+					ours[name] += n
+				}
+				theirs[external]++
+				t.Parallel()
+				play(t, s.script, s.play)
+			})
+		}
+	})
+	if t.Failed() {
+		t.FailNow()
+	}
+	theirs.add(ours, 1)
+	return map[*server.Controller]counts{jobfate: ours, builtIn: theirs}
+}
+
+// TestTurns: both controllers say of their turns in the same words what kind of Job
+// they were for, what was done, and that it went well.
+func TestTurns(t *testing.T) {
+	before := scrapeBoth(t)
+	play(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		w.Create(indexed(2))
+		w.Until(observe.Want{Active: 2, Ready: 2})
+		w.Update(func(job *batchv1.Job) { job.Spec.Parallelism = new(int32(1)) })
+		s := w.Until(observe.Want{Active: 1, Ready: 1})
+		w.Become(kubelet.Succeed(), s.Active()...)
+		s = w.When("one has succeeded", func(s observe.State) bool { return s.Job.Status.Succeeded == 1 && len(s.Active()) == 1 })
+		w.Become(kubelet.Succeed(), s.Active()...)
+		w.Until(observe.Want{Succeeded: 2, Completed: "0,1", Conditions: completed})
+	})
+	for controller, before := range before {
+		await(t, controller, func(now counts) (missing []string) {
+			now.add(before, -1)
+			for _, metric := range []string{"job_syncs_total", "job_sync_duration_seconds_count"} {
+				for _, action := range []string{"pods_created", "pods_deleted", "tracking"} {
+					name := fmt.Sprintf("%s{action=%q,completion_mode=%q,result=%q}", metric, action, "Indexed", "success")
+					if now[name] == 0 {
+						missing = append(missing, "want more of "+name)
+					}
+				}
+			}
+			return missing
+		})
+	}
+}
+
+// A quota lets half of the pods be created at first. The built-in controller counts a
+// creation that failed as one that succeeded as well: see creation-metric in
+// docs/divergences.md.
+func TestFailedCreations(t *testing.T) {
+	before := scrapeBoth(t)
+	play(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		_, err := w.Client.CoreV1().ResourceQuotas(w.Namespace).Create(
+			w.T.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: quota}}, metav1.CreateOptions{})
+		w.Must(err)
+		allow(w, 1)
+		w.Create(batchv1.JobSpec{Parallelism: new(int32(2))})
+		w.When("a creation has failed", func(s observe.State) bool { return s.Event("FailedCreate") != nil })
+		allow(w, 1)
+		w.Until(observe.Want{Active: 2, Ready: 2})
+	})
+	const (
+		succeeded = `job_pods_creation_total{reason="new",status="succeeded"}`
+		failed    = `job_pods_creation_total{reason="new",status="failed"}`
+	)
+	for controller, wrongly := range map[*server.Controller]float64{jobfate: 0, builtIn: 1} {
+		await(t, controller, func(now counts) []string {
+			now = since(before[controller], now)
+			if now[failed] == 0 {
+				return []string{"want a creation that failed"}
+			}
+			return differences(counts{succeeded: now[succeeded]}, counts{succeeded: 2 + wrongly*now[failed]})
+		})
+	}
+}
+
+// allow has the quota of a world allow some pods more.
+func allow(w *world.World, pods int) {
+	w.T.Helper()
+	patch := fmt.Sprintf(`{"status":{"hard":{"pods":"%d"},"used":{"pods":"0"}}}`, pods)
+	_, err := w.Client.CoreV1().ResourceQuotas(w.Namespace).Patch(
+		w.T.Context(), quota, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	w.Must(err)
+}

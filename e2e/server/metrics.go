@@ -1,0 +1,86 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// metricsPrefix is that of the metrics of Job controllers.
+const metricsPrefix = "job_controller_"
+
+// serving adds the flags that a controller needs to serve metrics at ADDRESS:8080,
+// if that is asked for. The address is made up. Connections begin at 127.0.0.1, so
+// that no port of another address is ever taken.
+func (o Options) serving(scheme string, flags ...string) Options {
+	if !o.Metrics {
+		return o
+	}
+	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
+	for _, flag := range flags {
+		o.Args = append(slices.Clip(o.Args), strings.ReplaceAll(flag, "ADDRESS", address))
+	}
+	o.metrics = scheme + "://" + address + ":8080/metrics"
+	return o
+}
+
+// Metrics returns the metrics of Job controllers as a controller gives them that was
+// started with the option Metrics: by name and labels, as in
+// jobs_finished_total{result="failed"}, without the prefix that all share. It waits
+// until a controller that has just been started gives any.
+func (c *Controller) Metrics(ctx context.Context) (map[string]float64, error) {
+	text, err := c.scrape(ctx)
+	for late := time.After(startTime); errors.Is(err, unix.ECONNREFUSED) && c.Err() == nil; text, err = c.scrape(ctx) {
+		select {
+		case <-time.After(pollTime):
+		case <-late:
+			return nil, err
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the metrics of %s: %w", c.Name, err)
+	}
+	all := map[string]float64{}
+	for line := range strings.Lines(text) {
+		metric, ours := strings.CutPrefix(strings.TrimSpace(line), metricsPrefix)
+		if !ours {
+			continue // a comment, or of something else
+		}
+		space := strings.LastIndex(metric, " ") + 1
+		value, err := strconv.ParseFloat(metric[space:], 64)
+		if err != nil || space == 0 {
+			return nil, fmt.Errorf("the metrics of %s: no value in %q", c.Name, line)
+		}
+		all[metric[:space-1]] = value
+	}
+	return all, nil
+}
+
+func (c *Controller) scrape(ctx context.Context) (text string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.metrics, nil)
+	if err != nil {
+		return "", err
+	}
+	// kube-controller-manager makes up a certificate of its own.
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	answer, err := client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", answer.Status, body)
+	}
+	return string(body), err
+}
