@@ -1,0 +1,131 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/e2e/compare"
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+// slowly starts a controller of jobfate that may write once a second, as Kubernetes'
+// own tests slow theirs down. So much happens between two writes of one turn.
+func slowly(t *testing.T, name string) world.Side {
+	t.Helper()
+	managedBy := "jobfate.dev/" + name
+	c, err := api.Jobfate(t.Context(), server.Options{Name: name, QPS: 1, Burst: 1, Args: []string{"--managed-by=" + managedBy}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Kill() })
+	return world.Side{Controller: c, ManagedBy: &managedBy}
+}
+
+// countedOnce checks from now on that no more pods are counted than have ended, and
+// that a pod that has ended keeps its finalizer until it is counted.
+func countedOnce(w *world.World) {
+	w.T.Helper()
+	ended, free := map[types.UID]bool{}, map[types.UID]bool{}
+	w.View.Always("each pod is counted once, and before it loses its finalizer", func(s observe.State) bool {
+		for _, pod := range s.Pods() {
+			if phase := pod.Status.Phase; phase == corev1.PodSucceeded || phase == corev1.PodFailed {
+				ended[pod.UID] = true
+				if len(pod.Finalizers) == 0 {
+					free[pod.UID] = true
+				}
+			}
+		}
+		if s.Job == nil {
+			return true
+		}
+		status := s.Job.Status
+		counted := int(status.Succeeded + status.Failed)
+		if u := status.UncountedTerminatedPods; u != nil {
+			counted += len(u.Succeeded) + len(u.Failed)
+		}
+		return counted <= len(ended) && len(free) <= counted
+	})
+}
+
+// Pods end while those before them are being counted. At the end all is as the
+// built-in controller has it that is not slow: a slow one would have to be alone.
+func TestSlowCounting(t *testing.T) {
+	t.Parallel()
+	for name, spec := range map[string]batchv1.JobSpec{"regular": regular(4), "indexed": indexed(4)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			slow := slowly(t, "jobfate-slow-"+name)
+			worlds := play(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+				neverMore(w, 5)
+				if w.Side == slow {
+					countedOnce(w)
+				}
+				w.Create(spec)
+				s := w.Until(observe.Want{Active: 4, Ready: 4})
+				w.Become(kubelet.Fail(1), s.Active()[0])
+				w.Become(kubelet.Succeed(), s.Active()[1])
+				w.When("the first are recorded", func(s observe.State) bool {
+					u := s.Job.Status.UncountedTerminatedPods
+					return s.Job.Status.Failed > 0 || u != nil && len(u.Failed) > 0
+				})
+				w.Become(kubelet.Succeed(), s.Active()[2])
+				s = w.When("another is in the place of the one that failed", func(now observe.State) bool {
+					return len(without(now.Pods(), s.Pods())) == 1
+				})
+				w.Become(kubelet.Succeed(), s.Active()...)
+				w.Until(observe.Want{Succeeded: 4, Failed: 1, Completed: ifIndexed(spec, "0-3"), Conditions: completed})
+			}, slow, world.BuiltIn(builtIn))
+			if !t.Failed() {
+				observe.Agree(t, worlds[0].View, worlds[1].View, compare.Ends)
+			}
+		})
+	}
+}
+
+// The controller is killed once the finalizer of the pod is gone that fails the Job,
+// and that pod is deleted. The condition FailureTarget was stored before, so the Job
+// still fails, and for that reason.
+func TestSlowPodFailurePolicyKilled(t *testing.T) {
+	t.Parallel()
+	side := slowly(t, "jobfate-slow-killed")
+	play(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
+		spec := regular(3)
+		spec.PodFailurePolicy = failurePolicy(onExit(failJob, 5))
+		w.Create(spec)
+		s := w.Until(observe.Want{Active: 3, Ready: 3})
+		failed := s.Active()[0]
+		w.Become(kubelet.Fail(5), failed)
+		w.When("the failed pod is free", func(s observe.State) bool { return len(s.All[failed.Name].Finalizers) == 0 })
+		w.Side.Kill()
+		w.DeletePods(failed)
+		w.When("the failed pod is gone", func(s observe.State) bool { return s.All[failed.Name] == nil })
+		w.Must(w.Side.Start())
+		w.Until(observe.Want{Failed: 3, Conditions: failedByPolicy})
+	}, side)
+}
+
+// The pods of Jobs that are deleted lose their finalizers. Any controller would see
+// to that, so there is none that is not slow.
+func TestSlowFreeing(t *testing.T) {
+	standAside(t, builtIn)
+	standAside(t, jobfate)
+	for _, how := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan} {
+		t.Run(string(how), func(t *testing.T) {
+			t.Parallel()
+			play(t, kubelet.Always(kubelet.Wait()), func(w *world.World) {
+				w.Create(regular(2))
+				w.Until(observe.Want{Active: 2})
+				w.Delete(how)
+				w.When("the Job is gone, and the pods are free", func(s observe.State) bool { return s.Job == nil && len(s.Tracked()) == 0 })
+			}, slowly(t, "jobfate-slow-"+strings.ToLower(string(how))))
+		})
+	}
+}
