@@ -68,11 +68,18 @@ type change struct {
 // for the controller of groups.
 func newStage(t *testing.T, script kubelet.Script, args ...string) *stage {
 	t.Helper()
+	return newStageWith(t, script, server.Options{Args: args})
+}
+
+// newStageWith is newStage with more options for the controller of groups.
+func newStageWith(t *testing.T, script kubelet.Script, o server.Options) *stage {
+	t.Helper()
 	namespace, err := api.Namespace(t.Context(), "group")
 	if err != nil {
 		t.Fatal(err)
 	}
-	controller, err := api.JobGroups(t.Context(), server.Options{Name: "jobgroup-" + namespace, Args: append(args, "--namespace="+namespace)})
+	o.Name, o.Args = "jobgroup-"+namespace, append(o.Args, "--namespace="+namespace)
+	controller, err := api.JobGroups(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

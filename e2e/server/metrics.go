@@ -19,14 +19,19 @@ import (
 // metricsPrefix is that of the metrics of Job controllers.
 const metricsPrefix = "job_controller_"
 
+// Loopback makes up an address for a controller to serve something at. Connections
+// begin at 127.0.0.1, so that no port of another address is ever taken.
+func Loopback() string {
+	return fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
+}
+
 // serving adds the flags that a controller needs to serve metrics at ADDRESS:8080,
-// if that is asked for. The address is made up. Connections begin at 127.0.0.1, so
-// that no port of another address is ever taken.
+// if that is asked for.
 func (o Options) serving(scheme string, flags ...string) Options {
 	if !o.Metrics {
 		return o
 	}
-	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
+	address := Loopback()
 	for _, flag := range flags {
 		o.Args = append(slices.Clip(o.Args), strings.ReplaceAll(flag, "ADDRESS", address))
 	}

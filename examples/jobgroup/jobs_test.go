@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"os"
-	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,18 +80,5 @@ func TestDeepCopy(t *testing.T) {
 	c.Status.Restarted["j"] = 2
 	if after, err := yaml.Marshal(list); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the copy changes the original:\n%s\nwas\n%s (%v)", after, before, err)
-	}
-}
-
-// The right to a lease names the lease.
-func TestManifestsNameTheLease(t *testing.T) {
-	var s settings
-	s.register(flag.NewFlagSet("", flag.ContinueOnError))
-	rbac, err := os.ReadFile("deploy/rbac.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "resourceNames: [" + s.managerOptions().LeaderElectionID + "]"; !strings.Contains(string(rbac), want) {
-		t.Errorf("deploy/rbac.yaml: want %q in it", want)
 	}
 }

@@ -15,6 +15,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"os"
 
@@ -66,7 +67,7 @@ func run(s settings) error {
 	if err != nil {
 		return err
 	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
 		return err
 	}
 	c := &controller{client: mgr.GetClient(), live: mgr.GetAPIReader(), recorder: mgr.GetEventRecorder("jobgroup-controller"), managedBy: s.managedBy}

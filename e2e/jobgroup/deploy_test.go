@@ -1,0 +1,109 @@
+package jobgroup
+
+import (
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/proxy"
+	"github.com/jobfate/jobfate/e2e/server"
+)
+
+// All tests here run the controller with the rights of its manifests, so none is
+// missing. All that its cluster role gives are used, so none is too many.
+func TestPermissionsAreUsed(t *testing.T) {
+	t.Parallel()
+	p, err := proxy.Start(api.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	address := server.Loopback() + ":8081"
+	s := newStageWith(t, kubelet.Always(kubelet.Run()), server.Options{Via: p.Config, Args: []string{"--health-probe-bind-address=" + address}})
+
+	taken := s.takeName(simulation(1))
+	s.create("restart-job", set(int64(2), "jobs", 0, "replicas"))
+	s.untilToldTwice("CannotCreate")
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if answer, err := http.Get("http://" + address + path); err != nil || answer.StatusCode != http.StatusOK {
+			t.Errorf("%s, which the Deployment probes: got %v, %v", path, answer, err)
+		}
+	}
+	s.must(api.Client.BatchV1().Jobs(s.namespace).Delete(t.Context(), taken.Name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
+	s.untilReady(2)
+	s.end(kubelet.Fail(3), simulation(0))
+	s.untilPhase("Running", 1)
+
+	// What other servers ask for: those whose admission plugins include
+	// OwnerReferencesPermissionEnforcement, and those that cannot fill a cache by a watch.
+	unasked := []string{"update jobgroups/finalizers", "list jobgroups", "list jobs"}
+	used := p.Counts()
+	for _, right := range clusterRights(t) {
+		if used.Of(right) == 0 && !slices.Contains(unasked, right.String()) {
+			t.Errorf("the right to %s is not used; what is:\n%s", right, used)
+		}
+	}
+}
+
+// takeName makes a Job of a name that is nobody's.
+func (s *stage) takeName(name string) *batchv1.Job {
+	s.t.Helper()
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	job.Spec.Suspend = new(true)
+	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	job.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "image"}}
+	made, err := api.Client.BatchV1().Jobs(s.namespace).Create(s.t.Context(), job, metav1.CreateOptions{})
+	s.must(err)
+	return made
+}
+
+// untilToldTwice waits until an event has been counted more than once.
+func (s *stage) untilToldTwice(reason string) {
+	s.t.Helper()
+	events, err := api.Client.EventsV1().Events(s.namespace).Watch(s.t.Context(), metav1.ListOptions{})
+	s.must(err)
+	defer events.Stop()
+	for change := range events.ResultChan() {
+		if event, ok := change.Object.(*eventsv1.Event); ok && event.Reason == reason && event.Series != nil {
+			return
+		}
+	}
+	s.t.Fatalf("no event %s came twice", reason)
+}
+
+// clusterRights are what the ClusterRole of the manifests allows.
+func clusterRights(t *testing.T) (rights []proxy.Call) {
+	t.Helper()
+	manifests, err := os.ReadFile("../../examples/jobgroup/deploy/rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, manifest := range strings.Split(string(manifests), "\n---\n") {
+		var role rbacv1.ClusterRole
+		if err := yaml.Unmarshal([]byte(manifest), &role); err != nil {
+			t.Fatal(err)
+		}
+		if role.Kind != "ClusterRole" {
+			continue
+		}
+		for _, rule := range role.Rules {
+			for _, verb := range rule.Verbs {
+				rights = append(rights, proxy.Call{Verb: verb, Resource: rule.Resources[0]})
+			}
+		}
+	}
+	if len(rights) == 0 {
+		t.Fatal("there is no ClusterRole")
+	}
+	return rights
+}

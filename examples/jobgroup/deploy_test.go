@@ -1,0 +1,128 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
+)
+
+// readManifests reads all of deploy by kind and name, with no field that its kind
+// does not have.
+func readManifests(t *testing.T) map[string]metav1.Object {
+	t.Helper()
+	kinds := map[string]func() metav1.Object{
+		"Namespace":                func() metav1.Object { return &corev1.Namespace{} },
+		"ServiceAccount":           func() metav1.Object { return &corev1.ServiceAccount{} },
+		"ClusterRole":              func() metav1.Object { return &rbacv1.ClusterRole{} },
+		"ClusterRoleBinding":       func() metav1.Object { return &rbacv1.ClusterRoleBinding{} },
+		"Role":                     func() metav1.Object { return &rbacv1.Role{} },
+		"RoleBinding":              func() metav1.Object { return &rbacv1.RoleBinding{} },
+		"Deployment":               func() metav1.Object { return &appsv1.Deployment{} },
+		"CustomResourceDefinition": func() metav1.Object { return &apiextensionsv1.CustomResourceDefinition{} },
+		"JobGroup":                 func() metav1.Object { return &JobGroup{} },
+	}
+	files, err := filepath.Glob("deploy/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples, err := filepath.Glob("deploy/samples/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]metav1.Object{}
+	for _, file := range append(files, samples...) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, manifest := range strings.Split(string(text), "\n---\n") {
+			var kind metav1.TypeMeta
+			if err := yaml.Unmarshal([]byte(manifest), &kind); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			if kinds[kind.Kind] == nil {
+				t.Fatalf("%s: unknown kind %q", file, kind.Kind)
+			}
+			object := kinds[kind.Kind]()
+			if err := yaml.UnmarshalStrict([]byte(manifest), object); err != nil {
+				t.Errorf("%s, %s: %v", file, kind.Kind, err)
+			}
+			all[kind.Kind+" "+object.GetName()] = object
+		}
+	}
+	return all
+}
+
+// The Deployment runs the program with flags that it has, as the account that has the
+// rights, and its probes ask where the program answers.
+func TestDeployment(t *testing.T) {
+	all := readManifests(t)
+	deployment, ok := all["Deployment jobgroup-controller"].(*appsv1.Deployment)
+	if !ok {
+		t.Fatal("there is no Deployment")
+	}
+	template := deployment.Spec.Template
+	if selector, err := metav1.LabelSelectorAsSelector(deployment.Spec.Selector); err != nil || !selector.Matches(labels.Set(template.Labels)) {
+		t.Errorf("the selector %v does not select pods labelled %v (%v)", selector, template.Labels, err)
+	}
+	if got := all["ServiceAccount "+template.Spec.ServiceAccountName]; got == nil || got.GetNamespace() != deployment.Namespace {
+		t.Errorf("no service account %s in %s", template.Spec.ServiceAccountName, deployment.Namespace)
+	}
+
+	container := template.Spec.Containers[0]
+	var s settings
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	s.register(flags)
+	if err := flags.Parse(container.Args); err != nil || flags.NArg() > 0 {
+		t.Errorf("the program does not take the arguments %q: %v", container.Args, err)
+	}
+	ports := map[string]string{}
+	for _, port := range container.Ports {
+		ports[port.Name] = fmt.Sprintf(":%d", port.ContainerPort)
+	}
+	if got, want := ports["metrics"], s.metricsAddress; got != want {
+		t.Errorf("the port of metrics: got %s, want %s", got, want)
+	}
+	for path, probe := range map[string]*corev1.Probe{"/healthz": container.LivenessProbe, "/readyz": container.ReadinessProbe} {
+		if probe.HTTPGet.Path != path || ports[probe.HTTPGet.Port.StrVal] != s.probeAddress {
+			t.Errorf("the probe of %s: got %+v, want it at %s", path, probe.HTTPGet, s.probeAddress)
+		}
+	}
+}
+
+// The account has the rights of both roles, and of leases only those on its own.
+func TestPermissions(t *testing.T) {
+	all := readManifests(t)
+	account := rbacv1.Subject{Kind: "ServiceAccount", Name: "jobgroup-controller", Namespace: "jobgroup"}
+	cluster, _ := all["ClusterRoleBinding jobgroup-controller"].(*rbacv1.ClusterRoleBinding)
+	if cluster == nil || cluster.RoleRef.Name != "jobgroup-controller" || !slices.Equal(cluster.Subjects, []rbacv1.Subject{account}) {
+		t.Errorf("the cluster role is bound by %+v", cluster)
+	}
+	binding, _ := all["RoleBinding jobgroup-controller"].(*rbacv1.RoleBinding)
+	if binding == nil || binding.RoleRef.Name != "jobgroup-controller" || !slices.Equal(binding.Subjects, []rbacv1.Subject{account}) {
+		t.Errorf("the role is bound by %+v", binding)
+	}
+	role, _ := all["Role jobgroup-controller"].(*rbacv1.Role)
+	if role == nil {
+		t.Fatal("there is no Role")
+	}
+	lease := (&settings{}).managerOptions().LeaderElectionID
+	for _, rule := range role.Rules {
+		// A lease that is not there yet cannot be named in the right to create it.
+		if named := slices.Equal(rule.ResourceNames, []string{lease}); !named && !slices.Equal(rule.Verbs, []string{"create"}) {
+			t.Errorf("%v of %v is for %v, want it for %s alone", rule.Verbs, rule.Resources, rule.ResourceNames, lease)
+		}
+	}
+}
