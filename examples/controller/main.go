@@ -86,7 +86,6 @@ func run(s settings) error {
 	config.QPS = -1
 	config.ContentType = "application/vnd.kubernetes.protobuf"
 	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	config.UserAgent = rest.DefaultKubernetesUserAgent()
 	limited := rest.CopyConfig(config)
 	limited.QPS, limited.Burst = float32(s.qps), s.burst
 
@@ -117,7 +116,9 @@ func run(s settings) error {
 	if err := add(mgr, c, watch, s.concurrentSyncs); err != nil {
 		return err
 	}
-	return mgr.Start(ctrl.SetupSignalHandler())
+	ctx := ctrl.SetupSignalHandler()
+	watch.factory.Start(ctx.Done()) // also where this process does not lead: a new leader has full caches
+	return mgr.Start(ctx)
 }
 
 func (s *settings) managerOptions() ctrl.Options {
@@ -161,7 +162,6 @@ func add(mgr ctrl.Manager, c *controller, watch *watch, workers int) error {
 		return nil
 	}
 	return errors.Join(
-		mgr.Add(informing{watch}),
 		runner.Watch(watch),
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("caches", filled),

@@ -90,7 +90,7 @@ func (c *controller) turn(ctx context.Context, name types.NamespacedName) (again
 	d, err := c.decide(desk, s, m) // 2
 	if err != nil {
 		// It is looked at again when it changes, and holds nobody up.
-		c.recordNews(job, m.told.refused(err))
+		c.record(job, m.told.refused(err))
 		return 0, nil
 	}
 	m.told.refusal = ""
@@ -112,7 +112,7 @@ func (c *controller) decide(desk *desk, s jobfate.Snapshot, m *memory) (d jobfat
 	if named {
 		options = append(options[:len(options):len(options)], jobfate.RuleNames(names...))
 	}
-	c.recordNews(s.Job, m.told.badNames(err))
+	c.record(s.Job, m.told.badNames(err))
 	return desk.scratch.Decide(s, options...)
 }
 
@@ -133,7 +133,8 @@ func (c *controller) carryOut(ctx context.Context, job *batchv1.Job, d jobfate.D
 	}
 	m.backoff = d.Backoff // 7
 	c.tell(job, d.Events, d.Metrics)
-	c.explain(job, d, m)
+	c.record(job, m.told.explained(d.Why.Job(), c.now()))
+	c.record(job, failedIndexes(job, d))
 	gone, left := c.strip(ctx, d.Strip, m) // 8
 	settled := d.Settle(gone...)           // 9
 	if patch := settled.StatusPatch(version); patch != nil {
@@ -145,12 +146,6 @@ func (c *controller) carryOut(ctx context.Context, job *batchv1.Job, d jobfate.D
 	return d.Requeue, errors.Join(failed, left) // 10
 }
 
-// explain tells the user what the status does not tell.
-func (c *controller) explain(job *batchv1.Job, d jobfate.Decision, m *memory) {
-	c.recordNews(job, m.told.explained(d.Why.Job(), c.now()))
-	c.recordNews(job, failedIndexes(job, d))
-}
-
 func (c *controller) tell(job *batchv1.Job, events []jobfate.Event, metrics []jobfate.Metric) {
 	for _, e := range events {
 		c.record(job, e)
@@ -158,13 +153,9 @@ func (c *controller) tell(job *batchv1.Job, events []jobfate.Event, metrics []jo
 	c.metrics.add(metrics)
 }
 
+// record sends an event unless it is the empty one: nothing to tell.
 func (c *controller) record(job *batchv1.Job, e jobfate.Event) {
-	c.recorder.Event(job, string(e.Type), e.Reason, e.Message)
-}
-
-// recordNews sends an event unless it is the empty one.
-func (c *controller) recordNews(job *batchv1.Job, e jobfate.Event) {
 	if e.Reason != "" {
-		c.record(job, e)
+		c.recorder.Event(job, string(e.Type), e.Reason, e.Message)
 	}
 }

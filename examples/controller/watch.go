@@ -33,8 +33,7 @@ type request struct {
 type queue = workqueue.TypedRateLimitingInterface[request]
 
 // watch holds the informers of Jobs and pods. They are client-go's, and not those
-// of the manager's cache, for the sake of their indexers: see store. They run
-// whether or not this process leads, so that a new leader has full caches.
+// of the manager's cache, for the sake of their indexers: see store.
 type watch struct {
 	factory    informers.SharedInformerFactory
 	jobs, pods cache.SharedIndexInformer
@@ -60,18 +59,6 @@ func slim(obj any) (any, error) {
 func (w *watch) store() store { return store{jobs: w.jobs.GetIndexer(), pods: w.pods.GetIndexer()} }
 
 func (w *watch) synced() bool { return w.jobs.HasSynced() && w.pods.HasSynced() }
-
-// informing is the watch as what the manager runs in every process.
-type informing struct{ *watch }
-
-func (informing) NeedLeaderElection() bool { return false }
-
-func (w informing) Start(ctx context.Context) error {
-	w.factory.Start(ctx.Done())
-	<-ctx.Done()
-	w.factory.Shutdown()
-	return nil
-}
 
 // Start is called once this process leads, and fills the queue from then on.
 func (w *watch) Start(_ context.Context, q queue) error {
