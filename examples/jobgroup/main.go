@@ -78,12 +78,11 @@ func run(s settings) error {
 }
 
 func (s *settings) managerOptions() ctrl.Options {
-	ours, err := labels.NewRequirement(groupLabel, "exists", nil)
+	ofGroups, err := labels.Parse(groupLabel) // that there is one
 	utilruntime.Must(err)
-	jobs := cache.ByObject{Label: labels.NewSelector().Add(*ours)}
 	options := ctrl.Options{
 		Scheme:                 newScheme(),
-		Cache:                  cache.Options{ByObject: map[client.Object]cache.ByObject{&batchv1.Job{}: jobs}},
+		Cache:                  cache.Options{ByObject: map[client.Object]cache.ByObject{&batchv1.Job{}: {Label: ofGroups}}},
 		Metrics:                metricsserver.Options{BindAddress: s.metricsAddress},
 		HealthProbeBindAddress: s.probeAddress,
 		LeaderElection:         s.leaderElect,

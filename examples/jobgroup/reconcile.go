@@ -85,7 +85,7 @@ func (c *controller) carryOut(ctx context.Context, group *JobGroup, p plan) erro
 		return errBehind // there may have been a restart
 	}
 	for _, m := range p.create {
-		if err := c.create(ctx, newJob(group, m, c.managedBy)); apierrors.IsInvalid(err) {
+		if err := c.create(ctx, group, m); apierrors.IsInvalid(err) {
 			return c.store(ctx, group, p.status.fail(err.Error()))
 		} else if err != nil {
 			c.recorder.Eventf(group, nil, "Warning", "CannotCreate", "Create", "Job %s: %v", m.name, err)
@@ -97,14 +97,13 @@ func (c *controller) carryOut(ctx context.Context, group *JobGroup, p plan) erro
 
 // create creates a Job, unless the group has it already and the cache does not show
 // it yet.
-func (c *controller) create(ctx context.Context, job *batchv1.Job) error {
-	err := c.client.Create(ctx, job)
+func (c *controller) create(ctx context.Context, group *JobGroup, m member) error {
+	err := c.client.Create(ctx, newJob(group, m, c.managedBy))
 	if apierrors.IsAlreadyExists(err) {
-		found, group := &batchv1.Job{}, metav1.GetControllerOf(job).UID
-		if c.live.Get(ctx, client.ObjectKeyFromObject(job), found) == nil {
-			if owner := metav1.GetControllerOf(found); owner != nil && owner.UID == group {
-				return nil
-			}
+		found := &batchv1.Job{}
+		key := client.ObjectKey{Namespace: group.Namespace, Name: m.name}
+		if c.live.Get(ctx, key, found) == nil && metav1.IsControlledBy(found, group) {
+			return nil
 		}
 	}
 	return err
