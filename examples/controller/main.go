@@ -145,7 +145,7 @@ func newController(managedBy string, store store, reader, writer kubernetes.Inte
 		now:      time.Now,
 		memories: memories{all: make(map[types.NamespacedName]*memory)},
 		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[request](time.Second, time.Minute),
-		desks:    sync.Pool{New: func() any { return new(desk) }},
+		scratch:  sync.Pool{New: func() any { return new(jobfate.Scratch) }},
 	}
 }
 

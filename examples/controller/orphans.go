@@ -22,7 +22,7 @@ func (c *controller) free(ctx context.Context, r request) error {
 		return nil // it has been seen since, and looks after its pods itself
 	}
 	var orphans []*corev1.Pod
-	for _, pod := range c.store.appendPods(nil, key) {
+	for _, pod := range c.store.podsUnder(key) {
 		if c.me.Frees(pod, nil) && (r.gone != "" || len(c.store.selecting(pod)) == 0) {
 			orphans = append(orphans, pod)
 		}

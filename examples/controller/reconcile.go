@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -35,13 +35,7 @@ type controller struct {
 
 	memories memories
 	failures workqueue.TypedRateLimiter[request] // says when to try again
-	desks    sync.Pool                           // of *desk
-}
-
-// desk is the room that a worker needs for a turn, kept for the next one.
-type desk struct {
-	scratch jobfate.Scratch
-	pods    []*corev1.Pod
+	scratch  sync.Pool                           // of *jobfate.Scratch, one for each worker
 }
 
 // Reconcile takes a turn.
@@ -78,16 +72,15 @@ func (c *controller) turn(ctx context.Context, name types.NamespacedName) (again
 		return 0, nil
 	}
 	m := c.memories.of(job)
-	desk := c.desks.Get().(*desk)
-	defer c.desks.Put(desk)
+	scratch := c.scratch.Get().(*jobfate.Scratch)
+	defer c.scratch.Put(scratch)
 
 	began := time.Now()
-	s, err := c.snapshot(ctx, job, m, desk.pods[:0]) // 1
-	desk.pods = s.Pods
+	s, err := c.snapshot(ctx, job, m) // 1
 	if err != nil {
 		return m.nextAsk(s.Now), err
 	}
-	d, err := c.decide(desk, s, m) // 2
+	d, err := c.decide(scratch, s, m) // 2
 	if err != nil {
 		// It is looked at again when it changes, and holds nobody up.
 		c.record(job, m.told.refused(err))
@@ -106,14 +99,14 @@ func (c *controller) turn(ctx context.Context, name types.NamespacedName) (again
 
 // decide decides with the options that hold for all Jobs and the names of this
 // one's rules.
-func (c *controller) decide(desk *desk, s jobfate.Snapshot, m *memory) (d jobfate.Decision, err error) {
+func (c *controller) decide(scratch *jobfate.Scratch, s jobfate.Snapshot, m *memory) (d jobfate.Decision, err error) {
 	options := c.options
 	names, named, err := ruleNames(s.Job)
 	if named {
-		options = append(options[:len(options):len(options)], jobfate.RuleNames(names...))
+		options = append(slices.Clip(options), jobfate.RuleNames(names...))
 	}
 	c.record(s.Job, m.told.badNames(err))
-	return desk.scratch.Decide(s, options...)
+	return scratch.Decide(s, options...)
 }
 
 // carryOut is the protocol from step 3 on.

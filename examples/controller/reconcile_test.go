@@ -149,7 +149,7 @@ func TestFirstLookSelectsAll(t *testing.T) {
 		}
 		return false, nil, nil
 	})
-	if _, err := b.readLive(t.Context(), job, nil); err != nil {
+	if _, err := b.readLive(t.Context(), job); err != nil {
 		t.Error(err)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -53,13 +54,16 @@ func (s store) pod(namespace, name string) *corev1.Pod {
 	return obj.(*corev1.Pod)
 }
 
-// appendPods appends the pods under a key of the index.
-func (s store) appendPods(list []*corev1.Pod, key string) []*corev1.Pod {
-	found, _ := s.pods.ByIndex(byController, key) // fails only without the index
-	for _, obj := range found {
-		list = append(list, obj.(*corev1.Pod))
+// podsUnder returns the pods under keys of the index.
+func (s store) podsUnder(keys ...string) (pods []*corev1.Pod) {
+	for _, key := range keys {
+		found, _ := s.pods.ByIndex(byController, key) // fails only without the index
+		pods = slices.Grow(pods, len(found))
+		for _, obj := range found {
+			pods = append(pods, obj.(*corev1.Pod))
+		}
 	}
-	return list
+	return pods
 }
 
 // selecting returns the Jobs whose selector matches a pod.
@@ -75,18 +79,16 @@ func (s store) selecting(pod *corev1.Pod) (jobs []*batchv1.Job) {
 	return jobs
 }
 
-// snapshot reads the Job, and then the pods, which must be at least as fresh,
-// into a list that may have room.
-func (c *controller) snapshot(ctx context.Context, job *batchv1.Job, m *memory, room []*corev1.Pod) (jobfate.Snapshot, error) {
+// snapshot reads the Job, and then the pods, which must be at least as fresh.
+func (c *controller) snapshot(ctx context.Context, job *batchv1.Job, m *memory) (jobfate.Snapshot, error) {
 	s := jobfate.Snapshot{Job: job, Now: c.now()}
 	ended := jobstatus.Finished(job) != nil
 	if m.fresh || ended || untouched(job) {
 		// What is seen now, the pods that are read afterwards show as well.
 		m.forgetSeen(job, func(name string) *corev1.Pod { return c.store.pod(job.Namespace, name) })
-		s.Pods = c.store.appendPods(room, string(job.UID))
-		s.Pods = c.store.appendPods(s.Pods, uncontrolled(job.Namespace))
+		s.Pods = c.store.podsUnder(string(job.UID), uncontrolled(job.Namespace))
 	} else {
-		read, err := c.readLive(ctx, job, room)
+		read, err := c.readLive(ctx, job)
 		if err != nil {
 			return s, err
 		}
@@ -113,7 +115,7 @@ type live struct {
 // readLive reads a Job, and then its pods, past the caches. The cache of pods may
 // lag behind that of Jobs and show pods with their finalizer that an earlier
 // process has counted already.
-func (c *controller) readLive(ctx context.Context, cached *batchv1.Job, room []*corev1.Pod) (live, error) {
+func (c *controller) readLive(ctx context.Context, cached *batchv1.Job) (live, error) {
 	job, err := c.liveJob(ctx, cached.Namespace, cached.Name)
 	if err != nil {
 		return live{}, err
@@ -130,10 +132,11 @@ func (c *controller) readLive(ctx context.Context, cached *batchv1.Job, room []*
 	if err != nil {
 		return live{}, fmt.Errorf("reading the pods: %w", err)
 	}
+	read := live{job: job, version: found.ResourceVersion}
 	for i := range found.Items {
-		room = append(room, &found.Items[i])
+		read.pods = append(read.pods, &found.Items[i])
 	}
-	return live{job, room, found.ResourceVersion}, nil
+	return read, nil
 }
 
 // liveJob reads a Job past the cache; nil when there is none.
@@ -182,7 +185,7 @@ func (s store) shows(read live) bool {
 	if err != nil {
 		return false
 	}
-	for _, pod := range s.appendPods(nil, string(read.job.UID)) {
+	for _, pod := range s.podsUnder(string(read.job.UID)) {
 		if !known[pod.UID] && owner.Selects(pod.Labels) && !older(read.version, pod.ResourceVersion) {
 			return false
 		}
