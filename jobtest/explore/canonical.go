@@ -24,7 +24,7 @@ func (x *search) canonical(s *state) {
 	}
 	if s.faults == 0 {
 		for i := range s.pods {
-			s.pods[i].old = false // only a restart asks
+			s.pods[i].old, s.pods[i].older = false, false // only a restart asks
 		}
 	}
 	s.ghost = x.forget(s)

@@ -61,6 +61,10 @@ type Config struct {
 	// it.
 	Stale bool
 
+	// AllOrders tries all orders of what happens, also of things that do not touch
+	// each other. It finds the same, and many times the states.
+	AllOrders bool
+
 	// Limit ends the search after so many states; zero is never.
 	Limit int
 }

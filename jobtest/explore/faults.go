@@ -9,22 +9,24 @@ import (
 )
 
 // faultMoves are what may go wrong.
-func (x *search) faultMoves(s *state, yield func(move, state, *referee.Violation)) {
+func (x *search) faultMoves(s *state, yield visitor) {
 	for _, kind := range x.Kinds {
 		m := move{what: fault, detail: uint8(kind)}
 		switch kind {
-		case KillBefore, KillAfter, Refuse, Lose:
+		case KillBefore, Refuse:
 			if s.at != 0 {
 				x.requestFault(s, m, yield)
 			}
+		case KillAfter, Lose:
+			if s.at != 0 {
+				x.eitherWay(s, x.target(s), yield, func(s *state, yield visitor) { x.requestFault(s, m, yield) })
+			}
 		case DeleteJob, DeleteJobForeground, DeleteJobOrphan:
-			x.jobFault(s, m, yield)
+			x.eitherWay(s, theJob, yield, func(s *state, yield visitor) { x.jobFault(s, m, yield) })
 		default:
 			for i := range x.Pods {
-				if s.pods[i].stored != 0 {
-					m.place = uint8(i)
-					x.podFault(s, m, yield)
-				}
+				m.place = uint8(i)
+				x.eitherWay(s, onePod(i), yield, func(s *state, yield visitor) { x.podFault(s, m, yield) })
 			}
 		}
 	}
@@ -32,7 +34,7 @@ func (x *search) faultMoves(s *state, yield func(move, state, *referee.Violation
 
 // requestFault does something to the request that the controller is about to
 // send.
-func (x *search) requestFault(s *state, m move, yield func(move, state, *referee.Violation)) {
+func (x *search) requestFault(s *state, m move, yield visitor) {
 	next := *s
 	next.faults--
 	var v *referee.Violation
@@ -53,7 +55,7 @@ func (x *search) requestFault(s *state, m move, yield func(move, state, *referee
 
 // restart starts the controller again: with fresh caches, or with old ones. In
 // those the pods are as fresh as the Job.
-func (x *search) restart(s *state, m move, v *referee.Violation, yield func(move, state, *referee.Violation)) {
+func (x *search) restart(s *state, m move, v *referee.Violation, yield visitor) {
 	s.rest(x.fresh)
 	s.behind = false
 	fresh := *s
@@ -89,7 +91,7 @@ func (x *search) blinded(ghost uint32, blind bool) uint32 {
 	return x.ghostNumber(g)
 }
 
-func (x *search) jobFault(s *state, m move, yield func(move, state, *referee.Violation)) {
+func (x *search) jobFault(s *state, m move, yield visitor) {
 	if s.job == 0 || x.jobs.values[s.job].DeletionTimestamp != nil {
 		return
 	}
@@ -102,12 +104,15 @@ func (x *search) jobFault(s *state, m move, yield func(move, state, *referee.Vio
 	}
 	next := *s
 	next.faults--
-	next.job, next.mark = x.jobNumber(cluster.DeleteJob(x.job(s.job, versionOther), policy, x.now)), unknown
+	next.storeJob(x.jobNumber(cluster.DeleteJob(x.job(s.job, versionOther), policy, x.now)), unknown)
 	yield(m, next, x.see(&next, nil, s.job, -1, 0))
 }
 
-func (x *search) podFault(s *state, m move, yield func(move, state, *referee.Violation)) {
+func (x *search) podFault(s *state, m move, yield visitor) {
 	i, old := int(m.place), s.pods[m.place].stored
+	if old == 0 {
+		return
+	}
 	key := m
 	key.place = 0
 	next := *s
@@ -128,7 +133,7 @@ func (x *search) podFault(s *state, m move, yield func(move, state, *referee.Vio
 		}
 		return p
 	}))
-	if next.pods[i].stored == old {
+	if next.pods[i].stored == old || !x.matters(s, &next, i) {
 		return
 	}
 	next.faults--

@@ -15,6 +15,7 @@ type move struct {
 	what   what
 	place  uint8
 	detail uint8
+	shown  objects // what the caches catch up with just before
 }
 
 type what uint8
@@ -34,46 +35,48 @@ const (
 	restart
 )
 
-// moves calls yield with everything that can happen in a state and what follows
-// from it. A violation ends the search.
-func (x *search) moves(s *state, yield func(move, state, *referee.Violation)) {
+// visitor is told of a move, of what follows from it, and of what is wrong with it.
+type visitor func(move, state, *referee.Violation)
+
+// after is the visitor for what happens after the caches have caught up with
+// something.
+func (y visitor) after(shown objects) visitor {
+	return func(m move, next state, v *referee.Violation) {
+		m.shown |= shown
+		y(m, next, v)
+	}
+}
+
+// moves yields everything that can happen in a state and what follows from it,
+// but for orders that make no difference. A violation ends the search.
+func (x *search) moves(s *state, yield visitor) {
 	x.controllerMoves(s, yield)
-	if s.job != s.seenJob {
-		next := *s
-		next.showJob(x.Stale)
-		yield(move{what: showJob}, next, nil)
-	}
+	x.cacheMoves(s, yield)
 	for i := range x.Pods {
-		if s.pods[i].stored != s.pods[i].seen {
-			next := *s
-			next.showPod(i)
-			yield(move{what: showPod, place: uint8(i)}, next, nil)
-		}
-		if s.pods[i].stored != 0 {
-			x.podMoves(s, i, yield)
-		}
+		x.eitherWay(s, onePod(i), yield, func(s *state, yield visitor) { x.podMoves(s, i, yield) })
 	}
-	if x.timePasses(s) {
-		for n, tick := range x.Ticks {
-			yield(move{what: pass, detail: uint8(n)}, x.aged(s, tick), nil)
-		}
+	x.timeMoves(s, yield)
+	x.eitherWay(s, theJob, yield, x.jobMoves)
+	if s.faults > 0 {
+		x.faultMoves(s, yield)
 	}
+}
+
+// jobMoves are what becomes of the Job.
+func (x *search) jobMoves(s *state, yield visitor) {
 	if int(s.edits) < len(x.Edits) && s.job != 0 {
 		next := *s
 		next.edits++
 		if version := x.edited(s.job, s.edits); version != 0 {
-			next.job, next.mark = version, unknown
+			next.storeJob(version, unknown)
 			v := x.see(&next, nil, s.job, -1, 0)
 			yield(move{what: edit, detail: s.edits}, next, v)
 		}
 	}
 	if x.waitsForNobody(s) {
 		next := *s
-		next.job, next.mark = 0, unknown
+		next.storeJob(0, unknown)
 		yield(move{what: bury}, next, x.see(&next, nil, s.job, -1, 0))
-	}
-	if s.faults > 0 {
-		x.faultMoves(s, yield)
 	}
 }
 
@@ -91,35 +94,51 @@ func (x *search) waitsForNobody(s *state) bool {
 	return true
 }
 
-func (x *search) timePasses(s *state) bool {
-	if x.AnyTime {
-		return s.at == 0
+// timeMoves let time pass: between two syncs, or only while the controller waits
+// for it.
+func (x *search) timeMoves(s *state, yield visitor) {
+	at, shown := *s, objects(0)
+	if !x.AnyTime {
+		at, shown = x.caughtUp(s)
+		if p := x.idle(&at); p == nil || p.after == 0 {
+			return
+		}
 	}
-	p := x.idle(s)
-	return p != nil && p.after > 0
+	for n, tick := range x.Ticks {
+		if at.at == 0 {
+			yield(move{what: pass, detail: uint8(n), shown: shown}, x.aged(&at, tick), nil)
+		}
+	}
 }
 
 // controllerMoves lets the controller go on.
-func (x *search) controllerMoves(s *state, yield func(move, state, *referee.Violation)) {
-	next := *s
+func (x *search) controllerMoves(s *state, yield visitor) {
 	if s.at == 0 {
-		next.at = x.begin(s)
-		if s.job == s.seenJob {
-			next.mark = asSeen
-		}
-		for i := range next.pods {
-			p := &next.pods[i]
-			p.same = p.stored != 0 && p.stored == p.seen
-		}
-		if p := x.positions[next.at]; p.request == nil {
-			next.rest(p.memory)
-		}
-		yield(move{what: goOn}, next, nil)
+		x.everyWay(s, yield, x.beginMove)
 		return
 	}
-	a, v := x.serve(&next)
-	x.goOn(&next, a)
-	yield(move{what: goOn}, next, v)
+	x.eitherWay(s, x.target(s), yield, func(s *state, yield visitor) {
+		next := *s
+		a, v := x.serve(&next)
+		x.goOn(&next, a)
+		yield(move{what: goOn}, next, v)
+	})
+}
+
+func (x *search) beginMove(s *state, yield visitor) {
+	next := *s
+	next.at = x.begin(s)
+	if s.job == s.seenJob {
+		next.mark = asSeen
+	}
+	for i := range next.pods {
+		p := &next.pods[i]
+		p.same = p.stored != 0 && p.stored == p.seen
+	}
+	if p := x.positions[next.at]; p.request == nil {
+		next.rest(p.memory)
+	}
+	yield(move{what: goOn}, next, nil)
 }
 
 // goOn gives the controller an answer.
@@ -134,12 +153,15 @@ func (x *search) goOn(s *state, a answer) {
 }
 
 // podMoves are what kubelets and garbage collection do with a pod.
-func (x *search) podMoves(s *state, i int, yield func(move, state, *referee.Violation)) {
+func (x *search) podMoves(s *state, i int, yield visitor) {
+	if s.pods[i].stored == 0 {
+		return
+	}
 	pod := x.pods.values[s.pods[i].stored]
 	do := func(m move, f func(*corev1.Pod) *corev1.Pod) {
 		next := *s
 		next.storePod(i, x.life(s.pods[i].stored, m, f))
-		if next.pods[i].stored != s.pods[i].stored {
+		if next.pods[i].stored != s.pods[i].stored && x.matters(s, &next, i) {
 			m.place = uint8(i)
 			yield(m, next, nil)
 		}

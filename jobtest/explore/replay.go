@@ -10,6 +10,7 @@ import (
 // violation, or nil once it has been mended. It fails when the way no longer
 // exists.
 func Replay(c Config, way []Move) (*Trace, error) {
+	c.AllOrders = true // each move of its own
 	x, err := newSearch(c)
 	if err != nil {
 		return nil, err
@@ -24,7 +25,7 @@ func Replay(c Config, way []Move) (*Trace, error) {
 			}
 			reached = true
 			if v != nil {
-				found = &violation{at, &m, next, v}
+				found = &violation{at: at, move: &m, after: next, what: v}
 				return
 			}
 			x.canonical(&next)

@@ -56,10 +56,11 @@ func (x *search) punctual(s *state) *referee.Violation {
 	return r.late
 }
 
-// quiescent reports whether the Job has come to rest: nothing is left to do for
-// anybody.
+// quiescent reports whether the Job has come to rest when the caches show
+// everything: nothing is left to do for anybody.
 func (x *search) quiescent(s *state) bool {
-	p := x.idle(s)
+	current, _ := x.caughtUp(s)
+	p := x.idle(&current)
 	if p == nil || p.after != 0 {
 		return false
 	}

@@ -63,7 +63,10 @@ func Search(c Config) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	var r Result
+	return x.run()
+}
+
+func (x *search) run() (r Result, err error) {
 	var found *violation
 	for at := 0; at < len(x.states) && found == nil && x.err == nil; at++ {
 		if x.Limit > 0 && len(x.states) >= x.Limit {
@@ -89,7 +92,8 @@ func Search(c Config) (Result, error) {
 // violation is where a property does not hold: after a move in a state.
 type violation struct {
 	at    uint32
-	move  *move // nil: in the state itself
+	move  *move   // nil: in the state itself
+	shown objects // when the caches have caught up with these
 	after state
 	what  *referee.Violation
 }
@@ -151,7 +155,7 @@ func (x *search) expand(at uint32) (found *violation) {
 			return
 		}
 		if v != nil {
-			found = &violation{at, &m, next, v}
+			found = &violation{at: at, move: &m, after: next, what: v}
 			return
 		}
 		x.canonical(&next)
@@ -160,8 +164,9 @@ func (x *search) expand(at uint32) (found *violation) {
 		}
 	})
 	if found == nil && s.at == 0 {
-		if v := x.punctual(&s); v != nil {
-			found = &violation{at: at, after: s, what: v}
+		late, shown := x.caughtUp(&s)
+		if v := x.punctual(&late); v != nil {
+			found = &violation{at: at, shown: shown, after: late, what: v}
 		}
 	}
 	return found

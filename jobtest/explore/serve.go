@@ -85,12 +85,11 @@ func (x *search) serveStatus(s *state, p *position) (answer, *referee.Violation)
 		return e.answer, nil
 	}
 	old := s.job
-	s.job = e.version
+	by := secondWrite
 	if s.mark == asSeen {
-		s.mark = firstWrite
-	} else {
-		s.mark = secondWrite
+		by = firstWrite
 	}
+	s.storeJob(e.version, by)
 	return e.answer, x.see(s, p, old, -1, 0)
 }
 

@@ -21,8 +21,9 @@ type place struct {
 	// began.
 	same bool
 	// old says that the cache shows the pod as it was before the version of the
-	// Job that it shows was stored.
-	old bool
+	// Job that it shows was stored, and older that it was before the version that
+	// is stored now.
+	old, older bool
 	// past says that the cache shows the pod as it was in an earlier life of the
 	// controller.
 	past bool
@@ -65,19 +66,30 @@ func (s *state) rest(memory uint32) {
 // showPod lets the cache catch up with a pod.
 func (s *state) showPod(i int) {
 	p := &s.pods[i]
-	p.seen, p.old, p.past = p.stored, false, false
+	p.seen, p.old, p.older, p.past = p.stored, false, false, false
 }
 
-// showJob lets the cache catch up with the Job. Pods that lag are then older.
-// What a controller finds when it starts again is another matter: of that the
-// pods must be at least as fresh as the Job, unless stale is set.
+// showJob lets the cache catch up with the Job. Of what a controller found when it
+// started again the pods must be at least as fresh as the Job, unless stale is set.
 func (s *state) showJob(stale bool) {
 	s.seenJob, s.behind = s.job, false
 	for i := range s.pods {
-		if s.pods[i].past && !stale {
+		if s.pods[i].past && s.pods[i].older && !stale {
 			s.showPod(i)
 		}
-		s.pods[i].old = s.pods[i].stored != s.pods[i].seen
+		s.pods[i].old = s.pods[i].older
+	}
+}
+
+// storeJob stores another version of the Job.
+func (s *state) storeJob(version uint16, by mark) {
+	s.mark = by
+	if s.job == version {
+		return
+	}
+	s.job = version
+	for i := range s.pods {
+		s.pods[i].older = s.pods[i].stored != s.pods[i].seen
 	}
 }
 
@@ -87,6 +99,6 @@ func (s *state) storePod(i int, version uint16) {
 		s.pods[i].stored, s.pods[i].same = version, false
 	}
 	if s.pods[i].stored == s.pods[i].seen {
-		s.pods[i].old, s.pods[i].past = false, false
+		s.pods[i].old, s.pods[i].older, s.pods[i].past = false, false, false
 	}
 }

@@ -38,10 +38,25 @@ func (x *search) trace(v *violation) *Trace {
 	slices.Reverse(way)
 	t := &Trace{Violation: v.what}
 	before := x.states[0]
-	tell := func(m move, after state) {
+	tellOne := func(m move, after state) {
 		t.Moves = append(t.Moves, m.text())
 		t.Lines = append(t.Lines, fmt.Sprintf("%3d  %s", len(t.Lines)+1, x.describe(&before, &after, m)))
 		before = after
+	}
+	catchUp := func(shown objects) {
+		if shown&theJob != 0 {
+			tellOne(move{what: showJob}, x.show(&before, theJob))
+		}
+		for i := range x.Pods {
+			// That of a Job may have shown some pods as well.
+			if shown&onePod(i) != 0 && before.lagging()&onePod(i) != 0 {
+				tellOne(move{what: showPod, place: uint8(i)}, x.show(&before, onePod(i)))
+			}
+		}
+	}
+	tell := func(m move, after state) {
+		catchUp(m.shown)
+		tellOne(m, after)
 	}
 	for _, at := range way {
 		tell(x.by[at], x.states[at])
@@ -49,6 +64,7 @@ func (x *search) trace(v *violation) *Trace {
 	if v.move != nil {
 		tell(*v.move, v.after)
 	}
+	catchUp(v.shown)
 	t.Lines = append(t.Lines, x.objects(&before)...)
 	return t
 }
