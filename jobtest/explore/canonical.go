@@ -24,7 +24,8 @@ func (x *search) canonical(s *state) {
 	}
 	if s.faults == 0 {
 		for i := range s.pods {
-			s.pods[i].old, s.pods[i].older = false, false // only a restart asks
+			p := &s.pods[i]
+			p.old, p.older = false, p.older && p.past // only a restart asks, and who has had one
 		}
 	}
 	s.ghost = x.forget(s)

@@ -24,6 +24,8 @@
 //   - Resource versions are what they are compared for: whether the version that
 //     the controller has seen is still the one that is stored.
 //
+// And of orders that make no difference one is tried (order.go).
+//
 // The controller must be a [Searchable], whose memory is a value. Its position
 // within a sync is the list of the answers that it has had since the sync began:
 // it is run again from there, with one answer more, once for each position.
