@@ -19,9 +19,7 @@ var noon = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
 
 // canonical makes states equal that differ in nothing that matters.
 func (x *search) canonical(s *state) {
-	if s.at == 0 && x.ghosts.values[s.ghost].Blind && s.current() {
-		s.ghost = x.blinded(s.ghost, false)
-	}
+	x.sighted(s)
 	if s.faults == 0 {
 		for i := range s.pods {
 			p := &s.pods[i]
@@ -29,6 +27,13 @@ func (x *search) canonical(s *state) {
 		}
 	}
 	s.ghost = x.forget(s)
+}
+
+// sighted lets the ghost know when the controller has seen all again.
+func (x *search) sighted(s *state) {
+	if s.at == 0 && x.ghosts.values[s.ghost].Blind && s.current() {
+		s.ghost = x.blinded(s.ghost, false)
+	}
 }
 
 type forgottenKey struct {

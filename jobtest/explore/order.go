@@ -48,7 +48,7 @@ func (x *search) show(s *state, o objects) state {
 			next.showPod(i)
 		}
 	}
-	x.canonical(&next)
+	x.sighted(&next)
 	return next
 }
 
