@@ -69,16 +69,15 @@ func union(out, a, b []Interval) []Interval {
 		if b[0].First < a[0].First {
 			a, b = b, a
 		}
-		apart := seek(a, 0, b[0].First-1) // these end before b[0] and do not touch it
-		out, a = append(out, a[:apart]...), a[apart:]
-		if len(a) == 0 || b[0].Last+1 < a[0].First {
+		if apart := seek(a, 0, b[0].First-1); apart > 0 { // these end before b[0] and do not touch it
+			out, a = append(out, a[:apart]...), a[apart:]
 			continue
 		}
-		fused := Interval{min(a[0].First, b[0].First), max(a[0].Last, b[0].Last)}
-		for more := true; more; {
-			if a, more = absorb(&fused, a); !more {
-				b, more = absorb(&fused, b)
-			}
+		fused := a[0] // it touches b[0]
+		a = a[1:]
+		// What has grown over one of a list touches no other of that list.
+		for more := true; more; a, b = b, a {
+			b, more = absorb(&fused, b)
 		}
 		out = append(out, fused)
 	}
@@ -140,7 +139,7 @@ func difference(a, b []Interval) []Interval {
 func cut(out []Interval, iv Interval, b []Interval) []Interval {
 	for _, gone := range b {
 		if iv.Last < gone.First {
-			break
+			return append(out, iv)
 		}
 		if iv.First < gone.First {
 			out = append(out, Interval{iv.First, gone.First - 1})

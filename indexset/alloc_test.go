@@ -1,6 +1,9 @@
 package indexset
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // Operations that change nothing return what they were given, and none
 // allocates for anything but its result.
@@ -12,10 +15,12 @@ func TestAllocations(t *testing.T) {
 	s := b.Set()
 	text := s.String()
 	subset, apart, shifted := s.Clip(500), Of(1, 4, 700), Of(3, 4, 700)
-	ranges := MustParse("1-3,7-9")
+	ranges, thirds := MustParse("1-3,7-9"), MustParse("0,2,9,11,30,42,60,63,90")
 	room := make([]byte, 0, 10_000)
 	shuffled := []int32{5, 1, 9, 3, 3, 100, 4}
 	ordered := []int32{1, 3, 5, 7, 9, 11, 13}
+
+	twice := []int32{1, 1, 3, 3, 5, 5, 7, 7}
 
 	var set Set
 	var n int
@@ -58,7 +63,9 @@ func TestAllocations(t *testing.T) {
 
 		{"Union", func() { set = s.Union(apart) }, 1},
 		{"Intersection", func() { set = s.Intersection(shifted) }, 1},
+		{"Intersection of many", func() { set = s.Intersection(thirds) }, 1},
 		{"Difference", func() { set = s.Difference(shifted) }, 1},
+		{"Difference from few", func() { set = ranges.Difference(s) }, 1}, // no room for all of s
 		{"Clip within an interval", func() { set = ranges.Clip(9) }, 1},
 		{"Complement", func() { set = s.Complement(3000) }, 2},
 		{"FirstMissing", func() { n += len(s.FirstMissing(500, 3000)) }, 1},
@@ -67,6 +74,7 @@ func TestAllocations(t *testing.T) {
 		{"ParseOrdered of canonical text", func() { set, _ = ParseOrdered(text, Max) }, 1},
 		{"ParseDamaged of canonical text", func() { set, _ = ParseDamaged(text, Max) }, 1},
 		{"Of in order", func() { set = Of(ordered...) }, 1},
+		{"Of in order, each twice", func() { set = Of(twice...) }, 1},
 		{"Of out of order: also a bitmap", func() { set = Of(shuffled...) }, 2},
 		{"Builder.Set", func() { set = b.Set() }, 1},
 	}
@@ -90,6 +98,27 @@ func TestSetsHaveLittleRoom(t *testing.T) {
 	for what, s := range map[string]Set{"Of": Of(many...), "ParseDamaged": damaged, "Union": Range(0, 5).Union(Range(4, 9))} {
 		if got := cap(s.ivs); got > 2 {
 			t.Errorf("%s: got room for %d intervals for one, want 2 at most", what, got)
+		}
+	}
+}
+
+// "A list that is mostly room is copied": one that is half full is not.
+func TestNewSet(t *testing.T) {
+	tests := []struct {
+		intervals, room int
+		copied          bool
+	}{{1, 1, false}, {1, 2, false}, {1, 3, false}, {1, 4, true}, {2, 4, false}, {2, 5, false}, {2, 6, true}}
+	for _, tt := range tests {
+		ivs := make([]Interval, tt.intervals, tt.room)
+		for i := range ivs {
+			ivs[i] = Interval{int32(2 * i), int32(2 * i)}
+		}
+		s := newSet(ivs)
+		if !slices.Equal(s.ivs, ivs) {
+			t.Errorf("%d intervals in room for %d: got %v, want %v", tt.intervals, tt.room, s.ivs, ivs)
+		}
+		if copied := &s.ivs[0] != &ivs[0]; copied != tt.copied {
+			t.Errorf("%d intervals in room for %d: got copied %t, want %t", tt.intervals, tt.room, copied, tt.copied)
 		}
 	}
 }

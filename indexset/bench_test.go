@@ -182,7 +182,7 @@ func BenchmarkUnionInterleaved(b *testing.B) {
 	}
 }
 
-// BenchmarkSearch compares locate and search with the search of the standard
+// BenchmarkSearch compares guess and search with the search of the standard
 // library, on intervals that are spread evenly, at random, and very unevenly.
 func BenchmarkSearch(b *testing.B) {
 	r := rand.New(rand.NewSource(1))
@@ -212,7 +212,7 @@ func BenchmarkSearch(b *testing.B) {
 			})
 		}
 		ask("Contains", func(x int32) { tt.set.Contains(x) })
-		ask("locate", func(x int32) { locate(ivs, x) })
+		ask("guess", func(x int32) { guess(ivs, x) })
 		ask("search", func(x int32) { search(ivs, x) })
 		ask("slices", func(x int32) {
 			_, _ = slices.BinarySearchFunc(ivs, x, func(iv Interval, x int32) int { return int(iv.Last) - int(x) })

@@ -33,11 +33,13 @@ func (b *Builder) AddRange(first, last int32) {
 	}
 	if n := len(b.ivs); n > 0 {
 		latest := &b.ivs[n-1]
-		if latest.First <= first && first <= latest.Last+1 {
+		switch {
+		case first < latest.First:
+			b.unordered = true
+		case first <= latest.Last+1:
 			latest.Last = max(latest.Last, last)
 			return
 		}
-		b.unordered = b.unordered || first < latest.First
 	}
 	b.ivs = append(b.ivs, Interval{first, last})
 }

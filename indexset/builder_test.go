@@ -61,8 +61,9 @@ func TestBuilderResetForgetsOrder(t *testing.T) {
 func TestBuilderGrowIsBounded(t *testing.T) {
 	var b Builder
 	b.Grow(math.MaxInt)
-	if got := cap(b.ivs); got < growLimit || got > 2*growLimit {
-		t.Errorf("got room for %d intervals, want about %d", got, growLimit)
+	const want = 8 << 20 / 8 // "8 MiB of intervals"
+	if got := cap(b.ivs); got < want || got > 2*want {
+		t.Errorf("got room for %d intervals, want about %d", got, want)
 	}
 }
 
@@ -119,6 +120,27 @@ func TestBitmapPays(t *testing.T) {
 	for _, tt := range tests {
 		if got := bitmapPays(tt.n, Interval{0, tt.span - 1}, tt.total); got != tt.want {
 			t.Errorf("%s: got %t, want %t", tt.reason, got, tt.want)
+		}
+	}
+}
+
+// Where a bitmap pays it is made, and nowhere else: it is what is allocated beside
+// the intervals of the set.
+func TestBuilderSortsInPlaceWhereBitmapsDoNotPay(t *testing.T) {
+	tests := []struct {
+		reason  string
+		indexes []int32
+		want    float64
+	}{
+		{"in order", []int32{10, 20, 30, 40}, 1},
+		{"out of order, dense", []int32{40, 10, 30, 20}, 2},
+		{"out of order, far apart", []int32{4000, 1000, 3000, 2000}, 1},
+	}
+	for _, tt := range tests {
+		var got Set
+		allocations := testing.AllocsPerRun(20, func() { got = Of(tt.indexes...) })
+		if allocations != tt.want || got.NumIntervals() != len(tt.indexes) {
+			t.Errorf("%s: got %v with %v allocations, want %d intervals with %v", tt.reason, got, allocations, len(tt.indexes), tt.want)
 		}
 	}
 }

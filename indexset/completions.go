@@ -22,10 +22,7 @@ func (s Set) Clip(n int32) Set {
 
 // Complement returns the indexes of [0, n) that are not in s.
 func (s Set) Complement(n int32) Set {
-	if n <= 0 {
-		return Set{}
-	}
-	return Range(0, n-1).Difference(s)
+	return Range(0, max(n, 0)-1).Difference(s)
 }
 
 // Missing yields the indexes of [0, n) that are not in s, in increasing order.
@@ -33,12 +30,13 @@ func (s Set) Missing(n int32) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		next := int32(0)
 		for _, iv := range s.ivs {
-			for ; next < min(iv.First, n); next++ {
+			end := min(iv.First, n)
+			for ; next < end; next++ {
 				if !yield(next) {
 					return
 				}
 			}
-			if next >= n {
+			if end == n {
 				return
 			}
 			next = iv.Last + 1

@@ -53,13 +53,109 @@ func TestSearchesMatchLinearSearch(t *testing.T) {
 					want++
 				}
 				from := r.Intn(want + 1)
-				got := map[string]int{"search": search(ivs, x), "locate": locate(ivs, x), "seek": seek(ivs, from, x)}
+				got := map[string]int{"search": search(ivs, x), "seek": seek(ivs, from, x)}
+				if at, ok := guess(ivs, x); ok {
+					got["guess"] = at
+				}
 				for how, got := range got {
 					if got != want {
 						t.Fatalf("%s, %d intervals, %s of %d from %d: got %d, want %d", name, n, how, x, from, got, want)
 					}
 				}
 			}
+		}
+	}
+}
+
+// Where intervals are spread evenly guess finds every position, so that Contains
+// need not search; also where they are not but for one gap, by looking twice.
+func TestGuess(t *testing.T) {
+	tests := []struct {
+		reason string
+		n      int
+		gap    int32 // in the middle, beside what is between all others
+		want   bool
+	}{
+		{"too few", 63, 0, false},
+		{"just enough", 64, 0, true},
+		{"many", 2000, 0, true},
+		{"a gap as long as a tenth of them", 2000, 400, true},
+	}
+	for _, tt := range tests {
+		var ivs []Interval
+		for i := range int32(tt.n) {
+			at := 1000 + 2*i
+			if int(i) >= tt.n/2 {
+				at += tt.gap
+			}
+			ivs = append(ivs, Interval{at, at})
+		}
+		for want, iv := range ivs {
+			if got, ok := guess(ivs, iv.Last); ok != tt.want || ok && got != want {
+				t.Errorf("%s: guess of %d: got %d, %t, want %d, %t", tt.reason, iv.Last, got, ok, want, tt.want)
+			}
+		}
+		for _, x := range []int32{-1, 0, 999, ivs[tt.n-1].Last + 1, Max, math.MaxInt32} {
+			if got, ok := guess(ivs, x); ok {
+				t.Errorf("%s: guess of %d: got %d, want none outside of the bounds", tt.reason, x, got)
+			}
+		}
+	}
+}
+
+// Contains is right where an int32 has no room for distances.
+func TestContainsAtTheEnds(t *testing.T) {
+	for _, n := range []int32{1, 63, 64, 500} {
+		var b Builder
+		for i := range n {
+			b.Add(2 * i)
+			b.Add(Max - 2*i)
+		}
+		s := b.Set()
+		for i, want := range map[int32]bool{
+			math.MinInt32: false, math.MinInt32 + 1: false, -Max: false, -1: false, 0: true, 1: false,
+			1 << 30: false, Max - 1: false, Max: true, math.MaxInt32: false,
+		} {
+			if got := s.Contains(i); got != want {
+				t.Errorf("%d intervals: Contains(%d): got %t, want %t", s.NumIntervals(), i, got, want)
+			}
+		}
+	}
+}
+
+// The stretch that is left to search is no longer than the way to it, and what was
+// passed is not in it.
+func TestStretch(t *testing.T) {
+	ivs := make([]Interval, 21)
+	for i := range ivs {
+		ivs[i] = Interval{int32(10 * i), int32(10*i + 5)}
+	}
+	tests := []struct {
+		from       int
+		x          int32
+		first, end int
+	}{
+		{0, 0, 0, 0},
+		{0, 5, 0, 0},
+		{0, 6, 1, 1},
+		{0, 15, 1, 1},
+		{0, 16, 2, 3},
+		{0, 30, 2, 3},
+		{0, 36, 4, 7},
+		{0, 75, 4, 7},
+		{0, 76, 8, 15},
+		{0, 155, 8, 15},
+		{0, 156, 16, 21}, // what is beyond the end is not looked at
+		{0, 300, 16, 21},
+		{9, 95, 9, 9},
+		{9, 126, 13, 16},
+		{20, 206, 21, 21},
+		{21, 0, 21, 21},
+	}
+	for _, tt := range tests {
+		first, end := stretch(ivs, tt.from, tt.x)
+		if first != tt.first || end != tt.end {
+			t.Errorf("from %d to %d: got %d to %d, want %d to %d", tt.from, tt.x, first, end, tt.first, tt.end)
 		}
 	}
 }

@@ -265,6 +265,7 @@ func TestParseDamaged(t *testing.T) {
 		{"clipped at the start of an interval", "1,3-5,7", 7, "1,3-5", "clipped at offset 6: completions are 7"},
 		{"clipped within an interval", "1,3-5,7", 4, "1,3", "clipped at offset 2: completions are 4"},
 		{"clipped between a pair", "0,3,4", 4, "0,3", "clipped at offset 4: completions are 4"},
+		{"clipped within the first interval, where the damage stays", "1-5,7", 3, "1,2", "clipped at offset 0: completions are 3"},
 		{"clipped to nothing", "1,3-5,7", 0, "", "clipped at offset 0: completions are 0"},
 		{"completions below zero", "1,3-5,7", -1, "", "clipped at offset 0: completions are -1"},
 

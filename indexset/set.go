@@ -79,10 +79,11 @@ func (s Set) Max() (int32, bool) {
 
 // Contains reports whether i is in s.
 func (s Set) Contains(i int32) bool {
-	if i < 0 {
-		return false
+	// A negative i may be looked for in the wrong place: every interval begins after it.
+	at, ok := guess(s.ivs, i)
+	if !ok {
+		at = search(s.ivs, i)
 	}
-	at := locate(s.ivs, i)
 	return at < len(s.ivs) && s.ivs[at].First <= i
 }
 
