@@ -97,6 +97,9 @@ func (x *search) waitsForNobody(s *state) bool {
 // timeMoves let time pass: between two syncs, or only while the controller waits
 // for it.
 func (x *search) timeMoves(s *state, yield visitor) {
+	if s.at != 0 {
+		return
+	}
 	at, shown := *s, objects(0)
 	if !x.AnyTime {
 		at, shown = x.caughtUp(s)
@@ -105,9 +108,7 @@ func (x *search) timeMoves(s *state, yield visitor) {
 		}
 	}
 	for n, tick := range x.Ticks {
-		if at.at == 0 {
-			yield(move{what: pass, detail: uint8(n), shown: shown}, x.aged(&at, tick), nil)
-		}
+		yield(move{what: pass, detail: uint8(n), shown: shown}, x.aged(&at, tick), nil)
 	}
 }
 

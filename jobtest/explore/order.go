@@ -67,11 +67,12 @@ func (x *search) cacheMoves(s *state, yield visitor) {
 	if !x.AllOrders {
 		return
 	}
-	if s.job != s.seenJob {
+	lagging := s.lagging()
+	if lagging&theJob != 0 {
 		yield(move{what: showJob}, x.show(s, theJob), nil)
 	}
 	for i := range x.Pods {
-		if s.pods[i].stored != s.pods[i].seen {
+		if lagging&onePod(i) != 0 {
 			yield(move{what: showPod, place: uint8(i)}, x.show(s, onePod(i)), nil)
 		}
 	}

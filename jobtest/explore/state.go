@@ -43,17 +43,7 @@ const (
 func (s *state) empty(i int) bool { return s.pods[i].stored == 0 && s.pods[i].seen == 0 }
 
 // current reports whether the caches show all that is stored.
-func (s *state) current() bool {
-	if s.job != s.seenJob {
-		return false
-	}
-	for i := range s.pods {
-		if s.pods[i].stored != s.pods[i].seen {
-			return false
-		}
-	}
-	return true
-}
+func (s *state) current() bool { return s.lagging() == 0 }
 
 // rest puts the controller between two syncs.
 func (s *state) rest(memory uint32) {
