@@ -107,7 +107,7 @@ func PatchStatus(job *batchv1.Job, data []byte) (*batchv1.Job, error) {
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%v in %s", err, data))
 	}
-	return UpdateStatus(job, p.Metadata.UID, p.Metadata.ResourceVersion, status)
+	return updateStatus(job, p.Metadata.UID, p.Metadata.ResourceVersion, status)
 }
 
 // mergeStatus applies a merge patch to a status: a field that is named is
@@ -181,9 +181,9 @@ func mergeUncounted(status *batchv1.JobStatus, raw json.RawMessage) error {
 	return nil
 }
 
-// UpdateStatus replaces the status of a Job. An empty UID or resource version
+// updateStatus replaces the status of a Job. An empty UID or resource version
 // demands nothing.
-func UpdateStatus(job *batchv1.Job, uid types.UID, version string, status *batchv1.JobStatus) (*batchv1.Job, error) {
+func updateStatus(job *batchv1.Job, uid types.UID, version string, status *batchv1.JobStatus) (*batchv1.Job, error) {
 	if err := preconditions(jobResource, job, uid, version); err != nil {
 		return nil, err
 	}

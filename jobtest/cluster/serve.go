@@ -105,15 +105,7 @@ func (c *Cluster) serveStatus(r *Request, v *View) (Answer, error) {
 	if c.job == nil {
 		return Answer{}, apierrors.NewNotFound(jobResource, "job")
 	}
-	var next *batchv1.Job
-	var err error
-	if r.Job == nil {
-		next, err = PatchStatus(c.job, r.Patch)
-	} else if status, e := arrived(&r.Job.Status); e != nil {
-		err = apierrors.NewBadRequest(e.Error())
-	} else {
-		next, err = UpdateStatus(c.job, r.Job.UID, r.Job.ResourceVersion, status)
-	}
+	next, err := StoreStatus(c.job, r)
 	if apierrors.IsInvalid(err) {
 		c.tell(Step{Request: r, View: v, OldJob: c.job, Refused: err})
 	}
@@ -122,6 +114,18 @@ func (c *Cluster) serveStatus(r *Request, v *View) (Answer, error) {
 	}
 	c.putJob(next, r, v)
 	return Answer{Job: next}, nil
+}
+
+// StoreStatus does to a Job what a request for its status says.
+func StoreStatus(job *batchv1.Job, r *Request) (*batchv1.Job, error) {
+	if r.Job == nil {
+		return PatchStatus(job, r.Patch)
+	}
+	status, err := arrived(&r.Job.Status)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return updateStatus(job, r.Job.UID, r.Job.ResourceVersion, status)
 }
 
 // arrived returns a status as it arrives: its times have lost their fractions.

@@ -7,6 +7,9 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // Each search goes on until it has seen every state, or so many times that of
@@ -69,5 +72,47 @@ func TestEverything(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// updater is a controller that replaces the status instead of patching it.
+type updater struct{ Searchable }
+
+func (u updater) Clone() Searchable { return updater{u.Searchable.Clone()} }
+
+func (u updater) Sync(client *cluster.Client) (time.Duration, error) {
+	send, job := client.Send, client.Job
+	client.Send = func(r *cluster.Request) (cluster.Answer, error) {
+		if r.Verb == cluster.Status {
+			next, err := cluster.PatchStatus(job, r.Patch)
+			if err != nil {
+				return cluster.Answer{}, err
+			}
+			r = &cluster.Request{Verb: cluster.Status, Job: next}
+		}
+		a, err := send(r)
+		if r.Verb == cluster.Status && err == nil {
+			job = a.Job
+		}
+		return a, err
+	}
+	return u.Searchable.Sync(client)
+}
+
+// It makes no difference to the search how a controller stores a status.
+func TestUpdatedStatus(t *testing.T) {
+	c := jobOf(1, perIndex)
+	c.Pods, c.Faults, c.Kinds = 2, 1, []Kind{KillAfter, Lose, Force}
+	patched, err := Search(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.New = func() Searchable { return updater{FromCaller(cluster.NewCaller())} }
+	updated, err := Search(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !patched.Complete || patched.Found != nil || patched != updated {
+		t.Errorf("got %+v with patches and %+v with updates, want all states and the same", patched, updated)
 	}
 }

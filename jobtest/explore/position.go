@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"math/bits"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -60,6 +61,7 @@ type position struct {
 	err      error
 	// request is what it asks for next; nil at the end of the sync.
 	request *cluster.Request
+	asks    string // what it says
 	next    map[answer]uint32
 }
 
@@ -75,7 +77,7 @@ func (x *search) begin(s *state) uint32 {
 	if n, ok := x.begins[key]; ok {
 		return n
 	}
-	n := x.step(&position{view: x.view(key), sight: key})
+	n := x.step(x.view(key), key, nil)
 	x.begins[key] = n
 	return n
 }
@@ -108,73 +110,150 @@ func seenVersion(behind bool) string {
 	return versionSeen
 }
 
-// job and pod return versions of objects with a resource version.
+// versioned is a version of an object with a resource version.
+type versioned struct {
+	n       uint16
+	version string
+}
+
+// job and pod return versions of objects with a resource version. Nobody changes
+// them.
 func (x *search) job(n uint16, version string) *batchv1.Job {
 	if n == 0 {
 		return nil
 	}
-	job := *x.jobs.values[n]
-	job.ResourceVersion = version
-	return &job
+	key := versioned{n, version}
+	job, ok := x.versionedJobs[key]
+	if !ok {
+		copied := *x.jobs.values[n]
+		copied.ResourceVersion = version
+		job = &copied
+		x.versionedJobs[key] = job
+	}
+	return job
 }
 
 func (x *search) pod(n uint16, version string) *corev1.Pod {
 	if n == 0 {
 		return nil
 	}
-	pod := *x.pods.values[n]
-	pod.ResourceVersion = version
-	return &pod
+	key := versioned{n, version}
+	pod, ok := x.versionedPods[key]
+	if !ok {
+		copied := *x.pods.values[n]
+		copied.ResourceVersion = version
+		pod = &copied
+		x.versionedPods[key] = pod
+	}
+	return pod
 }
 
-// step runs the controller up to the first request that has no answer yet.
-func (x *search) step(p *position) uint32 {
-	controller := x.memories.values[p.sight.memory].Clone()
-	n := 0
-	own := versionFirst // what the next status of its own will get
-	job := p.view.Job
-	client := &cluster.Client{View: p.view, Send: func(r *cluster.Request) (cluster.Answer, error) {
-		if n == len(p.answers) {
-			if p.request == nil {
-				p.request = r
-			}
-			return cluster.Answer{}, cluster.ErrKilled
-		}
-		a := p.answers[n]
-		n++
-		if err := a.asError(r); err != nil {
-			return cluster.Answer{}, err
-		}
-		switch r.Verb {
-		case cluster.Create:
-			return cluster.Answer{Pod: x.created(r, int(a.place))}, nil
-		case cluster.Get:
-			return cluster.Answer{Job: x.job(a.job, versionOther)}, nil
-		case cluster.Status:
-			next, err := cluster.PatchStatus(job, r.Patch)
-			if err != nil {
-				return cluster.Answer{}, err
-			}
-			next.ResourceVersion, own = own, versionSecond
-			job = next
-			return cluster.Answer{Job: next}, nil
-		}
-		return cluster.Answer{}, nil
-	}}
-	p.after, p.err = controller.Sync(client)
-	for _, pod := range p.view.Pods {
-		p.mentions |= mentioned(string(pod.UID))
+// step runs the controller from a position with the answers so far, and adds that
+// position. After those each request is answered as it is when nothing goes wrong,
+// for most often nothing does: the positions after such answers are added as well,
+// and one run makes them all.
+func (x *search) step(view cluster.View, sight sight, answers []answer) uint32 {
+	first := uint32(len(x.positions))
+	run := &run{search: x, job: sight.job, version: seenVersion(sight.behind), own: versionFirst}
+	run.at = x.position(view, sight, answers)
+	controller := x.memories.values[sight.memory].Clone()
+	after, err := controller.Sync(&cluster.Client{View: view, Send: run.send})
+	if last := run.at; last.request == nil {
+		last.after, last.err, last.memory = after, err, x.memoryNumber(controller)
 	}
-	for _, a := range p.answers {
+	return first
+}
+
+// position adds a position of which the request is not known yet.
+func (x *search) position(view cluster.View, sight sight, answers []answer) *position {
+	p := &position{view: view, sight: sight, answers: answers}
+	for i, n := range sight.pods {
+		if n != 0 {
+			p.mentions |= 1 << i
+		}
+	}
+	for _, a := range answers {
 		if a.place > 0 {
 			p.mentions |= 1 << (a.place - 1)
 		}
 	}
-	if p.request == nil {
-		p.memory = x.memoryNumber(controller)
-	}
 	x.positions = append(x.positions, p)
-	return uint32(len(x.positions) - 1)
+	return p
+}
+
+// run is the API server for a controller that goes through a sync.
+type run struct {
+	*search
+	at      *position // the last one so far
+	given   int       // how many of its answers were given
+	job     uint16    // as the controller's own status has left it
+	version string
+	own     string // the version that its next status will get
+}
+
+// send gives the next answer. A controller that asks for what cannot go well is
+// killed.
+func (r *run) send(q *cluster.Request) (cluster.Answer, error) {
+	p := r.at
+	if p.request != nil {
+		return cluster.Answer{}, cluster.ErrKilled
+	}
+	if r.given == len(p.answers) {
+		p.request, p.asks = q, asText(q)
+		a, ok := r.expected(p)
+		if !ok {
+			return cluster.Answer{}, cluster.ErrKilled
+		}
+		n := uint32(len(r.positions))
+		p.next = map[answer]uint32{a: n}
+		r.at = r.position(p.view, p.sight, append(p.answers[:len(p.answers):len(p.answers)], a))
+	}
+	a := r.at.answers[r.given]
+	r.given++
+	if err := a.asError(q); err != nil {
+		return cluster.Answer{}, err
+	}
+	switch q.Verb {
+	case cluster.Create:
+		return cluster.Answer{Pod: r.created(q, int(a.place))}, nil
+	case cluster.Get:
+		return cluster.Answer{Job: r.search.job(a.job, versionOther)}, nil
+	case cluster.Status:
+		e := r.status(r.job, r.version, q, asText(q))
+		if e.err != nil {
+			return cluster.Answer{}, e.err
+		}
+		r.job, r.version, r.own = e.version, r.own, versionSecond
+		return cluster.Answer{Job: r.search.job(r.job, r.version)}, nil
+	}
+	return cluster.Answer{}, nil
+}
+
+// expected is the answer to the request of a position when nothing goes wrong, as
+// far as the controller's view tells.
+func (r *run) expected(p *position) (a answer, ok bool) {
+	switch p.request.Verb {
+	case cluster.Get:
+		a.job = r.job
+	case cluster.Status:
+		return a, r.job != 0 && r.status(r.job, r.version, p.request, p.asks).err == nil
+	case cluster.Create:
+		used := r.jobMentions(p.sight.job) | r.memoryMentions(p.sight.memory) | p.mentions
+		a.place = uint8(bits.TrailingZeros8(^used) + 1)
+		return a, int(a.place) <= r.Pods
+	}
+	return a, true
+}
+
+// asText is what a request to change something says.
+func asText(r *cluster.Request) string {
+	switch {
+	case r.Verb == cluster.Delete:
+		return encoded(r.Options)
+	case r.Job != nil:
+		return encoded(r.Job)
+	}
+	return string(r.Patch)
 }
 
 // created is the pod that a creation leads to in a place.
@@ -188,8 +267,7 @@ func (x *search) answered(at uint32, a answer) uint32 {
 	if n, ok := p.next[a]; ok {
 		return n
 	}
-	answers := append(p.answers[:len(p.answers):len(p.answers)], a)
-	n := x.step(&position{view: p.view, sight: p.sight, answers: answers})
+	n := x.step(p.view, p.sight, append(p.answers[:len(p.answers):len(p.answers)], a))
 	if p.next == nil {
 		p.next = map[answer]uint32{}
 	}

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -36,18 +39,20 @@ type search struct {
 	fresh     uint32 // the memory of a controller that has just started
 
 	// What was worked out already.
-	begins     map[sight]uint32
-	jobEffects map[jobEffect]effect
-	podEffects map[podEffect]effect
-	verdicts   map[seen]verdict
-	lives      map[lifeKey]uint16
-	agedJobs   map[agedKey]uint16
-	agedPods   map[agedKey]uint16
-	agedMemory map[agedKey]uint32
-	mentions   map[uint16]uint8
-	remembers  map[uint32]uint8
-	forgotten  map[forgottenKey]uint32
-	rests      map[uint32]rest
+	versionedJobs map[versioned]*batchv1.Job
+	versionedPods map[versioned]*corev1.Pod
+	begins        map[sight]uint32
+	jobEffects    map[jobEffect]effect
+	podEffects    map[podEffect]effect
+	verdicts      map[seen]verdict
+	lives         map[lifeKey]uint16
+	agedJobs      map[agedKey]uint16
+	agedPods      map[agedKey]uint16
+	agedMemory    map[agedKey]uint32
+	mentions      map[uint16]uint8
+	remembers     map[uint32]uint8
+	forgotten     map[forgottenKey]uint32
+	rests         map[uint32]rest
 
 	numbers map[state]uint32
 	states  []state
@@ -114,8 +119,9 @@ func newSearch(c Config) (*search, error) {
 	x := &search{
 		Config: c, now: noon, limit: noon.Add(-c.Old),
 		jobs: newTable[*jobVersion](), pods: newTable[*podVersion](), memories: newTable[Searchable](), ghosts: newTable[referee.Ghost](),
-		positions: make([]*position, 1),
-		begins:    map[sight]uint32{}, jobEffects: map[jobEffect]effect{}, podEffects: map[podEffect]effect{},
+		positions:     make([]*position, 1),
+		versionedJobs: map[versioned]*batchv1.Job{}, versionedPods: map[versioned]*corev1.Pod{},
+		begins: map[sight]uint32{}, jobEffects: map[jobEffect]effect{}, podEffects: map[podEffect]effect{},
 		verdicts: map[seen]verdict{}, lives: map[lifeKey]uint16{},
 		agedJobs: map[agedKey]uint16{}, agedPods: map[agedKey]uint16{}, agedMemory: map[agedKey]uint32{},
 		mentions: map[uint16]uint8{}, remembers: map[uint32]uint8{}, forgotten: map[forgottenKey]uint32{}, rests: map[uint32]rest{},

@@ -44,40 +44,47 @@ type effect struct {
 }
 
 type jobEffect struct {
-	at   uint32
-	job  uint16
-	mark mark
+	job     uint16
+	version string
+	asks    string
+}
+
+// status is what a version of the Job becomes with a request for its status.
+func (x *search) status(job uint16, version string, r *cluster.Request, asks string) effect {
+	key := jobEffect{job, version, asks}
+	if e, ok := x.jobEffects[key]; ok {
+		return e
+	}
+	next, err := cluster.StoreStatus(x.job(job, version), r)
+	e := effect{err: err}
+	switch {
+	case err == nil:
+		e.version = x.jobNumber(next)
+	case apierrors.IsInvalid(err):
+		e.answer.kind = invalid
+	case apierrors.IsConflict(err):
+		e.answer.kind = conflict
+	default:
+		e.answer.kind = failed
+	}
+	x.jobEffects[key] = e
+	return e
 }
 
 func (x *search) serveStatus(s *state, p *position) (answer, *referee.Violation) {
 	if s.job == 0 {
 		return answer{kind: gone}, nil
 	}
-	key := jobEffect{s.at, s.job, s.mark}
-	e, ok := x.jobEffects[key]
-	if !ok {
-		version := versionOther
-		switch s.mark {
-		case asSeen:
-			version = p.view.Job.ResourceVersion
-		case firstWrite:
-			version = versionFirst
-		case secondWrite:
-			version = versionSecond
-		}
-		next, err := cluster.PatchStatus(x.job(s.job, version), p.request.Patch)
-		switch {
-		case err == nil:
-			e.version = x.jobNumber(next)
-		case apierrors.IsInvalid(err):
-			e.answer.kind, e.err = invalid, err
-		case apierrors.IsConflict(err):
-			e.answer.kind = conflict
-		default:
-			e.answer.kind = failed
-		}
-		x.jobEffects[key] = e
+	version := versionOther
+	switch s.mark {
+	case asSeen:
+		version = p.view.Job.ResourceVersion
+	case firstWrite:
+		version = versionFirst
+	case secondWrite:
+		version = versionSecond
 	}
+	e := x.status(s.job, version, p.request, p.asks)
 	if e.answer.kind == invalid {
 		return e.answer, &referee.Violation{Property: "S11", Text: e.err.Error()}
 	}
@@ -115,7 +122,8 @@ func (x *search) freePlace(s *state) int {
 }
 
 type podEffect struct {
-	at   uint32
+	verb cluster.Verb
+	asks string
 	pod  uint16
 	same bool
 }
@@ -125,7 +133,7 @@ func (x *search) servePod(s *state, p *position) (answer, *referee.Violation) {
 	if i < 0 || s.pods[i].stored == 0 {
 		return answer{kind: gone}, nil
 	}
-	key := podEffect{s.at, s.pods[i].stored, s.pods[i].same}
+	key := podEffect{p.request.Verb, p.asks, s.pods[i].stored, s.pods[i].same}
 	e, ok := x.podEffects[key]
 	if !ok {
 		version := versionOther
