@@ -25,19 +25,24 @@ type ahead struct {
 
 // read reads ahead of at most stride pods.
 func (a *ahead) read(pods []*corev1.Pod, owner *Owner, indexed bool) {
-	a.touched += touchPods(pods) + touchLists(pods) + touchTexts(pods)
+	a.use(touchPods(pods))
+	a.use(touchLists(pods))
+	a.use(touchTexts(pods))
 	// What a look into a map finds is kept. The other steps are repeated when the
 	// pod is read.
 	if indexed {
 		for i, pod := range pods {
 			a.index[i] = pod.Annotations[batchv1.JobCompletionIndexAnnotation]
-			a.touched += first(a.index[i])
+			a.use(first(a.index[i]))
 		}
 	}
 	for i, pod := range pods {
 		a.selected[i] = owner.selector.matches(pod.Labels)
 	}
 }
+
+// use makes use of what was loaded.
+func (a *ahead) use(loaded int) { a.touched += loaded }
 
 // touchPods loads the parts of the pods themselves.
 func touchPods(pods []*corev1.Pod) (sum int) {

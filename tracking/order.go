@@ -16,9 +16,6 @@ func (c *Census) InOrder(what Is) []*Record {
 
 // at returns the records at the given positions.
 func (c *Census) at(positions []int32) []*Record {
-	if len(positions) == 0 {
-		return nil
-	}
 	records := make([]*Record, len(positions))
 	for i, at := range positions {
 		records[i] = &c.Records[at]

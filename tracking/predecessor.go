@@ -61,12 +61,7 @@ func (r *Record) failedBefore(o *Record) bool {
 func (p Predecessors) Len() int { return len(p.byIndex) }
 
 // All returns the predecessors in the order of their indexes.
-func (p Predecessors) All() []*Record {
-	if p.Len() == 0 {
-		return nil
-	}
-	return p.census.at(p.byIndex)
-}
+func (p Predecessors) All() []*Record { return p.census.at(p.byIndex) }
 
 // Of returns the predecessor for an index, or nil when its next pod is its
 // first.

@@ -132,6 +132,37 @@ func TestRandom_addAndRemove(t *testing.T) {
 	})
 }
 
+// What is left when all but one of several pods are taken away counts as if the
+// others had never been there.
+func TestRemove_allButOne(t *testing.T) {
+	lens := tracking.Lens{Indexed: true, PerIndex: true, Completions: 9, Policy: policy()}
+	limit := backoff.Limit{Target: backoff.TargetIndex}
+	for _, kind := range []struct {
+		name string
+		edit edit
+		want tracking.Fates
+	}{
+		{"succeeded", succeeded, tracking.Fates{Completed: indexset.Of(1)}},
+		{"failed", failed, tracking.Fates{Failed: indexset.Of(1)}},
+		{"fail the Job", exit(exitFailJob, after(0)), tracking.Fates{Failed: indexset.Of(1)}},
+	} {
+		c := tracking.NewCensus(lens, 0)
+		last := newPod("last", index("1"), kind.edit)
+		others := []*corev1.Pod{newPod("a", index("2"), kind.edit), newPod("b", index("3"), kind.edit)}
+		for _, pod := range append(others, last) {
+			c.Add(pod, false)
+		}
+		for _, pod := range others {
+			c.Remove(pod)
+		}
+		same(t, kind.name+": fates", c.Fates(indexset.Set{}, indexset.Set{}, limit), kind.want)
+		same(t, kind.name+": fails the Job", c.FailsJob() == last, kind.name == "fail the Job")
+		c.Remove(last)
+		same(t, kind.name+": fates of none", c.Fates(indexset.Set{}, indexset.Set{}, limit), tracking.Fates{})
+		same(t, kind.name+": none fails the Job", c.FailsJob() == nil, true)
+	}
+}
+
 // drawSet draws some of the indexes.
 func drawSet(t *rapid.T, label string) (indexset.Set, map[int64]bool) {
 	var b indexset.Builder

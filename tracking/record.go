@@ -113,7 +113,7 @@ func (l *Lens) read(pod *corev1.Pod, held bool, index string) Record {
 		r.Index = parseIndex(index)
 	}
 	if !l.Indexed || r.Index != NoIndex && r.Index < l.Completions {
-		r.is |= Valid
+		r.is = Valid
 	}
 	if held {
 		r.is |= Finalized

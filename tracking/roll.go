@@ -13,8 +13,8 @@ type Roll struct {
 	Claims []Related
 	// Foreign is the number of foreign pods.
 	Foreign int
-	// Broken says that a pod is nil, or has no UID, or one that another has. The
-	// census then holds some of the pods.
+	// Broken says that a pod is nil, or has no UID, or one that another has.
+	// Nothing else is said then, and the census holds some of the pods.
 	Broken bool
 }
 
@@ -37,8 +37,7 @@ func (c *Census) Read(owner Owner, pods []*corev1.Pod) Roll {
 		c.room.ahead.read(group, &owner, c.lens.Indexed)
 		for i, pod := range group {
 			if pod.UID == "" || !c.room.uids.enter(pods, at+i, hash(pod.UID)) {
-				roll.Broken = true
-				return roll
+				return Roll{Broken: true}
 			}
 			relation := owner.relation(pod, c.room.ahead.selected[i])
 			switch relation {

@@ -110,9 +110,12 @@ func TestRead_broken(t *testing.T) {
 		{"two foreign pods have one UID", append(pods(40), newPod("x", controlledBy("other")), newPod("x", controlledBy("other"))), true},
 	} {
 		c := tracking.NewCensus(tracking.Lens{}, len(tc.pods))
-		if got := c.Read(ownerOf(t, newJob()), tc.pods).Broken; got != tc.want {
-			t.Errorf("%s: broken = %v, want %v", tc.reason, got, tc.want)
+		pods := append([]*corev1.Pod{newPod("other", controlledBy("another"))}, tc.pods...)
+		want := tracking.Roll{Broken: true}
+		if !tc.want {
+			want = tracking.Roll{Foreign: 1}
 		}
+		same(t, tc.reason, c.Read(ownerOf(t, newJob()), pods), want)
 	}
 }
 

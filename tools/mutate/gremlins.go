@@ -84,7 +84,7 @@ func (r *runner) testGremlins(p *sourcePackage) ([]*mutant, error) {
 			if err != nil {
 				return nil, err
 			}
-			if !p.reasons.leavesOut(m.place) && p.viable(m.change) {
+			if p.wanted(m.place) && p.viable(m.change) {
 				mutants = append(mutants, m)
 			}
 		}

@@ -2,7 +2,7 @@
 // one at a time, and looks whether a test fails. A mistake that no test notices has
 // survived.
 //
-//	go run . [-root DIR] [-workers N] [-min PERCENT] [-explained FILE] PACKAGE ...
+//	go run . [-root DIR] [-workers N] [-min PERCENT] [-explained FILE] [-only REGEXP] PACKAGE ...
 //
 // The packages are folders of the main module, as ./backoff; the dot is the root.
 //
@@ -34,6 +34,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 )
 
 func main() {
@@ -41,8 +42,9 @@ func main() {
 	workers := flag.Int("workers", 2, "how many mutants to test at once")
 	least := flag.Float64("min", 95, "the least `percentage` of mutants killed, of each package")
 	explained := flag.String("explained", "../../docs/mutants.md", "the `file` that explains the survivors")
+	only := flag.String("only", "", "of the mutants only those that match the `regexp`, as they are printed when they survive")
 	flag.Parse()
-	status, err := run(*root, *workers, *least, *explained, flag.Args(), os.Stdout)
+	status, err := run(*root, *workers, *least, *explained, *only, flag.Args(), os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 	}
@@ -51,17 +53,21 @@ func main() {
 
 // run tests the packages, prints what survived and a table, and returns the exit
 // status.
-func run(root string, workers int, least float64, explained string, dirs []string, out io.Writer) (int, error) {
+func run(root string, workers int, least float64, explained, only string, dirs []string, out io.Writer) (int, error) {
 	reasons, err := readReasons(explained)
 	if err != nil {
 		return 1, err
+	}
+	pattern, err := regexp.Compile(only)
+	if err != nil {
+		return 1, fmt.Errorf("-only: %w", err)
 	}
 	r, err := newRunner(root, workers, out)
 	if err != nil {
 		return 1, err
 	}
 	defer os.RemoveAll(r.work)
-	r.reasons = reasons
+	r.reasons, r.only = reasons, pattern
 	var mutants []*mutant
 	unexplained := 0
 	for _, dir := range dirs {
@@ -70,7 +76,7 @@ func run(root string, workers int, least float64, explained string, dirs []strin
 			return 1, fmt.Errorf("%s: %w", dir, err)
 		}
 		// At once, for the next package may take half an hour.
-		unexplained += reasons.compare(tested, out)
+		unexplained += reasons.compare(tested, pattern, out)
 		table(tested, least, out)
 		mutants = append(mutants, tested...)
 	}

@@ -6,15 +6,18 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
+var everything = regexp.MustCompile("")
+
 // parsed makes a package of one file.
 func parsed(t *testing.T, text string) *sourcePackage {
 	t.Helper()
-	p := &sourcePackage{dir: "sample", name: "sample", fset: token.NewFileSet(), imports: importer.Default()}
+	p := &sourcePackage{dir: "sample", name: "sample", fset: token.NewFileSet(), imports: importer.Default(), only: everything}
 	tree, err := parser.ParseFile(p.fset, "sample.go", text, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +275,7 @@ func TestReasons(t *testing.T) {
 		{place: bound, verdict: killed},
 		{place: other, verdict: survived},
 		{place: place{pkg: "another"}, verdict: timedOut},
-	}, &out)
+	}, everything, &out)
 	if unexplained != 1 {
 		t.Errorf("%d are not explained, want 1", unexplained)
 	}
@@ -302,11 +305,31 @@ func TestLeftOut(t *testing.T) {
 		t.Errorf("got %d mutants, want none", len(got))
 	}
 	var out bytes.Buffer
-	if rs.compare([]*mutant{{place: place{pkg: "sample"}, verdict: killed}}, &out); out.Len() != 0 {
+	if rs.compare([]*mutant{{place: place{pkg: "sample"}, verdict: killed}}, everything, &out); out.Len() != 0 {
 		t.Errorf("got\n%s\nwant nothing", out.String())
 	}
 	if _, err := parseReasons(strings.NewReader("## sample\n### sample.go, set.grow, *\n")); err == nil {
 		t.Error("a function is left out without a reason")
+	}
+}
+
+// Of mutants that are not wanted there are none, and nobody asks for a reason.
+func TestOnly(t *testing.T) {
+	p := parsed(t, sample)
+	p.only = regexp.MustCompile(`set\.grow, DELETED_STATEMENT`)
+	got := p.statementMutants()
+	for _, m := range got {
+		if m.function != "set.grow" || m.mutator != deletedStatement {
+			t.Errorf("got %v", m.place)
+		}
+	}
+	if len(got) == 0 {
+		t.Error("got none, want those of the function")
+	}
+	rs := reasons{place{"sample", "sample.go", "set.shrink", deletedStatement, "s.n--", ""}: "Nobody counts."}
+	var out bytes.Buffer
+	if rs.compare(got, p.only, &out); strings.Contains(out.String(), "killed or gone") {
+		t.Errorf("got\n%s\nwant nothing about the one that is not wanted", out.String())
 	}
 }
 

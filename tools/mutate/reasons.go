@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 )
 
@@ -100,9 +101,9 @@ func (rs reasons) leavesOut(p place) bool {
 }
 
 // compare prints the survivors without a reason, in the form of the file, and the
-// reasons for mutants of these packages that did not survive. It returns how many
-// survivors have no reason.
-func (rs reasons) compare(mutants []*mutant, out io.Writer) int {
+// reasons for mutants of these packages, of those wanted, that did not survive. It
+// returns how many survivors have no reason.
+func (rs reasons) compare(mutants []*mutant, wanted *regexp.Regexp, out io.Writer) int {
 	unexplained, survivors, packages := 0, map[place]bool{}, map[string]bool{}
 	for _, m := range mutants {
 		packages[m.pkg] = true
@@ -116,7 +117,7 @@ func (rs reasons) compare(mutants []*mutant, out io.Writer) int {
 		}
 	}
 	for p := range rs {
-		if packages[p.pkg] && p.mutator != "*" && !survivors[p] {
+		if packages[p.pkg] && p.mutator != "*" && !survivors[p] && wanted.MatchString(p.String()) {
 			fmt.Fprintf(out, "\nexplained, but killed or gone, in %s:\n\n%s", p.pkg, p)
 		}
 	}

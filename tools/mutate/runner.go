@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ type runner struct {
 	workers int
 	out     io.Writer
 	reasons reasons
+	only    *regexp.Regexp
 
 	mutex sync.Mutex
 	built int

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -30,6 +31,7 @@ type sourcePackage struct {
 
 	imports types.Importer
 	reasons reasons
+	only    *regexp.Regexp
 }
 
 // loadPackage reads a package of the main module.
@@ -39,7 +41,7 @@ func (r *runner) loadPackage(dir string) (*sourcePackage, error) {
 		return nil, err
 	}
 	names := strings.Fields(listed)
-	p := &sourcePackage{dir: dir, name: names[0], fset: token.NewFileSet(), reasons: r.reasons}
+	p := &sourcePackage{dir: dir, name: names[0], fset: token.NewFileSet(), reasons: r.reasons, only: r.only}
 	for _, name := range names[1:] {
 		path := filepath.Join(r.root, dir, name)
 		text, err := os.ReadFile(path)
@@ -76,6 +78,11 @@ func (r *runner) importer(p *sourcePackage) (types.Importer, error) {
 	return importer.ForCompiler(p.fset, "gc", func(path string) (io.ReadCloser, error) {
 		return os.Open(exports[path])
 	}), nil
+}
+
+// wanted reports whether a mutant is to be made.
+func (p *sourcePackage) wanted(at place) bool {
+	return !p.reasons.leavesOut(at) && p.only.MatchString(at.String())
 }
 
 // viable reports whether the package compiles with the change.

@@ -79,7 +79,7 @@ func (p *sourcePackage) statementMutants() []*mutant {
 		ast.Inspect(f.tree, func(n ast.Node) bool {
 			for _, c := range candidates(n) {
 				m := p.statementMutant(f, c)
-				if !p.reasons.leavesOut(m.place) && p.compiles(m) {
+				if p.wanted(m.place) && p.compiles(m) {
 					mutants = append(mutants, m)
 				}
 			}
