@@ -85,11 +85,7 @@ func (c *Census) Add(pod *corev1.Pod, adopted bool) {
 	if pod == nil {
 		return
 	}
-	var index string
-	if c.lens.Indexed {
-		index = pod.Annotations[batchv1.JobCompletionIndexAnnotation]
-	}
-	c.add(pod, adopted, index)
+	c.add(pod, adopted, pod.Annotations[batchv1.JobCompletionIndexAnnotation])
 }
 
 // add is Add for a pod of which the annotation with the index has been read.
@@ -284,14 +280,14 @@ func (f Fates) Finished() indexset.Set { return f.Completed.Union(f.Failed) }
 func (c *Census) Fates(completed, failed indexset.Set, limit backoff.Limit) Fates {
 	f := Fates{Counted: completed.Clip(c.lens.Completions)}
 	f.Completed = f.Counted
-	if c.succeeded > 0 {
+	if c.succeeded != 0 {
 		f.Completed = c.room.sets.Union(f.Counted, c.Indexes(Finalized|Valid|Succeeded))
 	}
 	if !c.lens.PerIndex {
 		return f
 	}
 	f.Failed = failed.Clip(c.lens.Completions)
-	if c.failed > 0 {
+	if c.failed != 0 {
 		f.Failed = c.room.sets.Union(f.Failed, c.indexes(func(r *Record) bool {
 			return r.Is(Finalized|Valid|Failed) && !r.Is(Ignored) &&
 				(r.Is(FailsIndex) || limit.IndexExhausted(r.Counts.Failures))

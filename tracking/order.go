@@ -80,7 +80,7 @@ func (c *Census) distribute(order, places []int32, lowest int32, wanted func(at 
 type key struct {
 	index int32
 	at    int32  // the position in Records
-	uid   uint64 // the start of the UID, where indexes do not tell pods apart
+	uid   uint64 // the start of the UID
 }
 
 // sort puts the records that are wanted in order, whatever their indexes.
@@ -91,11 +91,7 @@ func (c *Census) sort(order []int32, wanted func(at int, r *Record) bool) {
 		if !wanted(i, r) {
 			continue
 		}
-		k := key{index: r.Index, at: int32(i)}
-		if !c.lens.Indexed {
-			k.uid = start(r.Pod.UID)
-		}
-		keys = append(keys, k)
+		keys = append(keys, key{r.Index, int32(i), start(r.Pod.UID)})
 	}
 	slices.SortFunc(keys, func(a, b key) int {
 		switch {

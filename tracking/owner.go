@@ -105,8 +105,9 @@ func (o *Owner) relation(pod *corev1.Pod, selected bool) Relation {
 		return Adoptable
 	case HasFinalizer(pod):
 		return Orphaned
+	default:
+		return Foreign
 	}
-	return Foreign
 }
 
 // Selects reports whether the Job's selector matches the labels; it does when

@@ -1,6 +1,7 @@
 package tracking
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"time"
@@ -75,10 +76,7 @@ func (r *Record) Finish() time.Time { return time.Unix(r.finish, int64(r.nanos))
 // Before is the one order of a Job's pods that every decision follows: by index,
 // then by UID.
 func (r *Record) Before(o *Record) bool {
-	if r.Index != o.Index {
-		return r.Index < o.Index
-	}
-	return r.Pod.UID < o.Pod.UID
+	return cmp.Or(cmp.Compare(r.Index, o.Index), cmp.Compare(r.Pod.UID, o.Pod.UID)) < 0
 }
 
 // Lens is through what a Job's pods are seen: the parts of the Job that decide
