@@ -29,6 +29,11 @@ func TestExplanation_fault(t *testing.T) {
 		{"it does not say how", func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("main", 0, ""), {Name: "run"}}
 		}},
+		{"it does not say how", func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{
+				{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse},
+			}
+		}},
 		{"deleted", func(p *corev1.Pod) { p.DeletionTimestamp = &job.CreationTimestamp }},
 		{"container b, exit code 3", func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("a", 0, ""), exit("b", 3, "Error"), exit("c", 4, "")}
@@ -83,6 +88,22 @@ func TestExplanation_duplicatePods(t *testing.T) {
 	}
 }
 
+// When all active pods of an index go, the first tells.
+func TestExplanation_duplicatePodsThatGo(t *testing.T) {
+	job := specJob(t, "completions: 1\ncompletionMode: Indexed\nsuspend: true")
+	pods := []*corev1.Pod{podIn(job, 1, corev1.PodRunning), podIn(job, 1, corev1.PodRunning), podIn(job, 1, corev1.PodRunning)}
+	for i, pod := range pods {
+		pod.Name, pod.UID = fmt.Sprintf("job-p%d", i), types.UID(fmt.Sprintf("uid-%d", i))
+	}
+	for range 2 {
+		r := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}).Why.Index(0)
+		if r.Code != jobfate.IndexRemoving || r.Pod != "job-p0" {
+			t.Errorf("got %s of pod %s, want %s of job-p0", r.Code, r.Pod, jobfate.IndexRemoving)
+		}
+		slices.Reverse(pods)
+	}
+}
+
 // Of the failed pods of a Job the one that finished last tells, whichever comes
 // first.
 func TestExplanation_LastFailure(t *testing.T) {
@@ -101,6 +122,7 @@ func TestExplanation_LastFailure(t *testing.T) {
 	}{
 		{"no pod", nil, ": , rule false"},
 		{"no failed pod", []*corev1.Pod{podIn(job, 1, corev1.PodSucceeded)}, ": , rule false"},
+		{"between others", []*corev1.Pod{podIn(job, 4, corev1.PodSucceeded), pod(1, 1, 0), podIn(job, 5, corev1.PodRunning)}, "job-p1: container main, exit code 1, rule false"},
 		{"the last", []*corev1.Pod{pod(1, 1, time.Second), pod(2, 7, time.Minute), pod(3, 2, 0)}, "job-p2: container main, exit code 7, rule true"},
 		{"the first of those that failed at once", []*corev1.Pod{pod(1, 1, 0), pod(2, 2, 0)}, "job-p1: container main, exit code 1, rule false"},
 	} {

@@ -196,11 +196,7 @@ func (x *indexes) reason(index int32, w *witness, r IndexReason) Reason {
 		return Reason{Code: IndexTerminating, Text: "waits for pod " + r.Pod + " to terminate"}
 	case x.stopping() && r.Match.FailsJob():
 		return Reason{Code: IndexStopped, Text: "stopped; it failed the Job by " + r.Match.Explain()}
-	case x.stopping():
-		return x.without()
-	case x.held():
-		return x.without()
-	case x.indexDelay(index) > 0:
+	case !x.stopping() && !x.held() && x.indexDelay(index) > 0:
 		until := x.now.Add(x.indexDelay(index))
 		return Reason{Code: IndexBackingOff, Until: until,
 			Text: fmt.Sprintf("backing off until %s after %s", x.clock(until), failures(r.Failures))}

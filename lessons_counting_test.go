@@ -304,7 +304,7 @@ func noPanic(t *testing.T) {
 		showWhy(d)
 	}
 	var none jobfate.Decision
-	if none.Revise(jobfate.Done{NotCreated: -1}).Settle().Status != nil || none.StatusPatch("1") != nil || !none.Idle() || len(none.Why.Notes()) != 0 {
+	if none.Revise(jobfate.Done{NotCreated: -1}).Settle().Status != nil || none.Revise(jobfate.Done{}).Requeue != 0 || none.StatusPatch("1") != nil || !none.Idle() || len(none.Why.Notes()) != 0 {
 		t.Error("the zero Decision asks for something")
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/tracking"
@@ -29,6 +30,17 @@ func TestMetrics(t *testing.T) {
 		}, []string{
 			`job_pods_creation_total{reason="new",status="succeeded"} 2`,
 			`job_pods_finished_total{completion_mode="NonIndexed",result="succeeded"} 2`,
+			`jobs_finished_total{completion_mode="NonIndexed",result="succeeded",reason="CompletionsReached"} 1`,
+		}},
+		{"one after the other", "completions: 3\nparallelism: 1", func(w *world) {
+			for _, uid := range []types.UID{"pod-1", "pod-2", "pod-3"} {
+				w.runAll()
+				w.End(uid, 0)
+				w.settle()
+			}
+		}, []string{
+			`job_pods_creation_total{reason="new",status="succeeded"} 3`,
+			`job_pods_finished_total{completion_mode="NonIndexed",result="succeeded"} 3`,
 			`jobs_finished_total{completion_mode="NonIndexed",result="succeeded",reason="CompletionsReached"} 1`,
 		}},
 		{"a failure, retried", "completions: 1", func(w *world) {

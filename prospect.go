@@ -88,7 +88,7 @@ type reach struct {
 
 func (s *step) reach() reach {
 	if s.fates.Failed.IsEmpty() {
-		return reach{rule: -1}
+		return reach{}
 	}
 	return reach{failed: true, rule: s.successPolicy.Match(s.fates.Failed.Complement(*s.completions))}
 }

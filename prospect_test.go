@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate"
@@ -51,6 +52,9 @@ func TestExplanation_Prospect(t *testing.T) {
 		{"an index has failed, the success policy does not need it", indexed + "\nbackoffLimitPerIndex: 0\nsuccessPolicy: {rules: [{succeededIndexes: '1'}, {succeededCount: 2}]}",
 			func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, jobfate.ProspectPossible,
 			"yes: index 1 has failed, but rule 1 of the success policy can still be met; no index is retried", ""},
+		{"an index has failed, the first rule does not need it", indexed + "\nbackoffLimitPerIndex: 0\nsuccessPolicy: {rules: [{succeededIndexes: '0'}]}",
+			func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, jobfate.ProspectPossible,
+			"yes: index 1 has failed, but rule 0 of the success policy can still be met; no index is retried", ""},
 		{"an index has failed, the success policy needs it", indexed + "\nbackoffLimitPerIndex: 0\nsuccessPolicy: {rules: [{succeededIndexes: '1'}]}",
 			func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, jobfate.ProspectOutOfReach,
 			"no: index 1 has failed; the Job fails when no other index is left to run", ""},
@@ -60,6 +64,20 @@ func TestExplanation_Prospect(t *testing.T) {
 			"no: the Job is being deleted, and 0 pods cannot bring the 2 successes that it lacks", ""},
 		{"its status is still to be seen", two, func(w *world) { w.lag(true); w.sync() }, jobfate.ProspectPossible,
 			"yes: 2 of 2 pods to go; at most 6 failures, 0 so far", ""},
+		{"its status is still to be seen, and the deadline is there", two + "\nactiveDeadlineSeconds: 60", func(w *world) {
+			w.stale("pod-1")
+			w.advance(time.Minute)
+		}, jobfate.ProspectPossible, "yes: 2 of 2 pods to go; at most 6 failures, 0 so far", ""},
+		{"succeeding now", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 0) }, jobfate.ProspectSuccess,
+			"yes, it is decided: the Job succeeds", ""},
+		{"failing, pods to be seen", "completions: 3\nparallelism: 2\nbackoffLimit: 0", func(w *world) {
+			w.runAll()
+			w.edit("parallelism: 3")
+			w.lag(false)
+			w.sync()
+			w.End("pod-1", 1)
+			w.cache.ShowPod("pod-1")
+		}, jobfate.ProspectFailure, "no, it is decided: the Job fails", ""},
 		{"failing now", two + "\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1) }, jobfate.ProspectFailure,
 			"no, it is decided: the Job fails", ""},
 		{"failed", "completions: 1\nbackoffLimit: 0", func(w *world) { w.settle(); w.End("pod-1", 1); w.settle() }, jobfate.ProspectFailure,
@@ -107,6 +125,16 @@ func TestExplanation_Waits(t *testing.T) {
 			"PodsToTerminate 12:00:30: 1 pod to terminate, due by 12:00:30"},
 		{"termination, overdue", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30); w.advance(time.Minute) },
 			"PodsToTerminate 12:00:30: 1 pod to terminate, due since 12:00:30"},
+		{"termination of one, the others are to be deleted", "completions: 2\nparallelism: 2\npodReplacementPolicy: Failed", func(w *world) {
+			w.runAll()
+			w.Delete("pod-1", 30)
+			w.edit("suspend: true")
+		}, "Resume: somebody to resume the Job\nPodsToTerminate: 2 pods to terminate"},
+		{"its own write, and what it showed before", "completions: 3\nparallelism: 3\npodReplacementPolicy: Failed", func(w *world) {
+			w.stale("pod-1")
+			w.Delete("pod-2", 30)
+			w.cache.ShowPod("pod-2")
+		}, "OwnWrite: the status that was stored last to be seen\nPodsToFinish: 1 pod to finish\nPodsToTerminate 12:00:30: 1 pod to terminate, due by 12:00:30"},
 		{"the Job to be gone", "completions: 1\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll(); w.DeleteJob(metav1.DeletePropagationForeground) },
 			"Deletion: the Job to be gone\nPodsToFinish: 1 pod to finish"},
 		{"pods to be seen", "completions: 1", func(w *world) { w.lag(false); w.sync() }, "PodsToBeSeen: 1 created and 0 deleted pods to be seen"},
@@ -135,4 +163,25 @@ func TestExplanation_Waits(t *testing.T) {
 	if got := (jobfate.Explanation{}).Waits(); got != nil {
 		t.Errorf("the zero explanation waits for %v, want nothing", got)
 	}
+}
+
+// A pod that has failed terminates no more, whenever it goes.
+func TestExplanation_waitsForTheTerminating(t *testing.T) {
+	job := specJob(t, "completions: 3\nparallelism: 3\npodReplacementPolicy: Failed")
+	noon := job.CreationTimestamp.Time
+	deleted := func(n int, phase corev1.PodPhase, due time.Duration) *corev1.Pod {
+		pod := podIn(job, n, phase)
+		pod.DeletionTimestamp = &metav1.Time{Time: noon.Add(due)}
+		return pod
+	}
+	pods := []*corev1.Pod{
+		deleted(1, corev1.PodFailed, time.Hour), deleted(2, corev1.PodRunning, 20*time.Second),
+		deleted(3, corev1.PodRunning, 30*time.Second), deleted(4, corev1.PodRunning, 10*time.Second),
+	}
+	for _, r := range mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon}).Why.Waits() {
+		if r.Code == jobfate.WaitTermination && r.Until.Equal(noon.Add(30*time.Second)) {
+			return
+		}
+	}
+	t.Error("it does not wait for the last of the pods that terminate")
 }

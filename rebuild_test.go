@@ -83,6 +83,13 @@ func TestBackoffInDoubt_podsThatTerminate(t *testing.T) {
 	if !got.Backoff.Equal(want) || got.Requeue != 9*time.Second {
 		t.Errorf("got %+v, waiting %s, want %+v, waiting 9s", got.Backoff, got.Requeue, want)
 	}
+	// The one that was deleted last decides when, whichever comes first.
+	later := metav1.NewTime(due.Add(5 * time.Second))
+	pods[50].DeletionTimestamp = &later
+	if got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon.Add(6 * time.Second), BackoffInDoubt: true}); !got.Backoff.LastFailure.Equal(noon.Add(5 * time.Second)) {
+		t.Errorf("with one that was deleted later: %+v, want the last failure at %s", got.Backoff, noon.Add(5*time.Second))
+	}
+	pods[50].DeletionTimestamp = &due
 	// What has been recorded has been counted.
 	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
 	for _, pod := range pods[:2] {

@@ -110,8 +110,8 @@ func (s *step) waitTermination() Reason {
 	var due time.Time
 	for i := range s.census.Records {
 		r := &s.census.Records[i]
-		if at := r.Pod.DeletionTimestamp; r.Is(tracking.Terminating) && at != nil && at.After(due) {
-			due = at.Time
+		if r.Is(tracking.Terminating) && r.Pod.DeletionTimestamp.After(due) {
+			due = r.Pod.DeletionTimestamp.Time
 		}
 	}
 	text := pods(int(s.terminatingAfter())) + " to terminate"
