@@ -83,7 +83,8 @@ func TestMemory_status(t *testing.T) {
 	}{
 		{"9", "8", true}, {"9", "9", false}, {"9", "10", false}, {"10", "9", true},
 		{"99999999999999999999", "100000000000000000000", false}, // more than 64 bits
-		{"b", "a", true}, {"b", "b", false}, {"9", "", true},
+		// What is no number has no order: only the same is the one that was stored.
+		{"b", "a", true}, {"a", "b", true}, {"b", "b", false}, {"9", "", true}, {"7", "a", true}, {"a", "7", true}, {"a", "77", true}, {"7-", "8-", true},
 	} {
 		var m inflight.Memory
 		m.Snapshot(inflight.View{Job: jobAt("1"), Now: noon})
