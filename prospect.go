@@ -42,7 +42,7 @@ func (e Explanation) Prospect() Reason {
 		return Reason{Code: ProspectOutOfReach, Text: "no: " + why}
 	}
 	r := Reason{Code: ProspectPossible, Text: "yes: " + strings.Join(append([]string{s.toGo()}, s.conditions()...), "; ")}
-	if left, limited := s.untilDeadline(); limited && left > 0 {
+	if left, limited := s.untilDeadline(); limited {
 		r.Until = s.now.Add(left)
 		r.Text += "; before " + s.clock(r.Until)
 	}

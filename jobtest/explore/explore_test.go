@@ -37,12 +37,12 @@ type scope struct {
 }
 
 var scopes = []scope{
-	{"no fault", 2, 3, 0, nil, 70},
+	{"no fault", 2, 3, 0, nil, 120},
 	{"one fault, small", 1, 2, 1, Faults(), 60},
 	{"killed", 2, 3, 1, []Kind{KillBefore, KillAfter}, 8},
 	{"one fault", 2, 3, 1, Faults(), 8},
 	{"two faults, small", 1, 2, 2, Faults(), 8},
-	{"larger", 3, 5, 0, nil, 18},
+	{"larger", 3, 5, 0, nil, 66},
 }
 
 // TestEverything tries everything that can happen to each kind of Job, in each
