@@ -22,7 +22,8 @@ golden:
 
 # The checks of docs/reliability.md, run longer: some hours.
 soak:
-	go test ./jobtest/explore -timeout 0 -states 100000
+	go test ./jobtest/explore -timeout 0 -run TestEverything -states 100000
+	go test ./jobtest/explore -timeout 0 -run TestEverything/killed -states 2500000
 	go test ./jobtest/chaos -timeout 0 -run TestSchedules -schedules 1000000
 	go test ./jobtest/chaos -timeout 0 -run TestCrashes -traces 2000 -pairs 25
 	go -C conformance test ./sync -timeout 0 -decisions 5000000
@@ -32,7 +33,7 @@ soak:
 bench:
 	@go -C bench run .
 
-# Makes mistakes in what decides and looks whether a test fails. It takes about an
-# hour on two cores. docs/mutants.md explains what survives.
+# Makes mistakes in what decides and looks whether a test fails. It takes about two
+# hours on two cores. docs/mutants.md explains what survives.
 mutate:
 	go -C tools/mutate run . $(shell go -C tools run ./covercheck -list)
