@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"math/bits"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -146,119 +145,6 @@ func (x *search) pod(n uint16, version string) *corev1.Pod {
 		x.versionedPods[key] = pod
 	}
 	return pod
-}
-
-// step runs the controller from a position with the answers so far, and adds that
-// position. After those each request is answered as it is when nothing goes wrong,
-// for most often nothing does: the positions after such answers are added as well,
-// and one run makes them all.
-func (x *search) step(view cluster.View, sight sight, answers []answer) uint32 {
-	first := uint32(len(x.positions))
-	run := &run{search: x, job: sight.job, version: seenVersion(sight.behind), own: versionFirst}
-	run.at = x.position(view, sight, answers)
-	controller := x.memories.values[sight.memory].Clone()
-	after, err := controller.Sync(&cluster.Client{View: view, Send: run.send})
-	if last := run.at; last.request == nil {
-		last.after, last.err, last.memory = after, err, x.memoryNumber(controller)
-	}
-	return first
-}
-
-// position adds a position of which the request is not known yet.
-func (x *search) position(view cluster.View, sight sight, answers []answer) *position {
-	p := &position{view: view, sight: sight, answers: answers}
-	for i, n := range sight.pods {
-		if n != 0 {
-			p.mentions |= 1 << i
-		}
-	}
-	for _, a := range answers {
-		if a.place > 0 {
-			p.mentions |= 1 << (a.place - 1)
-		}
-	}
-	x.positions = append(x.positions, p)
-	return p
-}
-
-// run is the API server for a controller that goes through a sync.
-type run struct {
-	*search
-	at      *position // the last one so far
-	given   int       // how many of its answers were given
-	job     uint16    // as the controller's own status has left it
-	version string
-	own     string // the version that its next status will get
-}
-
-// send gives the next answer. A controller that asks for what cannot go well is
-// killed.
-func (r *run) send(q *cluster.Request) (cluster.Answer, error) {
-	p := r.at
-	if p.request != nil {
-		return cluster.Answer{}, cluster.ErrKilled
-	}
-	if r.given == len(p.answers) {
-		p.request, p.asks = q, asText(q)
-		a, ok := r.expected(p)
-		if !ok {
-			return cluster.Answer{}, cluster.ErrKilled
-		}
-		n := uint32(len(r.positions))
-		p.next = map[answer]uint32{a: n}
-		r.at = r.position(p.view, p.sight, append(p.answers[:len(p.answers):len(p.answers)], a))
-	}
-	a := r.at.answers[r.given]
-	r.given++
-	if err := a.asError(q); err != nil {
-		return cluster.Answer{}, err
-	}
-	switch q.Verb {
-	case cluster.Create:
-		return cluster.Answer{Pod: r.created(q, int(a.place))}, nil
-	case cluster.Get:
-		return cluster.Answer{Job: r.search.job(a.job, versionOther)}, nil
-	case cluster.Status:
-		e := r.status(r.job, r.version, q, asText(q))
-		if e.err != nil {
-			return cluster.Answer{}, e.err
-		}
-		r.job, r.version, r.own = e.version, r.own, versionSecond
-		return cluster.Answer{Job: r.search.job(r.job, r.version)}, nil
-	}
-	return cluster.Answer{}, nil
-}
-
-// expected is the answer to the request of a position when nothing goes wrong, as
-// far as the controller's view tells.
-func (r *run) expected(p *position) (a answer, ok bool) {
-	switch p.request.Verb {
-	case cluster.Get:
-		a.job = r.job
-	case cluster.Status:
-		return a, r.job != 0 && r.status(r.job, r.version, p.request, p.asks).err == nil
-	case cluster.Create:
-		used := r.jobMentions(p.sight.job) | r.memoryMentions(p.sight.memory) | p.mentions
-		a.place = uint8(bits.TrailingZeros8(^used) + 1)
-		return a, int(a.place) <= r.Pods
-	}
-	return a, true
-}
-
-// asText is what a request to change something says.
-func asText(r *cluster.Request) string {
-	switch {
-	case r.Verb == cluster.Delete:
-		return encoded(r.Options)
-	case r.Job != nil:
-		return encoded(r.Job)
-	}
-	return string(r.Patch)
-}
-
-// created is the pod that a creation leads to in a place.
-func (x *search) created(r *cluster.Request, place int) *corev1.Pod {
-	return cluster.NewPod(r.Pod, place, metaTime(x.now))
 }
 
 // answered returns the position after an answer.

@@ -49,8 +49,8 @@ type jobEffect struct {
 	asks    string
 }
 
-// status is what a version of the Job becomes with a request for its status.
-func (x *search) status(job uint16, version string, r *cluster.Request, asks string) effect {
+// stored is what a version of the Job becomes with a request for its status.
+func (x *search) stored(job uint16, version string, r *cluster.Request, asks string) effect {
 	key := jobEffect{job, version, asks}
 	if e, ok := x.jobEffects[key]; ok {
 		return e
@@ -84,7 +84,7 @@ func (x *search) serveStatus(s *state, p *position) (answer, *referee.Violation)
 	case secondWrite:
 		version = versionSecond
 	}
-	e := x.status(s.job, version, p.request, p.asks)
+	e := x.stored(s.job, version, p.request, p.asks)
 	if e.answer.kind == invalid {
 		return e.answer, &referee.Violation{Property: "S11", Text: e.err.Error()}
 	}

@@ -1,0 +1,122 @@
+package explore
+
+import (
+	"math/bits"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// step runs the controller from a position with the answers so far, and adds that
+// position. After those each request is answered as it is when nothing goes wrong,
+// for most often nothing does: the positions after such answers are added as well,
+// and one run makes them all.
+func (x *search) step(view cluster.View, sight sight, answers []answer) uint32 {
+	first := uint32(len(x.positions))
+	d := &dialogue{search: x, status: sight.job, version: seenVersion(sight.behind), own: versionFirst}
+	d.at = x.addPosition(view, sight, answers)
+	controller := x.memories.values[sight.memory].Clone()
+	after, err := controller.Sync(&cluster.Client{View: view, Send: d.send})
+	if last := d.at; last.request == nil {
+		last.after, last.err, last.memory = after, err, x.memoryNumber(controller)
+	}
+	return first
+}
+
+// addPosition adds a position of which the request is not known yet.
+func (x *search) addPosition(view cluster.View, sight sight, answers []answer) *position {
+	p := &position{view: view, sight: sight, answers: answers}
+	for i, n := range sight.pods {
+		if n != 0 {
+			p.mentions |= 1 << i
+		}
+	}
+	for _, a := range answers {
+		if a.place > 0 {
+			p.mentions |= 1 << (a.place - 1)
+		}
+	}
+	x.positions = append(x.positions, p)
+	return p
+}
+
+// dialogue is what a controller and the API server say to each other in a sync.
+type dialogue struct {
+	*search
+	at      *position // the last one so far
+	given   int       // how many of its answers were given
+	status  uint16    // the Job as the controller's own status has left it
+	version string    // of that
+	own     string    // the version that its next status will get
+}
+
+// send gives the next answer. A controller that asks for what cannot go well is
+// killed.
+func (d *dialogue) send(q *cluster.Request) (cluster.Answer, error) {
+	p := d.at
+	if p.request != nil {
+		return cluster.Answer{}, cluster.ErrKilled
+	}
+	if d.given == len(p.answers) {
+		p.request, p.asks = q, asText(q)
+		a, ok := d.expected(p)
+		if !ok {
+			return cluster.Answer{}, cluster.ErrKilled
+		}
+		n := uint32(len(d.positions))
+		p.next = map[answer]uint32{a: n}
+		d.at = d.addPosition(p.view, p.sight, append(p.answers[:len(p.answers):len(p.answers)], a))
+	}
+	a := d.at.answers[d.given]
+	d.given++
+	if err := a.asError(q); err != nil {
+		return cluster.Answer{}, err
+	}
+	switch q.Verb {
+	case cluster.Create:
+		return cluster.Answer{Pod: d.created(q, int(a.place))}, nil
+	case cluster.Get:
+		return cluster.Answer{Job: d.job(a.job, versionOther)}, nil
+	case cluster.Status:
+		e := d.stored(d.status, d.version, q, asText(q))
+		if e.err != nil {
+			return cluster.Answer{}, e.err
+		}
+		d.status, d.version, d.own = e.version, d.own, versionSecond
+		return cluster.Answer{Job: d.job(d.status, d.version)}, nil
+	}
+	return cluster.Answer{}, nil
+}
+
+// expected is the answer to the request of a position when nothing goes wrong, as
+// far as the controller's view tells.
+func (d *dialogue) expected(p *position) (a answer, ok bool) {
+	switch p.request.Verb {
+	case cluster.Get:
+		a.job = d.status
+	case cluster.Status:
+		return a, d.status != 0 && d.stored(d.status, d.version, p.request, p.asks).err == nil
+	case cluster.Create:
+		used := d.jobMentions(p.sight.job) | d.memoryMentions(p.sight.memory) | p.mentions
+		a.place = uint8(bits.TrailingZeros8(^used) + 1)
+		return a, int(a.place) <= d.Pods
+	}
+	return a, true
+}
+
+// asText is what a request to change something says.
+func asText(r *cluster.Request) string {
+	switch {
+	case r.Verb == cluster.Delete:
+		return encoded(r.Options)
+	case r.Job != nil:
+		return encoded(r.Job)
+	}
+	return string(r.Patch)
+}
+
+// created is the pod that a creation leads to in a place.
+func (x *search) created(r *cluster.Request, place int) *corev1.Pod {
+	return cluster.NewPod(r.Pod, place, metaTime(x.now))
+}
