@@ -100,3 +100,28 @@ func TestBackoffInDoubt_podsThatTerminate(t *testing.T) {
 		t.Errorf("with two that are recorded: %+v, want 3 failures", got.Backoff)
 	}
 }
+
+// A pod that a user deleted counts as failed when its deletion begins. To a
+// controller that starts again it has failed when it ended: the delay is longer, and
+// never shorter.
+func TestBackoffInDoubt_podThatWasDeletedAndHasEnded(t *testing.T) {
+	job := specJob(t, "completions: 2\nparallelism: 2")
+	noon := job.CreationTimestamp.Time
+	pod := podIn(job, 1, corev1.PodRunning)
+	due, grace := metav1.NewTime(noon.Add(30*time.Second)), int64(30)
+	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &due, &grace
+	look := func(pod *corev1.Pod, inDoubt bool) jobfate.Decision {
+		return mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: noon.Add(20 * time.Second), BackoffInDoubt: inDoubt})
+	}
+	if got := look(pod, false).Backoff; got.Failures != 1 || !got.LastFailure.Equal(noon) {
+		t.Errorf("while it ends: %+v, want a failure at noon", got)
+	}
+	ended := without(podIn(job, 1, corev1.PodFailed))
+	ended.DeletionTimestamp, ended.DeletionGracePeriodSeconds = &due, &grace
+	for i := range ended.Status.ContainerStatuses {
+		ended.Status.ContainerStatuses[i].State.Terminated.FinishedAt = metav1.NewTime(noon.Add(5 * time.Second))
+	}
+	if got := look(ended, true).Backoff; got.Failures != 1 || !got.LastFailure.Equal(noon.Add(5*time.Second)) {
+		t.Errorf("after it has ended, and a restart: %+v, want a failure five seconds later", got)
+	}
+}

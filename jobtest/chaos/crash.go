@@ -42,8 +42,11 @@ type CrashReport struct {
 //
 // These are equal: the counters, the sets of indexes, the types and reasons of
 // the conditions, and what became of the pods. The times of the conditions are
-// not compared. Two things are left out because they may rightly make the end
-// another one. A life has no deadline: what a crash delays may miss it. And
+// not compared. Three things are left out because they may rightly make the end
+// another one. A life has no deadline: what a crash delays may miss it. From a Job
+// without completions users delete no pods: such a pod counts as failed when its
+// deletion begins, a controller that starts again knows when it ended, and waits
+// for longer, and a success may come before the next pod does. And
 // without a backoff limit per index, a controller that starts again knows of a
 // failure only from the pod: were that pod removed, it would wait for less long.
 // So another finalizer keeps the pods of such a Job, also those that are deleted.
@@ -169,7 +172,7 @@ func (l *life) fateOf(name string) fate {
 	case n < 95:
 		f.lost = true
 	default:
-		f.deleted, f.code = true, one(d, int32(0), 137)
+		f.deleted, f.code = l.cfg.Job.Spec.Completions != nil, one(d, int32(0), 137)
 	}
 	return f
 }
