@@ -280,14 +280,14 @@ func (f Fates) Finished() indexset.Set { return f.Completed.Union(f.Failed) }
 func (c *Census) Fates(completed, failed indexset.Set, limit backoff.Limit) Fates {
 	f := Fates{Counted: completed.Clip(c.lens.Completions)}
 	f.Completed = f.Counted
-	if c.succeeded != 0 {
+	if c.succeeded > 0 {
 		f.Completed = c.room.sets.Union(f.Counted, c.Indexes(Finalized|Valid|Succeeded))
 	}
 	if !c.lens.PerIndex {
 		return f
 	}
 	f.Failed = failed.Clip(c.lens.Completions)
-	if c.failed != 0 {
+	if c.failed > 0 {
 		f.Failed = c.room.sets.Union(f.Failed, c.indexes(func(r *Record) bool {
 			return r.Is(Finalized|Valid|Failed) && !r.Is(Ignored) &&
 				(r.Is(FailsIndex) || limit.IndexExhausted(r.Counts.Failures))
