@@ -43,6 +43,8 @@ var scopes = []scope{
 	{"one fault", 2, 3, 1, Faults(), 8},
 	{"two faults, small", 1, 2, 2, Faults(), 8},
 	{"larger", 3, 5, 0, nil, 66},
+	{"one fault, larger", 3, 4, 1, Faults(), 16},
+	{"two faults", 2, 3, 2, Faults(), 16},
 }
 
 // TestEverything tries everything that can happen to each kind of Job, in each
