@@ -80,7 +80,8 @@ func (s *step) outOfReach() string {
 }
 
 // reach says what is still within reach of an Indexed Job: whether an index has
-// failed, and the first rule of the success policy that the others can satisfy.
+// failed, and if so the first rule of the success policy that the others can
+// satisfy; -1 when there is none.
 type reach struct {
 	failed bool
 	rule   int
