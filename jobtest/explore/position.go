@@ -118,33 +118,27 @@ type versioned struct {
 // job and pod return versions of objects with a resource version. Nobody changes
 // them.
 func (x *search) job(n uint16, version string) *batchv1.Job {
-	if n == 0 {
-		return nil
-	}
-	key := versioned{n, version}
-	job, ok := x.versionedJobs[key]
-	if !ok {
-		copied := *x.jobs.values[n]
-		copied.ResourceVersion = version
-		job = &copied
-		x.versionedJobs[key] = job
-	}
-	return job
+	return withVersion(x.versionedJobs, &x.jobs, versioned{n, version}, func(job *batchv1.Job) { job.ResourceVersion = version })
 }
 
 func (x *search) pod(n uint16, version string) *corev1.Pod {
-	if n == 0 {
+	return withVersion(x.versionedPods, &x.pods, versioned{n, version}, func(pod *corev1.Pod) { pod.ResourceVersion = version })
+}
+
+// withVersion is a copy of an object with a resource version, made once. No version
+// stays none.
+func withVersion[T any](known map[versioned]*T, all *table[*T], key versioned, set func(*T)) *T {
+	if key.n == 0 {
 		return nil
 	}
-	key := versioned{n, version}
-	pod, ok := x.versionedPods[key]
+	object, ok := known[key]
 	if !ok {
-		copied := *x.pods.values[n]
-		copied.ResourceVersion = version
-		pod = &copied
-		x.versionedPods[key] = pod
+		copied := *all.values[key.n]
+		object = &copied
+		set(object)
+		known[key] = object
 	}
-	return pod
+	return object
 }
 
 // answered returns the position after an answer.

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -39,8 +36,8 @@ type search struct {
 	fresh     uint32 // the memory of a controller that has just started
 
 	// What was worked out already.
-	versionedJobs map[versioned]*batchv1.Job
-	versionedPods map[versioned]*corev1.Pod
+	versionedJobs map[versioned]*jobVersion
+	versionedPods map[versioned]*podVersion
 	begins        map[sight]uint32
 	jobEffects    map[jobEffect]effect
 	podEffects    map[podEffect]effect
@@ -120,7 +117,7 @@ func newSearch(c Config) (*search, error) {
 		Config: c, now: noon, limit: noon.Add(-c.Old),
 		jobs: newTable[*jobVersion](), pods: newTable[*podVersion](), memories: newTable[Searchable](), ghosts: newTable[referee.Ghost](),
 		positions:     make([]*position, 1),
-		versionedJobs: map[versioned]*batchv1.Job{}, versionedPods: map[versioned]*corev1.Pod{},
+		versionedJobs: map[versioned]*jobVersion{}, versionedPods: map[versioned]*podVersion{},
 		begins: map[sight]uint32{}, jobEffects: map[jobEffect]effect{}, podEffects: map[podEffect]effect{},
 		verdicts: map[seen]verdict{}, lives: map[lifeKey]uint16{},
 		agedJobs: map[agedKey]uint16{}, agedPods: map[agedKey]uint16{}, agedMemory: map[agedKey]uint32{},
