@@ -37,14 +37,7 @@ func TestExplanation_job(t *testing.T) {
 			jobfate.JobEnding, "the Job succeeds: CompletionsReached: Reached expected number of succeeded pods", ""},
 		{"failing", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1); w.settle() },
 			jobfate.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 1 pod terminating", ""},
-		{"failing, pods to be seen", "completions: 3\nparallelism: 2\nbackoffLimit: 0", func(w *world) {
-			w.runAll()
-			w.edit("parallelism: 3")
-			w.lag(false)
-			w.sync()
-			w.End("pod-1", 1)
-			w.cache.ShowPod("pod-1")
-		}, jobfate.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 1 pod to delete; this is not made known before all pods are seen and deleted", ""},
+		{"failing, pods to be seen", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnseen, jobfate.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 1 pod to delete; this is not made known before all pods are seen and deleted", ""},
 		{"being deleted", "completions: 1", func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, jobfate.JobDeleting, "the Job is being deleted", ""},
 		{"pods to be seen", "completions: 1", func(w *world) { w.lag(false); w.sync() },
 			jobfate.JobInFlight, "1 created and 0 deleted pods are not to be seen yet", ""},

@@ -70,14 +70,7 @@ func TestExplanation_Prospect(t *testing.T) {
 		}, jobfate.ProspectPossible, "yes: 2 of 2 pods to go; at most 6 failures, 0 so far", ""},
 		{"succeeding now", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 0) }, jobfate.ProspectSuccess,
 			"yes, it is decided: the Job succeeds", ""},
-		{"failing, pods to be seen", "completions: 3\nparallelism: 2\nbackoffLimit: 0", func(w *world) {
-			w.runAll()
-			w.edit("parallelism: 3")
-			w.lag(false)
-			w.sync()
-			w.End("pod-1", 1)
-			w.cache.ShowPod("pod-1")
-		}, jobfate.ProspectFailure, "no, it is decided: the Job fails", ""},
+		{"failing, pods to be seen", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnseen, jobfate.ProspectFailure, "no, it is decided: the Job fails", ""},
 		{"failing now", two + "\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1) }, jobfate.ProspectFailure,
 			"no, it is decided: the Job fails", ""},
 		{"failed", "completions: 1\nbackoffLimit: 0", func(w *world) { w.settle(); w.End("pod-1", 1); w.settle() }, jobfate.ProspectFailure,

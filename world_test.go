@@ -254,6 +254,17 @@ func (w *world) stale(uid types.UID) {
 	w.sync()
 }
 
+// failUnseen lets one of two pods fail while a third has been created and is still
+// to be seen.
+func (w *world) failUnseen() {
+	w.runAll()
+	w.edit("parallelism: 3")
+	w.lag(false)
+	w.sync()
+	w.End("pod-1", 1)
+	w.cache.ShowPod("pod-1")
+}
+
 func (w *world) catchUp() {
 	if !w.lags {
 		w.cache.ShowAll()
