@@ -21,14 +21,9 @@ import (
 // ended or was deleted counts, once; no other does.
 func checkCounts(w *world.World) {
 	w.T.Helper()
-	var pods *corev1.PodList
-	byUser(func() {
-		var err error
-		pods, err = w.Client.CoreV1().Pods(w.Namespace).List(w.T.Context(), metav1.ListOptions{})
-		w.Must(err)
-	})
+	pods := list(w)
 	ends := w.Kubelet.Ended()
-	for _, pod := range pods.Items {
+	for _, pod := range pods {
 		if slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) {
 			w.T.Errorf("pod %s still has its finalizer", pod.Name)
 		}

@@ -1,11 +1,13 @@
 package faults
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/e2e/compare"
@@ -64,6 +66,7 @@ func perform(t *testing.T, side world.Side, n int) map[string]observe.State {
 				seen := &history{named: map[types.UID]bool{}}
 				w.View.Always("a pod that was counted as failed is not named again", seen.see)
 				p.run(w, int32(n))
+				catchUp(w)
 				w.Settle()
 				w.When("no pod is on its way", func(s observe.State) bool {
 					return len(s.Sorted(func(p *corev1.Pod) bool { return p.DeletionTimestamp != nil })) == 0
@@ -79,6 +82,30 @@ func perform(t *testing.T, side world.Side, n int) map[string]observe.State {
 		}
 	})
 	return ends
+}
+
+// catchUp waits until the view shows the pods that have ended. When the server was
+// restarted, the watch of the pods may come back seconds after that of the Jobs.
+func catchUp(w *world.World) {
+	w.T.Helper()
+	pods := list(w)
+	w.When("the view shows all pods that have ended", func(s observe.State) bool {
+		return !slices.ContainsFunc(pods, func(p corev1.Pod) bool {
+			seen := s.All[p.Name]
+			return observe.PodEnded(&p) && p.DeletionTimestamp == nil && (seen == nil || !observe.PodEnded(seen))
+		})
+	})
+}
+
+func list(w *world.World) []corev1.Pod {
+	w.T.Helper()
+	var pods *corev1.PodList
+	byUser(func() {
+		var err error
+		pods, err = w.Client.CoreV1().Pods(w.Namespace).List(w.T.Context(), metav1.ListOptions{})
+		w.Must(err)
+	})
+	return pods.Items
 }
 
 // peace knows the ends of plays that nothing has disturbed, by their size.

@@ -53,7 +53,7 @@ func (s State) Pods() []*corev1.Pod {
 // Active returns those of them that have not ended and are not being deleted.
 func (s State) Active() []*corev1.Pod {
 	return slices.DeleteFunc(s.Pods(), func(p *corev1.Pod) bool {
-		return p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+		return p.DeletionTimestamp != nil || PodEnded(p)
 	})
 }
 
@@ -99,6 +99,11 @@ func Ended(job *batchv1.Job) bool {
 	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
 	})
+}
+
+// PodEnded reports whether a pod has succeeded or failed.
+func PodEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 // Status is a Job's status in a line.

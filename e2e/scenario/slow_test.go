@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -36,7 +35,7 @@ func countedOnce(w *world.World) {
 	ended, free := map[types.UID]bool{}, map[types.UID]bool{}
 	w.View.Always("each pod is counted once, and before it loses its finalizer", func(s observe.State) bool {
 		for _, pod := range s.Pods() {
-			if phase := pod.Status.Phase; phase == corev1.PodSucceeded || phase == corev1.PodFailed {
+			if observe.PodEnded(pod) {
 				ended[pod.UID] = true
 				if len(pod.Finalizers) == 0 {
 					free[pod.UID] = true
