@@ -301,7 +301,7 @@ func TestDivergence_options(t *testing.T) {
 				t.Fatal(err)
 			}
 			// The trial of FillFreeSlots has a limit per index.
-			if them := newRun(tt.trial); !cmp.Equal(them.outcome, us.out) {
+			if them := newRun(tt.trial); !same(them.outcome, us.out) {
 				if names, diff := explain(us, them); diff != "" || !slices.Equal(names, []string{"per-index-record"}) {
 					t.Errorf("without the option, explained by %v (-real +jobfate):\n%s", names, diff)
 				}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -96,7 +95,7 @@ func (d *dispute) setMetric(name string, n float64) {
 // index as it was.
 func unchangedRecord(d *dispute) bool {
 	was := record(d.snapshot.Backoff.Failures, &d.snapshot.Backoff.LastFailure)
-	if !d.perIndex() || gocmp.Equal(d.them.outcome.Backoff, was) {
+	if !d.perIndex() || same(d.them.outcome.Backoff, was) {
 		return false
 	}
 	d.them.outcome.Backoff = was

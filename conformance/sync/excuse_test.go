@@ -76,17 +76,17 @@ func newDispute(us *caller, direct *run) *dispute {
 // as few as possible, and what they leave of it.
 func explain(us *caller, direct *run) (names []string, diff string) {
 	d := newDispute(us, direct)
-	used, diff := d.attempt(nil)
-	if diff != "" {
+	used, all := d.attempt(nil)
+	if !all {
 		if name := d.refusal(); name != "" {
 			return []string{name}, ""
 		}
-		return d.withoutStatusFaults(used, diff)
+		return d.withoutStatusFaults(used, cmp.Diff(d.them.outcome, d.us.out))
 	}
 	var without []string
 	for _, name := range used {
-		others, diff := d.attempt(append(without, name))
-		if diff == "" && !slices.ContainsFunc(others, func(o string) bool { return !slices.Contains(used, o) }) {
+		others, all := d.attempt(append(without, name))
+		if all && !slices.ContainsFunc(others, func(o string) bool { return !slices.Contains(used, o) }) {
 			without = append(without, name)
 		}
 	}
@@ -106,8 +106,8 @@ func explain(us *caller, direct *run) (names []string, diff string) {
 }
 
 // attempt applies all excuses but some, and returns those that changed anything
-// and the difference that is left.
-func (d *dispute) attempt(without []string) (used []string, diff string) {
+// and whether they account for all of the difference.
+func (d *dispute) attempt(without []string) (used []string, all bool) {
 	d.them, d.hidden = &run{in: d.trial.input()}, map[string]bool{}
 	d.unlisted = false
 	for _, e := range excuses {
@@ -123,14 +123,14 @@ func (d *dispute) attempt(without []string) (used []string, diff string) {
 		}
 	}
 	d.dropUnchanged()
-	return used, cmp.Diff(d.them.outcome, d.us.out)
+	return used, same(d.them.outcome, d.us.out)
 }
 
 // dropUnchanged drops a first status that says what is stored already. An excuse
 // may have made it so, or made the controller write it.
 func (d *dispute) dropUnchanged() {
 	o := &d.them.outcome
-	if len(o.Statuses) > 0 && cmp.Equal(o.Statuses[0].Status, d.stored) {
+	if len(o.Statuses) > 0 && same(o.Statuses[0].Status, d.stored) {
 		o.StoredFirst = max(0, o.StoredFirst-1)
 		if o.Statuses = o.Statuses[1:]; len(o.Statuses) == 0 {
 			o.Statuses = nil
@@ -147,7 +147,7 @@ func (d *dispute) unwritten() (names []string) {
 	if d.us.decision.Status != nil && !d.wroteFirst() {
 		names = append(names, "whole-status")
 	}
-	if !cmp.Equal(d.direct.outcome.Backoff, d.us.out.Backoff) {
+	if !same(d.direct.outcome.Backoff, d.us.out.Backoff) {
 		names = append(names, "remembered-backoff")
 	}
 	return names
@@ -177,7 +177,7 @@ func (d *dispute) withoutStatusFaults(used []string, diff string) ([]string, str
 		return nil, err.Error()
 	}
 	direct := newRun(&plain)
-	if cmp.Equal(direct.outcome, us.out) {
+	if same(direct.outcome, us.out) {
 		return used, diff // the fault is what makes the difference
 	}
 	return explain(us, direct)
