@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -175,11 +176,11 @@ func onlyListed(d *dispute) bool {
 	return true
 }
 
-// mostFailuresFirst hands the failed pods of an index to the controller in an
-// order in which it takes the one with the most failures, or the one of these
-// that failed last, for the predecessor: nothing that comes after it replaces
-// it then.
-func mostFailuresFirst(d *dispute) bool {
+// noneFailedLater takes care that the controller takes the failed pod of an index
+// with the most failures, or the one of these that failed last, for the
+// predecessor: no other has failed later. Nothing else that is compared depends on
+// when those failed.
+func noneFailedLater(d *dispute) (changed bool) {
 	if !d.perIndex() || d.ends() || d.them.in.Job.DeletionTimestamp != nil {
 		return false // nothing is replaced
 	}
@@ -187,35 +188,50 @@ func mostFailuresFirst(d *dispute) bool {
 	candidate := func(p *corev1.Pod) bool {
 		return d.tracked(p) && valid(d.them.in.Job, p) && d.failed(p) && !settled.Contains(tracking.IndexOf(p))
 	}
-	compare := func(a, b *corev1.Pod) int {
-		return cmp.Or(
-			cmp.Compare(backoff.CountsOf(a.Annotations).Total(), backoff.CountsOf(b.Annotations).Total()),
-			real.FinishedTime(a).Compare(real.FinishedTime(b)),
-		)
-	}
+	failures := func(p *corev1.Pod) int32 { return backoff.CountsOf(p.Annotations).Total() }
 	best := map[int32]*corev1.Pod{}
 	for _, p := range d.them.in.Pods {
-		if b := best[tracking.IndexOf(p)]; candidate(p) && (b == nil || compare(b, p) <= 0) {
+		b := best[tracking.IndexOf(p)]
+		if candidate(p) && (b == nil || cmp.Or(cmp.Compare(failures(p), failures(b)), real.FinishedTime(p).Compare(real.FinishedTime(b))) >= 0) {
 			best[tracking.IndexOf(p)] = p
 		}
 	}
-	// Pods that are equal to the best come before it, all others after it.
-	rank := func(p *corev1.Pod) int {
-		switch b := best[tracking.IndexOf(p)]; {
-		case b == nil || !candidate(p):
-			return 2
-		case p == b:
-			return 1
-		case compare(p, b) == 0:
-			return 0
+	for i, p := range d.them.in.Pods {
+		if !candidate(p) {
+			continue
 		}
-		return 2
+		last := real.FinishedTime(best[tracking.IndexOf(p)])
+		if real.FinishedTime(p).After(last) {
+			d.replacePod(i, func(p *corev1.Pod) { finishAt(p, last) })
+			changed = true
+		}
 	}
-	before := slices.Clone(d.them.in.Pods)
-	slices.SortStableFunc(d.them.in.Pods, func(a, b *corev1.Pod) int {
-		return cmp.Or(cmp.Compare(tracking.IndexOf(a), tracking.IndexOf(b)), rank(a)-rank(b))
-	})
-	return !slices.Equal(before, d.them.in.Pods)
+	return changed
+}
+
+// finishAt changes each time that may be taken for the one at which a pod has
+// ended.
+func finishAt(p *corev1.Pod, t time.Time) {
+	p.CreationTimestamp.Time = t
+	if p.DeletionTimestamp != nil {
+		grace := time.Duration(0)
+		if s := p.DeletionGracePeriodSeconds; s != nil {
+			grace = time.Duration(*s) * time.Second
+		}
+		p.DeletionTimestamp.Time = t.Add(grace)
+	}
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.PodReady && !c.LastTransitionTime.IsZero() {
+			c.LastTransitionTime.Time = t
+		}
+	}
+	for _, statuses := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
+		for i := range statuses {
+			if ended := statuses[i].State.Terminated; ended != nil && !ended.FinishedAt.IsZero() {
+				ended.FinishedAt.Time = t
+			}
+		}
+	}
 }
 
 // status is the one that jobfate leaves before finalizers go.

@@ -27,7 +27,7 @@ var excuses = []excuse{
 	{name: "disjoint-indexes", input: withoutOverlap, output: withoutNewOverlap},
 	{name: "saturation", input: withinRange, output: outOfRange},
 	{name: "full-lists", input: onlyListed, output: withoutUnlisted},
-	{name: "predecessor", input: mostFailuresFirst},
+	{name: "predecessor", input: noneFailedLater},
 	{name: "in-flight-end", input: seeInFlight, output: unseeInFlight},
 	{name: whetherWritten, input: writeAlways},
 	{name: "per-index-record", output: unchangedRecord},

@@ -34,6 +34,15 @@ func TestFound(t *testing.T) {
 		{"indexes that a damaged status held as completed and failed are no news", newTrial(size(0, 5), limitPerIndex(0),
 			onJob(func(j *batchv1.Job) { j.Status.CompletedIndexes, j.Status.FailedIndexes = "3", ptr("3-1") }),
 			pod("a", corev1.PodFailed, index(0)))},
+		{"a predecessor is chosen, and the others are listed in their order", newTrial(size(2, 2), limitPerIndex(5),
+			pod("a", corev1.PodFailed, index(0), finished(1, -10)),
+			pod("b", corev1.PodFailed, index(0), failures(1), finished(1, -20)),
+			pod("c", corev1.PodFailed, index(0), failures(1), finished(1, -20)))},
+		{"also when the list has only one place", newTrial(size(2, 2), limitPerIndex(5),
+			pod("a", corev1.PodFailed, index(0), finished(1, -10)),
+			pod("b", corev1.PodFailed, index(0), failures(1), finished(1, -20)),
+			pod("c", corev1.PodFailed, index(0), failures(1), finished(1, -20)),
+			func(c *trial) { c.limits.MaxUncounted = 1 })},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
