@@ -132,7 +132,13 @@ var kindsOfJob = []kindOfJob{
 	edited("started suspended", []func(*batchv1.JobSpec){suspend(false), suspend(true), suspend(false)}, indexed, suspend(true)),
 	edited("parallelism down and up", []func(*batchv1.JobSpec){parallelism(0), parallelism(1)}),
 	edited("indexed, scaled down and up", []func(*batchv1.JobSpec){scale(1), scale(2)}, indexed),
-	edited("per index, scaled up", []func(*batchv1.JobSpec){scale(3)}, perIndex),
+	{"per index, scaled up", func(n int32) Config {
+		// There must be more places than indexes: of each a pod that has failed may
+		// be kept until there is another one.
+		c := jobOf(max(1, n-1), perIndex)
+		c.Edits = []func(*batchv1.JobSpec){scale(n)}
+		return c
+	}},
 	{"free slots filled", func(n int32) Config {
 		c := jobOf(n, all(perIndex, parallelism(1)))
 		c.New = func() Searchable { return FromCaller(cluster.NewCaller(jobfate.FillFreeSlots())) }

@@ -7,8 +7,10 @@
 // catches up with the Job or with one pod, a pod starts or ends, time passes, a
 // user interferes, a request fails or loses its answer, the controller dies. Each
 // change is put before the referee. In the end it makes sure that from every
-// state the Job can still come to rest. A counterexample is a [Trace], the
-// shortest there is, and it replays.
+// state the Job can still come to rest. A search that ends early follows one way
+// from each of the last states, on which nothing more goes wrong, until the Job is
+// at rest. A counterexample is a [Trace], and it replays; that of a breadth first
+// search is the shortest there is.
 //
 // # How states are kept small
 //

@@ -65,40 +65,51 @@ func (x *search) quiescent(s *state) bool {
 		return false
 	}
 	for i := range s.pods {
-		if n := s.pods[i].stored; n != 0 {
-			pod := x.pods.values[n]
-			if slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) || !cluster.HasEnded(pod) {
-				return false
-			}
+		if n := s.pods[i].stored; n != 0 && !x.settled(s.job, x.pods.values[n]) {
+			return false
 		}
 	}
 	return x.over(s.job)
+}
+
+// settled reports whether a pod has ended and nothing is left to do with it. With
+// a limit per index a pod that has failed is kept until another one takes its
+// place, even when it is being deleted, and a suspended Job does not replace it.
+func (x *search) settled(n uint16, pod *corev1.Pod) bool {
+	if !cluster.HasEnded(pod) {
+		return false
+	}
+	job := x.jobs.values[n]
+	kept := job != nil && !hasEnded(job) && job.Spec.BackoffLimitPerIndex != nil && pod.Status.Phase == corev1.PodFailed
+	return kept || !slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)
 }
 
 // over reports whether a Job needs no more pods: it is gone, has ended, or wants
 // none.
 func (x *search) over(n uint16) bool {
 	job := x.jobs.values[n]
-	if job == nil || *job.Spec.Suspend || *job.Spec.Parallelism == 0 {
-		return true
-	}
-	for _, c := range job.Status.Conditions {
-		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
-			return true
-		}
-	}
-	return false
+	return job == nil || *job.Spec.Suspend || *job.Spec.Parallelism == 0 || hasEnded(job)
+}
+
+func hasEnded(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
+	})
 }
 
 // unreachable finds a state from which the Job cannot come to rest any more (L1,
-// L2, L3). It returns the number of states at rest as well.
+// L2, L3). It returns the number of states at rest as well. The states that are not
+// expanded are those from which calm ways lead to rest.
 func (x *search) unreachable() (ends int, found *violation) {
 	backwards := x.reversed()
 	reached := make([]bool, len(x.states))
 	var queue []uint32
 	for n := range x.states {
-		if x.quiescent(&x.states[n]) {
+		atRest := x.quiescent(&x.states[n])
+		if atRest {
 			ends++
+		}
+		if atRest || n >= len(x.first) {
 			reached[n] = true
 			queue = append(queue, uint32(n))
 		}
@@ -141,7 +152,7 @@ func (x *search) reversed() graph {
 		g.first[n+1] += g.first[n]
 	}
 	at := slices.Clone(g.first)
-	for from := range x.states {
+	for from := range x.first {
 		end := len(x.next)
 		if from+1 < len(x.first) {
 			end = x.first[from+1]

@@ -13,6 +13,9 @@ type Result struct {
 	// States and Transitions are how many there were; Depth is how many steps it
 	// takes to the last state.
 	States, Transitions, Depth int
+	// Calm is how many states more there are on the ways from the last states to
+	// rest, of a search that has left some out.
+	Calm int
 	// Ends are how many states there are in which the Job has come to rest.
 	Ends int
 	// Complete says that no state was left out.
@@ -82,8 +85,15 @@ func (x *search) run() (r Result, err error) {
 		return r, x.err
 	}
 	r.States, r.Transitions, r.Depth = len(x.states), len(x.next), x.depth(uint32(len(x.states)-1))
-	if found == nil && r.Complete {
+	if found == nil {
+		found = x.calm()
+		r.Calm = len(x.states) - r.States
+	}
+	if found == nil && x.err == nil {
 		r.Ends, found = x.unreachable()
+	}
+	if x.err != nil {
+		return r, x.err
 	}
 	if found != nil {
 		r.Found = x.trace(found)
@@ -166,13 +176,23 @@ func (x *search) expand(at uint32) (found *violation) {
 			x.next = append(x.next, x.number(next, at, m))
 		}
 	})
-	if found == nil && s.at == 0 {
-		late, shown := x.caughtUp(&s)
-		if v := x.punctual(&late); v != nil {
-			found = &violation{at: at, shown: shown, after: late, what: v}
-		}
+	if found == nil {
+		found = x.tardy(at)
 	}
 	return found
+}
+
+// tardy finds out whether the controller looks again too late.
+func (x *search) tardy(at uint32) *violation {
+	s := x.states[at]
+	if s.at != 0 {
+		return nil
+	}
+	late, shown := x.caughtUp(&s)
+	if v := x.punctual(&late); v != nil {
+		return &violation{at: at, shown: shown, after: late, what: v}
+	}
+	return nil
 }
 
 func (x *search) depth(at uint32) (n int) {

@@ -14,19 +14,6 @@ import (
 
 // A search that finds nothing where something is wrong searches nothing.
 func TestNotVacuous(t *testing.T) {
-	two := func(changes ...func(*batchv1.JobSpec)) Config {
-		c := jobOf(2, all(changes...))
-		c.Pods, c.Limit = 3, 500_000
-		return c
-	}
-	amended := func(c Config, amend func(jobfate.Snapshot, *jobfate.Decision)) Config {
-		c.New = func() Searchable {
-			caller := cluster.NewCaller()
-			caller.Amend = amend
-			return FromCaller(caller)
-		}
-		return c
-	}
 	for _, test := range []struct {
 		name, want string
 		config     func() Config
@@ -42,9 +29,7 @@ func TestNotVacuous(t *testing.T) {
 			return c
 		}},
 		{"finalizers go before the status is stored", "S2", func() Config {
-			c := two()
-			c.New = func() Searchable { return hasty{FromCaller(cluster.NewCaller())} }
-			return c
+			return inHaste(two())
 		}},
 		{"no look when only time must pass (k#110239)", "L5", func() Config {
 			return amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Requeue = 0 })
@@ -53,7 +38,7 @@ func TestNotVacuous(t *testing.T) {
 			return amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Backoff.Failures = 0 })
 		}},
 		{"finalizers stay on (k#108645)", "L1", func() Config {
-			c := amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Strip = nil })
+			c := amended(two(), keepsFinalizers)
 			c.Job.Spec.Parallelism, c.Job.Spec.Completions = ptr[int32](1), ptr[int32](1)
 			return c
 		}},
@@ -91,6 +76,72 @@ func TestNotVacuous(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A search that ends early finds what is wrong behind its end on the calm ways.
+func TestCalm(t *testing.T) {
+	for _, test := range []struct {
+		name, want string
+		config     func() Config
+	}{
+		{"nothing", "", func() Config { return two() }},
+		{"nothing, by all orders", "", func() Config {
+			c := two()
+			c.AllOrders = true
+			return c
+		}},
+		{"finalizers stay on", "L1", func() Config { return amended(two(), keepsFinalizers) }},
+		{"finalizers go before the status is stored", "S2", func() Config { return inHaste(two()) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := test.config()
+			c.Limit = 20
+			r, err := Search(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Complete || r.Calm == 0 {
+				t.Errorf("%d states, complete: %t, %d on calm ways; want a search that ends early", r.States, r.Complete, r.Calm)
+			}
+			if test.want == "" {
+				if r.Found != nil || r.Ends == 0 {
+					t.Errorf("at rest in %d states, found %v", r.Ends, r.Found)
+				}
+				return
+			}
+			if r.Found == nil || r.Found.Violation.Property != test.want {
+				t.Fatalf("found %v, want %s", r.Found, test.want)
+			}
+			t.Log(r.Found)
+			if again, err := Replay(test.config(), r.Found.Moves); err != nil || test.want != "L1" && (again == nil || again.String() != r.Found.String()) {
+				t.Errorf("the replay comes to\n%v (%v), want\n%v", again, err, r.Found)
+			}
+		})
+	}
+}
+
+// two is a Job of two completions.
+func two(changes ...func(*batchv1.JobSpec)) Config {
+	c := jobOf(2, all(changes...))
+	c.Pods, c.Limit = 3, 500_000
+	return c
+}
+
+func amended(c Config, amend func(jobfate.Snapshot, *jobfate.Decision)) Config {
+	c.New = func() Searchable {
+		caller := cluster.NewCaller()
+		caller.Amend = amend
+		return FromCaller(caller)
+	}
+	return c
+}
+
+func keepsFinalizers(_ jobfate.Snapshot, d *jobfate.Decision) { d.Strip = nil }
+
+func inHaste(c Config) Config {
+	c.New = func() Searchable { return hasty{FromCaller(cluster.NewCaller())} }
+	return c
 }
 
 // forgetful forgets before each look what it has written.

@@ -1,0 +1,134 @@
+package explore
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// Of a search that ends early the last states are not expanded. From each of them
+// one way is followed on which nothing goes wrong any more: nobody interferes, the
+// caches catch up, the controller goes on, and pods succeed. It must lead to rest
+// (L1, L2, L3), and as all ways are checked, so is this one.
+
+// longWay is more states than a way to rest has. One that leads there has some
+// dozens.
+const longWay = 10_000
+
+// calm follows the ways from all states that are not expanded.
+func (x *search) calm() (found *violation) {
+	c := &calmness{search: x, seen: map[uint32]bool{}}
+	// What a way leaves aside gets one of its own.
+	for n := uint32(len(x.first)); int(n) < len(x.states) && found == nil && x.err == nil; n++ {
+		found = c.follow(n)
+	}
+	return found
+}
+
+// calmness is what is known of calm ways.
+type calmness struct {
+	*search
+	leads []bool // for each state, whether it is known to lead to rest
+	seen  map[uint32]bool
+}
+
+// branch is a state of a way, and what else may happen there, the best last.
+type branch struct {
+	at    uint32
+	moves []calmMove
+}
+
+type calmMove struct {
+	move
+	rank  int
+	after state
+}
+
+// follow goes on from a state until it meets a way that leads to rest, and turns
+// back where it meets itself.
+func (c *calmness) follow(n uint32) *violation {
+	clear(c.seen)
+	var way []branch
+	for at := n; !c.atRest(at); {
+		if !c.seen[at] {
+			c.seen[at] = true
+			moves, found := c.calmMoves(at)
+			if found != nil {
+				return found
+			}
+			way = append(way, branch{at, moves})
+		}
+		for len(way) > 0 && len(way[len(way)-1].moves) == 0 {
+			way = way[:len(way)-1]
+		}
+		if len(way) == 0 || len(c.seen) > longWay {
+			return &violation{at: n, after: c.states[n], what: &referee.Violation{
+				Property: "L1", Text: fmt.Sprintf("though nothing goes wrong any more, the Job comes to rest in none of %d states", len(c.seen)),
+			}}
+		}
+		last := &way[len(way)-1]
+		next := last.moves[len(last.moves)-1]
+		last.moves = last.moves[:len(last.moves)-1]
+		c.canonical(&next.after)
+		at = c.number(next.after, last.at, next.move)
+	}
+	c.leads = append(c.leads, make([]bool, len(c.states)-len(c.leads))...)
+	for _, b := range way {
+		c.leads[b.at] = true
+	}
+	return nil
+}
+
+// atRest reports whether a state is at rest or known to lead there.
+func (c *calmness) atRest(n uint32) bool {
+	return int(n) < len(c.leads) && c.leads[n] || c.quiescent(&c.states[n])
+}
+
+// calmMoves are the moves in a state, but for faults and edits of the spec.
+func (c *calmness) calmMoves(at uint32) (moves []calmMove, found *violation) {
+	s := c.states[at]
+	calm := s
+	calm.faults = 0
+	c.moves(&calm, func(m move, after state, v *referee.Violation) {
+		after.faults = s.faults
+		if v != nil && found == nil {
+			found = &violation{at: at, move: &m, after: after, what: v}
+		}
+		if rank := c.rank(&s, m); rank >= 0 {
+			moves = append(moves, calmMove{m, rank, after})
+		}
+	})
+	if found == nil {
+		found = c.tardy(at)
+	}
+	slices.SortStableFunc(moves, func(a, b calmMove) int { return cmp.Compare(a.rank, b.rank) })
+	return moves, found
+}
+
+// rank orders the moves of a calm way, and is negative for those that it does not
+// need. The highest is made first.
+func (c *calmness) rank(s *state, m move) int {
+	switch m.what {
+	case showJob, showPod:
+		return 5
+	case goOn:
+		if s.at == 0 && !c.AllOrders && m.shown != s.lagging() {
+			return -1 // the caches have not caught up
+		}
+		return 4
+	case end:
+		if int(m.detail) < len(c.Codes) && c.Codes[m.detail] != 0 {
+			return 2
+		}
+		return 3
+	case start, collect, bury:
+		return 3
+	case reap:
+		return 1
+	case pass:
+		return 0
+	}
+	return -1
+}
