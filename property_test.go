@@ -1,7 +1,6 @@
 package jobfate_test
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -16,79 +15,9 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/tracking"
 	"github.com/jobfate/jobfate/validation"
 )
-
-// run is one decision on a wild snapshot, carried out with some failures.
-type run struct {
-	s       jobfate.Snapshot
-	opts    []jobfate.Option
-	d       jobfate.Decision // as revised
-	done    jobfate.Done
-	gone    []*corev1.Pod
-	settled jobfate.Settlement
-}
-
-// after returns the status that the Job has in the end.
-func (r run) after() *batchv1.JobStatus {
-	switch {
-	case r.settled.Status != nil:
-		return r.settled.Status
-	case r.d.Status != nil:
-		return r.d.Status
-	}
-	return &r.s.Job.Status
-}
-
-func (r run) indexed() bool { return *r.s.Job.Spec.CompletionMode == batchv1.IndexedCompletion }
-
-// drawRun draws a snapshot, decides, lets some writes fail and settles.
-func drawRun(t *rapid.T, snapshots *rapid.Generator[jobfate.Snapshot]) run {
-	r := run{s: snapshots.Draw(t, "snapshot")}
-	if rapid.Bool().Draw(t, "small caps") {
-		r.opts = append(r.opts, jobfate.WithCaps(rapid.IntRange(1, 3).Draw(t, "uncounted cap"), rapid.IntRange(1, 3).Draw(t, "changes cap")))
-	}
-	if rapid.Bool().Draw(t, "fill slots") {
-		r.opts = append(r.opts, jobfate.FillFreeSlots())
-	}
-	d, err := jobfate.Decide(r.s, r.opts...)
-	if err != nil {
-		t.Fatalf("Decide: %v", err)
-	}
-	if len(d.Create) > 0 && rapid.Bool().Draw(t, "creations fail") {
-		r.done.NotCreated = rapid.IntRange(0, len(d.Create)).Draw(t, "not created")
-	}
-	for _, del := range d.Delete {
-		if rapid.IntRange(0, 3).Draw(t, "deletion fails") == 0 {
-			r.done.NotDeleted = append(r.done.NotDeleted, del.Pod.UID)
-		}
-	}
-	r.d = d.Revise(r.done)
-	for _, pod := range r.d.Strip {
-		if rapid.IntRange(0, 3).Draw(t, "removal fails") > 0 {
-			r.gone = append(r.gone, pod)
-		}
-	}
-	r.settled = r.d.Settle(r.gone...)
-	return r
-}
-
-var snapshotsOf = map[string]*rapid.Generator[jobfate.Snapshot]{
-	"usual": jobtest.Snapshots(jobtest.Usual()), "wild": jobtest.Snapshots(jobtest.Wild()), "lived": jobtest.Lived(),
-}
-
-// holds checks a property over many runs.
-func holds(t *testing.T, property func(t *rapid.T, r run)) {
-	t.Helper()
-	for name, snapshots := range snapshotsOf {
-		t.Run(name, func(t *testing.T) {
-			t.Helper()
-			rapid.Check(t, func(t *rapid.T) { property(t, drawRun(t, snapshots)) })
-		})
-	}
-}
 
 func TestS1_eachPodIsChargedOnce(t *testing.T) {
 	holds(t, func(t *rapid.T, r run) {
@@ -397,54 +326,4 @@ func TestS16_aDecisionIsAFunction(t *testing.T) {
 			})
 		})
 	}
-}
-
-// everything is a decision with all that it can tell.
-type everything struct {
-	Decision, Settled, Explanation string
-	Requeue                        time.Duration
-}
-
-func decideAll(t *rapid.T, s jobfate.Snapshot) everything {
-	d, err := jobfate.Decide(s)
-	if err != nil {
-		t.Fatalf("Decide: %v", err)
-	}
-	for _, del := range d.Delete {
-		del.Patch()
-	}
-	explanation := d.Why.Job().Text
-	for r := range d.Why.Indexes() {
-		explanation += "\n" + r.String()
-	}
-	settled := d.Settle(d.Strip...)
-	return everything{
-		Decision:    toJSON([]any{d.Claim, d.Delete, d.Create, d.Status, d.Strip, d.Backoff, d.Events, d.Metrics}),
-		Settled:     toJSON(settled),
-		Explanation: explanation,
-		Requeue:     d.Requeue,
-	}
-}
-
-func toJSON(v any) string {
-	b, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		panic(err)
-	}
-	return string(b)
-}
-
-// ownPods are the pods that belong to the Job, and those that it adopts.
-func ownPods(s jobfate.Snapshot) []*corev1.Pod {
-	owner, err := tracking.OwnerOf(s.Job)
-	if err != nil {
-		panic(err)
-	}
-	var own []*corev1.Pod
-	for _, pod := range s.Pods {
-		if r := owner.Relation(pod); r == tracking.Owned || r == tracking.Adoptable {
-			own = append(own, pod)
-		}
-	}
-	return own
 }

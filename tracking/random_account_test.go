@@ -1,0 +1,230 @@
+package tracking_test
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+func drawTerms(t *rapid.T, w world) tracking.Terms {
+	terms := tracking.Terms{
+		Ending:   rapid.SampledFrom([]tracking.Ending{tracking.Running, tracking.Running, tracking.Succeeding, tracking.Failing}).Draw(t, "ending"),
+		Deleting: oneIn(t, 5, "deleting"),
+		Cap:      rapid.IntRange(1, 6).Draw(t, "cap"),
+	}
+	terms.Counted, _ = drawSet(t, "counted")
+	return terms
+}
+
+// mayGo: which finalizers may go, by KEP-2307 § Algorithm, § Deleted Jobs, and
+// KEP-3850 § Tracking the number of failures per index.
+func (w world) mayGo(terms tracking.Terms, waiting map[int64]types.UID) func(*corev1.Pod) bool {
+	return func(pod *corev1.Pod) bool {
+		switch {
+		case !w.tracked(pod):
+			return false
+		case terms.Deleting, terms.Ending != tracking.Running, w.succeeded(pod):
+			return true
+		case !w.failed(pod):
+			return false
+		}
+		for _, uid := range waiting {
+			if uid == pod.UID {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// recorded says how a pod is newly recorded: in the list "succeeded" or
+// "failed", as an "index", or not at all.
+func (w world) recorded(pod *corev1.Pod, terms tracking.Terms) string {
+	switch {
+	case !w.valid(pod):
+		return ""
+	case w.succeeded(pod) && w.Indexed:
+		if terms.Counted.Contains(int32(index64(pod))) {
+			return ""
+		}
+		return "index"
+	case w.parked(pod):
+		return ""
+	case w.succeeded(pod):
+		return "succeeded"
+	case (w.failed(pod) || terms.Ending == tracking.Failing) && w.action(pod) != batchv1.PodFailurePolicyActionIgnore:
+		return "failed"
+	}
+	return ""
+}
+
+// account is Account, pod by pod.
+func (w world) account(terms tracking.Terms, waiting map[int64]types.UID) tracking.Account {
+	a := tracking.Account{Lists: lists(nil, nil)}
+	seen := map[types.UID]bool{"": true}
+	here := uidsOf(w.filter(w.tracked))
+	for _, uid := range w.Failed {
+		switch {
+		case seen[uid]:
+		case slices.Contains(here, uid):
+			a.Lists.Failed = append(a.Lists.Failed, uid)
+		default:
+			a.Failed++
+		}
+		seen[uid] = true
+	}
+	for _, uid := range w.Succeeded {
+		switch {
+		case seen[uid]:
+		case slices.Contains(here, uid):
+			a.Lists.Succeeded = append(a.Lists.Succeeded, uid)
+		default:
+			a.Succeeded++
+		}
+		seen[uid] = true
+	}
+	indexes := 0
+	size := func() int { return indexes + len(a.Lists.Succeeded) + len(a.Lists.Failed) }
+	full := size() >= terms.Cap
+	for _, pod := range w.sorted(w.filter(w.mayGo(terms, waiting))) {
+		if full && !w.parked(pod) {
+			a.Full = true
+			continue
+		}
+		a.Strip = append(a.Strip, pod)
+		how := w.recorded(pod, terms)
+		switch how {
+		case "index":
+			indexes++
+		case "succeeded":
+			a.Lists.Succeeded = append(a.Lists.Succeeded, pod.UID)
+		case "failed":
+			a.Lists.Failed = append(a.Lists.Failed, pod.UID)
+		}
+		if how != "" && !w.parked(pod) {
+			a.Recorded++
+		}
+		asked := !w.parked(pod) && w.valid(pod) && !w.succeeded(pod) && (w.failed(pod) || terms.Ending == tracking.Failing)
+		if action := w.action(pod); asked && action != "" {
+			if a.Handled == nil {
+				a.Handled = map[batchv1.PodFailurePolicyAction]int{}
+			}
+			a.Handled[action]++
+		}
+		if !full && size() >= terms.Cap {
+			a.Full = true
+			break
+		}
+	}
+	return a
+}
+
+func TestRandom_account(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		terms := drawTerms(t, w)
+		c := w.census()
+		finished, done := drawSet(t, "finished")
+		active, busy := drawSet(t, "active")
+		maps.Copy(done, busy)
+		terms.Waiting = c.Predecessors(finished, active)
+		a := c.Account(terms)
+		same(t, "account", a, w.account(terms, w.predecessors(done)))
+
+		before := tracking.ReadUncounted(lists(w.Succeeded, w.Failed)).Len()
+		checkLists(t, a.Lists, max(before, terms.Cap))
+		recorded := len(a.Lists.Succeeded) + len(a.Lists.Failed) + int(a.Succeeded+a.Failed) - before
+		if recorded > a.Recorded || !w.Indexed && recorded != a.Recorded {
+			t.Errorf("%d UIDs are new, %d said to be recorded", recorded, a.Recorded)
+		}
+		for _, pod := range a.Strip {
+			if !w.tracked(pod) {
+				t.Errorf("%s is to lose a finalizer that it does not have", pod.UID)
+			}
+		}
+
+		// The order of the pods means nothing.
+		w.Pods = rapid.Permutation(w.Pods).Draw(t, "other order")
+		again := w.census()
+		terms.Waiting = again.Predecessors(finished, active)
+		same(t, "account in another order", again.Account(terms), a)
+	})
+}
+
+// checkLists: "uniquely identify finished Pods".
+func checkLists(t *rapid.T, l *batchv1.UncountedTerminatedPods, limit int) {
+	seen := map[types.UID]bool{}
+	for _, uid := range slices.Concat(l.Succeeded, l.Failed) {
+		if seen[uid] || uid == "" {
+			t.Errorf("%q stands in the lists twice, or means nothing: %v", uid, l)
+		}
+		seen[uid] = true
+	}
+	if len(seen) > limit {
+		t.Errorf("the lists hold %d UIDs, want at most %d", len(seen), limit)
+	}
+}
+
+func TestRandom_settle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		a := w.census().Account(drawTerms(t, w))
+		before := lists(slices.Clone(a.Lists.Succeeded), slices.Clone(a.Lists.Failed))
+		gone := uids("stranger")
+		for _, pod := range a.Strip {
+			if rapid.Bool().Draw(t, "gone") {
+				gone = append(gone, pod.UID)
+			}
+		}
+		s := a.Settle(gone)
+		isGone := func(uid types.UID) bool { return slices.Contains(gone, uid) }
+		left := func(list []types.UID) []types.UID { return slices.DeleteFunc(slices.Clone(list), isGone) }
+		same(t, "left as succeeded", len(s.Lists.Succeeded), len(left(before.Succeeded)))
+		same(t, "left as failed", len(s.Lists.Failed), len(left(before.Failed)))
+		same(t, "gained as succeeded", int(s.Succeeded), len(before.Succeeded)-len(s.Lists.Succeeded))
+		same(t, "gained as failed", int(s.Failed), len(before.Failed)-len(s.Lists.Failed))
+		checkLists(t, s.Lists, math.MaxInt)
+		same(t, "the account's own lists", a.Lists, before)
+	})
+}
+
+func TestRandom_inputsAreNotChanged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		terms := drawTerms(t, w)
+		in := lists(w.Succeeded, w.Failed)
+		before := in.DeepCopy()
+		var pods []*corev1.Pod
+		for _, pod := range w.Pods {
+			pods = append(pods, pod.DeepCopy())
+		}
+		order := slices.Clone(w.Pods)
+
+		c := w.census()
+		terms.Waiting = c.Predecessors(indexset.Set{}, indexset.Set{})
+		a := c.Account(terms)
+		for i := range a.Lists.Succeeded { // the caller may do what it likes with these
+			a.Lists.Succeeded[i] = "overwritten"
+		}
+		for i := range a.Lists.Failed {
+			a.Lists.Failed[i] = "overwritten"
+		}
+		a.Lists.Failed = append(a.Lists.Failed, "appended")
+
+		same(t, "lists", in, before)
+		same(t, "pods", w.Pods, pods)
+		if !slices.Equal(order, w.Pods) {
+			t.Errorf("the pods are in another order")
+		}
+		same(t, "a second account", c.Account(terms), w.census().Account(terms))
+	})
+}
