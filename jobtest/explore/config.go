@@ -65,7 +65,8 @@ type Config struct {
 	// each other. It finds the same, and many times the states.
 	AllOrders bool
 
-	// Limit ends the search after so many states; zero is never.
+	// Limit ends the search after so many states, but for calm ways from the last
+	// ones; zero is never.
 	Limit int
 }
 
