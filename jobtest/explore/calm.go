@@ -11,7 +11,7 @@ import (
 // Of a search that ends early the last states are not expanded. From each of them
 // one way is followed on which nothing goes wrong any more: nobody interferes, the
 // caches catch up, the controller goes on, and pods succeed. It must lead to rest
-// (L1, L2, L3), and as all ways are checked, so is this one.
+// (L1, L2, L3), and what happens on it is put before the referee as well.
 
 // longWay is more states than a way to rest has. One that leads there has some
 // dozens.
@@ -86,20 +86,21 @@ func (c *calmness) atRest(n uint32) bool {
 	return int(n) < len(c.leads) && c.leads[n] || c.quiescent(&c.states[n])
 }
 
-// calmMoves are the moves in a state, but for faults and edits of the spec.
+// calmMoves are the moves in a state, but for faults and edits of the spec, when
+// the caches have caught up.
 func (c *calmness) calmMoves(at uint32) (moves []calmMove, found *violation) {
-	s := c.states[at]
-	calm := s
-	calm.faults = 0
-	c.moves(&calm, func(m move, after state, v *referee.Violation) {
-		after.faults = s.faults
+	s, shown := c.caughtUp(&c.states[at])
+	faults := s.faults
+	s.faults = 0
+	c.moves(&s, visitor(func(m move, after state, v *referee.Violation) {
+		after.faults = faults
 		if v != nil && found == nil {
 			found = &violation{at: at, move: &m, after: after, what: v}
 		}
-		if rank := c.rank(&s, m); rank >= 0 {
+		if rank := c.rank(m); rank >= 0 {
 			moves = append(moves, calmMove{m, rank, after})
 		}
-	})
+	}).after(shown))
 	if found == nil {
 		found = c.tardy(at)
 	}
@@ -109,14 +110,11 @@ func (c *calmness) calmMoves(at uint32) (moves []calmMove, found *violation) {
 
 // rank orders the moves of a calm way, and is negative for those that it does not
 // need. The highest is made first.
-func (c *calmness) rank(s *state, m move) int {
+func (c *calmness) rank(m move) int {
 	switch m.what {
 	case showJob, showPod:
 		return 5
 	case goOn:
-		if s.at == 0 && !c.AllOrders && m.shown != s.lagging() {
-			return -1 // the caches have not caught up
-		}
 		return 4
 	case end:
 		if int(m.detail) < len(c.Codes) && c.Codes[m.detail] != 0 {
