@@ -22,7 +22,7 @@ golden:
 
 # The checks of docs/reliability.md, run longer: some hours.
 soak:
-	go test ./jobtest/explore -timeout 0 -run TestEverything -states 100000
+	go test ./jobtest/explore -timeout 0 -run TestEverything -states 50000
 	go test ./jobtest/explore -timeout 0 -run TestEverything/killed -states 2500000
 	go test ./jobtest/chaos -timeout 0 -run TestSchedules -schedules 1000000
 	go test ./jobtest/chaos -timeout 0 -run TestCrashes -traces 2000 -pairs 25

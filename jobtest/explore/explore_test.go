@@ -14,7 +14,7 @@ import (
 
 // Each search goes on until it has seen every state, or so many times that of
 // its scope. Of one that ends early only safety is known.
-var unit = flag.Int("states", 200, "the states of one search, times those of its scope; .ci/run asks for 10,000")
+var unit = flag.Int("states", 200, "the states of one search, times those of its scope; .ci/run asks for 7,000")
 
 var states, calm, complete, searches atomic.Int64
 
