@@ -154,8 +154,8 @@ func (x *indexes) stays(a, b *tracking.Record) bool {
 
 // later reports whether a is the later failed pod of an index.
 func later(a, b *tracking.Record) bool {
-	if x, y := a.Counts.Total(), b.Counts.Total(); x != y {
-		return x > y
+	if c := a.Counts.Compare(b.Counts); c != 0 {
+		return c > 0
 	}
 	return b.Before(a)
 }

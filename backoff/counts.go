@@ -1,6 +1,7 @@
 package backoff
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 
@@ -45,6 +46,11 @@ func parseCount(annotations map[string]string, key string) int32 {
 // Counts has failed too. It saturates where Kubernetes 1.36.3 wraps around.
 func (c Counts) Total() int32 {
 	return saturate(int64(c.Failures) + int64(c.Ignored))
+}
+
+// Compare tells fewer failures from more: by Total, but where that is too large.
+func (c Counts) Compare(o Counts) int {
+	return cmp.Compare(int64(c.Failures)+int64(c.Ignored), int64(o.Failures)+int64(o.Ignored))
 }
 
 // Next returns the counts of the pod that replaces a failed pod with counts c.

@@ -55,6 +55,23 @@ func TestCountsOf(t *testing.T) {
 	}
 }
 
+func TestCountsCompare(t *testing.T) {
+	const most = math.MaxInt32
+	inOrder := []backoff.Counts{
+		{}, {Failures: 1}, {Failures: 1, Ignored: 1}, {Ignored: 3}, {Failures: most, Ignored: 1}, {Failures: 2, Ignored: most}, {Failures: most, Ignored: most},
+	}
+	for i, a := range inOrder {
+		for j, b := range inOrder {
+			if got, want := a.Compare(b), min(max(i-j, -1), 1); got != want {
+				t.Errorf("%+v.Compare(%+v) = %d, want %d", a, b, got, want)
+			}
+		}
+	}
+	if got := (backoff.Counts{Failures: 2, Ignored: 1}).Compare(backoff.Counts{Ignored: 3}); got != 0 {
+		t.Errorf("3 failures and 3 compare as %d, want 0", got)
+	}
+}
+
 func TestCountsTotalAndNext(t *testing.T) {
 	const most = math.MaxInt32
 	for _, tc := range []struct {

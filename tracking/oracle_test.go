@@ -226,7 +226,8 @@ func (w world) predecessors(done map[int64]bool) map[int64]types.UID {
 		slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(string(a.UID), string(b.UID)) })
 		slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return backoff.FinishTime(a).Compare(backoff.FinishTime(b)) })
 		slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
-			return int(backoff.CountsOf(a.Annotations).Total()) - int(backoff.CountsOf(b.Annotations).Total())
+			x, y := backoff.CountsOf(a.Annotations), backoff.CountsOf(b.Annotations)
+			return int(x.Failures) + int(x.Ignored) - int(y.Failures) - int(y.Ignored)
 		})
 		out[i] = pods[len(pods)-1].UID
 	}

@@ -51,8 +51,8 @@ func (c *Census) Predecessors(finished, active indexset.Set) Predecessors {
 
 // failedBefore reports whether r is an earlier failure of its index than o.
 func (r *Record) failedBefore(o *Record) bool {
-	if mine, other := r.Counts.Total(), o.Counts.Total(); mine != other {
-		return mine < other
+	if c := r.Counts.Compare(o.Counts); c != 0 {
+		return c < 0
 	}
 	return r.finishedBefore(o)
 }

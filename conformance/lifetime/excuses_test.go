@@ -283,7 +283,7 @@ func predecessor(c *comparison) verdict {
 			if a == b || tracking.IndexOf(a) != tracking.IndexOf(b) || !tracking.HasFinalizer(a) || !tracking.HasFinalizer(b) {
 				continue
 			}
-			if backoff.CountsOf(a.Annotations).Total() < backoff.CountsOf(b.Annotations).Total() && backoff.FinishTime(a).After(backoff.FinishTime(b)) {
+			if backoff.CountsOf(a.Annotations).Compare(backoff.CountsOf(b.Annotations)) < 0 && backoff.FinishTime(a).After(backoff.FinishTime(b)) {
 				return everything
 			}
 		}

@@ -188,11 +188,12 @@ func noneFailedLater(d *dispute) (changed bool) {
 	candidate := func(p *corev1.Pod) bool {
 		return d.tracked(p) && valid(d.them.in.Job, p) && d.failed(p) && !settled.Contains(tracking.IndexOf(p))
 	}
-	failures := func(p *corev1.Pod) int32 { return backoff.CountsOf(p.Annotations).Total() }
+	compare := func(a, b *corev1.Pod) int {
+		return cmp.Or(backoff.CountsOf(a.Annotations).Compare(backoff.CountsOf(b.Annotations)), real.FinishedTime(a).Compare(real.FinishedTime(b)))
+	}
 	best := map[int32]*corev1.Pod{}
 	for _, p := range d.them.in.Pods {
-		b := best[tracking.IndexOf(p)]
-		if candidate(p) && (b == nil || cmp.Or(cmp.Compare(failures(p), failures(b)), real.FinishedTime(p).Compare(real.FinishedTime(b))) >= 0) {
+		if b := best[tracking.IndexOf(p)]; candidate(p) && (b == nil || compare(p, b) >= 0) {
 			best[tracking.IndexOf(p)] = p
 		}
 	}

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"math"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -43,6 +44,9 @@ func TestFound(t *testing.T) {
 			pod("b", corev1.PodFailed, index(0), failures(1), finished(1, -20)),
 			pod("c", corev1.PodFailed, index(0), failures(1), finished(1, -20)),
 			func(c *trial) { c.limits.MaxUncounted = 1 })},
+		{"of counts that do not fit into an int32 the larger is the predecessor's", newTrial(size(0, 1), limitPerIndex(5),
+			pod("a", corev1.PodFailed, index(0), failures(1), ignored(math.MaxInt32)),
+			pod("b", corev1.PodFailed, index(0), failures(1), ignored(math.MaxInt32-1)))},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -121,6 +121,10 @@ func failures(n int) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations[batchv1.JobIndexFailureCountAnnotation] = fmt.Sprint(n) }
 }
 
+func ignored(n int) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = fmt.Sprint(n) }
+}
+
 func isReady(p *corev1.Pod) {
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 }
