@@ -160,7 +160,7 @@ func (d *dispute) wroteFirst() bool {
 	if len(o.Strips) > 0 {
 		return o.StoredFirst > 0
 	}
-	return len(o.Statuses) > 0 && (!o.Finished || len(o.Statuses) > 1)
+	return len(o.Statuses) > 0 && !ended(o.Statuses[0].Status)
 }
 
 // withoutStatusFaults explains a trial in which a status cannot be written by

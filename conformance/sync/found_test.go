@@ -7,6 +7,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/conformance/real"
 )
 
 // What random trials once found, shrunk: the two sides differed, and no
@@ -47,6 +49,12 @@ func TestFound(t *testing.T) {
 		{"of counts that do not fit into an int32 the larger is the predecessor's", newTrial(size(0, 1), limitPerIndex(5),
 			pod("a", corev1.PodFailed, index(0), failures(1), ignored(math.MaxInt32)),
 			pod("b", corev1.PodFailed, index(0), failures(1), ignored(math.MaxInt32-1)))},
+		{"a status that repairs a counter before the end, and is not stored", newTrial(size(0, 0), onJob(byIndex),
+			func(c *trial) { c.fail.Status = map[int]error{0: real.ErrInternal} },
+			onJob(func(j *batchv1.Job) {
+				j.Status.Succeeded = 1
+				j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue}}
+			}))},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
