@@ -37,12 +37,12 @@ type scope struct {
 }
 
 var scopes = []scope{
-	{"no fault", 2, 3, 0, nil, 80},
-	{"one fault, small", 1, 2, 1, Faults(), 60},
+	{"no fault", 2, 3, 0, nil, 115},
+	{"one fault, small", 1, 2, 1, Faults(), 86},
 	{"killed", 2, 3, 1, []Kind{KillBefore, KillAfter}, 8},
 	{"one fault", 2, 3, 1, Faults(), 8},
 	{"two faults, small", 1, 2, 2, Faults(), 8},
-	{"larger", 3, 5, 0, nil, 66},
+	{"larger", 3, 5, 0, nil, 95},
 	{"one fault, larger", 3, 4, 1, Faults(), 16},
 	{"two faults", 2, 3, 2, Faults(), 16},
 }
