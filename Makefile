@@ -27,7 +27,7 @@ soak:
 	go test ./jobtest/chaos -timeout 0 -run TestSchedules -schedules 1000000
 	go test ./jobtest/chaos -timeout 0 -run TestCrashes -traces 2000 -pairs 25
 	go -C conformance test ./sync -timeout 0 -decisions 5000000
-	go test . -timeout 0 -run '^$$' -fuzz FuzzDecide$$ -fuzztime 100000000x
+	.ci/fuzz 10000000x
 
 # How fast it is, beside the real controller and others: docs/performance.md.
 bench:
