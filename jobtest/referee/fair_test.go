@@ -20,6 +20,7 @@ type court struct {
 	t        *testing.T
 	caller   *cluster.Caller
 	cache    *cluster.Cache
+	ghost    referee.Ghost
 	verdicts []string
 }
 
@@ -32,10 +33,9 @@ func newCourt(t *testing.T, rules referee.Rules, spec batchv1.JobSpec) *court {
 		t.Fatal(err)
 	}
 	k := &court{Cluster: c, t: t, caller: cluster.NewCaller(), cache: c.NewCache(false)}
-	var ghost referee.Ghost
-	ghost.Started(c.Job())
+	k.ghost.Started(c.Job())
 	c.Watch = func(s cluster.Step) {
-		if v := rules.See(&ghost, &s); v != nil {
+		if v := rules.See(&k.ghost, &s); v != nil {
 			k.verdicts = append(k.verdicts, v.Property)
 		}
 	}
@@ -65,6 +65,32 @@ func TestVerdicts(t *testing.T) {
 	ignoring.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 		Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
 	}}}
+	places := func(k *court, n int32) {
+		if err := k.EditJob(func(s *batchv1.JobSpec) { s.Parallelism = &n }); err != nil {
+			k.t.Fatal(err)
+		}
+		k.cache.ShowAll()
+	}
+	// news has a controller take a success that its predecessor has recorded, and
+	// that it still sees with its finalizer, for news, together with a failure. When
+	// all is shown again, there are places for pods.
+	news := func(blind bool) func(*court) {
+		return func(k *court) {
+			places(k, 0)
+			k.End("pod-1", 1)
+			k.End("pod-2", 0)
+			old := k.NewCache(false)
+			k.cache.ShowPod("pod-2")
+			k.Run(k.caller, k.cache)
+			k.caller, k.cache, k.ghost.Blind = cluster.NewCaller(), old, blind
+			old.ShowJob()
+			k.Run(k.caller, k.cache)
+			k.ghost.Blind = false
+			k.cache.ShowAll()
+			k.Delete("pod-2", 0)
+			places(k, 2)
+		}
+	}
 	suspend := func(k *court, suspended bool) {
 		if err := k.EditJob(func(s *batchv1.JobSpec) { s.Suspend = &suspended }); err != nil {
 			k.t.Fatal(err)
@@ -123,6 +149,8 @@ func TestVerdicts(t *testing.T) {
 			k.cache.ShowPod("pod-2")
 			k.Run(k.caller, k.cache)
 		}, ""},
+		{"a success is news again to a controller that starts on an old view", two, referee.Rules{}, news(true), ""},
+		{"and to no other", two, referee.Rules{}, news(false), "S12"},
 		{"a replacement comes before its delay", two, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *court) {
 			k.End("pod-1", 1)
 			k.sync()
