@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -52,10 +53,25 @@ func (g Ghost) Clone() Ghost {
 	return g
 }
 
-// Key returns the ghost as text: ghosts with equal keys know the same.
+// Key returns the ghost as text: ghosts with equal keys know the same. It is asked
+// for after every move of a search; fmt.Sprint took a tenth of that.
 func (g Ghost) Key() string {
-	return fmt.Sprint(g.Charged, g.Failed, g.Succeeded, g.Parallelism, g.Failures, g.Strange, g.Blind, g.Disturbed)
+	b := make([]byte, 0, 128)
+	for _, uid := range slices.Sorted(maps.Keys(g.Charged)) {
+		b = append(append(append(append(b, uid...), '='), g.Charged[uid]...), ' ')
+	}
+	for _, index := range slices.Sorted(maps.Keys(g.Failures)) {
+		b = spaced(append(spaced(b, index), '='), g.Failures[index])
+	}
+	for _, uid := range slices.Sorted(maps.Keys(g.Strange)) {
+		b = append(append(b, uid...), ' ')
+	}
+	b = spaced(spaced(spaced(b, g.Failed), g.Succeeded), g.Parallelism)
+	b = append(strconv.AppendBool(b, g.Blind), ' ')
+	return string(strconv.AppendBool(b, g.Disturbed))
 }
+
+func spaced(b []byte, n int32) []byte { return append(strconv.AppendInt(b, int64(n), 10), ' ') }
 
 // Forget forgets a pod that is gone and will never be heard of again, so that
 // another may take its UID.
