@@ -23,7 +23,7 @@ golden:
 # The checks of docs/reliability.md, run longer: five hours on two cores, and 20 GiB
 # for large searches, two at a time.
 soak:
-	GOMEMLIMIT=18GiB go test ./jobtest/explore -timeout 0 -run TestEverything -states 50000
+	GOMEMLIMIT=18GiB go test ./jobtest/explore -timeout 0 -run TestEverything -states 60000
 	GOMEMLIMIT=18GiB go test ./jobtest/explore -timeout 0 -run 'TestEverything/^killed$$/^(regular|indexed|no_retry|one_at_a_time)$$' -states 2500000
 	go test ./jobtest/chaos -timeout 0 -run TestSchedules -schedules 1000000
 	go test ./jobtest/chaos -timeout 0 -run TestCrashes -traces 2000 -pairs 25
