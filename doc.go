@@ -20,20 +20,22 @@
 //  2. Call [Decide]. An error means that the Job cannot be decided; it names
 //     the field. Tell the user, and look again when the Job changes.
 //  3. Send the patches of Claim. Before the first adoption, make sure with a
-//     live read that the Job still exists and is not being deleted. If a claim
-//     fails, start again with step 1; an adoption has failed, too, if the pod is
-//     gone, for then it must not be counted.
+//     live read that the Job with this UID still exists and is not being deleted. If
+//     a claim fails, start again with step 1; an adoption has failed, too, if the
+//     pod is gone, for then it must not be counted. Add the pods that were released
+//     or freed to those in flight that have lost their finalizer.
 //  4. Carry out Delete: first the patch of each deletion that has one, then the
 //     deletion itself. Or carry out Create, in growing batches: 1, 2, 4 and so
 //     on, and no further once one has failed. A pod that is gone already counts
-//     as deleted. Add what was created and deleted to what is in flight.
+//     as deleted. Add what was created and deleted, and what has lost its finalizer
+//     first, to what is in flight. Send the Event of each.
 //  5. If some of that failed, call [Decision.Revise] and go on with what it
 //     returns.
 //  6. If Status is set, store it. The write must fail if the Job has changed
 //     since the snapshot: [Decision.StatusPatch] sees to that. If it fails,
-//     start again with step 1, and remove no finalizer. The backoff record is
-//     then in doubt: the status may have been stored all the same, as after a
-//     timeout, or an earlier life of the caller has stored it.
+//     start again with step 1, and remove no finalizer. If there was no answer, as
+//     after a timeout, the status may have been stored all the same: the backoff
+//     record is then in doubt.
 //  7. Remember Backoff; count Metrics; send Events.
 //  8. Remove the finalizer of each pod in Strip, with [tracking.StripPatch]. A pod
 //     that is gone already has lost it. Add the pods to what is in flight.

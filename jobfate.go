@@ -22,7 +22,8 @@ type Snapshot struct {
 	Now time.Time
 	// InFlight names the caller's own writes that Job and Pods do not show yet.
 	InFlight InFlight
-	// Backoff is what the last decision asked to remember.
+	// Backoff is what the last decision asked to remember; zero at the start, when
+	// it is in doubt.
 	Backoff backoff.Record
 	// BackoffInDoubt says that a status may have recorded failures that Backoff
 	// lacks: the caller has just started, or has had no answer when it last stored
@@ -51,14 +52,13 @@ type InFlight struct {
 	Creations int
 	Deletions int
 	// Stripped are the pods whose finalizer was removed, and who may still show
-	// it. They have been counted, and are not counted again. Naming one twice does
-	// no harm.
+	// it: those that were counted, released or freed, and those that lost it before
+	// they were deleted. They are not counted again. Naming one twice does no harm.
 	Stripped []types.UID
 }
 
 // Decision is what to do for a Job, and what holds once all of it has
-// succeeded. The order of the fields is the order in which to act; doc.go has
-// the protocol.
+// succeeded. The protocol of the package says in which order to act.
 type Decision struct {
 	// Claim are the pods to adopt, to release, and to free. The rest of the
 	// decision takes for granted that they succeed.
@@ -74,14 +74,15 @@ type Decision struct {
 	// Strip are the pods whose finalizer is to be removed, only once Status is
 	// stored.
 	Strip []*corev1.Pod
-	// Backoff is to be remembered once Status is stored.
+	// Backoff is to be remembered once Status is stored; at once without a Status.
 	Backoff backoff.Record
 	// Requeue says to look again no later than this; 0 when only a change to
 	// the Job or its pods is worth a look.
 	Requeue time.Duration
-	// Events are what to tell the user once Status is stored.
+	// Events are what to tell the user once Status is stored, if it is set. Creations
+	// and deletions have events of their own.
 	Events []Event
-	// Metrics are the counters to add to once Status is stored.
+	// Metrics are the counters to add to once Status is stored, if it is set.
 	Metrics []Metric
 	// Action is the label action of job_syncs_total, whose other labels are the
 	// caller's to give: reconciling, tracking, pods_created or pods_deleted. It is
@@ -96,7 +97,9 @@ type Decision struct {
 }
 
 // Decide returns what to do for the Job in the snapshot. It fails, and decides
-// nothing, when the snapshot cannot be understood; the error names the field.
+// nothing, when the snapshot cannot be understood: the error is made of field.Errors,
+// which name the fields. For a Job that the caller does not manage it is
+// [ErrNotManaged], by errors.Is.
 func Decide(s Snapshot, opts ...Option) (Decision, error) {
 	return new(Scratch).Decide(s, opts...)
 }

@@ -16,6 +16,7 @@ type Option func(*config)
 
 type config struct {
 	controller   tracking.Controller
+	noKind       bool // OwnerKind was asked for without one
 	delays       backoff.Policy
 	uncountedCap int
 	changesCap   int
@@ -50,9 +51,11 @@ func ManagedBy(name string) Option {
 }
 
 // OwnerKind sets the kind of the objects that own the pods, for a caller whose
-// Jobs are objects of a kind of its own. The default is batch/v1 Job.
+// Jobs are objects of a kind of its own. The default is batch/v1 Job. Name the kind
+// yourself: objects from typed clients and caches do not say theirs. An empty one is
+// an error.
 func OwnerKind(kind schema.GroupVersionKind) Option {
-	return func(c *config) { c.controller.Kind = kind }
+	return func(c *config) { c.controller.Kind, c.noKind = kind, kind.Kind == "" }
 }
 
 // WithBackoff sets the base, cap and factor of the delay with which failed pods
@@ -76,7 +79,8 @@ func WithCaps(uncounted, changes int) Option {
 }
 
 // WithBatchPeriod sets the least time to wait before looking again at a Job
-// that backs off. The default is 1 s.
+// that backs off, and the time to wait for a status of the caller's own to be seen.
+// The default is 1 s.
 func WithBatchPeriod(d time.Duration) Option {
 	return func(c *config) { c.batchPeriod = max(d, 0) }
 }
@@ -88,7 +92,9 @@ func WithThrottle(t tracking.Throttle) Option {
 }
 
 // WithFailurePolicy replaces the pod failure policy of the Job's spec. It is
-// for rules that the API cannot express: named ones, and ones with a matcher.
+// for rules that the API cannot express: named ones, and ones with a matcher. The
+// names show in reasons only with GranularReasons, and RuleNames gives none to these
+// rules. Nil leaves the policy of the spec.
 func WithFailurePolicy(s *failurepolicy.Spec) Option {
 	return func(c *config) { c.failureSpec = s }
 }

@@ -3,6 +3,7 @@ package jobfate_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -31,6 +32,18 @@ func TestOptions_ownerKind(t *testing.T) {
 	w.settle()
 	if w.Job().Status.Succeeded != 1 {
 		t.Errorf("%d succeeded, want 1", w.Job().Status.Succeeded)
+	}
+}
+
+// Typed clients and caches leave the kind of an object empty. Were it taken for the
+// default, the pods would be owned by a Job that does not exist, and be collected.
+func TestOptions_noOwnerKind(t *testing.T) {
+	w := newWorld(t, "completions: 1")
+	for _, kind := range []schema.GroupVersionKind{{}, {Group: "example.com", Version: "v1"}} {
+		d, err := jobfate.Decide(w.snapshot(), jobfate.OwnerKind(kind))
+		if err == nil || !strings.Contains(err.Error(), "OwnerKind.kind") || !d.Idle() {
+			t.Errorf("%v: got %v and %v, want an error that names OwnerKind.kind", kind, d, err)
+		}
 	}
 }
 

@@ -64,6 +64,9 @@ func (c *Scratch) read(s Snapshot, opts []Option) (*view, error) {
 		return nil, field.Required(field.NewPath("job"), "there is nothing to decide on")
 	}
 	v.configure(opts)
+	if v.noKind {
+		return nil, field.Required(field.NewPath("OwnerKind").Child("kind"), "objects from typed clients do not say their kind")
+	}
 	if !v.controller.Manages(s.Job) {
 		return nil, fmt.Errorf("spec.managedBy: %w: %s", ErrNotManaged, managerOf(s.Job))
 	}

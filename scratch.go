@@ -8,8 +8,8 @@ import (
 )
 
 // Scratch is memory for decisions. A caller that decides often keeps one for
-// each of its workers: with it, a decision that changes nothing allocates
-// nothing, unless the Job has a selector with expressions or of more than four
+// each of its workers: from its third use on, a decision that changes nothing
+// allocates nothing, unless the Job has a selector with expressions or of more than four
 // labels. The zero Scratch is ready for use. It is not safe for concurrent use.
 //
 // No decision depends on what a Scratch was used for before.

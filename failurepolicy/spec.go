@@ -15,8 +15,8 @@ type Spec struct {
 
 // Rule says how a pod failure is handled when its requirement is met.
 type Rule struct {
-	// Name stands in the reason of the Job's condition. When empty, the
-	// position of the rule does.
+	// Name stands in the reason of the Job's condition, where reasons are granular.
+	// When empty, the position of the rule does.
 	Name string `json:"name,omitempty"`
 	// Action is taken when the requirement is met.
 	Action batchv1.PodFailurePolicyAction `json:"action"`

@@ -20,7 +20,8 @@ type Memory struct {
 	// Job is the UID of the Job. When the Job is another one, all of this is
 	// forgotten.
 	Job types.UID
-	// Backoff is what the last decision asked to remember.
+	// Backoff is what the last decision asked to remember; the caller sets it, in step
+	// 7 of the protocol.
 	Backoff backoff.Record
 	// Sure says that the last status was stored. Before that a write whose answer
 	// was lost, or that of an earlier process, may have recorded pods, and Backoff
@@ -37,10 +38,12 @@ type Memory struct {
 
 // View is what a caller sees of a Job.
 type View struct {
+	// Job is nil when there is none.
 	Job *batchv1.Job
 	// Pods are those that [jobfate.Snapshot] asks for.
 	Pods []*corev1.Pod
-	Now  time.Time
+	// Now is the one reading of the clock.
+	Now time.Time
 	// Certain reports whether the view is sure to show what has become of a pod
 	// after all that was written to it, also when that is that the pod is gone or
 	// that somebody has undone a write. The handler of delete events knows, or a
@@ -52,7 +55,7 @@ type View struct {
 }
 
 // Snapshot is the snapshot to decide on. It forgets the writes whose effects the
-// view shows. Without a Job, all is forgotten.
+// view shows. Without a Job all is forgotten, and there is nothing to decide on.
 func (m *Memory) Snapshot(v View) jobfate.Snapshot {
 	s := jobfate.Snapshot{Job: v.Job, Pods: v.Pods, Now: v.Now}
 	if v.Job == nil {
@@ -98,13 +101,15 @@ func left(list []types.UID, v *View, unseen func(types.UID) bool) []types.UID {
 	})
 }
 
-// Create remembers that a pod was created.
+// Create remembers that a pod was created. A creation without an answer has no UID to
+// remember: make up the name of the pod, and send it again.
 func (m *Memory) Create(uid types.UID) { m.Created = with(m.Created, uid) }
 
 // Delete remembers that a pod was deleted.
 func (m *Memory) Delete(uid types.UID) { m.Deleted = with(m.Deleted, uid) }
 
-// Strip remembers that the finalizer of a pod was removed.
+// Strip remembers that the finalizer of a pod was removed: of one that was counted,
+// released, freed or deleted.
 func (m *Memory) Strip(uid types.UID) { m.Stripped = with(m.Stripped, uid) }
 
 // with adds a pod to a list that copies may share.
@@ -122,7 +127,8 @@ func (m *Memory) Store(job *batchv1.Job, at time.Time) {
 	m.Sure, m.Stored, m.LastStatus = true, job.ResourceVersion, at
 }
 
-// Doubt remembers that a status may have been stored or not: there was no answer.
+// Doubt remembers that a status may have been stored or not: there was no answer. It
+// may as well be called before each write of a status.
 func (m *Memory) Doubt() { m.Sure = false }
 
 // InFlight reports whether there is any write that does not show yet.

@@ -22,7 +22,7 @@
 // stays failed, whatever phase the pod shows later, so no pod is charged twice.
 //
 // The package reads pods and returns values. [Owner] tells whose a pod is;
-// [Take] makes a [Census] in one pass over the pods; [Census.Account] says what
+// [Census.Read] fills a [Census] in one pass over the pods; [Census.Account] says what
 // to record and which finalizers may go; [Account.Settle] says what the counters
 // are once they are gone.
 package tracking

@@ -1,8 +1,8 @@
 // Jobfate tells what becomes of a Kubernetes Job.
 //
-//	jobfate explain [-o text|json|yaml] [--now TIME] [--managed-by NAME] [--all] [--exit-status] [file ...]
-//	jobfate validate [-o text|json|yaml] [--old FILE] [--status] [file ...]
-//	jobfate simulate [-o text|json|yaml|svg] [--scenario FILE] [--seed N] [--runs N] [--against FILE] [-f FILE | file]
+//	jobfate explain [-o text|json|yaml] [--color auto|always|never] [--now TIME] [--managed-by NAME] [--all] [--exit-status] [file ...]
+//	jobfate validate [-o text|json|yaml] [--color auto|always|never] [--old FILE] [--status] [file ...]
+//	jobfate simulate [-o text|json|yaml|svg] [--color auto|always|never] [--scenario FILE] [--seed N] [--runs N] [--against FILE] [-f FILE | file]
 //	jobfate indexes count|contains|union|minus|missing|next [--completions N] [--count N] SET ...
 //
 // explain reads a Job and its pods as kubectl prints them and says what the Job

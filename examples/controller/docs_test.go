@@ -30,6 +30,7 @@ var documentImports = map[string]string{
 	"kubernetes":    "k8s.io/client-go/kubernetes",
 	"loop":          "github.com/jobfate/jobfate/examples/loop",
 	"metav1":        "k8s.io/apimachinery/pkg/apis/meta/v1",
+	"schema":        "k8s.io/apimachinery/pkg/runtime/schema",
 	"sync":          "sync",
 	"time":          "time",
 	"tracking":      "github.com/jobfate/jobfate/tracking",

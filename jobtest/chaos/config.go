@@ -33,7 +33,8 @@ type Config struct {
 	Steps int
 	// Mode says what is checked.
 	Mode Mode
-	// Without names actions and faults that are not to happen.
+	// Without names actions and faults that are not to happen: Events of
+	// [Reach.Pairs]. Other names mean nothing.
 	Without []string
 	// OlderPods lets a controller start again with a view of the pods that is
 	// older than that of the Job. No controller of Jobs stands that.
@@ -63,7 +64,7 @@ func (c Config) orDefault() Config {
 type Report struct {
 	// Violation is the first property that did not hold; nil when all did.
 	Violation *referee.Violation
-	// Story tells how it came to the violation.
+	// Story tells how it came to the violation; empty without one.
 	Story string
 	// Reach counts what happened.
 	Reach Reach
@@ -78,7 +79,7 @@ func Run(cfg Config) Report {
 	r := newRun(cfg, nil)
 	r.live()
 	report := Report{Violation: r.broken, Reach: r.reach, Syncs: r.syncs, Writes: r.writes}
-	if r.broken != nil && cfg.Retries > 0 {
+	if r.broken != nil {
 		report.Story = shrink(cfg, r).story()
 	}
 	return report

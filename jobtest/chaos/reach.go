@@ -56,16 +56,16 @@ func hasRule(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) bool 
 // most is how many actions and faults there may be.
 const most = 80
 
-// Reach counts how often each action and each fault met each policy.
+// Reach counts how often each action and each fault met each policy; Pairs tells.
 type Reach struct {
-	Counts [most][len(policies)]int
+	counts [most][len(policies)]int
 }
 
 // Add adds what another run has reached.
 func (r *Reach) Add(o *Reach) {
-	for i := range r.Counts {
-		for j := range r.Counts[i] {
-			r.Counts[i][j] += o.Counts[i][j]
+	for i := range r.counts {
+		for j := range r.counts[i] {
+			r.counts[i][j] += o.counts[i][j]
 		}
 	}
 }
@@ -81,7 +81,7 @@ func (r *Reach) Pairs() []Pair {
 	var all []Pair
 	for i, event := range events() {
 		for j := range policies {
-			all = append(all, Pair{event, policies[j].name, r.Counts[i][j]})
+			all = append(all, Pair{event, policies[j].name, r.counts[i][j]})
 		}
 	}
 	return all
@@ -97,7 +97,7 @@ func (r *Reach) String() string {
 	for i, event := range events() {
 		fmt.Fprintf(&b, "%-31s", event)
 		for j := range policies {
-			fmt.Fprintf(&b, " %7d", r.Counts[i][j])
+			fmt.Fprintf(&b, " %7d", r.counts[i][j])
 		}
 		b.WriteByte('\n')
 	}

@@ -125,7 +125,7 @@ func (r *run) choose(from menu) {
 func (r *run) happened(i int, kinds []int) {
 	r.used[i] = true
 	for _, kind := range kinds {
-		r.reach.Counts[i][kind]++
+		r.reach.counts[i][kind]++
 	}
 }
 

@@ -206,7 +206,8 @@ type Outcome struct {
 	// zero when only a change is worth it.
 	After time.Duration
 	At    time.Time
-	Err   error
+	// Err is what the controller returned.
+	Err error
 	// Killed says that the controller was killed and must not be used again.
 	Killed bool
 }

@@ -21,7 +21,8 @@ import (
 type Caller struct {
 	// Options are handed to each decision.
 	Options []jobfate.Option
-	// As is who the caller is, for pods whose Job is gone.
+	// As is who the caller is, for pods whose Job is gone: what the options ManagedBy
+	// and OwnerKind say, once more.
 	As tracking.Controller
 	// Decided is told of each decision, as it is before anything is carried out.
 	Decided func(jobfate.Snapshot, jobfate.Decision)

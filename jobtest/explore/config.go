@@ -25,7 +25,6 @@ type Searchable interface {
 
 // Config is one search.
 type Config struct {
-	Name string
 	// Job is where it starts: a Job without a status.
 	Job *batchv1.Job
 	// New returns a controller that remembers nothing; nil is the reference
@@ -34,10 +33,10 @@ type Config struct {
 	// Rules are what the referee must know.
 	Rules referee.Rules
 
-	// Pods is how many there may be at a time, at most MaxPods. The API server
+	// Pods is how many there may be at a time, from 1 to MaxPods. The API server
 	// refuses more.
 	Pods int
-	// Codes are the exit codes that containers may end with.
+	// Codes are the exit codes that containers may end with; without any none ends.
 	Codes []int32
 	// Runs lets pods be seen running; else they go from pending to their end.
 	Runs bool
@@ -49,8 +48,7 @@ type Config struct {
 	// while the controller waits for it, with caches that show everything.
 	AnyTime bool
 
-	// Faults is how many of the faults may happen in one life, of those in
-	// Kinds.
+	// Faults is how many of the faults in Kinds may happen in one life.
 	Faults int
 	Kinds  []Kind
 	// Edits are changes of the spec that the user makes, each at any time, in
@@ -75,19 +73,19 @@ type Kind uint8
 
 // The faults.
 const (
-	KillBefore Kind = iota // the controller dies before a request
-	KillAfter              // and after one
-	Refuse                 // a request fails with 500
-	Lose                   // a request has its effect, and its answer is lost
-	Delete                 // a user deletes a pod
-	Force                  // a user deletes a pod by force
-	Disrupt                // a pod is about to be evicted
-	LoseNode               // a pod is marked failed and disrupted, and deleted by force
-	Orphan                 // a user takes the owner from a pod
-	Strip                  // a user takes the finalizer from a pod
-	DeleteJob              // a user deletes the Job in the background
-	DeleteJobForeground
-	DeleteJobOrphan
+	KillBefore          Kind = iota // the controller dies before a request
+	KillAfter                       // and after one
+	Refuse                          // a request fails with 500
+	Lose                            // a request has its effect, and its answer is lost
+	Delete                          // a user deletes a pod
+	Force                           // a user deletes a pod by force
+	Disrupt                         // a pod is about to be evicted
+	LoseNode                        // a pod is marked failed and disrupted, and deleted by force
+	Orphan                          // a user takes the owner from a pod
+	Strip                           // a user takes the finalizer from a pod
+	DeleteJob                       // a user deletes the Job in the background
+	DeleteJobForeground             // in the foreground
+	DeleteJobOrphan                 // so that its pods stay
 	kinds
 )
 

@@ -55,7 +55,7 @@ func TestEverything(t *testing.T) {
 			t.Run(s.name+"/"+k.name, func(t *testing.T) {
 				t.Parallel()
 				c := k.make(s.completions)
-				c.Name, c.Pods, c.Faults, c.Kinds, c.Limit = k.name, int(s.pods), s.faults, s.kinds, *unit*s.times
+				c.Pods, c.Faults, c.Kinds, c.Limit = int(s.pods), s.faults, s.kinds, *unit*s.times
 				if len(c.Edits) > 0 {
 					c.Limit /= 2 // there are too many states to see all, and each costs the most
 				}
