@@ -53,7 +53,7 @@ func (c *Scratch) makePlan(v *view) {
 	// pod that waits for its replacement would be news at every look.
 	s.record = v.memory
 	if !s.perIndex {
-		s.record = v.memory.With(s.census.News())
+		s.record = v.remembered(s.census.News())
 	}
 	s.findEnd()
 	switch {

@@ -27,6 +27,7 @@ type view struct {
 	now      time.Time
 	inFlight InFlight
 	memory   backoff.Record // as the caller remembers it
+	inDoubt  bool
 	last     time.Time
 	owner    tracking.Owner
 
@@ -89,7 +90,7 @@ func (c *Scratch) read(s Snapshot, opts []Option) (*view, error) {
 		return nil, checkPods(s.Pods).ToAggregate()
 	}
 	if s.BackoffInDoubt {
-		v.memory = v.rebuilt()
+		v.inDoubt, v.memory = true, v.rebuilt()
 	}
 	return v, nil
 }

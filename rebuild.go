@@ -42,3 +42,14 @@ func (v *view) rebuilt() backoff.Record {
 	}
 	return record
 }
+
+// remembered is the record after the news. In doubt, what is news may have been
+// counted already, together with the pods that the record was made of: then the
+// last failure is the last of all.
+func (v *view) remembered(news backoff.News) backoff.Record {
+	record := v.memory.With(news)
+	if v.inDoubt && !news.Succeeded && record.LastFailure.Before(v.memory.LastFailure) {
+		record.LastFailure = v.memory.LastFailure
+	}
+	return record
+}

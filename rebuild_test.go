@@ -43,11 +43,15 @@ func TestBackoffInDoubt_whatItCounts(t *testing.T) {
 		{"a success at last", []*corev1.Pod{pod(1, corev1.PodFailed, time.Second), pod(2, corev1.PodSucceeded, 2*time.Second)}, backoff.Record{Job: job.UID}},
 		{"a pod that runs", []*corev1.Pod{pod(1, corev1.PodRunning, 0)}, backoff.Record{Job: job.UID}},
 		{"a failure that is still to be counted", []*corev1.Pod{podIn(job, 1, corev1.PodFailed)}, newsOf(podIn(job, 1, corev1.PodFailed))},
-		{"and one that has been", []*corev1.Pod{pod(2, corev1.PodFailed, time.Second), podIn(job, 1, corev1.PodFailed)}, func() backoff.Record {
-			r := newsOf(podIn(job, 1, corev1.PodFailed))
-			r.Failures++
-			return r
-		}()},
+		// Two pods failed and were counted together. The controller was killed between
+		// their finalizers and starts on the Job from before: one of them is news again,
+		// and the other one failed later.
+		{"and a later one that has been", []*corev1.Pod{pod(2, corev1.PodFailed, time.Second), podIn(job, 1, corev1.PodFailed)},
+			backoff.Record{Job: job.UID, Failures: 2, LastFailure: noon.Add(time.Second)}},
+		{"and an earlier one", []*corev1.Pod{pod(2, corev1.PodFailed, -time.Second), podIn(job, 1, corev1.PodFailed)},
+			backoff.Record{Job: job.UID, Failures: 2, LastFailure: newsOf(podIn(job, 1, corev1.PodFailed)).LastFailure}},
+		{"a success that is still to be counted", []*corev1.Pod{pod(2, corev1.PodFailed, time.Second), podIn(job, 1, corev1.PodSucceeded)},
+			backoff.Record{Job: job.UID}},
 	} {
 		got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(time.Minute), BackoffInDoubt: true})
 		if !got.Backoff.Equal(test.want) {

@@ -57,6 +57,11 @@ func indexed(n int32) batchv1.JobSpec {
 	return batchv1.JobSpec{Completions: &n, Parallelism: &n, CompletionMode: ptr(batchv1.IndexedCompletion)}
 }
 
+func all(s batchv1.JobSpec, change func(*batchv1.JobSpec)) batchv1.JobSpec {
+	change(&s)
+	return s
+}
+
 // What a controller may do, and what it must not.
 func TestVerdicts(t *testing.T) {
 	two, perIndex, ignoring := indexed(2), indexed(1), indexed(2)
@@ -65,6 +70,7 @@ func TestVerdicts(t *testing.T) {
 	ignoring.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 		Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
 	}}}
+	ignoringPerIndex := all(perIndex, func(s *batchv1.JobSpec) { s.PodFailurePolicy = ignoring.PodFailurePolicy })
 	places := func(k *court, n int32) {
 		if err := k.EditJob(func(s *batchv1.JobSpec) { s.Parallelism = &n }); err != nil {
 			k.t.Fatal(err)
@@ -151,6 +157,34 @@ func TestVerdicts(t *testing.T) {
 		}, ""},
 		{"a success is news again to a controller that starts on an old view", two, referee.Rules{}, news(true), ""},
 		{"and to no other", two, referee.Rules{}, news(false), "S12"},
+		{"a failure that is ignored is news too, and the clock may have gone back", all(ignoring, func(s *batchv1.JobSpec) { s.BackoffLimit = nil }), referee.Rules{}, func(k *court) {
+			k.End("pod-1", 1)
+			k.sync()
+			k.Now = k.Now.Add(-time.Hour)
+			k.Disrupt("pod-2")
+			k.End("pod-2", 1)
+			k.sync()
+			k.Now = k.Now.Add(20 * time.Second)
+		}, ""},
+		{"how a failure was seen says whether it is ignored", ignoringPerIndex, referee.Rules{}, func(k *court) {
+			k.End("pod-1", 1)
+			k.sync()
+			k.Now = k.Now.Add(10 * time.Second)
+			k.Edit("pod-1", func(pod *corev1.Pod) {
+				pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue})
+			})
+			k.Run(k.caller, k.cache)
+		}, ""},
+		{"a pod that somebody has added may be taken for the last one", ignoringPerIndex, referee.Rules{}, func(k *court) {
+			second := k.Pod("pod-1").DeepCopy()
+			second.Name = "second"
+			k.Add(second)
+			k.End("pod-1", 1)
+			k.Now = k.Now.Add(time.Second)
+			k.Disrupt("pod-2")
+			k.End("pod-2", 1)
+			k.Now = k.Now.Add(10 * time.Second)
+		}, ""},
 		{"a replacement comes before its delay", two, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *court) {
 			k.End("pod-1", 1)
 			k.sync()

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
@@ -49,6 +50,11 @@ func (r Rules) seeWrite(g *Ghost, s *cluster.Step) *Violation {
 	if g.Strange[old.UID] && hasFinalizer(old) && !hasFinalizer(s.Pod) || completedBefore(s, old) {
 		// Its end was news, and nothing in the status need tell of it.
 		g.Forgive()
+	}
+	if _, charged := g.Charged[old.UID]; !charged && hasFinalizer(old) && !hasFinalizer(s.Pod) {
+		if seen := find(s.View.Pods, old.UID); seen != nil && seen.Status.Phase == corev1.PodFailed {
+			g.forgive(s.View, []types.UID{old.UID}, false) // a failure that is ignored is news as well
+		}
 	}
 	if ownedBy(old, s.Job) && s.Pod != nil && !ownedBy(s.Pod, s.Job) {
 		g.release(old.UID)
@@ -212,19 +218,23 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 	due, has := int64(g.Failures[index]), false
 	for _, pod := range pods {
 		other, ok := indexOf(pod)
-		if !ok || other != index || pod.UID == s.Pod.UID || !hasFinalizer(pod) || !ownedBy(pod, s.Job) || pod.Status.Phase != corev1.PodFailed {
+		if !ok || other != index || pod.UID == s.Pod.UID || !hasFinalizer(pod) || !ownedBy(pod, s.Job) {
 			continue
 		}
-		seen := find(s.View.Pods, pod.UID) // its end may have been read otherwise then
-		if seen == nil {
-			continue // somebody has added it
+		// Its end may have been another, or of another kind, when it was seen.
+		seen := find(s.View.Pods, pod.UID)
+		if seen == nil || seen.Status.Phase != corev1.PodFailed {
+			continue
 		}
-		failures := number(pod, batchv1.JobIndexFailureCountAnnotation)
-		ignored := number(pod, batchv1.JobIndexIgnoredFailureCountAnnotation)
+		if g.Strange[pod.UID] {
+			return nil // what somebody has added, or edited, says may be believed
+		}
+		failures := number(seen, batchv1.JobIndexFailureCountAnnotation)
+		ignored := number(seen, batchv1.JobIndexIgnoredFailureCountAnnotation)
 		if !g.Blind && s.View.Now.Before(backoff.FinishTime(seen).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
 			return violated("S12", "%s replaces %s too soon", s.Pod.UID, pod.UID)
 		}
-		if action(s.Job, pod) != batchv1.PodFailurePolicyActionIgnore {
+		if action(s.Job, seen) != batchv1.PodFailurePolicyActionIgnore {
 			failures = min(failures+1, math.MaxInt32)
 		}
 		due, has = max(due, failures), true
