@@ -23,6 +23,8 @@ func (r Rules) seeWrite(g *Ghost, s *cluster.Step) *Violation {
 	old := s.OldPod
 	owner := metav1.GetControllerOfNoCopy(old)
 	switch {
+	case owner == nil && s.Request.Verb == cluster.Delete && !ownedBy(or(find(s.View.Pods, old.UID), old), s.View.Job):
+		return violated("S15", "%s belongs to nobody, and a deletion of it is asked for", old.UID)
 	case owner == nil:
 	case !r.treats(owner):
 		return violated("S15", "%s belongs to the %s %s, and a %s of it is asked for", old.UID, owner.Kind, owner.Name, s.Request.Verb)
@@ -62,6 +64,14 @@ func (r Rules) seeWrite(g *Ghost, s *cluster.Step) *Violation {
 	return nil
 }
 
+// or is a pod as it was seen, or else as it is.
+func or(seen, pod *corev1.Pod) *corev1.Pod {
+	if seen != nil {
+		return seen
+	}
+	return pod
+}
+
 // completedBefore reports whether a pod that loses its finalizer has succeeded at
 // an index that was completed already.
 func completedBefore(s *cluster.Step, pod *corev1.Pod) bool {
@@ -92,8 +102,8 @@ func mayLose(g *Ghost, s *cluster.Step, pod *corev1.Pod) bool {
 	if isTrue(&job.Status, batchv1.JobComplete) || isTrue(&job.Status, batchv1.JobFailed) {
 		return true
 	}
-	if !cluster.HasEnded(pod) && (pod.DeletionTimestamp == nil || bytes.Contains(s.Request.Patch, []byte(`"resourceVersion"`))) {
-		return true // deleted by the controller itself, next
+	if !cluster.HasEnded(pod) && bytes.Contains(s.Request.Patch, []byte(`"resourceVersion"`)) {
+		return true // deleted by the controller itself, next, if it has not ended meanwhile
 	}
 	// When a Job fails, the rules are applied to the pods that still run too.
 	fails := pod.Status.Phase == corev1.PodFailed || isTrue(&job.Status, batchv1.JobFailureTarget)
@@ -137,6 +147,9 @@ func (r Rules) seeCreation(g *Ghost, s *cluster.Step) *Violation {
 	}
 	if s.Job == nil || s.Job.UID != seen.UID {
 		return nil // the Job went meanwhile, which nobody can know
+	}
+	if v := g.ripe(s); v != nil {
+		return v
 	}
 	pods := s.Pods()
 	if v := g.tooMany(s, pods); v != nil {
@@ -184,6 +197,14 @@ func (g *Ghost) tooMany(s *cluster.Step, pods []*corev1.Pod) *Violation {
 	}
 	if n > g.Parallelism {
 		return violated("S6", "with %s there are %d pods, and parallelism was never above %d", s.Pod.UID, n, g.Parallelism)
+	}
+	seen := s.View.Job
+	if isIndexed(seen) || seen.Spec.Completions == nil || g.Disturbed {
+		return nil
+	}
+	_, listed := uncounted(&seen.Status)
+	if succeeded := seen.Status.Succeeded + int32(len(listed)); n > *seen.Spec.Completions-succeeded {
+		return violated("S5", "with %s there are %d pods, and of %d completions %d are there", s.Pod.UID, n, *seen.Spec.Completions, succeeded)
 	}
 	return nil
 }

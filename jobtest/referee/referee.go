@@ -84,6 +84,12 @@ func (r Rules) seeJob(g *Ghost, s *cluster.Step) *Violation {
 	if v := seeStatus(s.OldJob, &s.OldJob.Status, &s.Job.Status); v != nil {
 		return v
 	}
+	if v := g.seeIndexes(s); v != nil {
+		return v
+	}
+	if v := g.seeEnd(s); v != nil {
+		return v
+	}
 	if v := g.seeActive(s); v != nil {
 		return v
 	}

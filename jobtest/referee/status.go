@@ -39,6 +39,9 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 	if n := now.Succeeded + int32(len(succeeded)); !indexed && n != g.Succeeded {
 		return violated("S1", "succeeded is %d with %d uncounted, but %d pods were charged", now.Succeeded, len(succeeded), g.Succeeded)
 	}
+	if v := seeResults(s, newFailed, newSucceeded); v != nil {
+		return v
+	}
 	pods := s.Pods()
 	for _, uid := range slices.Concat(newFailed, newSucceeded) {
 		if pod := find(pods, uid); pod != nil && (!ownedBy(pod, s.Job) || !selects(s.Job, pod)) {
@@ -57,6 +60,80 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 		}
 	}
 	return nil
+}
+
+// seeResults checks that pods are charged as what they were seen to be. One that
+// terminates may be charged as failed, and so may all when the Job ends.
+func seeResults(s *cluster.Step, failed, succeeded []types.UID) *Violation {
+	over := isOver(&s.Job.Status)
+	for _, uid := range failed {
+		pod := find(s.View.Pods, uid)
+		if pod != nil && pod.Status.Phase != corev1.PodFailed && (pod.Status.Phase == corev1.PodSucceeded || pod.DeletionTimestamp == nil && !over) {
+			return violated("S1", "%s is charged as failed, and was seen %s", uid, pod.Status.Phase)
+		}
+	}
+	for _, uid := range succeeded {
+		if pod := find(s.View.Pods, uid); pod != nil && pod.Status.Phase != corev1.PodSucceeded {
+			return violated("S1", "%s is charged as succeeded, and was seen %s", uid, pod.Status.Phase)
+		}
+	}
+	return nil
+}
+
+// seeIndexes checks that indexes are done by pods that were seen, and that those
+// that have failed stay so.
+func (g *Ghost) seeIndexes(s *cluster.Step) *Violation {
+	job := s.View.Job
+	if job == nil || !isIndexed(job) {
+		return nil
+	}
+	old, now := &s.OldJob.Status, &s.Job.Status
+	for index := range setOf(&now.CompletedIndexes).Difference(setOf(&old.CompletedIndexes)).All() {
+		if !hasPod(s, index, func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucceeded }) {
+			return violated("S4", "the index %d is completed, and no pod of it was seen to succeed", index)
+		}
+	}
+	if job.Spec.BackoffLimitPerIndex == nil || g.Disturbed {
+		return nil
+	}
+	was, is := setOf(old.FailedIndexes), setOf(now.FailedIndexes)
+	// One that has another pod all the same, after a restart, may complete.
+	if lost := was.Clip(*job.Spec.Completions).Difference(is).Difference(setOf(&now.CompletedIndexes)); !lost.IsEmpty() {
+		return violated("S3", "failedIndexes lose %s", lost)
+	}
+	for index := range is.Difference(was).All() {
+		if !hasPod(s, index, func(pod *corev1.Pod) bool {
+			rule := action(job, pod)
+			return pod.Status.Phase == corev1.PodFailed && (rule == batchv1.PodFailurePolicyActionFailIndex ||
+				rule != batchv1.PodFailurePolicyActionIgnore && number(pod, batchv1.JobIndexFailureCountAnnotation) >= int64(*job.Spec.BackoffLimitPerIndex)) ||
+				pod.Status.Phase != corev1.PodSucceeded && pod.DeletionTimestamp != nil || g.failed(pod.UID)
+		}) {
+			return violated("S4", "the index %d has failed, and no pod of it was seen to exceed the limit", index)
+		}
+	}
+	return nil
+}
+
+// failed reports whether a pod has been charged as failed, whatever it shows now.
+func (g *Ghost) failed(uid types.UID) bool {
+	as := g.Charged[uid]
+	return as == corev1.PodFailed || as == forgiven
+}
+
+func setOf(text *string) indexset.Set {
+	if text == nil {
+		return indexset.Set{}
+	}
+	set, _ := indexset.Parse(*text)
+	return set
+}
+
+// hasPod reports whether the controller saw such a pod of an index.
+func hasPod(s *cluster.Step, index int32, such func(*corev1.Pod) bool) bool {
+	return slices.ContainsFunc(s.View.Pods, func(pod *corev1.Pod) bool {
+		n, ok := indexOf(pod)
+		return ok && n == index && concerns(pod, s.View.Job) && such(pod)
+	})
 }
 
 // forgive enters that a status records news: after a success, the failures

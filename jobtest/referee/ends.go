@@ -1,0 +1,209 @@
+package referee
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// An end must be due, by the spec and the pods that the controller saw and by the
+// status that it stored.
+
+// seeEnd checks that a Job which is decided now may be.
+func (g *Ghost) seeEnd(s *cluster.Step) *Violation {
+	old, now := &s.OldJob.Status, &s.Job.Status
+	if s.View.Job == nil {
+		return nil
+	}
+	e := &ending{Ghost: g, spec: &s.View.Job.Spec, now: now, view: s.View}
+	if isTrue(now, batchv1.JobSuccessCriteriaMet) && !isTrue(old, batchv1.JobSuccessCriteriaMet) && !e.succeeds() {
+		return violated("S17", "the Job succeeds with %d succeeded, completed %q", now.Succeeded, now.CompletedIndexes)
+	}
+	if isTrue(now, batchv1.JobFailureTarget) && !isTrue(old, batchv1.JobFailureTarget) {
+		if reason := reasonOf(now, batchv1.JobFailureTarget); !e.fails(reason) {
+			return violated("S17", "the Job fails with the reason %s, and %d failed", reason, now.Failed)
+		}
+	}
+	return nil
+}
+
+// ending is what a status is judged by that decides a Job.
+type ending struct {
+	*Ghost
+	spec *batchv1.JobSpec
+	now  *batchv1.JobStatus
+	view *cluster.View
+}
+
+// unrecorded counts the pods that were seen in a phase and are in no status. They
+// may be more than one status holds.
+func (e *ending) unrecorded(phase corev1.PodPhase) (n int32) {
+	for _, pod := range e.view.Pods {
+		_, charged := e.Charged[pod.UID]
+		ignored := phase == corev1.PodFailed && action(e.view.Job, pod) == batchv1.PodFailurePolicyActionIgnore
+		if pod.Status.Phase == phase && !charged && !ignored && concerns(pod, e.view.Job) {
+			n++
+		}
+	}
+	return n
+}
+
+// concerns reports whether a pod is the Job's, or may be adopted.
+func concerns(pod *corev1.Pod, job *batchv1.Job) bool {
+	return ownedBy(pod, job) || metav1.GetControllerOfNoCopy(pod) == nil
+}
+
+func (e *ending) succeeds() bool {
+	_, listed := uncounted(e.now)
+	succeeded := e.now.Succeeded + int32(len(listed)) + e.unrecorded(corev1.PodSucceeded)
+	switch {
+	case e.spec.Completions == nil:
+		return succeeded > 0
+	case !isIndexed(e.view.Job):
+		return succeeded >= *e.spec.Completions
+	}
+	completed := e.completed()
+	if int32(completed.Len()) >= *e.spec.Completions {
+		return true
+	}
+	if e.spec.SuccessPolicy == nil {
+		return false
+	}
+	for _, rule := range e.spec.SuccessPolicy.Rules {
+		of, need := completed, *e.spec.Completions
+		if rule.SucceededIndexes != nil {
+			named, err := indexset.Parse(*rule.SucceededIndexes)
+			if err != nil {
+				continue
+			}
+			of, need = completed.Intersection(named), int32(named.Len())
+		}
+		if rule.SucceededCount != nil {
+			need = *rule.SucceededCount
+		}
+		if int32(of.Len()) >= need {
+			return true
+		}
+	}
+	return false
+}
+
+// completed are the indexes in the status, and those of pods that were seen to have
+// succeeded.
+func (e *ending) completed() indexset.Set {
+	completed := setOf(&e.now.CompletedIndexes)
+	for _, pod := range e.view.Pods {
+		if index, ok := indexOf(pod); ok && pod.Status.Phase == corev1.PodSucceeded && concerns(pod, e.view.Job) {
+			completed = completed.Union(indexset.Of(index))
+		}
+	}
+	return completed.Clip(*e.spec.Completions)
+}
+
+// fails reports whether a Job may fail for a reason. One that Kubernetes does not
+// have is the controller's own affair.
+func (e *ending) fails(reason string) bool {
+	listed, _ := uncounted(e.now)
+	failed := e.now.Failed + int32(len(listed)) + e.unrecorded(corev1.PodFailed)
+	indexes := setOf(e.now.FailedIndexes)
+	switch {
+	case reason == batchv1.JobReasonDeadlineExceeded:
+		return overdue(e.spec, e.now, e.view.Now)
+	case reason == batchv1.JobReasonBackoffLimitExceeded:
+		return failed+e.restarts() > limitOf(e.spec)
+	case reason == batchv1.JobReasonMaxFailedIndexesExceeded:
+		return e.spec.MaxFailedIndexes != nil && int32(indexes.Len()) > *e.spec.MaxFailedIndexes
+	case reason == batchv1.JobReasonFailedIndexes:
+		return !indexes.IsEmpty() && int32(indexes.Union(e.completed()).Len()) >= *e.spec.Completions
+	case strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy) && e.spec.PodFailurePolicy != nil:
+		for _, pod := range e.view.Pods {
+			if pod.Status.Phase == corev1.PodFailed && action(e.view.Job, pod) == batchv1.PodFailurePolicyActionFailJob {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// restarts counts the restarts in place, which count as failures under OnFailure;
+// there as many as the limit exceed it.
+func (e *ending) restarts() (n int32) {
+	if e.spec.Template.Spec.RestartPolicy != corev1.RestartPolicyOnFailure {
+		return 0
+	}
+	for _, pod := range e.view.Pods {
+		for _, statuses := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
+			for i := range statuses {
+				n += statuses[i].RestartCount
+			}
+		}
+	}
+	if n > 0 {
+		n++
+	}
+	return n
+}
+
+func limitOf(spec *batchv1.JobSpec) int32 {
+	if spec.BackoffLimit != nil {
+		return *spec.BackoffLimit
+	}
+	return 6
+}
+
+func overdue(spec *batchv1.JobSpec, st *batchv1.JobStatus, now time.Time) bool {
+	if spec.ActiveDeadlineSeconds == nil || st.StartTime == nil {
+		return false
+	}
+	const most = int64(math.MaxInt64 / time.Second) // no duration is longer
+	return now.Sub(st.StartTime.Time) >= time.Duration(min(*spec.ActiveDeadlineSeconds, most))*time.Second
+}
+
+func reasonOf(st *batchv1.JobStatus, kind batchv1.JobConditionType) string {
+	for i := range st.Conditions {
+		if st.Conditions[i].Type == kind {
+			return st.Conditions[i].Reason
+		}
+	}
+	return ""
+}
+
+// ripe checks that a Job which gets another pod is not one that should have been
+// decided, by the status that was seen.
+func (g *Ghost) ripe(s *cluster.Step) *Violation {
+	spec, st := &s.View.Job.Spec, &s.View.Job.Status
+	failed, _ := uncounted(st)
+	switch {
+	case spec.BackoffLimitPerIndex == nil && st.Failed+int32(len(failed)) > limitOf(spec):
+		return violated("S17", "%s is created, and %d have failed", s.Pod.UID, st.Failed+int32(len(failed)))
+	case overdue(spec, st, s.View.Now) && !isTrue(st, batchv1.JobSuspended):
+		return violated("S17", "%s is created after the deadline", s.Pod.UID)
+	}
+	view := *s.View
+	view.Pods = slices.DeleteFunc(slices.Clone(view.Pods), func(pod *corev1.Pod) bool {
+		return !ownedBy(pod, view.Job) || !hasFinalizer(pod)
+	})
+	e := &ending{Ghost: g, spec: spec, now: st, view: &view}
+	switch {
+	case spec.SuccessPolicy != nil && e.succeeds():
+		return violated("S17", "%s is created, and the success policy is met", s.Pod.UID)
+	case spec.PodFailurePolicy != nil && e.fails(batchv1.JobReasonPodFailurePolicy):
+		return violated("S17", "%s is created, and a pod has failed that fails the Job", s.Pod.UID)
+	case spec.MaxFailedIndexes == nil:
+		return nil
+	}
+	// One that has another pod all the same, after a restart, may have completed.
+	if failed := setOf(st.FailedIndexes).Clip(*spec.Completions).Difference(e.completed()); int32(failed.Len()) > *spec.MaxFailedIndexes {
+		return violated("S17", "%s is created, and the indexes %s have failed", s.Pod.UID, failed)
+	}
+	return nil
+}
