@@ -1,6 +1,8 @@
 package explore
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -36,7 +38,7 @@ type Config struct {
 	// Pods is how many there may be at a time, from 1 to MaxPods. The API server
 	// refuses more.
 	Pods int
-	// Codes are the exit codes that containers may end with; without any none ends.
+	// Codes are the exit codes that containers may end with, at least one.
 	Codes []int32
 	// Runs lets pods be seen running; else they go from pending to their end.
 	Runs bool
@@ -104,7 +106,55 @@ var kindNames = [kinds]string{
 }
 
 // String names the kind.
-func (k Kind) String() string { return kindNames[k] }
+func (k Kind) String() string {
+	if k >= kinds {
+		return fmt.Sprintf("Kind(%d)", uint8(k))
+	}
+	return kindNames[k]
+}
+
+// The most that states and moves have room for. The code 255 stands for none.
+const (
+	maxFaults = 255
+	maxEdits  = 255
+	maxCodes  = 254
+	maxTicks  = 255
+)
+
+// check finds what cannot be searched, in a configuration with its defaults.
+func (c *Config) check() error {
+	if c.Job == nil {
+		return errors.New("config: Job is nil, and must be one")
+	}
+	for _, n := range []struct {
+		name             string
+		got, least, most int
+	}{
+		{"Pods is", c.Pods, 1, MaxPods},
+		{"Faults is", c.Faults, 0, maxFaults},
+		{"the number of Edits is", len(c.Edits), 0, maxEdits},
+		{"the number of Codes is", len(c.Codes), 1, maxCodes}, // without any no pod ends, and no Job
+		{"the number of Ticks is", len(c.Ticks), 1, maxTicks},
+	} {
+		if n.got < n.least || n.got > n.most {
+			return fmt.Errorf("config: %s %d, and must be %d to %d", n.name, n.got, n.least, n.most)
+		}
+	}
+	for _, kind := range c.Kinds {
+		if kind >= kinds {
+			return fmt.Errorf("config: Kinds has %v, and must have none but those of Faults()", kind)
+		}
+	}
+	for _, tick := range c.Ticks {
+		if tick <= 0 {
+			return fmt.Errorf("config: Ticks has %v, and must have none but positive ones", tick)
+		}
+	}
+	if c.Old <= 0 {
+		return fmt.Errorf("config: Old is %v, and must be positive", c.Old)
+	}
+	return nil
+}
 
 // FromCaller makes the reference caller searchable.
 func FromCaller(c *cluster.Caller) Searchable { return caller{c} }

@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -111,14 +110,14 @@ type violation struct {
 }
 
 func newSearch(c Config) (*search, error) {
-	if c.Pods < 1 || c.Pods > MaxPods {
-		return nil, fmt.Errorf("config: Pods is %d, and must be 1 to %d", c.Pods, MaxPods)
-	}
-	if c.Ticks == nil {
+	if len(c.Ticks) == 0 {
 		c.Ticks = []time.Duration{time.Hour}
 	}
 	if c.Old == 0 {
 		c.Old = time.Hour
+	}
+	if err := c.check(); err != nil {
+		return nil, err
 	}
 	if c.New == nil {
 		c.New = func() Searchable { return FromCaller(cluster.NewCaller()) }

@@ -174,18 +174,3 @@ func (h hasty) Sync(client *cluster.Client) (time.Duration, error) {
 func stripPatch(pod *corev1.Pod) []byte {
 	return []byte(`{"metadata":{"uid":"` + string(pod.UID) + `","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`)
 }
-
-// A configuration that cannot be searched is an error.
-func TestSearch_errors(t *testing.T) {
-	for want, change := range map[string]func(*Config){
-		"Pods":        func(c *Config) { c.Pods = 6 },
-		"completions": func(c *Config) { c.Job.Spec.Completions = ptr[int32](-1) },
-	} {
-		c := jobOf(1, indexed)
-		c.Pods = 1
-		change(&c)
-		if _, err := Search(c); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want an error that names %s", err, want)
-		}
-	}
-}
