@@ -19,7 +19,9 @@ type Searchable interface {
 	cluster.Controller
 	// Clone returns an equal controller that shares nothing that changes.
 	Clone() Searchable
-	// Key returns all that it remembers: with equal keys it acts alike.
+	// Key returns all that it remembers: with equal keys it acts alike. The UID of
+	// a pod that it remembers must appear in it as it is: by the UIDs in its text
+	// the search knows which pods are still referred to.
 	Key() string
 	// Age makes all that it remembers older, but nothing older than the limit.
 	Age(by time.Duration, limit time.Time)
