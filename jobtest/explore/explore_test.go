@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -120,5 +123,18 @@ func TestUpdatedStatus(t *testing.T) {
 	}
 	if !patched.Complete || patched.Found != nil || patched != updated {
 		t.Errorf("got %+v with patches and %+v with updates, want all states and the same", patched, updated)
+	}
+}
+
+// What is known of init containers gets older as well: the end of a sidecar may be
+// what a delay is counted from.
+func TestSidecarsAge(t *testing.T) {
+	c := jobOf(1, func(s *batchv1.JobSpec) {
+		s.Template.Spec.InitContainers = []corev1.Container{{Name: "side", Image: "image", RestartPolicy: ptr(corev1.ContainerRestartPolicyAlways)}}
+	})
+	c.Pods = 2
+	r, err := Search(c)
+	if err != nil || r.Found != nil || !r.Complete || r.Ends == 0 {
+		t.Errorf("got %+v (%v), want all states and no violation", r, err)
 	}
 }

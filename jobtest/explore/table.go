@@ -107,15 +107,21 @@ func (x *search) agePod(pod *corev1.Pod, by time.Duration) *corev1.Pod {
 	for i := range pod.Status.Conditions {
 		x.age(&pod.Status.Conditions[i].LastTransitionTime, by)
 	}
-	for i := range pod.Status.ContainerStatuses {
-		switch c := &pod.Status.ContainerStatuses[i].State; {
+	x.ageContainers(pod.Status.InitContainerStatuses, by)
+	x.ageContainers(pod.Status.ContainerStatuses, by)
+	return pod
+}
+
+func (x *search) ageContainers(containers []corev1.ContainerStatus, by time.Duration) {
+	for i := range containers {
+		switch c := &containers[i].State; {
 		case c.Running != nil:
 			x.age(&c.Running.StartedAt, by)
 		case c.Terminated != nil:
+			x.age(&c.Terminated.StartedAt, by)
 			x.age(&c.Terminated.FinishedAt, by)
 		}
 	}
-	return pod
 }
 
 func (x *search) ageJob(job *batchv1.Job, by time.Duration) *batchv1.Job {
