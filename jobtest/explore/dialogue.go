@@ -14,7 +14,7 @@ import (
 // and one run makes them all.
 func (x *search) step(view cluster.View, sight sight, answers []answer) uint32 {
 	first := uint32(len(x.positions))
-	d := &dialogue{search: x, status: sight.job, version: seenVersion(sight.behind), own: versionFirst}
+	d := &dialogue{search: x, status: sight.job, mark: asSeen, own: firstWrite}
 	d.at = x.addPosition(view, sight, answers)
 	controller := x.memories.values[sight.memory].Clone()
 	after, err := controller.Sync(&cluster.Client{View: view, Send: d.send})
@@ -44,11 +44,11 @@ func (x *search) addPosition(view cluster.View, sight sight, answers []answer) *
 // dialogue is what a controller and the API server say to each other in a sync.
 type dialogue struct {
 	*search
-	at      *position // the last one so far
-	given   int       // how many of its answers were given
-	status  uint16    // the Job as the controller's own status has left it
-	version string    // of that
-	own     string    // the version that its next status will get
+	at     *position // the last one so far
+	given  int       // how many of its answers were given
+	status uint16    // the Job as the controller has read it or its own status left it
+	mark   mark      // of that
+	own    mark      // of its next status
 }
 
 // send gives the next answer. A controller that asks for what cannot go well is
@@ -59,7 +59,7 @@ func (d *dialogue) send(q *cluster.Request) (cluster.Answer, error) {
 		return cluster.Answer{}, cluster.ErrKilled
 	}
 	if d.given == len(p.answers) {
-		p.request, p.asks = q, asText(q)
+		p.request, p.asks, p.own = q, asText(q), d.own
 		a, ok := d.expected(p)
 		if !ok {
 			return cluster.Answer{}, cluster.ErrKilled
@@ -77,26 +77,33 @@ func (d *dialogue) send(q *cluster.Request) (cluster.Answer, error) {
 	case cluster.Create:
 		return cluster.Answer{Pod: d.created(q, int(a.place))}, nil
 	case cluster.Get:
-		return cluster.Answer{Job: d.job(a.job, versionOther)}, nil
+		d.status, d.mark = a.job, a.mark
+		if a.mark == firstWrite {
+			d.own = secondWrite // also when that one's answer was lost
+		}
+		return cluster.Answer{Job: d.job(a.job, d.version())}, nil
 	case cluster.Status:
-		e := d.stored(d.status, d.version, q, asText(q))
+		e := d.stored(d.status, d.version(), q, asText(q))
 		if e.err != nil {
 			return cluster.Answer{}, e.err
 		}
-		d.status, d.version, d.own = e.version, d.own, versionSecond
-		return cluster.Answer{Job: d.job(d.status, d.version)}, nil
+		d.status, d.mark, d.own = e.version, d.own, secondWrite
+		return cluster.Answer{Job: d.job(d.status, d.version())}, nil
 	}
 	return cluster.Answer{}, nil
 }
+
+// version is the resource version of the Job as the controller knows it.
+func (d *dialogue) version() string { return d.mark.version(d.at.sight.behind) }
 
 // expected is the answer to the request of a position when nothing goes wrong, as
 // far as the controller's view tells.
 func (d *dialogue) expected(p *position) (a answer, ok bool) {
 	switch p.request.Verb {
 	case cluster.Get:
-		a.job = d.status
+		a.job, a.mark = d.status, d.mark
 	case cluster.Status:
-		return a, d.status != 0 && d.stored(d.status, d.version, p.request, p.asks).err == nil
+		return a, d.status != 0 && d.stored(d.status, d.version(), p.request, p.asks).err == nil
 	case cluster.Create:
 		used := d.jobMentions(p.sight.job) | d.memoryMentions(p.sight.memory) | p.mentions
 		a.place = uint8(bits.TrailingZeros8(^used) + 1)

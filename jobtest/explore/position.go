@@ -19,7 +19,8 @@ const (
 	versionFirst  = "3"
 	versionSecond = "4"
 	versionSeen   = "9"
-	versionOther  = "10"
+	versionRead   = "10"
+	versionOther  = "11"
 )
 
 // sight is what a controller sees and remembers when a sync begins.
@@ -36,6 +37,7 @@ type answer struct {
 	kind  answerKind
 	place uint8  // of a pod that was created, from 1 on
 	job   uint16 // the version of a Job that was read
+	mark  mark   // of that
 }
 
 type answerKind uint8
@@ -61,6 +63,7 @@ type position struct {
 	// request is what it asks for next; nil at the end of the sync.
 	request *cluster.Request
 	asks    string // what it says
+	own     mark   // of its next status
 	next    map[answer]uint32
 }
 

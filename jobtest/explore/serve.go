@@ -26,7 +26,10 @@ func (x *search) serve(s *state) (answer, *referee.Violation) {
 	p := x.positions[s.at]
 	switch r := p.request; r.Verb {
 	case cluster.Get:
-		return answer{job: s.job}, nil
+		if s.mark == unknown {
+			s.mark = asRead
+		}
+		return answer{job: s.job, mark: s.mark}, nil
 	case cluster.Status:
 		return x.serveStatus(s, p)
 	case cluster.Create:
@@ -75,16 +78,7 @@ func (x *search) serveStatus(s *state, p *position) (answer, *referee.Violation)
 	if s.job == 0 {
 		return answer{kind: gone}, nil
 	}
-	version := versionOther
-	switch s.mark {
-	case asSeen:
-		version = p.view.Job.ResourceVersion
-	case firstWrite:
-		version = versionFirst
-	case secondWrite:
-		version = versionSecond
-	}
-	e := x.stored(s.job, version, p.request, p.asks)
+	e := x.stored(s.job, s.mark.version(p.sight.behind), p.request, p.asks)
 	if e.answer.kind == invalid {
 		return e.answer, &referee.Violation{Property: "S11", Text: e.err.Error()}
 	}
@@ -92,11 +86,7 @@ func (x *search) serveStatus(s *state, p *position) (answer, *referee.Violation)
 		return e.answer, nil
 	}
 	old := s.job
-	by := secondWrite
-	if s.mark == asSeen {
-		by = firstWrite
-	}
-	s.storeJob(e.version, by)
+	s.storeJob(e.version, p.own)
 	return e.answer, x.see(s, p, old, -1, 0)
 }
 

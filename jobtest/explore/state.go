@@ -30,7 +30,8 @@ type place struct {
 }
 
 // mark says which version of the Job is stored, as far as a sync knows: the one
-// that it saw, its own first or second write, or one of somebody else.
+// that it saw, its own first or second write, one of somebody else that it has read
+// live, or one of which it does not know.
 type mark uint8
 
 const (
@@ -38,7 +39,24 @@ const (
 	asSeen
 	firstWrite
 	secondWrite
+	asRead
 )
+
+// version is the resource version that a sync gets to see, or would. What the
+// cache shows is behind when it lacks the controller's own last status.
+func (m mark) version(behind bool) string {
+	switch m {
+	case asSeen:
+		return seenVersion(behind)
+	case firstWrite:
+		return versionFirst
+	case secondWrite:
+		return versionSecond
+	case asRead:
+		return versionRead
+	}
+	return versionOther
+}
 
 func (s *state) empty(i int) bool { return s.pods[i].stored == 0 && s.pods[i].seen == 0 }
 

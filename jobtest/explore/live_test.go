@@ -1,0 +1,138 @@
+package explore
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// reader is a controller that reads the Job live before it writes a status. If the
+// status is the one that it knows, it names the version that it has read.
+type reader struct {
+	Searchable
+	updates bool
+}
+
+func (l reader) Clone() Searchable { return reader{l.Searchable.Clone(), l.updates} }
+
+func (l reader) Sync(client *cluster.Client) (time.Duration, error) {
+	send, known := client.Send, client.Job
+	client.Send = func(r *cluster.Request) (cluster.Answer, error) {
+		if r.Verb != cluster.Status {
+			return send(r)
+		}
+		read, err := send(&cluster.Request{Verb: cluster.Get})
+		if err != nil {
+			return cluster.Answer{}, err
+		}
+		if read.Job == nil {
+			return send(r) // and hears that it is gone
+		}
+		if encoded(read.Job.Status) != encoded(known.Status) {
+			return cluster.Answer{}, apierrors.NewConflict(batchv1.Resource("jobs"), known.Name, errChanged)
+		}
+		sent, err := l.onto(read, r)
+		if err != nil {
+			return cluster.Answer{}, err
+		}
+		a, err := send(sent)
+		if err == nil {
+			known = a.Job
+		}
+		return a, err
+	}
+	return l.Searchable.Sync(client)
+}
+
+// onto is a request for a status for the version that was read.
+func (l reader) onto(read cluster.Answer, r *cluster.Request) (*cluster.Request, error) {
+	var patch map[string]any
+	if err := json.Unmarshal(r.Patch, &patch); err != nil {
+		return nil, err
+	}
+	patch["metadata"] = map[string]any{"uid": read.Job.UID, "resourceVersion": read.Job.ResourceVersion}
+	data, err := json.Marshal(patch)
+	if err != nil || !l.updates {
+		return &cluster.Request{Verb: cluster.Status, Patch: data}, err
+	}
+	next, err := cluster.PatchStatus(read.Job, data)
+	return &cluster.Request{Verb: cluster.Status, Job: next}, err
+}
+
+// A status that names the version that was read live just before is stored, if
+// nobody changed the Job in between. So a controller that reads before each write
+// ends as one that does not.
+func TestLiveRead(t *testing.T) {
+	c := jobOf(1, perIndex)
+	c.Pods = 2
+	plain, err := Search(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, updates := range []bool{false, true} {
+		c.New = func() Searchable { return reader{FromCaller(cluster.NewCaller()), updates} }
+		r, err := Search(c)
+		if err != nil || r.Found != nil || !r.Complete || r.Ends != plain.Ends {
+			t.Errorf("updates %t: got %+v (%v), want all states, no violation, and %d at rest", updates, r, err, plain.Ends)
+		}
+	}
+}
+
+// Also when answers are lost, when the controller starts again, and when the Job is
+// edited or deleted in between.
+func TestLiveRead_faults(t *testing.T) {
+	c := jobOf(1, parallelism(1))
+	c.Pods, c.Limit = 2, 6_000
+	c.Faults, c.Kinds = 1, []Kind{KillAfter, Refuse, Lose, DeleteJob, DeleteJobForeground}
+	c.Edits = []func(*batchv1.JobSpec){parallelism(2)}
+	c.New = func() Searchable { return reader{FromCaller(cluster.NewCaller()), true} }
+	r, err := Search(c)
+	if err != nil || r.Found != nil || r.Ends == 0 {
+		t.Errorf("got %+v (%v), want no violation", r, err)
+	}
+}
+
+// A status for a version that was read before somebody changed the Job again is a
+// conflict, and one for the version that was read afterwards is none.
+func TestLiveRead_conflict(t *testing.T) {
+	c := jobOf(1, parallelism(1))
+	c.Pods, c.Edits = 1, []func(*batchv1.JobSpec){parallelism(2), parallelism(3)}
+	c.New = func() Searchable { return reader{FromCaller(cluster.NewCaller()), true} }
+	x, err := newSearch(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := x.states[0]
+	s.at, s.mark = x.begin(&s), asSeen
+	edit := func() { s.edits++; s.storeJob(x.edited(s.job, s.edits-1), unknown) }
+	next := func(verb cluster.Verb) answer {
+		t.Helper()
+		if got := x.positions[s.at].request.Verb; got != verb {
+			t.Fatalf("the controller asks for %s, want %s", got, verb)
+		}
+		a, v := x.serve(&s)
+		if v != nil {
+			t.Fatal(v)
+		}
+		x.goOn(&s, a)
+		return a
+	}
+	next(cluster.Create)
+	edit()
+	before := s
+	next(cluster.Get)
+	if a := next(cluster.Status); a.kind != fine {
+		t.Errorf("a status after a live read is answered with %d, want %d", a.kind, fine)
+	}
+	s = before
+	next(cluster.Get)
+	edit()
+	if a := next(cluster.Status); a.kind != conflict {
+		t.Errorf("a status for a version that is stored no more is answered with %d, want %d", a.kind, conflict)
+	}
+}
