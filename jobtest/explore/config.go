@@ -163,4 +163,10 @@ func FromCaller(c *cluster.Caller) Searchable { return caller{c} }
 
 type caller struct{ *cluster.Caller }
 
+// heedless is a controller that reads nothing of the answer to a patch or deletion
+// of a pod but the error, so that such answers need not be told apart.
+type heedless interface{ heedsNoPods() }
+
+func (caller) heedsNoPods() {}
+
 func (c caller) Clone() Searchable { return caller{c.Caller.Clone()} }

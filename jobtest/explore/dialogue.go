@@ -14,7 +14,10 @@ import (
 // and one run makes them all.
 func (x *search) step(view cluster.View, sight sight, answers []answer) uint32 {
 	first := uint32(len(x.positions))
-	d := &dialogue{search: x, status: sight.job, mark: asSeen, own: firstWrite}
+	d := &dialogue{search: x, status: sight.job, mark: asSeen, own: firstWrite, pods: sight.pods}
+	for i := range d.marks {
+		d.marks[i] = asSeen
+	}
 	d.at = x.addPosition(view, sight, answers)
 	controller := x.memories.values[sight.memory].Clone()
 	after, err := controller.Sync(&cluster.Client{View: view, Send: d.send})
@@ -44,11 +47,13 @@ func (x *search) addPosition(view cluster.View, sight sight, answers []answer) *
 // dialogue is what a controller and the API server say to each other in a sync.
 type dialogue struct {
 	*search
-	at     *position // the last one so far
-	given  int       // how many of its answers were given
-	status uint16    // the Job as the controller has read it or its own status left it
-	mark   mark      // of that
-	own    mark      // of its next status
+	at     *position       // the last one so far
+	given  int             // how many of its answers were given
+	status uint16          // the Job as the controller has read it or its own status left it
+	mark   mark            // of that
+	own    mark            // of its next status
+	pods   [MaxPods]uint16 // the pods as it has seen them or its requests left them
+	marks  [MaxPods]mark
 }
 
 // send gives the next answer. A controller that asks for what cannot go well is
@@ -75,7 +80,9 @@ func (d *dialogue) send(q *cluster.Request) (cluster.Answer, error) {
 	}
 	switch q.Verb {
 	case cluster.Create:
-		return cluster.Answer{Pod: d.created(q, int(a.place))}, nil
+		pod := d.created(q, int(a.place))
+		d.know(int(a.place)-1, d.podNumber(pod), unknown)
+		return cluster.Answer{Pod: pod}, nil
 	case cluster.Get:
 		d.status, d.mark = a.job, a.mark
 		if a.mark == firstWrite {
@@ -90,7 +97,15 @@ func (d *dialogue) send(q *cluster.Request) (cluster.Answer, error) {
 		d.status, d.mark, d.own = e.version, d.own, secondWrite
 		return cluster.Answer{Job: d.job(d.status, d.version())}, nil
 	}
-	return cluster.Answer{}, nil
+	d.know(placeOf(q), a.pod, a.mark)
+	return cluster.Answer{Pod: d.pod(a.pod, a.mark.version(false))}, nil
+}
+
+// know takes up what an answer said of a pod.
+func (d *dialogue) know(place int, pod uint16, is mark) {
+	if place >= 0 {
+		d.pods[place], d.marks[place] = pod, is
+	}
 }
 
 // version is the resource version of the Job as the controller knows it.
@@ -108,6 +123,16 @@ func (d *dialogue) expected(p *position) (a answer, ok bool) {
 		used := d.jobMentions(p.sight.job) | d.memoryMentions(p.sight.memory) | p.mentions
 		a.place = uint8(bits.TrailingZeros8(^used) + 1)
 		return a, int(a.place) <= d.Pods
+	default:
+		i := placeOf(p.request)
+		if d.heedless {
+			return a, true
+		}
+		if i < 0 || d.pods[i] == 0 {
+			return a, false
+		}
+		a = d.podAnswer(d.pods[i], d.marks[i], p.request, p.asks)
+		return a, a.kind == fine
 	}
 	return a, true
 }

@@ -89,6 +89,8 @@ type updater struct{ Searchable }
 
 func (u updater) Clone() Searchable { return updater{u.Searchable.Clone()} }
 
+func (updater) heedsNoPods() {}
+
 func (u updater) Sync(client *cluster.Client) (time.Duration, error) {
 	send, job := client.Send, client.Job
 	client.Send = func(r *cluster.Request) (cluster.Answer, error) {

@@ -134,7 +134,9 @@ func (x *search) beginMove(s *state, yield visitor) {
 	}
 	for i := range next.pods {
 		p := &next.pods[i]
-		p.same = p.stored != 0 && p.stored == p.seen
+		if p.stored != 0 && p.stored == p.seen {
+			p.mark = asSeen
+		}
 	}
 	if p := x.positions[next.at]; p.request == nil {
 		next.rest(p.memory)

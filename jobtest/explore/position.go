@@ -37,6 +37,7 @@ type answer struct {
 	kind  answerKind
 	place uint8  // of a pod that was created, from 1 on
 	job   uint16 // the version of a Job that was read
+	pod   uint16 // and of a pod that was patched or deleted
 	mark  mark   // of that
 }
 

@@ -36,13 +36,14 @@ type search struct {
 	ghosts    table[referee.Ghost]
 	positions []*position
 	fresh     uint32 // the memory of a controller that has just started
+	heedless  bool   // whether the controller is
 
 	// What was worked out already.
 	versionedJobs map[versioned]*jobVersion
 	versionedPods map[versioned]*podVersion
 	begins        map[sight]uint32
 	jobEffects    map[jobEffect]effect
-	podEffects    map[podEffect]effect
+	podAnswers    map[podEffect]answer
 	verdicts      map[seen]verdict
 	lives         map[lifeKey]uint16
 	agedJobs      map[agedKey]uint16
@@ -127,7 +128,7 @@ func newSearch(c Config) (*search, error) {
 		jobs: newTable[*jobVersion](), pods: newTable[*podVersion](), memories: newTable[Searchable](), ghosts: newTable[referee.Ghost](),
 		positions:     make([]*position, 1),
 		versionedJobs: map[versioned]*jobVersion{}, versionedPods: map[versioned]*podVersion{},
-		begins: map[sight]uint32{}, jobEffects: map[jobEffect]effect{}, podEffects: map[podEffect]effect{},
+		begins: map[sight]uint32{}, jobEffects: map[jobEffect]effect{}, podAnswers: map[podEffect]answer{},
 		verdicts: map[seen]verdict{}, lives: map[lifeKey]uint16{},
 		agedJobs: map[agedKey]uint16{}, agedPods: map[agedKey]uint16{}, agedMemory: map[agedKey]uint32{},
 		mentions: map[uint16]uint8{}, remembers: map[uint32]uint8{}, forgotten: map[forgottenKey]uint32{}, rests: map[uint32]rest{},
@@ -139,7 +140,9 @@ func newSearch(c Config) (*search, error) {
 	}
 	var ghost referee.Ghost
 	ghost.Started(cl.Job())
-	x.fresh = x.memoryNumber(c.New())
+	fresh := c.New()
+	_, x.heedless = fresh.(heedless)
+	x.fresh = x.memoryNumber(fresh)
 	start := state{job: x.jobNumber(cl.Job()), memory: x.fresh, ghost: x.ghostNumber(ghost), faults: uint8(c.Faults)}
 	start.seenJob = start.job
 	x.number(start, 0, move{})

@@ -115,7 +115,7 @@ type podEffect struct {
 	verb cluster.Verb
 	asks string
 	pod  uint16
-	same bool
+	mark mark
 }
 
 func (x *search) servePod(s *state, p *position) (answer, *referee.Violation) {
@@ -123,30 +123,47 @@ func (x *search) servePod(s *state, p *position) (answer, *referee.Violation) {
 	if i < 0 || s.pods[i].stored == 0 {
 		return answer{kind: gone}, nil
 	}
-	key := podEffect{p.request.Verb, p.asks, s.pods[i].stored, s.pods[i].same}
-	e, ok := x.podEffects[key]
-	if !ok {
-		version := versionOther
-		if key.same {
-			version = versionSeen
-		}
-		next, err := x.changed(x.pod(key.pod, version), p.request)
-		switch {
-		case err == nil:
-			e.version = x.podNumber(next)
-		case apierrors.IsConflict(err):
-			e.answer.kind = conflict
-		default:
-			e.answer.kind = failed
-		}
-		x.podEffects[key] = e
-	}
 	old := s.pods[i].stored
-	if e.answer.kind != fine || old == e.version {
-		return e.answer, nil
+	a := x.podAnswer(old, s.pods[i].mark, p.request, p.asks)
+	if a.kind != fine {
+		return a, nil
 	}
-	s.storePod(i, e.version)
-	return e.answer, x.see(s, p, s.job, i, old)
+	s.storePod(i, a.pod)
+	if x.heedless {
+		a = answer{}
+	} else {
+		s.pods[i].mark = a.mark
+	}
+	if s.pods[i].stored == old {
+		return a, nil
+	}
+	return a, x.see(s, p, s.job, i, old)
+}
+
+// podAnswer is the answer to a request for a pod, with the version that the pod
+// gets.
+func (x *search) podAnswer(pod uint16, is mark, r *cluster.Request, asks string) answer {
+	key := podEffect{r.Verb, asks, pod, is}
+	if a, ok := x.podAnswers[key]; ok {
+		return a
+	}
+	var a answer
+	next, err := x.changed(x.pod(pod, is.version(false)), r)
+	switch {
+	case err == nil:
+		a.pod, a.mark = x.podNumber(next), is
+		if a.pod == 0 {
+			a.mark = unknown
+		} else if a.pod != pod || is == unknown {
+			a.mark = asRead
+		}
+	case apierrors.IsConflict(err):
+		a.kind = conflict
+	default:
+		a.kind = failed
+	}
+	x.podAnswers[key] = a
+	return a
 }
 
 func (x *search) changed(pod *corev1.Pod, r *cluster.Request) (*corev1.Pod, error) {

@@ -17,9 +17,9 @@ type state struct {
 // place is what there is of a pod.
 type place struct {
 	stored, seen uint16
-	// same says that the pod is stored as the controller saw it when the sync
-	// began.
-	same bool
+	// mark says whether the pod is stored as the controller saw it when the sync
+	// began, or as a later answer showed it.
+	mark mark
 	// old says that the cache shows the pod as it was before the version of the
 	// Job that it shows was stored, and older that it was before the version that
 	// is stored now.
@@ -29,9 +29,9 @@ type place struct {
 	past bool
 }
 
-// mark says which version of the Job is stored, as far as a sync knows: the one
-// that it saw, its own first or second write, one of somebody else that it has read
-// live, or one of which it does not know.
+// mark says which version of an object is stored, as far as a sync knows: the one
+// that it saw, its own first or second write, one that it has read live or, of a
+// pod, its own write, or one of which it does not know.
 type mark uint8
 
 const (
@@ -67,7 +67,7 @@ func (s *state) current() bool { return s.lagging() == 0 }
 func (s *state) rest(memory uint32) {
 	s.at, s.memory, s.mark = 0, memory, unknown
 	for i := range s.pods {
-		s.pods[i].same = false
+		s.pods[i].mark = unknown
 	}
 }
 
@@ -104,7 +104,7 @@ func (s *state) storeJob(version uint16, by mark) {
 // storePod stores another version of a pod.
 func (s *state) storePod(i int, version uint16) {
 	if s.pods[i].stored != version {
-		s.pods[i].stored, s.pods[i].same = version, false
+		s.pods[i].stored, s.pods[i].mark = version, unknown
 	}
 	if s.pods[i].stored == s.pods[i].seen {
 		s.pods[i].old, s.pods[i].older, s.pods[i].past = false, false, false

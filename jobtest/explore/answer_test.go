@@ -1,0 +1,135 @@
+package explore
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// twice is a controller that patches each pod once more before: it notes something
+// on it. Then it names the version that the answer shows.
+type twice struct {
+	Searchable
+	heard func(*cluster.Request, cluster.Answer)
+}
+
+func (w twice) Clone() Searchable { return twice{w.Searchable.Clone(), w.heard} }
+
+func (w twice) Sync(client *cluster.Client) (time.Duration, error) {
+	send := client.Send
+	client.Send = func(r *cluster.Request) (cluster.Answer, error) {
+		if r.Verb == cluster.Patch {
+			first := *r
+			first.Patch = []byte(`{"metadata":{"uid":"` + string(r.UID) + `","annotations":{"noted":"yes"}}}`)
+			a, err := send(&first)
+			if err != nil {
+				return cluster.Answer{}, err
+			}
+			w.heard(&first, a)
+			if a.Pod != nil {
+				then := *r
+				then.Patch = []byte(`{"metadata":{"uid":"` + string(r.UID) + `","resourceVersion":"` + a.Pod.ResourceVersion +
+					`","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`)
+				r = &then
+			}
+		}
+		a, err := send(r)
+		if err == nil {
+			w.heard(r, a)
+		}
+		return a, err
+	}
+	return w.Searchable.Sync(client)
+}
+
+// A patch and a deletion are answered with the pod as it is stored then, and a later
+// patch may name its version.
+func TestPodAnswers(t *testing.T) {
+	c := jobOf(2, all(indexed, withSuccess))
+	c.Pods = 3
+	heard := map[cluster.Verb]int{}
+	c.New = func() Searchable {
+		return twice{FromCaller(cluster.NewCaller()), func(r *cluster.Request, a cluster.Answer) {
+			if r.Verb == cluster.Status || r.Verb == cluster.Create || a.Pod == nil {
+				return
+			}
+			heard[r.Verb]++
+			if r.Verb == cluster.Patch && a.Pod.Annotations["noted"] != "yes" {
+				t.Errorf("%s is answered with a pod that has the annotations %v", r.Patch, a.Pod.Annotations)
+			}
+			if r.Verb == cluster.Delete && a.Pod.DeletionTimestamp == nil {
+				t.Errorf("the deletion of %s is answered with a pod that is not being deleted", r.UID)
+			}
+		}}
+	}
+	r, err := Search(c)
+	if err != nil || r.Found != nil || !r.Complete || r.Ends == 0 {
+		t.Errorf("got %+v (%v), want all states and no violation", r, err)
+	}
+	if heard[cluster.Patch] == 0 || heard[cluster.Delete] == 0 {
+		t.Errorf("pods in answers: %v, want some to patches and some to deletions", heard)
+	}
+}
+
+// A patch that names the version of an earlier answer is a conflict once somebody
+// else has changed the pod, and changes nothing.
+func TestPodAnswers_conflict(t *testing.T) {
+	c := jobOf(1, indexed)
+	c.Pods = 1
+	c.New = func() Searchable {
+		return twice{FromCaller(cluster.NewCaller()), func(*cluster.Request, cluster.Answer) {}}
+	}
+	x, err := newSearch(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, changed := range []bool{false, true} {
+		s := toPatch(t, x)
+		if a, v := x.serve(&s); v != nil || a.kind != fine || a.pod == 0 {
+			t.Fatalf("the first patch is answered with %+v (%v), want a pod", a, v)
+		} else {
+			x.goOn(&s, a)
+		}
+		if changed {
+			s.storePod(0, x.agedPod(s.pods[0].stored, time.Minute))
+		}
+		a, v := x.serve(&s)
+		if v != nil || (a.kind == conflict) != changed {
+			t.Errorf("changed %t: the second patch is answered with %+v (%v)", changed, a, v)
+		}
+		if tracked := slices.Contains(x.pods.values[s.pods[0].stored].Finalizers, batchv1.JobTrackingFinalizer); tracked != changed {
+			t.Errorf("changed %t: the pod has its finalizer: %t", changed, tracked)
+		}
+	}
+}
+
+// toPatch goes on, with a pod that succeeds, until the controller wants to patch it.
+func toPatch(t *testing.T, x *search) state {
+	t.Helper()
+	s := x.states[0]
+	for range 100 {
+		if s.at == 0 {
+			if n := s.pods[0].stored; n != 0 {
+				s.storePod(0, x.podNumber(cluster.EndPod(x.pod(n, versionOther), 0, x.now)))
+			}
+			s = x.show(&s, s.lagging())
+			x.beginMove(&s, func(_ move, next state, _ *referee.Violation) { s = next })
+			continue
+		}
+		if x.positions[s.at].request.Verb == cluster.Patch {
+			return s
+		}
+		a, v := x.serve(&s)
+		if v != nil {
+			t.Fatal(v)
+		}
+		x.goOn(&s, a)
+	}
+	t.Fatal("the controller never patches the pod")
+	return s
+}
