@@ -67,10 +67,13 @@ func (c *Cluster) act(uid types.UID, f func(*corev1.Pod) *corev1.Pod) {
 	}
 }
 
-// Add creates a pod that is none of the controller's making.
+// Add creates a pod that is none of the controller's making. It returns nil, and
+// creates none, when there is a pod of that name.
 func (c *Cluster) Add(pod *corev1.Pod) *corev1.Pod {
-	c.made++
-	next := NewPod(pod, c.made, stamp(c.Now))
+	next, err := c.newPod(pod)
+	if err != nil {
+		return nil
+	}
 	c.putPod(nil, next, nil, nil)
 	return next
 }

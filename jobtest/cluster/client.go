@@ -78,8 +78,8 @@ type Request struct {
 
 // Answer is the object as the API server has stored it; nil once it is gone.
 type Answer struct {
-	// Pod is set when a pod was created or patched, Job when the Job was read or its
-	// status stored.
+	// Pod is set when a pod was created, patched or deleted, Job when the Job was read
+	// or its status stored.
 	Pod *corev1.Pod
 	Job *batchv1.Job
 }

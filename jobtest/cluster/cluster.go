@@ -149,7 +149,9 @@ func (c *Cluster) putPod(old, next *corev1.Pod, r *Request, v *View) {
 		c.pods.put(next)
 	} else {
 		uid = old.UID
-		delete(c.names, old.Name)
+		if c.names[old.Name] == uid {
+			delete(c.names, old.Name)
+		}
 		c.pods.drop(uid)
 	}
 	c.remember(change{version: c.version, uid: uid, pod: next})

@@ -142,10 +142,22 @@ func (c *Cluster) serveCreate(r *Request, v *View) (Answer, error) {
 	if c.Quota > 0 && len(c.pods.place) >= c.Quota {
 		return Answer{}, apierrors.NewForbidden(podResource, r.Pod.GenerateName, fmt.Errorf("exceeded quota: pods=%d", c.Quota))
 	}
-	c.made++
-	next := NewPod(r.Pod, c.made, stamp(c.Now))
+	next, err := c.newPod(r.Pod)
+	if err != nil {
+		return Answer{}, err
+	}
 	c.putPod(nil, next, r, v)
 	return Answer{Pod: next}, nil
+}
+
+// newPod returns the next pod, unless there is one of that name.
+func (c *Cluster) newPod(sent *corev1.Pod) (*corev1.Pod, error) {
+	c.made++
+	next := NewPod(sent, c.made, stamp(c.Now))
+	if c.pods.get(c.names[next.Name]) != nil {
+		return nil, apierrors.NewAlreadyExists(podResource, next.Name)
+	}
+	return next, nil
 }
 
 // NewPod returns a pod as it is stored when it is created, the n-th.

@@ -1,0 +1,62 @@
+package cluster_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+func named(name string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{"example.com/held"}}}
+}
+
+// A pod of a name that there is already is refused, whoever creates it, and the one
+// that there is stays what it is. A name that is free again may be used again.
+func TestAlreadyExists(t *testing.T) {
+	c, cache := newStage(t, 1)
+	creates := func(name string) error {
+		return c.Run(controllerFunc(func(client *cluster.Client) error {
+			_, err := client.CreatePod(named(name))
+			return err
+		}), cache).Err
+	}
+	if err := creates("a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := creates("a"); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("the second pod of a name: got %v, want that it exists", err)
+	}
+	if pod := c.Add(named("a")); pod != nil || len(c.Pods()) != 1 {
+		t.Errorf("added as %v, there are %d pods; want none, and 1", pod, len(c.Pods()))
+	}
+	first := c.Pods()[0]
+	out := c.Run(controllerFunc(func(client *cluster.Client) error {
+		_, err := client.PatchPod(first, []byte(`{"metadata":{"uid":"`+string(first.UID)+`","$deleteFromPrimitiveList/finalizers":["example.com/held"]}}`))
+		return err
+	}), cache)
+	if out.Err != nil || len(c.Pods()[0].Finalizers) != 0 {
+		t.Errorf("the pod is patched by its name: got %v, finalizers %v; want none", out.Err, c.Pods()[0].Finalizers)
+	}
+	c.Vanish(first.UID)
+	if err := creates("a"); err != nil || len(c.Pods()) != 1 || c.Pods()[0].UID == first.UID {
+		t.Errorf("the name is free again: got %v and %d pods, want one with another UID", err, len(c.Pods()))
+	}
+}
+
+// A name that somebody's edit has given away is not lost with its first pod.
+func TestNameThatWasTakenOver(t *testing.T) {
+	c, cache := newStage(t, 1)
+	a, b := c.Add(named("a")), c.Add(named("b"))
+	c.Edit(b.UID, func(p *corev1.Pod) { p.Name = "a" })
+	c.Vanish(a.UID)
+	out := c.Run(controllerFunc(func(client *cluster.Client) error {
+		return client.DeletePod(c.Pod(b.UID), metav1.DeleteOptions{})
+	}), cache)
+	if out.Err != nil || c.Pod(b.UID).DeletionTimestamp == nil {
+		t.Errorf("got %v, and the pod is not being deleted", out.Err)
+	}
+}
