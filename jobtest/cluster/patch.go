@@ -3,15 +3,12 @@ package cluster
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/validation"
 )
@@ -20,71 +17,6 @@ var (
 	podResource = schema.GroupResource{Resource: "pods"}
 	jobResource = schema.GroupResource{Group: "batch", Resource: "jobs"}
 )
-
-// metaPatch is what a strategic merge patch may say of a pod's metadata. The
-// cluster takes no others: controllers of Jobs have no business elsewhere in a
-// pod.
-type metaPatch struct {
-	Metadata struct {
-		UID             types.UID
-		ResourceVersion string
-		Labels          map[string]*string
-		Annotations     map[string]*string
-		OwnerReferences []struct {
-			metav1.OwnerReference
-			Directive string `json:"$patch"`
-		}
-		Finalizers []string
-		Remove     []string `json:"$deleteFromPrimitiveList/finalizers"`
-	}
-}
-
-// PatchPod applies a strategic merge patch of the metadata to a pod; the next
-// version is nil when the pod is gone with it. Like the API server it refuses a
-// patch that names another UID or resource version.
-func PatchPod(pod *corev1.Pod, data []byte) (*corev1.Pod, error) {
-	var p metaPatch
-	if err := json.Unmarshal(data, &p); err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("%v in %s", err, data))
-	}
-	if err := preconditions(podResource, pod, p.Metadata.UID, p.Metadata.ResourceVersion); err != nil {
-		return nil, err
-	}
-	next := pod.DeepCopy()
-	for _, ref := range p.Metadata.OwnerReferences {
-		next.OwnerReferences = slices.DeleteFunc(next.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == ref.UID })
-		if ref.Directive != "delete" {
-			next.OwnerReferences = append(next.OwnerReferences, ref.OwnerReference)
-		}
-	}
-	if pod.DeletionTimestamp != nil && len(p.Metadata.Finalizers) > 0 {
-		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, pod.Name, field.ErrorList{
-			field.Forbidden(field.NewPath("metadata", "finalizers"), "no new finalizers can be added if the object is being deleted")})
-	}
-	for _, f := range p.Metadata.Finalizers {
-		if !slices.Contains(next.Finalizers, f) {
-			next.Finalizers = append(next.Finalizers, f)
-		}
-	}
-	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return slices.Contains(p.Metadata.Remove, f) })
-	next.Labels = mergeStrings(next.Labels, p.Metadata.Labels)
-	next.Annotations = mergeStrings(next.Annotations, p.Metadata.Annotations)
-	return unlessGone(next), nil
-}
-
-func mergeStrings(to map[string]string, from map[string]*string) map[string]string {
-	for key, value := range from {
-		switch {
-		case value == nil:
-			delete(to, key)
-		case to == nil:
-			to = map[string]string{key: *value}
-		default:
-			to[key] = *value
-		}
-	}
-	return to
-}
 
 // PatchStatus applies a JSON merge patch to a Job through its status
 // subresource, which takes nothing but the status and refuses one that is not

@@ -1,0 +1,100 @@
+package cluster_test
+
+import (
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+const adoption = `{"metadata":{"uid":"u","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"j","uid":"mine","controller":true}],` +
+	`"finalizers":["batch.kubernetes.io/job-tracking"]}}`
+
+// podToPatch is a tracked pod of somebody, changed.
+func podToPatch(how func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: "x", UID: "u", Labels: map[string]string{"a": "b"}, Finalizers: []string{batchv1.JobTrackingFinalizer},
+		OwnerReferences: []metav1.OwnerReference{{Kind: "Job", UID: "other", Controller: ptr(true)}},
+	}}
+	how(pod)
+	return pod
+}
+
+func orphaned(p *corev1.Pod) { p.OwnerReferences = nil }
+
+func deleting(p *corev1.Pod) {
+	at := metav1.NewTime(jobtest.Noon())
+	p.OwnerReferences, p.DeletionTimestamp, p.DeletionGracePeriodSeconds = nil, &at, ptr[int64](30)
+}
+
+// What the API server takes, of what a controller of Jobs may say of a pod.
+func TestPatchPod(t *testing.T) {
+	for _, test := range []struct {
+		name, patch string
+		pod         func(*corev1.Pod)
+		owners      int
+		finalizers  int
+	}{
+		{"an orphan is adopted", adoption, orphaned, 1, 1},
+		{"an orphan that is being deleted is adopted: its finalizer is not new", adoption, deleting, 1, 1},
+		{"the owner changes", strings.Replace(adoption, `[{`, `[{"$patch":"delete","uid":"other"},{`, 1), func(*corev1.Pod) {}, 1, 1},
+		{"the order of a list", `{"metadata":{"$setElementOrder/finalizers":["x"],"$setElementOrder/ownerReferences":[{"uid":"u"}],"finalizers":["x"]}}`, orphaned, 0, 2},
+		{"a finalizer goes", `{"metadata":{"uid":"u","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`, deleting, 0, 0},
+	} {
+		pod := podToPatch(test.pod)
+		before := pod.DeepCopy()
+		got, err := cluster.PatchPod(pod, []byte(test.patch))
+		if err != nil || len(got.OwnerReferences) != test.owners || len(got.Finalizers) != test.finalizers {
+			t.Errorf("%s: got %+v (%v), want %d owners and %d finalizers", test.name, got, err, test.owners, test.finalizers)
+		}
+		if diff := cmp.Diff(before, pod); diff != "" {
+			t.Errorf("%s: the pod itself has changed:\n%s", test.name, diff)
+		}
+	}
+}
+
+// What it refuses, and what the cluster does not know.
+func TestPatchPod_refused(t *testing.T) {
+	for _, test := range []struct {
+		name, patch string
+		pod         func(*corev1.Pod)
+		want        func(error) bool
+	}{
+		{"a second controller", adoption, func(*corev1.Pod) {}, apierrors.IsInvalid},
+		{"a new finalizer for a pod that is being deleted", adoption, func(p *corev1.Pod) { deleting(p); p.Finalizers = nil }, apierrors.IsInvalid},
+		{"another UID", strings.Replace(adoption, `"u"`, `"v"`, 1), orphaned, apierrors.IsConflict},
+		{"no JSON", `{`, orphaned, apierrors.IsBadRequest},
+		{"a field of the spec", `{"metadata":{"uid":"u"},"spec":{"nodeName":"n"}}`, orphaned, apierrors.IsBadRequest},
+		{"a field of the status", `{"status":{"phase":"Failed"}}`, orphaned, apierrors.IsBadRequest},
+		{"another field of the metadata", `{"metadata":{"deletionTimestamp":"2026-01-01T12:00:00Z"}}`, orphaned, apierrors.IsBadRequest},
+		{"finalizers are null", `{"metadata":{"finalizers":null}}`, orphaned, apierrors.IsBadRequest},
+		{"owners are null", `{"metadata":{"ownerReferences":null}}`, orphaned, apierrors.IsBadRequest},
+		{"labels are null", `{"metadata":{"labels":null}}`, orphaned, apierrors.IsBadRequest},
+		{"owners are replaced", `{"metadata":{"ownerReferences":[{"$patch":"replace"}]}}`, orphaned, apierrors.IsBadRequest},
+		{"labels are replaced", `{"metadata":{"labels":{"$patch":"replace"}}}`, orphaned, apierrors.IsBadRequest},
+		{"metadata are replaced", `{"metadata":{"$patch":"replace"}}`, orphaned, apierrors.IsBadRequest},
+	} {
+		if got, err := cluster.PatchPod(podToPatch(test.pod), []byte(test.patch)); got != nil || !test.want(err) {
+			t.Errorf("%s: got %v (%v)", test.name, got, err)
+		}
+	}
+}
+
+// A label is set, and taken away by null.
+func TestPatchPod_labels(t *testing.T) {
+	got, err := cluster.PatchPod(podToPatch(orphaned), []byte(`{"metadata":{"labels":{"a":null,"c":"d"},"annotations":{"e":"f"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]map[string]string{{"c": "d"}, {"e": "f"}}, []map[string]string{got.Labels, got.Annotations}); diff != "" {
+		t.Errorf("labels and annotations (-want +got):\n%s", diff)
+	}
+}
