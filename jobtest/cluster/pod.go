@@ -123,7 +123,7 @@ func DeletePod(pod *corev1.Pod, grace int64, now time.Time) *corev1.Pod {
 	if pod.Spec.NodeName == "" || HasEnded(pod) {
 		grace = 0
 	}
-	if pod.DeletionTimestamp != nil && *pod.DeletionGracePeriodSeconds <= grace {
+	if pod.DeletionTimestamp != nil && graceOf(pod) <= grace {
 		return pod
 	}
 	next := pod.DeepCopy()
@@ -152,10 +152,19 @@ func stopped(pod *corev1.Pod) *corev1.Pod {
 
 // unlessGone returns nil for a deleted pod that nothing holds any more.
 func unlessGone(pod *corev1.Pod) *corev1.Pod {
-	if pod.DeletionTimestamp != nil && len(pod.Finalizers) == 0 && *pod.DeletionGracePeriodSeconds == 0 {
+	if pod.DeletionTimestamp != nil && len(pod.Finalizers) == 0 && graceOf(pod) == 0 {
 		return nil
 	}
 	return pod
+}
+
+// graceOf is the grace that a pod that is being deleted has left. One that was
+// edited may name none.
+func graceOf(pod *corev1.Pod) int64 {
+	if pod.DeletionGracePeriodSeconds == nil {
+		return 0
+	}
+	return *pod.DeletionGracePeriodSeconds
 }
 
 // HasEnded reports whether the pod has succeeded or failed.

@@ -160,14 +160,15 @@ func (c *Cluster) newPod(sent *corev1.Pod) (*corev1.Pod, error) {
 	return next, nil
 }
 
-// NewPod returns a pod as it is stored when it is created, the n-th.
+// NewPod returns a pod as it is stored when it is created, the n-th. No pod is
+// created as one that is being deleted.
 func NewPod(sent *corev1.Pod, n int, now metav1.Time) *corev1.Pod {
 	pod := sent.DeepCopy()
 	pod.UID = types.UID(fmt.Sprintf("pod-%d", n))
 	if pod.Name == "" {
 		pod.Name = fmt.Sprintf("%s%d", pod.GenerateName, n)
 	}
-	pod.CreationTimestamp = now
+	pod.CreationTimestamp, pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = now, nil, nil
 	pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
 	return pod
 }
