@@ -105,7 +105,11 @@ func (x *search) everyWay(s *state, yield visitor, moves func(*state, visitor)) 
 // is one.
 func (x *search) target(s *state) objects {
 	r := x.positions[s.at].request
-	switch i := placeOf(r); {
+	i := x.named(s, r.Name)
+	if i < 0 {
+		i = placeOf(r) // a pod that is gone
+	}
+	switch {
 	case r.Verb == cluster.Status:
 		return theJob
 	case r.Verb != cluster.Create && i >= 0:

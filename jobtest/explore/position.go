@@ -50,6 +50,7 @@ const (
 	failed
 	quota
 	invalid
+	exists
 )
 
 // position is a controller within a sync: what it saw, and the answers so far.
@@ -173,6 +174,8 @@ func (a answer) asError(r *cluster.Request) error {
 		return apierrors.NewInternalError(errChanged)
 	case quota:
 		return apierrors.NewForbidden(resource, r.Name, errQuota)
+	case exists:
+		return apierrors.NewAlreadyExists(resource, r.Pod.Name)
 	case invalid:
 		return apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, r.Name, nil)
 	}

@@ -95,7 +95,11 @@ func (x *search) serveCreate(s *state, p *position) (answer, *referee.Violation)
 	if i < 0 {
 		return answer{kind: quota}, nil
 	}
-	s.pods[i].stored = x.podNumber(x.created(p.request, i+1))
+	pod := x.created(p.request, i+1)
+	if x.named(s, pod.Name) >= 0 {
+		return answer{kind: exists}, nil
+	}
+	s.pods[i].stored = x.podNumber(pod)
 	return answer{place: uint8(i + 1)}, x.see(s, p, s.job, i, 0)
 }
 
@@ -119,8 +123,8 @@ type podEffect struct {
 }
 
 func (x *search) servePod(s *state, p *position) (answer, *referee.Violation) {
-	i := placeOf(p.request)
-	if i < 0 || s.pods[i].stored == 0 {
+	i := x.named(s, p.request.Name)
+	if i < 0 {
 		return answer{kind: gone}, nil
 	}
 	old := s.pods[i].stored
@@ -173,6 +177,19 @@ func (x *search) changed(pod *corev1.Pod, r *cluster.Request) (*corev1.Pod, erro
 	return cluster.RequestDeletion(pod, r.Options, x.now)
 }
 
+// named returns the place of the pod that is stored under a name, by which the API
+// server goes; -1 when there is none.
+func (x *search) named(s *state, name string) int {
+	for i := range s.pods {
+		if n := s.pods[i].stored; n != 0 && x.pods.values[n].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// placeOf returns the place of the pod that the controller means; -1 when it means
+// none.
 func placeOf(r *cluster.Request) int {
 	for i, uid := range uids {
 		if uid == r.UID {

@@ -1,0 +1,85 @@
+package explore
+
+import (
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// namer is a controller that gives all its pods the same name.
+type namer struct {
+	Searchable
+	refused *int
+}
+
+func (n namer) Clone() Searchable { return namer{n.Searchable.Clone(), n.refused} }
+
+func (n namer) Sync(client *cluster.Client) (time.Duration, error) {
+	send := client.Send
+	client.Send = func(r *cluster.Request) (cluster.Answer, error) {
+		if r.Verb != cluster.Create {
+			return send(r)
+		}
+		pod := r.Pod.DeepCopy()
+		pod.Name = "the-pod"
+		a, err := send(&cluster.Request{Verb: cluster.Create, Pod: pod})
+		if apierrors.IsAlreadyExists(err) {
+			*n.refused++
+		}
+		return a, err
+	}
+	return n.Searchable.Sync(client)
+}
+
+// There is one pod of a name at a time: a second one is refused. As a pod that has
+// ended stays while there is room, such a controller gets stuck, and that is found.
+func TestOneName(t *testing.T) {
+	c := jobOf(2, indexed)
+	refused := 0
+	c.Pods = 3
+	c.New = func() Searchable { return namer{FromCaller(cluster.NewCaller()), &refused} }
+	x, err := newSearch(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := x.run()
+	if err != nil || r.Found == nil || r.Found.Violation.Property != "L1" || refused == 0 {
+		t.Fatalf("got %+v (%v), and %d pods were refused; want L1 and some", r, err, refused)
+	}
+	for _, s := range x.states {
+		if n := s.pods; n[0].stored != 0 && (n[1].stored != 0 || n[2].stored != 0) || n[1].stored != 0 && n[2].stored != 0 {
+			t.Fatalf("there are two pods of a name: %+v", s)
+		}
+	}
+}
+
+// A request finds the pod that has the name now, whichever the controller means.
+func TestNamed(t *testing.T) {
+	c := jobOf(2, indexed)
+	refused := 0
+	c.Pods = 3
+	c.New = func() Searchable { return namer{FromCaller(cluster.NewCaller()), &refused} }
+	x, err := newSearch(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := x.states[0]
+	s.at = x.begin(&s)
+	if a, v := x.serve(&s); v != nil || a.kind != fine {
+		t.Fatalf("the first pod: got %+v (%v)", a, v)
+	}
+	s.pods[1], s.pods[0] = s.pods[0], place{}
+	p := *x.positions[s.at]
+	p.request = &cluster.Request{Verb: cluster.Patch, Name: "the-pod", UID: uids[0], Patch: []byte(`{"metadata":{"uid":"pod-9"}}`)}
+	p.asks = asText(p.request)
+	if a, v := x.servePod(&s, &p); v != nil || a.kind != conflict {
+		t.Errorf("got %+v (%v), want a conflict: the pod of that name is another one", a, v)
+	}
+	p.request.Name = "another"
+	if a, v := x.servePod(&s, &p); v != nil || a.kind != gone {
+		t.Errorf("got %+v (%v), want that there is no pod of that name", a, v)
+	}
+}
