@@ -229,16 +229,9 @@ var leaderActions = []action{
 	}},
 }
 
-// isOver reports whether the Job has ended and no pod of it lives.
-func (r *run) isOver() bool {
-	job := r.c.Job()
-	if job == nil {
-		return false
-	}
-	ended := slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
-	})
-	return ended && !slices.ContainsFunc(r.c.Pods(), hasFinalizer)
+// isDone reports whether the Job has ended and no pod of it lives.
+func (r *run) isDone() bool {
+	return r.c.Job() != nil && r.ended() && !slices.ContainsFunc(r.c.Pods(), hasFinalizer)
 }
 
 func hasFinalizer(p *corev1.Pod) bool {

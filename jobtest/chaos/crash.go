@@ -33,8 +33,9 @@ type CrashReport struct {
 // Crashes leads a Job through a life that Config.Seed has written, and then again
 // for every write of it, with the controller killed before or after that write
 // and another started in its place, which remembers nothing. If there are at most
-// pairs writes, it is killed at every two of them as well. The Job must end in
-// the same way.
+// pairs writes, it is killed at every two of them as well. Each of these lives
+// must come to an end, unless the Job has a parallelism of 0, and none of the pods
+// keep their finalizer then. The Job must end in the same way.
 //
 // What each pod comes to is written beforehand: for an Indexed Job, for each
 // index and attempt; else for each pod in the order of their creation. Users
@@ -204,10 +205,23 @@ func (l *life) lead() {
 			controller = l.cfg.Controller()
 		case out.Err != nil || l.writes != before:
 		case !l.moveOn(out.At):
+			l.seeEnd()
 			return
 		}
 	}
 	l.broken = &referee.Violation{Property: "L1", Text: "the life does not end"}
+}
+
+// seeEnd checks, when nothing is left to happen, that the Job has ended, unless
+// it is not meant to run (L2), and has let its pods go (L3).
+func (l *life) seeEnd() {
+	job := l.c.Job()
+	switch {
+	case isOver(job):
+		l.broken = held(l.c.Pods())
+	case *job.Spec.Parallelism > 0 && !*job.Spec.Suspend:
+		l.broken = &referee.Violation{Property: "L2", Text: fmt.Sprintf("nothing is left to happen, and the Job has not ended: %s", statusLine(&job.Status))}
+	}
 }
 
 // write writes down what users do: a Job may be suspended and resumed.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
 // How long a Job may take when nothing stands in its way any more.
@@ -64,7 +65,7 @@ func (r *run) quiet() {
 			moved = true
 		}
 		if !moved && r.ended() {
-			r.seeFinalizers()
+			r.broken = held(r.c.Pods())
 			return
 		}
 		r.pass(out)
@@ -188,20 +189,23 @@ func (r *run) probe(at, promised time.Time) {
 }
 
 // ended reports whether the Job has ended, or is gone.
-func (r *run) ended() bool {
-	job := r.c.Job()
+func (r *run) ended() bool { return isOver(r.c.Job()) }
+
+// isOver reports whether a Job has ended, or is gone.
+func isOver(job *batchv1.Job) bool {
 	return job == nil || slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
 	})
 }
 
-// seeFinalizers checks that no pod of a Job that has ended or is gone is held
+// held returns a violation if a pod of a Job that has ended or is gone is held
 // back by the finalizer (L3).
-func (r *run) seeFinalizers() {
-	for _, pod := range r.c.Pods() {
+func held(pods []*corev1.Pod) *referee.Violation {
+	for _, pod := range pods {
 		owner := metav1.GetControllerOfNoCopy(pod)
 		if owner != nil && owner.Kind == "Job" && hasFinalizer(pod) {
-			r.violate("L3", "%s keeps its finalizer", podLine(pod))
+			return &referee.Violation{Property: "L3", Text: podLine(pod) + " keeps its finalizer"}
 		}
 	}
+	return nil
 }

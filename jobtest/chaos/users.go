@@ -146,7 +146,7 @@ var specActions = []action{
 	{"Job deleted in the foreground", 1, 1, deleteJob(metav1.DeletePropagationForeground)},
 	{"Job deleted, its pods orphaned", 1, 1, deleteJob(metav1.DeletePropagationOrphan)},
 	{"Job made again", 20, 2, func(r *run) bool {
-		if r.isOver() && r.chance(30) {
+		if r.isDone() && r.chance(30) {
 			r.c.DeleteJob(metav1.DeletePropagationBackground)
 		}
 		if r.c.Job() != nil {

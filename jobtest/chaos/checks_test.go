@@ -1,0 +1,65 @@
+package chaos
+
+import (
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// TestCrashesOfLivesWithoutEnd leads Jobs by controllers under which they come to
+// no end, whether one is killed or not: that all lives stall alike is no excuse.
+func TestCrashesOfLivesWithoutEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		controller func() cluster.Controller
+		want       string
+	}{
+		"no requeue":           {waiting(func(time.Duration) time.Duration { return 0 }), "L2"},
+		"no finalizer goes":    {amended(func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Strip = nil }), "L2"},
+		"always suspended":     {spec(func(s *batchv1.JobSpec) { s.Suspend = ptr(true) }), "L2"},
+		"finalizers come back": {func() cluster.Controller { return &leaving{*cluster.NewCaller()} }, "L3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := map[string]int{}
+			for seed := range uint64(40) {
+				if v := Crashes(Config{Seed: seed, Controller: c.controller}, 0).Violation; v != nil {
+					found[v.Property]++
+				}
+			}
+			if found[c.want] < 5 {
+				t.Errorf("40 lives break %v, want %s five times at least", found, c.want)
+			}
+		})
+	}
+}
+
+// leaving puts the finalizer back on a pod when the Job has ended.
+type leaving struct{ cluster.Caller }
+
+// Sync implements cluster.Controller.
+func (l *leaving) Sync(client *cluster.Client) (time.Duration, error) {
+	if client.Job == nil || !ended(client.Job) {
+		return l.Caller.Sync(client)
+	}
+	for _, pod := range client.Pods {
+		if !hasFinalizer(pod) && pod.DeletionTimestamp == nil {
+			_, err := client.PatchPod(pod, []byte(`{"metadata":{"uid":"`+string(pod.UID)+`","finalizers":["`+batchv1.JobTrackingFinalizer+`"]}}`))
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// TestCrashesOfJobsAtRest leads a Job that is not meant to run: it need not end.
+func TestCrashesOfJobsAtRest(t *testing.T) {
+	job := Job(1)
+	job.Spec = batchv1.JobSpec{Template: job.Spec.Template, Completions: ptr[int32](2), Parallelism: new(int32)}
+	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	if r := Crashes(Config{Seed: 1, Job: job}, 0); r.Violation != nil {
+		t.Errorf("a parallelism of 0 breaks %v", r.Violation)
+	}
+}
