@@ -175,6 +175,12 @@ var bugs = []bug{
 		}
 	})},
 	{name: "pods are created while the Job is suspended", property: "S7", controller: spec(func(s *batchv1.JobSpec) { s.Suspend = new(bool) })},
+	{name: "pods are not deleted when the Job is suspended", property: "L1", controller: sparing(func(s jobfate.Snapshot, _ jobfate.Deletion) bool {
+		return *s.Job.Spec.Suspend
+	})},
+	{name: "pods are not deleted when parallelism falls", property: "L1", controller: sparing(func(s jobfate.Snapshot, d jobfate.Deletion) bool {
+		return !*s.Job.Spec.Suspend && d.Cause == jobfate.CauseTooMany
+	})},
 	{name: "a decision is taken back", property: "S8 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) { st.Conditions = nil })},
 	{name: "the end is changed", property: "S1 S8 S11", controller: func() cluster.Controller { return &restless{} }},
 	{name: "a refused status is offered for ever", property: "L4 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) { st.Active = -1 })},
@@ -217,6 +223,30 @@ func spoiled(how func(jobfate.Snapshot, *batchv1.JobStatus)) func() cluster.Cont
 		if d.Status != nil {
 			d.Status = d.Status.DeepCopy()
 			how(s, d.Status)
+		}
+	})
+}
+
+// sparing is a caller that does not delete some of the pods, and says so in the
+// status.
+func sparing(which func(jobfate.Snapshot, jobfate.Deletion) bool) func() cluster.Controller {
+	return amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+		if d.Status == nil {
+			return
+		}
+		st := d.Status.DeepCopy()
+		d.Delete = slices.DeleteFunc(d.Delete, func(x jobfate.Deletion) bool {
+			if !which(s, x) {
+				return false
+			}
+			st.Active, *st.Terminating = st.Active+1, *st.Terminating-1
+			if slices.ContainsFunc(x.Pod.Status.Conditions, isReady) {
+				*st.Ready++
+			}
+			return true
+		})
+		if d.Status = st; statusLine(st) == statusLine(&s.Job.Status) {
+			d.Status = nil
 		}
 	})
 }

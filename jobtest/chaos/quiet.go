@@ -31,6 +31,17 @@ func (r *run) quiet() {
 	for len(r.leaders) > 1 {
 		r.dismiss(r.leaders[1])
 	}
+	// First the Job comes to rest as it is: suspended, it may be, or with a
+	// parallelism of 0.
+	if r.tale != nil {
+		r.tale.begin(r, "calm")
+	}
+	if r.chance(30) {
+		r.suspend(true)
+	}
+	if r.settle(); r.broken != nil {
+		return
+	}
 	r.editJob(func(s *batchv1.JobSpec) bool {
 		s.Suspend = new(bool)
 		s.Parallelism = ptr(max(1, *s.Parallelism))
@@ -90,6 +101,7 @@ func (r *run) settle() cluster.Outcome {
 		case r.writes == before && out.Err == nil:
 			if quiet++; quiet == 2 {
 				r.seeCounts()
+				r.seeActive()
 				return out
 			}
 		case quiet > 0:
@@ -123,6 +135,33 @@ func (r *run) seeCounts() {
 	st := &job.Status
 	if st.Active != active || st.Ready == nil || *st.Ready != ready || st.Terminating == nil || *st.Terminating != leaving {
 		r.violate("L1", "the status says %s, and of the pods %d are active, %d ready, %d terminating", statusLine(st), active, ready, leaving)
+	}
+}
+
+// seeActive checks that no more pods are active than the Job asks for: none when
+// it is suspended. Pods that somebody has added or tampered with do not count. A
+// Job without completions that has a success lets those run that it has, and one
+// that is being deleted leaves its pods to garbage collection.
+func (r *run) seeActive() {
+	job := r.c.Job()
+	if r.ended() || job.DeletionTimestamp != nil {
+		return
+	}
+	wanted := *job.Spec.Parallelism
+	switch {
+	case *job.Spec.Suspend:
+		wanted = 0
+	case job.Spec.Completions == nil && job.Status.Succeeded > 0:
+		return
+	}
+	active := int32(0)
+	for _, pod := range r.c.Pods() {
+		if metav1.IsControlledBy(pod, job) && cluster.IsActive(pod) && !r.ghost.Strange[pod.UID] {
+			active++
+		}
+	}
+	if active > wanted {
+		r.violate("L1", "nothing more is asked for, and %d pods are active instead of %d: %s", active, wanted, specLine(job))
 	}
 }
 
