@@ -6,6 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -61,5 +62,22 @@ func TestCrashesOfJobsAtRest(t *testing.T) {
 	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
 	if r := Crashes(Config{Seed: 1, Job: job}, 0); r.Violation != nil {
 		t.Errorf("a parallelism of 0 breaks %v", r.Violation)
+	}
+}
+
+// TestManualSelector leads Jobs that select their pods by a label of their own:
+// the pods have no other.
+func TestManualSelector(t *testing.T) {
+	for seed := range uint64(100) {
+		job := Job(seed)
+		job.Spec.ManualSelector = ptr(true)
+		job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+		if seed%2 == 1 {
+			job.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: metav1.LabelSelectorOpExists}}}
+		}
+		job.Spec.Template.Labels = map[string]string{"a": "b"}
+		if r := Run(Config{Seed: seed, Job: job, Mode: Liveness, Retries: 100}); r.Violation != nil {
+			t.Fatal(r.Story)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -50,9 +51,10 @@ func (r *run) quiet() {
 	if job := r.c.Job(); job != nil && job.DeletionTimestamp != nil {
 		// A Job that is being deleted lets no pod go that it no longer selects,
 		// neither here nor in Kubernetes: somebody has to help.
+		key, value := mark(job)
 		for _, pod := range r.c.Pods() {
-			if owned(pod) && pod.Labels[batchv1.ControllerUidLabel] == "other" {
-				r.c.Edit(pod.UID, func(p *corev1.Pod) { p.Labels[batchv1.ControllerUidLabel] = string(job.UID) })
+			if owned(pod) && pod.Labels[key] == "other" {
+				r.c.Edit(pod.UID, setLabel(key, value))
 			}
 		}
 	}
@@ -119,10 +121,14 @@ func (r *run) seeCounts() {
 		return
 	}
 	job := r.c.Job()
+	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
+	if err != nil {
+		selector = labels.Nothing() // the API server would have refused the Job
+	}
 	var active, ready, leaving int32
 	for _, pod := range r.c.Pods() {
 		switch owner := metav1.GetControllerOfNoCopy(pod); {
-		case owner == nil || owner.UID != job.UID || cluster.HasEnded(pod) || pod.Labels[batchv1.ControllerUidLabel] != string(job.UID):
+		case owner == nil || owner.UID != job.UID || cluster.HasEnded(pod) || !selector.Matches(labels.Set(pod.Labels)):
 		case pod.DeletionTimestamp != nil:
 			leaving++
 		default:

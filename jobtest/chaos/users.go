@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -31,13 +32,12 @@ var userActions = []action{
 		return r.edit(owned, func(p *corev1.Pod) { p.OwnerReferences = nil })
 	}},
 	{"pod's label changed", 1, 1, func(r *run) bool {
-		return r.edit(owned, func(p *corev1.Pod) { p.Labels[batchv1.ControllerUidLabel] = "other" })
+		key, _ := mark(r.c.Job())
+		return r.edit(owned, setLabel(key, "other"))
 	}},
 	{"pod's label put back", 2, 1, func(r *run) bool {
-		job := r.c.Job()
-		return job != nil && r.edit(func(p *corev1.Pod) bool { return p.Labels[batchv1.ControllerUidLabel] == "other" }, func(p *corev1.Pod) {
-			p.Labels[batchv1.ControllerUidLabel] = string(job.UID)
-		})
+		key, value := mark(r.c.Job())
+		return value != "" && r.edit(func(p *corev1.Pod) bool { return p.Labels[key] == "other" }, setLabel(key, value))
 	}},
 	{"second pod for an index", 1, 1, func(r *run) bool {
 		pod := r.pod(func(p *corev1.Pod) bool {
@@ -79,6 +79,27 @@ var userActions = []action{
 
 func owned(p *corev1.Pod) bool {
 	return len(p.OwnerReferences) == 1 && p.OwnerReferences[0].Kind == "Job"
+}
+
+// mark returns a label by which a Job selects its pods; without a value when there
+// is none.
+func mark(job *batchv1.Job) (key, value string) {
+	if job == nil || job.Spec.Selector == nil {
+		return batchv1.ControllerUidLabel, ""
+	}
+	for _, key := range slices.Sorted(maps.Keys(job.Spec.Selector.MatchLabels)) {
+		return key, job.Spec.Selector.MatchLabels[key]
+	}
+	return batchv1.ControllerUidLabel, ""
+}
+
+func setLabel(key, value string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		if p.Labels == nil {
+			p.Labels = map[string]string{}
+		}
+		p.Labels[key] = value
+	}
 }
 
 func (r *run) delete(grace int64) bool {
