@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -80,4 +81,27 @@ func TestManualSelector(t *testing.T) {
 			t.Fatal(r.Story)
 		}
 	}
+}
+
+// TestLargeJobs leads Jobs that take longer than small ones, and that is all.
+func TestLargeJobs(t *testing.T) {
+	job := func(completions, parallelism int32) *batchv1.Job {
+		job := Job(1)
+		job.Spec = batchv1.JobSpec{Template: job.Spec.Template, Completions: &completions, Parallelism: &parallelism, BackoffLimit: ptr[int32](math.MaxInt32)}
+		return job
+	}
+	t.Run("one after another", func(t *testing.T) {
+		for seed := range uint64(10) {
+			r := Run(Config{Seed: seed, Job: job(120, 1), Mode: Liveness, Without: []string{"parallelism changed"}, Retries: -1})
+			if r.Violation != nil {
+				t.Errorf("seed %d: %v", seed, r.Violation)
+			}
+		}
+	})
+	t.Run("a life", func(t *testing.T) {
+		l := newLife(Config{Seed: 1, Job: job(400, 1)}.orDefault(), nil)
+		if l.lead(); l.broken != nil {
+			t.Error(l.broken)
+		}
+	})
 }

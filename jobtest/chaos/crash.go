@@ -189,7 +189,7 @@ func (l *life) lead() {
 	l.ghost.Started(c.Job())
 	l.write()
 	controller, cache := l.cfg.Controller(), c.NewCache(true)
-	for range 2000 {
+	for range 2000 + 100*size(c.Job()) {
 		before := l.writes
 		if l.tale != nil {
 			l.tale.say("%s  sync", c.Now.Format("15:04:05"))

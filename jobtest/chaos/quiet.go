@@ -20,8 +20,8 @@ const (
 	// is left to be asked for.
 	patience = 25
 	// rounds is the number of rounds, in each of which every pod gets on, within
-	// which the Job ends.
-	rounds = 150
+	// which the Job ends, and perPod how many more each completion may take.
+	rounds, perPod = 150, 6
 	// unsteady is the number of rounds in which pods may fail, or be stuck.
 	unsteady = 40
 )
@@ -62,7 +62,8 @@ func (r *run) quiet() {
 	for _, pod := range r.c.Pods() {
 		stuck[pod.UID] = r.chance(30)
 	}
-	for round := range rounds {
+	limit := rounds + perPod*size(r.c.Job())
+	for round := range limit {
 		if r.tale != nil {
 			r.tale.begin(r, "round "+number(round))
 		}
@@ -84,8 +85,21 @@ func (r *run) quiet() {
 		r.pass(out)
 	}
 	if r.broken == nil {
-		r.violate("L2", "pods terminate, and the Job has not ended after %d rounds", rounds)
+		r.violate("L2", "pods terminate, and the Job has not ended after %d rounds", limit)
 	}
+}
+
+// size is how many pods a Job asks for: its completions, and no fewer than run at a
+// time. It is capped, so that a controller that comes to no end is found out.
+func size(job *batchv1.Job) int {
+	if job == nil {
+		return 0
+	}
+	n := *job.Spec.Parallelism
+	if c := job.Spec.Completions; c != nil {
+		n = max(n, *c)
+	}
+	return int(min(n, 100_000))
 }
 
 // settle lets the controller look, on a fresh view each time, until it asks for
