@@ -105,3 +105,46 @@ func TestLargeJobs(t *testing.T) {
 		}
 	})
 }
+
+// TestRefusals sends what the API server refuses, and then the same or something
+// else, a look later or two.
+func TestRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked []int32 // by each look: the counter in a status that is refused; 0 asks for nothing
+		want  bool
+	}{
+		"the same at the next look":     {[]int32{-1, -1}, true},
+		"another status":                {[]int32{-1, -2}, false},
+		"the same after a look between": {[]int32{-1, 0, -1}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRun(Config{Job: Job(1)}.orDefault(), nil)
+			r.begin()
+			r.calm = true
+			r.c.Watch = nil
+			for _, n := range c.asked {
+				l := r.leaders[0]
+				l.controller = refusable(n)
+				l.cache.ShowAll()
+				r.sync(l)
+			}
+			if got := r.broken != nil && r.broken.Property == "L4"; got != c.want {
+				t.Errorf("broken is %v, want L4: %v", r.broken, c.want)
+			}
+		})
+	}
+}
+
+// refusable asks for a status in which as many pods have failed.
+type refusable int32
+
+// Sync implements cluster.Controller.
+func (n refusable) Sync(client *cluster.Client) (time.Duration, error) {
+	if n == 0 {
+		return 0, nil
+	}
+	job := client.Job.DeepCopy()
+	job.Status.Failed = int32(n)
+	_, err := client.UpdateStatus(job)
+	return 0, err
+}

@@ -24,18 +24,19 @@ type run struct {
 	nested  bool    // another sync is under way around it
 	started int     // leaders, ever
 
-	step    int
-	skip    []bool // steps that are left out
-	off     []bool // actions and faults that are
-	used    [most]bool
-	calm    bool // faults have stopped
-	kinds   []int
-	broken  *referee.Violation
-	reach   Reach
-	syncs   int
-	writes  int
-	refused map[string]bool // what was refused in the last sync, when calm
-	tale    *tale
+	step   int
+	skip   []bool // steps that are left out
+	off    []bool // actions and faults that are
+	used   [most]bool
+	calm   bool // faults have stopped
+	kinds  []int
+	broken *referee.Violation
+	reach  Reach
+	syncs  int
+	writes int
+	tale   *tale
+	// When calm: what was refused in the last sync, and what in the one under way.
+	refused, refusing map[string]bool
 }
 
 // leader is a controller and what it sees.

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -19,6 +20,7 @@ type spy struct {
 // Sync implements cluster.Controller.
 func (s spy) Sync(client *cluster.Client) (time.Duration, error) {
 	r := s.r
+	r.refused, r.refusing = r.refusing, nil
 	if r.tale != nil {
 		r.tale.saw(r.acting, &client.View)
 	}
@@ -39,19 +41,22 @@ func (s spy) Sync(client *cluster.Client) (time.Duration, error) {
 	return s.Controller.Sync(&seen)
 }
 
-// seeRefusal notes what the API server refuses when nothing is in the way (L4).
+// seeRefusal notes what the API server refuses when nothing is in the way. A look
+// later, on a fresh view, the same must not be asked for again (L4).
 func (r *run) seeRefusal(q *cluster.Request, err error) {
-	key := fmt.Sprint(q.Verb, q.UID, string(q.Patch), q.Options.Preconditions)
-	if q.Pod != nil {
-		key += podLine(q.Pod)
-	}
+	key := fmt.Sprint(q.Verb, q.UID, string(q.Patch), encoded(q.Options), encoded(q.Pod), encoded(q.Job))
 	if r.refused[key] {
-		r.violate("L4", "%s is asked for again after it was refused: %v", key, err)
+		r.violate("L4", "a %s that was refused is asked for again unchanged: %v", q.Verb, err)
 	}
-	if r.refused == nil {
-		r.refused = map[string]bool{}
+	if r.refusing == nil {
+		r.refusing = map[string]bool{}
 	}
-	r.refused[key] = true
+	r.refusing[key] = true
+}
+
+func encoded(v any) string {
+	text, _ := json.Marshal(v) // objects always encode
+	return string(text)
 }
 
 func (r *run) violate(property, format string, args ...any) {
