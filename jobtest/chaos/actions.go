@@ -102,7 +102,9 @@ var podActions = []action{
 		}
 		r.c.End(pod.UID, one(r.dice, int32(0), 1, 42))
 		r.c.Edit(pod.UID, func(p *corev1.Pod) {
-			p.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.Time{}
+			for i := range p.Status.ContainerStatuses {
+				p.Status.ContainerStatuses[i].State.Terminated.FinishedAt = metav1.Time{}
+			}
 			if r.chance(50) {
 				p.Status.Conditions = nil
 			}

@@ -148,3 +148,36 @@ func (n refusable) Sync(client *cluster.Client) (time.Duration, error) {
 	_, err := client.UpdateStatus(job)
 	return 0, err
 }
+
+// TestNegativeSteps runs a Job that the API server refuses for no step.
+func TestNegativeSteps(t *testing.T) {
+	job := &batchv1.Job{Spec: batchv1.JobSpec{Completions: ptr[int32](-1)}}
+	if v := Run(Config{Job: job, Steps: -5}).Violation; v == nil || v.Property != "Job" {
+		t.Errorf("the violation is %v, want that the Job is not valid", v)
+	}
+}
+
+// TestBarePods runs controllers whose pods lack what all pods have: nothing panics.
+func TestBarePods(t *testing.T) {
+	for name, strip := range map[string]func(*corev1.Pod){
+		"no labels":     func(p *corev1.Pod) { p.Labels = nil },
+		"no containers": func(p *corev1.Pod) { p.Spec.Containers = nil },
+		"nothing":       func(p *corev1.Pod) { *p = corev1.Pod{} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			controller := asking(func(q *cluster.Request) bool {
+				if q.Verb == cluster.Create {
+					q.Pod = q.Pod.DeepCopy()
+					strip(q.Pod)
+				}
+				return true
+			})
+			for seed := range uint64(100) {
+				r := Run(Config{Seed: seed, Controller: controller, Mode: Liveness, Retries: -1})
+				if r.Syncs == 0 {
+					t.Errorf("seed %d: the controller never looked", seed)
+				}
+			}
+		})
+	}
+}

@@ -29,7 +29,7 @@ type Config struct {
 	Controller func() cluster.Controller
 	// Rules are what the referee must know of the controller.
 	Rules referee.Rules
-	// Steps is the length of the run; by default 200.
+	// Steps is the length of the run; by default 200, below zero none.
 	Steps int
 	// Mode says what is checked.
 	Mode Mode
@@ -54,6 +54,7 @@ func (c Config) orDefault() Config {
 	if c.Steps == 0 {
 		c.Steps = 200
 	}
+	c.Steps = max(c.Steps, 0)
 	if c.Retries == 0 {
 		c.Retries = 500
 	}
