@@ -32,15 +32,7 @@ func (r *run) quiet() {
 	for len(r.leaders) > 1 {
 		r.dismiss(r.leaders[1])
 	}
-	// First the Job comes to rest as it is: suspended, it may be, or with a
-	// parallelism of 0.
-	if r.tale != nil {
-		r.tale.begin(r, "calm")
-	}
-	if r.chance(30) {
-		r.suspend(true)
-	}
-	if r.settle(); r.broken != nil {
+	if r.rest(); r.broken != nil {
 		return
 	}
 	r.editJob(func(s *batchv1.JobSpec) bool {
@@ -87,6 +79,18 @@ func (r *run) quiet() {
 	if r.broken == nil {
 		r.violate("L2", "pods terminate, and the Job has not ended after %d rounds", limit)
 	}
+}
+
+// rest lets the Job come to rest as it is: suspended, it may be, or with a
+// parallelism of 0.
+func (r *run) rest() {
+	if r.tale != nil {
+		r.tale.begin(r, "calm")
+	}
+	if r.chance(30) {
+		r.suspend(true)
+	}
+	r.settle()
 }
 
 // size is how many pods a Job asks for: its completions, and no fewer than run at a
