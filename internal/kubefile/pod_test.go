@@ -109,6 +109,7 @@ func TestPodReaderGivesUp(t *testing.T) {
 		{"no comma between members", `"name":"a" "uid":"b"`, ``, false},
 		{"no value", `"other":,"uid":"b"`, ``, false},
 		{"no name", `"name":"a",`, ``, false},
+		{"a word that is no value, not kept", ``, `"x":_____kkkY`, false},
 		{"no end", `"name":"a`, ``, false},
 		{"a text over two lines", `"name":"a` + "\n" + `b"`, ``, false},
 		{"a text over two lines, not kept", `"other":["a` + "\n" + `b"]`, ``, false},

@@ -1,6 +1,9 @@
 package kubefile
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // expect gives up unless something holds.
 func (r *podReader) expect(holds bool) { r.givenUp = r.givenUp || !holds }
@@ -122,7 +125,7 @@ func (r *podReader) skip() {
 		for r.at < len(r.text) && (isWord(r.text[r.at]) || bytes.IndexByte([]byte("+-."), r.text[r.at]) >= 0) {
 			r.at++
 		}
-		r.expect(r.at > start)
+		r.expect(json.Valid(r.text[start:r.at])) // the ordinary decoder reads it
 	}
 }
 

@@ -190,7 +190,7 @@ func (g *Ghost) ripe(s *cluster.Step) *Violation {
 	}
 	view := *s.View
 	view.Pods = slices.DeleteFunc(slices.Clone(view.Pods), func(pod *corev1.Pod) bool {
-		return !ownedBy(pod, view.Job) || !hasFinalizer(pod)
+		return !ownedBy(pod, view.Job) || !selects(view.Job, pod) || !hasFinalizer(pod) || g.Strange[pod.UID] || g.failed(pod.UID)
 	})
 	e := &ending{Ghost: g, spec: spec, now: st, view: &view}
 	switch {
