@@ -44,12 +44,14 @@ type ending struct {
 }
 
 // unrecorded counts the pods that were seen in a phase and are in no status. They
-// may be more than one status holds.
+// may be more than one status holds. One that terminates may count as failed.
 func (e *ending) unrecorded(phase corev1.PodPhase) (n int32) {
 	for _, pod := range e.view.Pods {
 		_, charged := e.Charged[pod.UID]
 		ignored := phase == corev1.PodFailed && action(e.view.Job, pod) == batchv1.PodFailurePolicyActionIgnore
-		if pod.Status.Phase == phase && !charged && !ignored && concerns(pod, e.view.Job) {
+		is := pod.Status.Phase == phase ||
+			phase == corev1.PodFailed && pod.DeletionTimestamp != nil && pod.Status.Phase != corev1.PodSucceeded
+		if is && !charged && !ignored && concerns(pod, e.view.Job) {
 			n++
 		}
 	}
@@ -74,13 +76,13 @@ func (e *ending) succeeds() bool {
 	if int32(completed.Len()) >= *e.spec.Completions {
 		return true
 	}
-	if e.spec.SuccessPolicy == nil {
-		return false
+	if e.spec.SuccessPolicy == nil || completed.IsEmpty() {
+		return false // even where 0 are enough
 	}
 	for _, rule := range e.spec.SuccessPolicy.Rules {
 		of, need := completed, *e.spec.Completions
 		if rule.SucceededIndexes != nil {
-			named, err := indexset.Parse(*rule.SucceededIndexes)
+			named, err := indexset.ParseOrdered(*rule.SucceededIndexes, *e.spec.Completions)
 			if err != nil {
 				continue
 			}

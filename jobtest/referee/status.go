@@ -88,6 +88,9 @@ func (g *Ghost) seeIndexes(s *cluster.Step) *Violation {
 		return nil
 	}
 	old, now := &s.OldJob.Status, &s.Job.Status
+	if _, err := indexset.Parse(old.CompletedIndexes); err != nil {
+		return nil // it is repaired
+	}
 	for index := range setOf(&now.CompletedIndexes).Difference(setOf(&old.CompletedIndexes)).All() {
 		if !hasPod(s, index, func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucceeded }) {
 			return violated("S4", "the index %d is completed, and no pod of it was seen to succeed", index)
