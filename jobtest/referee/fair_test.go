@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -184,6 +185,21 @@ func TestVerdicts(t *testing.T) {
 			k.Disrupt("pod-2")
 			k.End("pod-2", 1)
 			k.Now = k.Now.Add(10 * time.Second)
+		}, ""},
+		{"a success policy may name indexes one by one", all(indexed(4), func(s *batchv1.JobSpec) {
+			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: ptr("0,1,2")}}}
+		}), referee.Rules{}, func(k *court) {
+			k.End("pod-1", 0)
+			k.End("pod-2", 0)
+			k.End("pod-3", 0)
+		}, ""},
+		{"one that is content with 0 is met by the first", all(indexed(3), func(s *batchv1.JobSpec) {
+			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](0)}}}
+		}), referee.Rules{}, func(k *court) { k.End("pod-3", 0) }, ""},
+		{"failures that no status holds yet exceed a limit", all(indexed(4), func(s *batchv1.JobSpec) { s.BackoffLimit = ptr[int32](1) }), referee.Rules{}, func(k *court) {
+			k.caller.Options = []jobfate.Option{jobfate.WithCaps(1, 500)}
+			k.End("pod-1", 1)
+			k.Delete("pod-2", 30)
 		}, ""},
 		{"a replacement comes before its delay", two, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *court) {
 			k.End("pod-1", 1)
