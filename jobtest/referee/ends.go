@@ -127,7 +127,8 @@ func (e *ending) fails(reason string) bool {
 		return !indexes.IsEmpty() && int32(indexes.Union(e.completed()).Len()) >= *e.spec.Completions
 	case strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy) && e.spec.PodFailurePolicy != nil:
 		for _, pod := range e.view.Pods {
-			if pod.Status.Phase == corev1.PodFailed && action(e.view.Job, pod) == batchv1.PodFailurePolicyActionFailJob {
+			failed := pod.Status.Phase == corev1.PodFailed || e.failed(pod.UID) // whatever it shows now
+			if failed && action(e.view.Job, pod) == batchv1.PodFailurePolicyActionFailJob {
 				return true
 			}
 		}
@@ -203,7 +204,9 @@ func (g *Ghost) ripe(s *cluster.Step) *Violation {
 	case spec.MaxFailedIndexes == nil:
 		return nil
 	}
-	// One that has another pod all the same, after a restart, may have completed.
+	// One that has another pod all the same, after a restart or by a user, may have
+	// completed.
+	e.view = s.View
 	if failed := setOf(st.FailedIndexes).Clip(*spec.Completions).Difference(e.completed()); int32(failed.Len()) > *spec.MaxFailedIndexes {
 		return violated("S17", "%s is created, and the indexes %s have failed", s.Pod.UID, failed)
 	}
