@@ -46,7 +46,7 @@ func (r *podReader) read(text []byte) (*corev1.Pod, int) {
 			status = true
 			r.status(&pod.Status)
 		default:
-			r.skip()
+			r.givenUp = true // the ordinary decoder reads what the API does not have here
 		}
 	}
 	if r.givenUp || !spec || !status || (objectType{pod.APIVersion, pod.Kind}) != typePod {

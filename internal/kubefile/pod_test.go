@@ -126,6 +126,15 @@ func TestPodReaderGivesUp(t *testing.T) {
 	}
 }
 
+// What stands beside metadata, spec and status is read by the ordinary decoder.
+func TestPodReaderLeavesOtherMembers(t *testing.T) {
+	for _, member := range []string{`"other":1`, `"other":{"a":"b"}`, `"ec":{on":"}`} {
+		if checkAlike(t, `{"apiVersion":"v1",`+member+`,"kind":"Pod","spec":{},"status":{}}`) {
+			t.Errorf("it read %s", member)
+		}
+	}
+}
+
 // FuzzPodReader looks for a text of which the reader makes something else.
 func FuzzPodReader(f *testing.F) {
 	f.Add(wholePod)
