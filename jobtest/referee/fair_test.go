@@ -186,6 +186,22 @@ func TestVerdicts(t *testing.T) {
 			k.End("pod-2", 1)
 			k.Now = k.Now.Add(10 * time.Second)
 		}, ""},
+		{"of two pods that have failed the last is the predecessor", ignoringPerIndex, referee.Rules{}, func(k *court) {
+			places(k, 0)
+			k.sync()
+			old := k.NewCache(false)
+			places(k, 1)
+			k.sync()
+			old.ShowJob()
+			k.ghost.Blind = true // another leader, which does not see pod-2
+			k.Run(cluster.NewCaller(), old)
+			k.ghost.Blind = false
+			k.End("pod-2", 1)
+			k.Now = k.Now.Add(time.Second)
+			k.Disrupt("pod-3")
+			k.End("pod-3", 1)
+			k.Now = k.Now.Add(10 * time.Second)
+		}, ""},
 		{"a success policy may name indexes one by one", all(indexed(4), func(s *batchv1.JobSpec) {
 			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: ptr("0,1,2")}}}
 		}), referee.Rules{}, func(k *court) {

@@ -236,7 +236,9 @@ func (g *Ghost) unwanted(s *cluster.Step, pods []*corev1.Pod) *Violation {
 func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation {
 	index, _ := indexOf(s.Pod)
 	carries, _ := strconv.ParseInt(s.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation], 10, 32)
-	due, has := int64(g.Failures[index]), false
+	// Of two pods that have failed, which a restart may leave, either may be the last.
+	had := int64(g.Failures[index])
+	least, most := int64(math.MaxInt64), had
 	for _, pod := range pods {
 		other, ok := indexOf(pod)
 		if !ok || other != index || pod.UID == s.Pod.UID || !hasFinalizer(pod) || !ownedBy(pod, s.Job) {
@@ -258,13 +260,17 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 		if action(s.Job, seen) != batchv1.PodFailurePolicyActionIgnore {
 			failures = min(failures+1, math.MaxInt32)
 		}
-		due, has = max(due, failures), true
+		least, most = min(least, failures), max(most, failures)
 	}
 	if g.Disturbed || g.Blind {
 		return nil
 	}
-	if carries < due || has && carries > due {
-		return violated("S13", "%s carries %d failures, and index %d has had %d", s.Pod.UID, carries, index, due)
+	has := least <= most
+	if !has || least < had {
+		least = had
+	}
+	if carries < least || has && carries > most {
+		return violated("S13", "%s carries %d failures, and index %d has had %d", s.Pod.UID, carries, index, least)
 	}
 	g.Failures[index] = int32(carries)
 	return nil
