@@ -139,12 +139,21 @@ func older(known map[agedKey]uint16, n uint16, by time.Duration, age func() uint
 	return to
 }
 
-// edited is the Job after an edit of its spec; zero when the API server refuses
-// it.
+type editKey struct {
+	job   uint16
+	which uint8
+}
+
+// edited is the Job after an edit of its spec, worked out once; zero when the API
+// server refuses it.
 func (x *search) edited(n uint16, which uint8) uint16 {
-	next, err := cluster.EditJob(x.job(n, versionOther), x.Edits[which])
-	if err != nil {
-		return 0
+	key := editKey{n, which}
+	to, ok := x.editedJobs[key]
+	if !ok {
+		if next, err := cluster.EditJob(x.job(n, versionOther), x.Edits[which]); err == nil {
+			to = x.jobNumber(next)
+		}
+		x.editedJobs[key] = to
 	}
-	return x.jobNumber(next)
+	return to
 }

@@ -46,6 +46,7 @@ type search struct {
 	podAnswers    map[podEffect]answer
 	verdicts      map[seen]verdict
 	lives         map[lifeKey]uint16
+	editedJobs    map[editKey]uint16
 	agedJobs      map[agedKey]uint16
 	agedPods      map[agedKey]uint16
 	agedMemory    map[agedKey]uint32
@@ -130,7 +131,8 @@ func newSearch(c Config) (*search, error) {
 		versionedJobs: map[versioned]*jobVersion{}, versionedPods: map[versioned]*podVersion{},
 		begins: map[sight]uint32{}, jobEffects: map[jobEffect]effect{}, podAnswers: map[podEffect]answer{},
 		verdicts: map[seen]verdict{}, lives: map[lifeKey]uint16{},
-		agedJobs: map[agedKey]uint16{}, agedPods: map[agedKey]uint16{}, agedMemory: map[agedKey]uint32{},
+		editedJobs: map[editKey]uint16{},
+		agedJobs:   map[agedKey]uint16{}, agedPods: map[agedKey]uint16{}, agedMemory: map[agedKey]uint32{},
 		mentions: map[uint16]uint8{}, remembers: map[uint32]uint8{}, forgotten: map[forgottenKey]uint32{}, rests: map[uint32]rest{},
 		numbers: map[state]uint32{},
 	}
