@@ -1,6 +1,7 @@
 package referee_test
 
 import (
+	"bytes"
 	"testing"
 	"time"
 
@@ -61,6 +62,25 @@ func indexed(n int32) batchv1.JobSpec {
 func all(s batchv1.JobSpec, change func(*batchv1.JobSpec)) batchv1.JobSpec {
 	change(&s)
 	return s
+}
+
+func (k *court) orphan(uid types.UID) {
+	k.Edit(uid, func(pod *corev1.Pod) { pod.OwnerReferences = nil })
+}
+
+// orphaner takes the owner from pods that the caller has adopted, at once.
+type orphaner struct{ *court }
+
+func (o orphaner) Sync(client *cluster.Client) (time.Duration, error) {
+	send := client.Send
+	client.Send = func(r *cluster.Request) (cluster.Answer, error) {
+		a, err := send(r)
+		if r.Verb == cluster.Patch && bytes.Contains(r.Patch, []byte("ownerReferences")) {
+			o.orphan(a.Pod.UID)
+		}
+		return a, err
+	}
+	return o.caller.Sync(client)
 }
 
 // What a controller may do, and what it must not.
@@ -201,6 +221,28 @@ func TestVerdicts(t *testing.T) {
 			k.Disrupt("pod-3")
 			k.End("pod-3", 1)
 			k.Now = k.Now.Add(10 * time.Second)
+		}, ""},
+		{"a pod that failed, and one that is being deleted: either may be the predecessor", perIndex, referee.Rules{}, func(k *court) {
+			k.End("pod-1", 1)
+			k.sync()
+			k.Now = k.Now.Add(10 * time.Second)
+			k.cache.ShowAll()
+			k.Run(k.caller, k.cache)
+			k.Delete("pod-2", 30)
+			k.Now = k.Now.Add(20 * time.Second)
+		}, ""},
+		{"a deletion is news too, and the clock may have gone back", batchv1.JobSpec{Completions: ptr[int32](2), Parallelism: ptr[int32](2)}, referee.Rules{}, func(k *court) {
+			k.End("pod-2", 1)
+			k.sync()
+			k.Now = k.Now.Add(-time.Hour)
+			k.Delete("pod-1", 0)
+			k.Now = k.Now.Add(time.Hour + time.Second)
+		}, ""},
+		{"a pod that is orphaned again after its adoption may be deleted", all(perIndex, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](100) }), referee.Rules{}, func(k *court) {
+			k.orphan("pod-1")
+			k.Now = k.Now.Add(100 * time.Second)
+			k.cache.ShowAll()
+			k.Run(orphaner{k}, k.cache)
 		}, ""},
 		{"a success policy may name indexes one by one", all(indexed(4), func(s *batchv1.JobSpec) {
 			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: ptr("0,1,2")}}}

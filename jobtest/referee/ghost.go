@@ -31,6 +31,9 @@ type Ghost struct {
 	Failures map[int32]int32
 	// Strange are pods that somebody has tampered with, or has added.
 	Strange map[types.UID]bool
+	// Adopted are pods that the controller has made the Job's. Somebody may have
+	// orphaned them again, and it need not know.
+	Adopted map[types.UID]bool
 	// Blind says that the controller was started again with a view that lacks
 	// writes of its predecessor. Until it has caught up it may create pods that
 	// are not wanted.
@@ -49,7 +52,7 @@ const (
 
 // Clone returns a ghost that shares nothing with this one.
 func (g Ghost) Clone() Ghost {
-	g.Charged, g.Failures, g.Strange = maps.Clone(g.Charged), maps.Clone(g.Failures), maps.Clone(g.Strange)
+	g.Charged, g.Failures, g.Strange, g.Adopted = maps.Clone(g.Charged), maps.Clone(g.Failures), maps.Clone(g.Strange), maps.Clone(g.Adopted)
 	return g
 }
 
@@ -66,6 +69,9 @@ func (g Ghost) Key() string {
 	for _, uid := range slices.Sorted(maps.Keys(g.Strange)) {
 		b = append(append(b, uid...), ' ')
 	}
+	for _, uid := range slices.Sorted(maps.Keys(g.Adopted)) {
+		b = append(append(append(b, '+'), uid...), ' ')
+	}
 	b = spaced(spaced(spaced(b, g.Failed), g.Succeeded), g.Parallelism)
 	b = append(strconv.AppendBool(b, g.Blind), ' ')
 	return string(strconv.AppendBool(b, g.Disturbed))
@@ -78,6 +84,7 @@ func spaced(b []byte, n int32) []byte { return append(strconv.AppendInt(b, int64
 func (g *Ghost) Forget(uid types.UID) {
 	delete(g.Charged, uid)
 	delete(g.Strange, uid)
+	delete(g.Adopted, uid)
 }
 
 // release enters that a pod is no longer the Job's.
@@ -96,7 +103,7 @@ func (g *Ghost) Forgive() { g.forgive(&cluster.View{}, nil, true) }
 // Started is to be called for the first Job, and for each that is created later
 // under the same name.
 func (g *Ghost) Started(job *batchv1.Job) {
-	*g = Ghost{Failures: map[int32]int32{}, Strange: g.Strange, Blind: g.Blind}
+	*g = Ghost{Failures: map[int32]int32{}, Strange: g.Strange, Adopted: map[types.UID]bool{}, Blind: g.Blind}
 	if g.Strange == nil {
 		g.Strange = map[types.UID]bool{}
 	}

@@ -30,6 +30,7 @@ func TestKey(t *testing.T) {
 		"the failures of an index":          func(g *referee.Ghost) { g.Failures[1]++ },
 		"an index that has failed":          func(g *referee.Ghost) { g.Failures[2] = 1 },
 		"a pod that was tampered with":      func(g *referee.Ghost) { g.Strange["pod-4"] = true },
+		"a pod that was adopted":            func(g *referee.Ghost) { g.Adopted["pod-4"] = true },
 		"that the controller is blind":      func(g *referee.Ghost) { g.Blind = true },
 		"that something was taken from it":  func(g *referee.Ghost) { g.Disturbed = true },
 		"one failure of index 0 to index 1": func(g *referee.Ghost) { g.Failures[0], g.Failures[1] = 0, 3 },

@@ -23,9 +23,12 @@ func (r Rules) seeWrite(g *Ghost, s *cluster.Step) *Violation {
 	old := s.OldPod
 	owner := metav1.GetControllerOfNoCopy(old)
 	switch {
-	case owner == nil && s.Request.Verb == cluster.Delete && !ownedBy(or(find(s.View.Pods, old.UID), old), s.View.Job):
+	case owner == nil && s.Request.Verb == cluster.Delete && !g.Adopted[old.UID] && !ownedBy(or(find(s.View.Pods, old.UID), old), s.View.Job):
 		return violated("S15", "%s belongs to nobody, and a deletion of it is asked for", old.UID)
 	case owner == nil:
+		if s.Pod != nil && ownedBy(s.Pod, s.View.Job) {
+			g.Adopted[old.UID] = true
+		}
 	case !r.treats(owner):
 		return violated("S15", "%s belongs to the %s %s, and a %s of it is asked for", old.UID, owner.Kind, owner.Name, s.Request.Verb)
 	case s.View.Job == nil || owner.UID != s.View.Job.UID:
@@ -178,11 +181,14 @@ func isOver(st *batchv1.JobStatus) bool {
 // occupies reports whether a pod takes a place that another must not be created
 // for.
 func occupies(job *batchv1.Job, pod *corev1.Pod) bool {
-	if !ownedBy(pod, job) || cluster.HasEnded(pod) {
-		return false
-	}
+	return ownedBy(pod, job) && !cluster.HasEnded(pod) && !failsDeleted(job, pod)
+}
+
+// failsDeleted reports whether a pod that has not ended counts as failed, for it is
+// being deleted.
+func failsDeleted(job *batchv1.Job, pod *corev1.Pod) bool {
 	onlyFailed := job.Spec.PodReplacementPolicy != nil && *job.Spec.PodReplacementPolicy == batchv1.Failed
-	return pod.DeletionTimestamp == nil || onlyFailed
+	return !cluster.HasEnded(pod) && pod.DeletionTimestamp != nil && !onlyFailed
 }
 
 func (g *Ghost) tooMany(s *cluster.Step, pods []*corev1.Pod) *Violation {
@@ -246,13 +252,17 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 		}
 		// Its end may have been another, or of another kind, when it was seen.
 		seen := find(s.View.Pods, pod.UID)
-		if seen == nil || seen.Status.Phase != corev1.PodFailed {
+		if seen == nil || seen.Status.Phase != corev1.PodFailed && !failsDeleted(s.View.Job, seen) {
 			continue
 		}
 		if g.Strange[pod.UID] {
 			return nil // what somebody has added, or edited, says may be believed
 		}
 		failures := number(seen, batchv1.JobIndexFailureCountAnnotation)
+		if seen.Status.Phase != corev1.PodFailed {
+			most = max(most, failures+1) // the controller may have deleted it, and then nothing is demanded
+			continue
+		}
 		ignored := number(seen, batchv1.JobIndexIgnoredFailureCountAnnotation)
 		if !g.Blind && s.View.Now.Before(backoff.FinishTime(seen).Add(r.delay(int32(min(failures+ignored+1, 100))))) && !g.Disturbed {
 			return violated("S12", "%s replaces %s too soon", s.Pod.UID, pod.UID)
@@ -288,7 +298,7 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 // to be counted.
 func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation {
 	var news, charged, succeeded time.Time
-	fresh := false // there is a success that is news: it forgives what was charged
+	fresh := false // there is other news: a success, which forgives what was charged, or a deletion
 	for _, pod := range s.View.Pods {
 		index, ok := indexOf(pod)
 		adopted := metav1.GetControllerOfNoCopy(pod) == nil
@@ -304,6 +314,8 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation
 		case pod.Status.Phase == corev1.PodSucceeded:
 			fresh = fresh || hasFinalizer(pod)
 			succeeded = latest(succeeded, at)
+		case failsDeleted(s.View.Job, pod):
+			fresh = fresh || !counted && hasFinalizer(pod)
 		case pod.Status.Phase != corev1.PodFailed:
 		case as == corev1.PodFailed && pod.DeletionTimestamp == nil: // else it ended after it was charged
 			charged = latest(charged, at)
