@@ -51,6 +51,7 @@ type leader struct {
 	upto             int // what its cache showed when its sync began
 	next             time.Time
 	lost             bool // the answer to the request under way
+	inDoubt          bool // no status was stored since it started, or since the answer to one was lost
 }
 
 func (l *leader) blind() bool { return l.upto < max(l.foreign, l.unknown) }
@@ -145,7 +146,7 @@ func (r *run) seeSpec() {
 // lead starts another controller, whose caches lie back by so many changes.
 func (r *run) lead(jobBack, podsBack int) {
 	r.started++
-	l := &leader{n: r.started, controller: r.Controller(), cache: r.c.NewCacheAt(jobBack, podsBack)}
+	l := &leader{n: r.started, controller: r.Controller(), cache: r.c.NewCacheAt(jobBack, podsBack), inDoubt: true}
 	l.foreign = r.c.Version()
 	r.leaders = append(r.leaders, l)
 }
@@ -179,7 +180,7 @@ func (r *run) sync(l *leader) cluster.Outcome {
 	outer, nested := r.acting, r.nested
 	r.acting, r.nested = l, outer != nil
 	l.upto = l.cache.Upto()
-	r.ghost.Blind = l.blind()
+	r.inform(l)
 	if len(r.leaders) > 1 {
 		r.ghost.Forgive()
 	}
@@ -190,13 +191,18 @@ func (r *run) sync(l *leader) cluster.Outcome {
 	}
 	r.acting, r.nested = outer, nested
 	if outer != nil {
-		r.ghost.Blind = outer.blind()
+		r.inform(outer)
 	}
 	l.next = out.At
 	if out.Killed {
 		r.succeed(l)
 	}
 	return out
+}
+
+// inform lets the ghost know what the controller lacks.
+func (r *run) inform(l *leader) {
+	r.ghost.Blind, r.ghost.InDoubt = l.blind(), l.inDoubt
 }
 
 // watch sees every change of the cluster.
@@ -209,6 +215,9 @@ func (r *run) watch(s cluster.Step) {
 		}
 		if r.acting.lost {
 			r.acting.unknown = r.c.Version()
+		}
+		if s.Request.Verb == cluster.Status {
+			r.acting.inDoubt = r.acting.lost
 		}
 	}
 	if s.Pod == nil && s.OldPod == nil && s.Refused == nil && (s.Request == nil || s.Job == nil) {
@@ -234,7 +243,7 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	if !r.nested && r.chance(12) {
 		r.choose(aside)
 	}
-	r.ghost.Blind = r.acting.blind()
+	r.inform(r.acting)
 	if !r.chance(12) {
 		return cluster.Fault{}
 	}
@@ -246,6 +255,7 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	r.happened(len(actions)+i, r.kinds)
 	fault := f.fault(q)
 	r.acting.lost = fault.Lost
+	r.acting.inDoubt = r.acting.inDoubt || fault.Lost && q.Verb == cluster.Status
 	return fault
 }
 

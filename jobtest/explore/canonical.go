@@ -31,8 +31,8 @@ func (x *search) canonical(s *state) {
 
 // sighted lets the ghost know when the controller has seen all again.
 func (x *search) sighted(s *state) {
-	if s.at == 0 && x.ghosts.values[s.ghost].Blind && s.current() {
-		s.ghost = x.blinded(s.ghost, false)
+	if g := &x.ghosts.values[s.ghost]; s.at == 0 && g.Blind && s.current() {
+		s.ghost = x.informed(s.ghost, false, g.InDoubt)
 	}
 }
 

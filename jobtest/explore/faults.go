@@ -43,7 +43,7 @@ func (x *search) requestFault(s *state, m move, yield visitor) {
 	}
 	if kind := Kind(m.detail); kind == Lose {
 		// Nobody acknowledged the write, so the controller cannot know of it.
-		next.ghost = x.blinded(next.ghost, true)
+		next.ghost = x.informed(next.ghost, true, true)
 	}
 	if kind := Kind(m.detail); kind == Refuse || kind == Lose {
 		x.goOn(&next, answer{kind: failed})
@@ -58,6 +58,7 @@ func (x *search) requestFault(s *state, m move, yield visitor) {
 func (x *search) restart(s *state, m move, v *referee.Violation, yield visitor) {
 	s.rest(x.fresh)
 	s.behind = false
+	s.ghost = x.informed(s.ghost, x.ghosts.values[s.ghost].Blind, true)
 	fresh := *s
 	fresh.showJob(false)
 	for i := range fresh.pods {
@@ -76,18 +77,19 @@ func (x *search) restart(s *state, m move, v *referee.Violation, yield visitor) 
 		}
 		p.past = p.stored != p.seen
 	}
-	stale.ghost = x.blinded(s.ghost, true)
+	stale.ghost = x.informed(s.ghost, true, true)
 	yield(m, stale, v)
 }
 
-// blinded is the ghost that knows that the controller lacks writes of its
-// predecessor, or that it lacks them no more.
-func (x *search) blinded(ghost uint32, blind bool) uint32 {
-	if x.ghosts.values[ghost].Blind == blind {
+// informed is the ghost that knows whether the controller lacks writes of its
+// predecessor, and whether it is in doubt.
+func (x *search) informed(ghost uint32, blind, inDoubt bool) uint32 {
+	g := x.ghosts.values[ghost]
+	if g.Blind == blind && g.InDoubt == inDoubt {
 		return ghost
 	}
-	g := x.ghosts.values[ghost].Clone()
-	g.Blind = blind
+	g = g.Clone()
+	g.Blind, g.InDoubt = blind, inDoubt
 	return x.ghostNumber(g)
 }
 

@@ -118,6 +118,22 @@ func TestVerdicts(t *testing.T) {
 			places(k, 2)
 		}
 	}
+	// anew has a controller start again, after a success and a failure at the same
+	// time, and store a status when it has seen both; then only the failure is left,
+	// and there are places for pods.
+	anew := func(inDoubt bool) func(*court) {
+		return func(k *court) {
+			k.End("pod-1", 0)
+			k.sync()
+			k.End("pod-2", 1)
+			k.sync()
+			k.caller, k.ghost.InDoubt = cluster.NewCaller(), inDoubt
+			places(k, 0)
+			k.sync()
+			k.Delete("pod-1", 0)
+			places(k, 3)
+		}
+	}
 	suspend := func(k *court, suspended bool) {
 		if err := k.EditJob(func(s *batchv1.JobSpec) { s.Suspend = &suspended }); err != nil {
 			k.t.Fatal(err)
@@ -178,6 +194,24 @@ func TestVerdicts(t *testing.T) {
 		}, ""},
 		{"a success is news again to a controller that starts on an old view", two, referee.Rules{}, news(true), ""},
 		{"and to no other", two, referee.Rules{}, news(false), "S12"},
+		{"a controller that starts again makes its record of what it sees", indexed(3), referee.Rules{}, anew(true), ""},
+		{"and no other does", indexed(3), referee.Rules{}, anew(false), "S12"},
+		{"and not of what has failed beyond the completions", indexed(3), referee.Rules{}, func(k *court) {
+			scale := func(n int32) {
+				if err := k.EditJob(func(s *batchv1.JobSpec) { s.Completions, s.Parallelism = &n, &n }); err != nil {
+					k.t.Fatal(err)
+				}
+				k.sync()
+			}
+			k.End("pod-3", 1)
+			k.sync()
+			k.caller, k.ghost.InDoubt = cluster.NewCaller(), true
+			scale(2)
+			k.Start("pod-1")
+			k.Ready("pod-1", corev1.ConditionTrue)
+			k.sync()
+			scale(3)
+		}, ""},
 		{"a failure that is ignored is news too, and the clock may have gone back", all(ignoring, func(s *batchv1.JobSpec) { s.BackoffLimit = nil }), referee.Rules{}, func(k *court) {
 			k.End("pod-1", 1)
 			k.sync()

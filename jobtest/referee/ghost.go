@@ -38,6 +38,10 @@ type Ghost struct {
 	// writes of its predecessor. Until it has caught up it may create pods that
 	// are not wanted.
 	Blind bool
+	// InDoubt says that the controller makes its record of failures of what it
+	// sees. It does from a restart on, or from a status whose answer was lost,
+	// until it stores a status.
+	InDoubt bool
 	// Disturbed says that something was taken away that the Job's memory was kept
 	// in: the annotations or finalizers of its pods.
 	Disturbed bool
@@ -74,6 +78,7 @@ func (g Ghost) Key() string {
 	}
 	b = spaced(spaced(spaced(b, g.Failed), g.Succeeded), g.Parallelism)
 	b = append(strconv.AppendBool(b, g.Blind), ' ')
+	b = append(strconv.AppendBool(b, g.InDoubt), ' ')
 	return string(strconv.AppendBool(b, g.Disturbed))
 }
 
@@ -103,7 +108,7 @@ func (g *Ghost) Forgive() { g.forgive(&cluster.View{}, nil, true) }
 // Started is to be called for the first Job, and for each that is created later
 // under the same name.
 func (g *Ghost) Started(job *batchv1.Job) {
-	*g = Ghost{Failures: map[int32]int32{}, Strange: g.Strange, Adopted: map[types.UID]bool{}, Blind: g.Blind}
+	*g = Ghost{Failures: map[int32]int32{}, Strange: g.Strange, Adopted: map[types.UID]bool{}, Blind: g.Blind, InDoubt: g.InDoubt}
 	if g.Strange == nil {
 		g.Strange = map[types.UID]bool{}
 	}

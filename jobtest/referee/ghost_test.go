@@ -32,6 +32,7 @@ func TestKey(t *testing.T) {
 		"a pod that was tampered with":      func(g *referee.Ghost) { g.Strange["pod-4"] = true },
 		"a pod that was adopted":            func(g *referee.Ghost) { g.Adopted["pod-4"] = true },
 		"that the controller is blind":      func(g *referee.Ghost) { g.Blind = true },
+		"that it is in doubt":               func(g *referee.Ghost) { g.InDoubt = true },
 		"that something was taken from it":  func(g *referee.Ghost) { g.Disturbed = true },
 		"one failure of index 0 to index 1": func(g *referee.Ghost) { g.Failures[0], g.Failures[1] = 0, 3 },
 	} {

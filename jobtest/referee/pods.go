@@ -300,9 +300,8 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation
 	var news, charged, succeeded time.Time
 	fresh := false // there is other news: a success, which forgives what was charged, or a deletion
 	for _, pod := range s.View.Pods {
-		index, ok := indexOf(pod)
 		adopted := metav1.GetControllerOfNoCopy(pod) == nil
-		if !ownedBy(pod, s.View.Job) && !adopted || isIndexed(s.View.Job) && (!ok || index >= *s.View.Job.Spec.Completions) {
+		if !ownedBy(pod, s.View.Job) && !adopted || !counts(pod, s.View.Job) {
 			continue
 		}
 		if g.Strange[pod.UID] || adopted {
@@ -331,6 +330,13 @@ func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation
 		return violated("S12", "%s is created %v after a failure", s.Pod.UID, s.View.Now.Sub(failed))
 	}
 	return nil
+}
+
+// counts reports whether the end of a pod counts for a Job: if that is Indexed, the
+// pod must have one of its indexes.
+func counts(pod *corev1.Pod, job *batchv1.Job) bool {
+	index, ok := indexOf(pod)
+	return job == nil || !isIndexed(job) || ok && index < *job.Spec.Completions
 }
 
 func latest(a, b time.Time) time.Time {

@@ -22,6 +22,7 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 	failed, succeeded := uncounted(now)
 	newFailed, err := g.charge(wasFailed, failed, corev1.PodFailed)
 	g.forgive(s.View, newFailed, now.Succeeded+int32(len(succeeded)) > old.Succeeded+int32(len(wasSucceeded)))
+	g.InDoubt = false
 	var newSucceeded []types.UID
 	if err == nil {
 		newSucceeded, err = g.charge(wasSucceeded, succeeded, corev1.PodSucceeded)
@@ -142,7 +143,8 @@ func hasPod(s *cluster.Step, index int32, such func(*corev1.Pod) bool) bool {
 // forgive enters that a status records news: after a success, the failures
 // before it delay no pod any more, and after a failure, those that claim to have
 // ended later do not. Of a failure and a success in the same status, the times of
-// their ends decide.
+// their ends decide, and so they do for a controller in doubt: what it makes its
+// record of it keeps when the pods are gone.
 func (g *Ghost) forgive(v *cluster.View, charged []types.UID, success bool) {
 	var succeeded, failed time.Time
 	for _, pod := range v.Pods {
@@ -166,6 +168,7 @@ func (g *Ghost) forgive(v *cluster.View, charged []types.UID, success bool) {
 				g.Charged[uid] = forgiven
 			}
 		case success && (!slices.Contains(charged, uid) || !backoff.FinishTime(pod).After(succeeded)),
+			g.InDoubt && (!backoff.FinishTime(pod).After(succeeded) || !counts(pod, v.Job)),
 			len(charged) > 0 && backoff.FinishTime(pod).After(failed):
 			g.Charged[uid] = forgiven
 		}
