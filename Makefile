@@ -20,7 +20,7 @@ golden:
 	go test ./cmd/jobfate -update
 	go -C tools run ./pictures ..
 
-# The checks of docs/reliability.md, run longer: five hours on two cores, and 20 GiB
+# The checks of docs/reliability.md, run longer: four hours on two cores, and 20 GiB
 # for large searches, two at a time.
 soak:
 	GOMEMLIMIT=18GiB go test ./jobtest/explore -timeout 0 -run TestEverything -states 60000
