@@ -69,6 +69,21 @@ func TestBackoffInDoubt_whatItCounts(t *testing.T) {
 	}
 }
 
+// Without doubt the last failure is that of the news, even if the record knows of a
+// later one, for the clock may have gone back: as in 1.36.3.
+func TestBackoff_newsDecide(t *testing.T) {
+	job := specJob(t, "completions: 5\nparallelism: 5")
+	news := podIn(job, 1, corev1.PodFailed)
+	at := backoff.FinishTime(news)
+	remembered := backoff.Record{Job: job.UID, Failures: 1, LastFailure: at.Add(time.Hour)}
+	for inDoubt, want := range map[bool]time.Time{false: at, true: remembered.LastFailure} {
+		got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{news}, Now: at.Add(2 * time.Hour), Backoff: remembered, BackoffInDoubt: inDoubt})
+		if got.Backoff.Failures != 2 || !got.Backoff.LastFailure.Equal(want) {
+			t.Errorf("in doubt %t: %+v, want 2 failures, the last at %s", inDoubt, got.Backoff, want)
+		}
+	}
+}
+
 // A Job is suspended, which deletes its pods without counting them, and is resumed
 // while they still terminate. Whether they were counted does not show: the delay
 // after one failure is kept, and not that after as many as there are pods.
