@@ -26,6 +26,7 @@ soak:
 	GOMEMLIMIT=18GiB go test ./jobtest/explore -timeout 0 -run TestEverything -states 60000
 	GOMEMLIMIT=18GiB go test ./jobtest/explore -timeout 0 -run 'TestEverything/^killed$$/^(regular|indexed|no_retry|one_at_a_time)$$' -states 2500000
 	GOMEMLIMIT=18GiB go test ./jobtest/explore -timeout 0 -run 'TestEverything/^one_fault$$/^(no_retry|one_at_a_time|indexed,_one_at_a_time)$$' -states 2500000
+	GOMEMLIMIT=18GiB go test ./jobtest/explore -timeout 0 -run 'TestEverything/^two_faults,_small$$/^(regular|indexed|no_retry)$$' -states 2500000
 	go test ./jobtest/chaos -timeout 0 -run TestSchedules -schedules 1000000
 	go test ./jobtest/chaos -timeout 0 -run TestCrashes -traces 2000 -pairs 25
 	go -C conformance test ./sync -timeout 0 -decisions 5000000
