@@ -212,6 +212,15 @@ func TestVerdicts(t *testing.T) {
 			k.sync()
 			scale(3)
 		}, ""},
+		{"what is news to it delays all the same", two, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *court) {
+			k.End("pod-1", 0)
+			k.sync()
+			k.End("pod-2", 1)
+			k.caller, k.ghost.InDoubt = cluster.NewCaller(), true
+			k.sync()
+			k.Delete("pod-1", 0)
+			k.Now = k.Now.Add(10 * time.Second)
+		}, "S12"},
 		{"a failure that is ignored is news too, and the clock may have gone back", all(ignoring, func(s *batchv1.JobSpec) { s.BackoffLimit = nil }), referee.Rules{}, func(k *court) {
 			k.End("pod-1", 1)
 			k.sync()

@@ -161,14 +161,14 @@ func (g *Ghost) forgive(v *cluster.View, charged []types.UID, success bool) {
 		if as != corev1.PodFailed {
 			continue
 		}
-		pod := find(v.Pods, uid)
+		pod, news := find(v.Pods, uid), slices.Contains(charged, uid)
 		switch {
 		case pod == nil:
 			if success {
 				g.Charged[uid] = forgiven
 			}
-		case success && (!slices.Contains(charged, uid) || !backoff.FinishTime(pod).After(succeeded)),
-			g.InDoubt && (!backoff.FinishTime(pod).After(succeeded) || !counts(pod, v.Job)),
+		case success && (!news || !backoff.FinishTime(pod).After(succeeded)),
+			g.InDoubt && !news && (!backoff.FinishTime(pod).After(succeeded) || !counts(pod, v.Job)),
 			len(charged) > 0 && backoff.FinishTime(pod).After(failed):
 			g.Charged[uid] = forgiven
 		}
