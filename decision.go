@@ -123,8 +123,10 @@ func (s *step) terms() tracking.Terms {
 		Deleting: s.job.DeletionTimestamp != nil,
 		Waiting:  s.before,
 		Counted:  s.fates.Counted,
-		Cap:      s.uncountedCap,
-		Room:     &s.lists,
+		// The end is known and not stored by this decision: what shows it must stay.
+		KeepFailsJob: s.end.Ended() && !s.end.Decided && !s.final.Ended(),
+		Cap:          s.uncountedCap,
+		Room:         &s.lists,
 	}
 	switch {
 	case s.final.Succeeds():

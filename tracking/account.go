@@ -34,6 +34,10 @@ type Terms struct {
 	Deleting bool
 	// Waiting are the pods that must stay until they are replaced.
 	Waiting Predecessors
+	// KeepFailsJob says that a FailJob verdict is in force and the status does not
+	// hold it yet. The pods that carry it stay: without them, and without the
+	// verdict in the status, the next look would know nothing of it.
+	KeepFailsJob bool
 	// Counted are the indexes that the status already holds as completed.
 	Counted indexset.Set
 	// Cap is the number of UIDs that the lists may hold; 0 and below mean
@@ -95,6 +99,11 @@ func (c *Census) Account(t Terms) Account {
 	return a
 }
 
+// keeps reports whether a failed pod must stay although it could be counted.
+func (t *Terms) keeps(at int, r *Record) bool {
+	return t.Waiting.holds(at) || t.KeepFailsJob && r.Is(FailsJob)
+}
+
 func (a *Account) listed() int { return len(a.Lists.Succeeded) + len(a.Lists.Failed) }
 
 // release moves out of the lists the UIDs whose finalizer is gone.
@@ -120,7 +129,7 @@ func (c *Census) releasable(t Terms) []int32 {
 		return nil
 	}
 	return c.inOrder(nil, func(at int, r *Record) bool {
-		return r.Is(Tracked) && (all || r.Is(Succeeded) || r.Is(Failed) && !t.Waiting.holds(at))
+		return r.Is(Tracked) && (all || r.Is(Succeeded) || r.Is(Failed) && !t.keeps(at, r))
 	})
 }
 

@@ -70,6 +70,7 @@ var excuses = []excuse{
 	{"stuck-succeeded", stuckSucceeded},
 	{"completion-time", completionTime},
 	{"in-flight-end", inFlightEnd},
+	{"kept-verdict", keptVerdict},
 	{"full-lists", fullLists},
 	{"first-classification", firstClassification},
 	{"guarded-patches", guardedPatches},
@@ -193,6 +194,21 @@ func inFlightEnd(c *comparison) verdict {
 	}
 	for _, st := range c.want.statuses {
 		if isTrue(st, batchv1.JobSuccessCriteriaMet) && !isTrue(&c.got.world.Job().Status, batchv1.JobSuccessCriteriaMet) {
+			return everything
+		}
+	}
+	return no
+}
+
+// Kubernetes removes the finalizer of a pod that fails the Job, and does not store
+// the verdict.
+func keptVerdict(c *comparison) verdict {
+	if c.before.Job().DeletionTimestamp != nil || decided(&c.want.world.Job().Status) {
+		return no
+	}
+	for _, uid := range c.want.stripped {
+		rule := real.MatchFailurePolicy(policyOf(c.before.Job()), c.before.shown(uid))
+		if rule.Action == batchv1.PodFailurePolicyActionFailJob && !slices.Contains(c.got.stripped, uid) {
 			return everything
 		}
 	}

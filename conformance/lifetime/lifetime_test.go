@@ -86,7 +86,7 @@ func (r reach) demand(t *testing.T) {
 	} {
 		names = append(names, "step "+what)
 	}
-	for _, name := range []string{"least-delay", "per-index-record", "in-flight-end", "start-time", "guarded-patches", "whole-status"} {
+	for _, name := range []string{"least-delay", "per-index-record", "in-flight-end", "kept-verdict", "start-time", "guarded-patches", "whole-status"} {
 		names = append(names, "excuse: "+name)
 	}
 	for _, name := range names {

@@ -107,6 +107,11 @@ func divergent() []divergence {
 				func(c *trial) { c.limits.MaxUncounted, c.limits.MaxCreateDelete = 2, 2 }),
 		},
 		{
+			name: "kept-verdict",
+			trial: newTrial(rule(batchv1.PodFailurePolicyActionFailJob), pod("a", corev1.PodFailed, finished(1, -10)),
+				func(c *trial) { c.snapshot.InFlight.Creations = 1 }),
+		},
+		{
 			name: "canonical-indexes",
 			trial: newTrial(size(0, 4), onJob(func(j *batchv1.Job) {
 				byIndex(j)

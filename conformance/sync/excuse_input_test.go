@@ -2,6 +2,7 @@ package sync
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -174,6 +175,43 @@ func onlyListed(d *dispute) bool {
 	d.them.in.Fail.Strip = strip
 	d.them.in.Limits.MaxUncounted = math.MaxInt32
 	return true
+}
+
+// keepVerdict keeps the pods that carry a FailJob verdict while the controller
+// does not store it: those that a list holds stay there, because their finalizer
+// cannot be removed, and the others are no longer offered.
+func keepVerdict(d *dispute) bool {
+	if d.them.in.Job.DeletionTimestamp != nil || isDecided(d.stored) {
+		return false
+	}
+	now := run{in: d.them.in}
+	now.sync()
+	for _, c := range now.outcome.Statuses {
+		if isDecided(c.Status) {
+			return false
+		}
+	}
+	strip := maps.Clone(d.them.in.Fail.Strip)
+	for _, pod := range d.them.in.Pods {
+		if !d.tracked(pod) || !d.failed(pod) || d.action(pod) != batchv1.PodFailurePolicyActionFailJob {
+			continue
+		}
+		d.kept = append(d.kept, pod.UID)
+		if u := d.them.in.Job.Status.UncountedTerminatedPods; u != nil && slices.Contains(u.Failed, pod.UID) {
+			if strip == nil {
+				strip = map[string]error{}
+			}
+			strip[pod.Name] = real.ErrInternal
+			continue
+		}
+		d.them.in.Memory.Stripped = append(slices.Clone(d.them.in.Memory.Stripped), pod.UID)
+	}
+	d.them.in.Fail.Strip = strip
+	return len(d.kept) > 0
+}
+
+func isDecided(st *batchv1.JobStatus) bool {
+	return ended(st) || isTrue(st, batchv1.JobFailureTarget) || isTrue(st, batchv1.JobSuccessCriteriaMet)
 }
 
 // noneFailedLater takes care that the controller takes the failed pod of an index

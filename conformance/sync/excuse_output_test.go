@@ -39,10 +39,24 @@ func listedNotMatched(d *dispute) (changed bool) {
 // pod failure policy, and reports whether it was.
 func (d *dispute) unhandle(pod *corev1.Pod) bool {
 	o := &d.them.outcome
-	policy := d.them.in.Job.Spec.PodFailurePolicy
 	failing := d.ends() && isTrue(d.status(), batchv1.JobFailureTarget)
-	if policy == nil || pod.Status.Phase == corev1.PodSucceeded || !valid(d.them.in.Job, pod) || !d.failed(pod) && !failing {
+	if pod.Status.Phase == corev1.PodSucceeded || !valid(d.them.in.Job, pod) || !d.failed(pod) && !failing {
 		return false
+	}
+	action := d.action(pod)
+	if action == "" {
+		return false
+	}
+	name := fmt.Sprintf("pod_failures_handled_by_failure_policy_total{action=%q}", action)
+	d.setMetric(name, o.Metrics[name]-1)
+	return true
+}
+
+// action returns the action of the rule that the pod matches; empty for none.
+func (d *dispute) action(pod *corev1.Pod) batchv1.PodFailurePolicyAction {
+	policy := d.them.in.Job.Spec.PodFailurePolicy
+	if policy == nil {
+		return ""
 	}
 	if d.noPerIndex {
 		policy = policy.DeepCopy()
@@ -50,12 +64,28 @@ func (d *dispute) unhandle(pod *corev1.Pod) bool {
 			return r.Action == batchv1.PodFailurePolicyActionFailIndex
 		})
 	}
-	action := real.MatchFailurePolicy(policy, pod).Action
-	if action == "" {
+	return real.MatchFailurePolicy(policy, pod).Action
+}
+
+// withoutKept takes back what the controller asked of the pods that keepVerdict
+// kept in the lists, and restores the backoff record, to which those that it hid
+// belong.
+func withoutKept(d *dispute) bool {
+	if len(d.kept) == 0 {
 		return false
 	}
-	name := fmt.Sprintf("pod_failures_handled_by_failure_policy_total{action=%q}", action)
-	d.setMetric(name, o.Metrics[name]-1)
+	o := &d.them.outcome
+	n := len(o.Strips)
+	o.Strips = slices.DeleteFunc(o.Strips, func(c call) bool { return slices.Contains(d.kept, d.pod(c.Pod).UID) })
+	d.unlisted = d.unlisted || len(o.Strips) != n
+	if len(o.Strips) == 0 {
+		o.Strips = nil
+	}
+	o.Failed = slices.ContainsFunc(slices.Concat(o.Deletions, o.Creations, o.Strips, o.Statuses), call.failed)
+	all := run{in: d.them.in}
+	all.in.Memory.Stripped = d.snapshot.InFlight.Stripped
+	all.sync()
+	o.Backoff = all.outcome.Backoff
 	return true
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // An excuse is a divergence of docs/divergences.md, by its name there. It says
@@ -27,6 +28,7 @@ var excuses = []excuse{
 	{name: "disjoint-indexes", input: withoutOverlap, output: withoutNewOverlap},
 	{name: "saturation", input: withinRange, output: outOfRange},
 	{name: "full-lists", input: onlyListed, output: withoutUnlisted},
+	{name: "kept-verdict", input: keepVerdict, output: withoutKept},
 	{name: "predecessor", input: noneFailedLater},
 	{name: "in-flight-end", input: seeInFlight, output: unseeInFlight},
 	{name: whetherWritten, input: writeAlways},
@@ -62,10 +64,11 @@ type dispute struct {
 	answered []*batchv1.JobStatus
 	// stored is the status before the sync, which the excuses do not change.
 	stored *batchv1.JobStatus
-	// hidden are the pods that full lists do not take; unlisted says that there
-	// was one to take. See onlyListed.
+	// hidden are the pods that full lists do not take. See onlyListed. unlisted
+	// says that an excuse made the removal of a finalizer fail.
 	hidden   map[string]bool
 	unlisted bool
+	kept     []types.UID // the pods of keepVerdict
 }
 
 func newDispute(us *caller, direct *run) *dispute {
@@ -109,7 +112,7 @@ func explain(us *caller, direct *run) (names []string, diff string) {
 // and whether they account for all of the difference.
 func (d *dispute) attempt(without []string) (used []string, all bool) {
 	d.them, d.hidden = &run{in: d.trial.input()}, map[string]bool{}
-	d.unlisted = false
+	d.unlisted, d.kept = false, nil
 	for _, e := range excuses {
 		if e.input != nil && !slices.Contains(without, e.name) && e.input(d) {
 			used = append(used, e.name)

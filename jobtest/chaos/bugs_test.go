@@ -14,6 +14,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -25,7 +26,7 @@ type bug struct {
 	olderPods  bool
 }
 
-var bugs = []bug{
+var knownBugs = []bug{
 	{name: "A1 dropped, own writes are forgotten", property: "S1 S5 S6", controller: forgetful},
 	{name: "A2 dropped, pods older than the Job after a restart", property: "S1", olderPods: true},
 
@@ -174,6 +175,7 @@ var bugs = []bug{
 			slices.Reverse(s.PodFailurePolicy.Rules)
 		}
 	})},
+	{name: "seen, a pod that fails the Job is counted before the verdict is stored", property: "S18", controller: amended(bugs.ForgetVerdict)},
 	{name: "pods are created while the Job is suspended", property: "S7", controller: spec(func(s *batchv1.JobSpec) { s.Suspend = new(bool) })},
 	{name: "pods are not deleted when the Job is suspended", property: "L1", controller: sparing(func(s jobfate.Snapshot, _ jobfate.Deletion) bool {
 		return *s.Job.Spec.Suspend

@@ -113,7 +113,7 @@ func spec(how func(*batchv1.JobSpec)) func() cluster.Controller {
 // those that release 1.36.3 has.
 func TestPutBack(t *testing.T) {
 	const seeds = 3000
-	for _, bug := range bugs {
+	for _, bug := range knownBugs {
 		t.Run(bug.name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(seeds) {

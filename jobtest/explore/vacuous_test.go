@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 )
 
 // A search that finds nothing where something is wrong searches nothing.
@@ -40,6 +41,11 @@ func TestNotVacuous(t *testing.T) {
 		{"finalizers stay on (k#108645)", "L1", func() Config {
 			c := amended(two(), keepsFinalizers)
 			c.Job.Spec.Parallelism, c.Job.Spec.Completions = ptr[int32](1), ptr[int32](1)
+			return c
+		}},
+		{"a pod that fails the Job is counted before the verdict is stored", "S18", func() Config {
+			c := amended(two(withPolicy(failJob)), bugs.ForgetVerdict)
+			c.Codes = []int32{0, 42}
 			return c
 		}},
 		{"status of 0 active while pods are created (k#139428)", "S10", func() Config {

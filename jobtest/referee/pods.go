@@ -46,6 +46,9 @@ func (r Rules) seeWrite(g *Ghost, s *cluster.Step) *Violation {
 		!mayLose(g, s, find(s.View.Pods, old.UID)) {
 		return violated("S2", "the finalizer of %s goes, and nothing records it", old.UID)
 	}
+	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && losesVerdict(s) {
+		return violated("S18", "the finalizer of %s goes, which fails the Job by a rule, and the status does not say so", old.UID)
+	}
 	if index, ok := indexOf(old); ok && s.Request.Verb == cluster.Patch && !cluster.HasEnded(old) && !hasFinalizer(s.Pod) {
 		// The controller deletes a pod that has not ended: because the Job is
 		// suspended, or smaller. The failures that the pod carried go with it, as
@@ -128,6 +131,22 @@ func mayLose(g *Ghost, s *cluster.Step, pod *corev1.Pod) bool {
 	// has been scaled down since and knows of it no more.
 	return pod.Status.Phase == corev1.PodSucceeded && (contains(job.Status.CompletedIndexes, index) ||
 		s.View.Job != nil && s.View.Job.UID == job.UID && contains(s.View.Job.Status.CompletedIndexes, index))
+}
+
+// losesVerdict reports whether a pod goes that the controller saw to have failed by
+// a FailJob rule, and no condition of the Job records how it ends. A pod that the
+// Job did not select then, or does not own now, is not its to judge.
+func losesVerdict(s *cluster.Step) bool {
+	saw, seen := s.View.Job, find(s.View.Pods, s.OldPod.UID)
+	switch {
+	case s.Job == nil || saw == nil || saw.UID != s.Job.UID || seen == nil || seen.Status.Phase != corev1.PodFailed:
+		return false
+	case s.Job.DeletionTimestamp != nil || saw.DeletionTimestamp != nil || isOver(&s.Job.Status) || isOver(&saw.Status):
+		return false
+	case !ownedBy(s.OldPod, s.Job) || !concerns(seen, saw) || !selects(saw, seen):
+		return false
+	}
+	return action(saw, seen) == batchv1.PodFailurePolicyActionFailJob
 }
 
 func selects(job *batchv1.Job, pod *corev1.Pod) bool {
