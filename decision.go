@@ -27,14 +27,10 @@ type Done struct {
 // failed. The pods to create and delete stay listed as they were; what follows
 // from them is worked out anew.
 func (d Decision) Revise(done Done) Decision {
-	if d.next.step == nil {
+	if d.next == nil {
 		return d
 	}
-	s := d.next.get()
-	if s == nil {
-		return Decision{Backoff: d.Backoff, Requeue: time.Second, Action: d.Action, uid: d.uid}
-	}
-	return s.decision(done, new(step))
+	return d.next.decision(done)
 }
 
 // counts are the numbers of pods once the actions are carried out.
@@ -64,9 +60,10 @@ func (s *step) countAfter(done Done) counts {
 
 // decision works out, in a step of its own, what holds once the actions are
 // carried out as told.
-func (p *step) decision(done Done, s *step) Decision {
+func (p *step) decision(done Done) Decision {
+	s := new(step)
 	*s = *p // what is filled in below belongs to this decision alone
-	s.after, s.decided = s.countAfter(done), true
+	s.after, s.decided, s.throttled = s.countAfter(done), true, false
 	s.final = s.endAfter(len(done.NotDeleted) > 0)
 	s.account = s.census.Account(s.terms())
 	change := s.fillStatus()
@@ -88,7 +85,7 @@ func (p *step) decision(done Done, s *step) Decision {
 	if wait := s.putOff(change); wait > 0 && (changed || len(d.Strip) > 0) {
 		s.throttled = true
 		d.Strip, d.Backoff, d.Requeue = nil, s.memory, least(d.Requeue, wait)
-		d.Metrics, d.next = m, s.memo()
+		d.Metrics, d.next = m, s
 		d.Why = s.explain()
 		return d
 	}
@@ -98,7 +95,7 @@ func (p *step) decision(done Done, s *step) Decision {
 	}
 	m.handled(s.account.Handled)
 	d.Metrics, d.Events = m, suspensionEvents(change)
-	d.next = s.memo()
+	d.next = s
 	d.Why = s.explain()
 	return d
 }
@@ -126,7 +123,6 @@ func (s *step) terms() tracking.Terms {
 		// The end is known and not stored by this decision: what shows it must stay.
 		KeepFailsJob: s.end.Ended() && !s.end.Decided && !s.final.Ended(),
 		Cap:          s.uncountedCap,
-		Room:         &s.lists,
 	}
 	switch {
 	case s.final.Succeeds():
@@ -226,9 +222,8 @@ func suspensionEvents(change jobstatus.Change) []Event {
 
 // afterTheEnd is the decision for a Job that has ended: its status is never
 // touched again, and whatever finalizer is left goes.
-func (c *Scratch) afterTheEnd(v *view) Decision {
-	s := &c.step
-	*s = step{view: v}
+func (v *view) afterTheEnd() Decision {
+	s := &step{view: v}
 	s.countIndexes()
 	d := Decision{Backoff: v.memory, uid: v.job.UID, Why: s.explain()}
 	for _, claim := range s.claims {
@@ -244,9 +239,8 @@ func (c *Scratch) afterTheEnd(v *view) Decision {
 
 // waitForJob is the decision while the Job in the snapshot is older than a
 // status that has been stored: to wait.
-func (c *Scratch) waitForJob(v *view) Decision {
-	s := &c.step
-	*s = step{view: v}
+func (v *view) waitForJob() Decision {
+	s := &step{view: v}
 	s.countIndexes()
 	return Decision{Backoff: v.memory, Requeue: v.batchPeriod, uid: v.job.UID, Why: s.explain()}
 }

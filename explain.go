@@ -11,7 +11,7 @@ import (
 // Explanation says why a decision is what it is. It holds on to the snapshot's
 // pods, and works the details out when it is asked for them.
 type Explanation struct {
-	memo memo
+	step *step // nil for the zero Explanation
 }
 
 // Reason is a reason that a program can switch on and a person can read.
@@ -57,12 +57,12 @@ const (
 	JobRunning Code = "Running"
 )
 
-func (s *step) explain() Explanation { return Explanation{s.memo()} }
+func (s *step) explain() Explanation { return Explanation{s} }
 
 // Job returns why the Job as a whole is where it is. It answers first of all why
 // there is no pod, or no further one. The zero Explanation has no reason.
 func (e Explanation) Job() Reason {
-	s := e.memo.get()
+	s := e.step
 	if s == nil {
 		return Reason{}
 	}
@@ -217,7 +217,7 @@ func failures(n int32) string {
 // which no pod is known, come as one. A Job that is not Indexed has none.
 func (e Explanation) Indexes() iter.Seq[IndexReason] {
 	return func(yield func(IndexReason) bool) {
-		s := e.memo.get()
+		s := e.step
 		if s == nil || !s.indexed {
 			return
 		}
@@ -237,7 +237,7 @@ func (e Explanation) Index(index int32) IndexReason {
 			return r
 		}
 	}
-	if s := e.memo.get(); s != nil && s.indexed && s.fates.Completed.Contains(index) {
+	if s := e.step; s != nil && s.indexed && s.fates.Completed.Contains(index) {
 		return IndexReason{First: index, Last: index, Reason: Reason{Code: IndexCompleted, Text: "completed"}}
 	}
 	return IndexReason{First: index, Last: index, Reason: Reason{Code: IndexUnknown, Text: "not an index of the Job"}}

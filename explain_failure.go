@@ -23,7 +23,7 @@ type Failure struct {
 // is not Indexed; in an Indexed one each index has its own. The zero Failure is
 // that of a Job of which no failed pod is known.
 func (e Explanation) LastFailure() Failure {
-	s := e.memo.get()
+	s := e.step
 	if s == nil {
 		return Failure{}
 	}

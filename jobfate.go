@@ -93,7 +93,7 @@ type Decision struct {
 	Why Explanation
 
 	uid  types.UID
-	next memo // what Revise and Settle go on from, if there is anything to go on with
+	next *step // what Revise and Settle go on from, if there is anything to go on with
 }
 
 // Decide returns what to do for the Job in the snapshot. It fails, and decides
@@ -101,18 +101,17 @@ type Decision struct {
 // which name the fields. For a Job that the caller does not manage it is
 // [ErrNotManaged], by errors.Is.
 func Decide(s Snapshot, opts ...Option) (Decision, error) {
-	return new(Scratch).Decide(s, opts...)
-}
-
-func (c *Scratch) decide(v *view) Decision {
+	v, err := read(s, opts)
+	if err != nil {
+		return Decision{}, err
+	}
 	switch {
 	case jobstatus.Finished(v.job) != nil:
-		return c.afterTheEnd(v)
+		return v.afterTheEnd(), nil
 	case v.inFlight.Status:
-		return c.waitForJob(v)
+		return v.waitForJob(), nil
 	}
-	c.makePlan(v)
-	return c.plan.decision(Done{}, &c.step)
+	return v.plan().decision(Done{}), nil
 }
 
 // StatusPatch returns Status as a JSON merge patch for the Job's status

@@ -40,7 +40,7 @@ const (
 
 // Notes returns what was tolerated in the snapshot.
 func (e Explanation) Notes() []Note {
-	s := e.memo.get()
+	s := e.step
 	if s == nil {
 		return nil
 	}

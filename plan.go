@@ -38,15 +38,13 @@ type step struct {
 	factsAfter jobstatus.Facts // the facts as they are then
 	final      jobstatus.End   // how the Job then ends
 	account    tracking.Account
-	lists      batchv1.UncountedTerminatedPods // those of account
-	base       batchv1.JobStatus               // the status to store before any finalizer goes
-	throttled  bool                            // the status is put off
+	base       batchv1.JobStatus // the status to store before any finalizer goes
+	throttled  bool              // the status is put off
 }
 
-// makePlan works a snapshot out up to the actions to take.
-func (c *Scratch) makePlan(v *view) {
-	s := &c.plan
-	*s = step{view: v, satisfied: v.inFlight.Creations <= 0 && v.inFlight.Deletions <= 0}
+// plan works a snapshot out up to the actions to take.
+func (v *view) plan() *step {
+	s := &step{view: v, satisfied: v.inFlight.Creations <= 0 && v.inFlight.Deletions <= 0}
 	s.countIndexes()
 	s.startClock()
 	// With a backoff limit per index the pods themselves carry the memory, and a
@@ -64,6 +62,7 @@ func (c *Scratch) makePlan(v *view) {
 	default:
 		s.work = work{action: actionReconciling}
 	}
+	return s
 }
 
 func (s *step) countIndexes() {

@@ -14,7 +14,7 @@ import (
 // readPods makes the census: one pass over the pods. It reports whether they can
 // be understood.
 func (v *view) readPods(pods []*corev1.Pod) bool {
-	v.census.Reset(tracking.Lens{
+	v.census = tracking.NewCensus(tracking.Lens{
 		Indexed:           v.indexed,
 		Completions:       v.limitOfIndexes(),
 		PerIndex:          v.perIndex,

@@ -24,7 +24,7 @@ const (
 // Prospect says whether the Job can still succeed, and what that takes. Until is
 // the deadline by which it must, if it has one.
 func (e Explanation) Prospect() Reason {
-	s := e.memo.get()
+	s := e.step
 	if s == nil {
 		return Reason{}
 	}

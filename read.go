@@ -21,8 +21,6 @@ var ErrNotManaged = errors.New("the Job is managed by another controller")
 // view is a snapshot that has been checked, with every default read.
 type view struct {
 	config
-	turn     int             // of the Scratch
-	sets     *indexset.Arena // for those of the status
 	job      *batchv1.Job
 	now      time.Time
 	inFlight InFlight
@@ -56,11 +54,8 @@ type view struct {
 }
 
 // read checks a snapshot and reads it.
-func (c *Scratch) read(s Snapshot, opts []Option) (*view, error) {
-	c.turn++
-	c.sets.Reset()
-	v := &c.view
-	*v = view{turn: c.turn, job: s.Job, now: s.Now, last: s.LastStatus, sets: &c.sets, census: &c.census}
+func read(s Snapshot, opts []Option) (*view, error) {
+	v := &view{job: s.Job, now: s.Now, last: s.LastStatus}
 	if s.Job == nil {
 		return nil, field.Required(field.NewPath("job"), "there is nothing to decide on")
 	}
@@ -81,7 +76,7 @@ func (c *Scratch) read(s Snapshot, opts []Option) (*view, error) {
 		return nil, append(errs, checkPods(s.Pods)...).ToAggregate()
 	}
 	v.readSpec(&s.Job.Spec)
-	c.readPolicies(&s.Job.Spec)
+	v.readPolicies(&s.Job.Spec)
 	v.readStatus(&s.Job.Status)
 	v.readMemory(s)
 	// What is wrong with the pods shows while they are read. To look for it first
@@ -125,23 +120,22 @@ func (v *view) readSpec(spec *batchv1.JobSpec) {
 
 // readPolicies reads the policies of the Job, and the pod failure policy that the
 // caller gives instead.
-func (c *Scratch) readPolicies(spec *batchv1.JobSpec) {
-	v := &c.view
+func (v *view) readPolicies(spec *batchv1.JobSpec) {
 	var off []failurepolicy.Option
 	if v.noPerIndex {
 		off = append(off, failurepolicy.WithoutFailIndex())
 	}
-	if v.failureSpec != nil {
-		v.policy = c.failurePolicy.Compile(v.failureSpec, off...)
-	} else {
-		v.policy = c.failurePolicy.CompileAPI(spec.PodFailurePolicy, v.ruleNames, off...)
+	rules := v.failureSpec
+	if rules == nil {
+		rules = failurepolicy.FromAPI(spec.PodFailurePolicy, v.ruleNames...)
 	}
+	v.policy = failurepolicy.Compile(rules, off...)
 	// KEP-3939: with a pod failure policy only failed pods are replaced, since
 	// a rule can be matched only against a pod that has come to its end.
 	replacement := spec.PodReplacementPolicy
 	v.replaceFailedOnly = v.policy != nil || !v.noReplace && replacement != nil && *replacement == batchv1.Failed
 	if v.indexed {
-		v.successPolicy = c.successPolicy.Read(spec.SuccessPolicy, *v.completions, v.sets)
+		v.successPolicy = jobstatus.NewSuccessPolicy(spec.SuccessPolicy, *v.completions)
 	}
 }
 
@@ -170,7 +164,7 @@ func (v *view) readStatus(status *batchv1.JobStatus) {
 // readIndexes reads an interval list. Intact says that it is what a controller
 // writes for the set.
 func (v *view) readIndexes(path, text string) (set indexset.Set, intact bool) {
-	set, damage := v.sets.ParseDamaged(text, *v.completions)
+	set, damage := indexset.ParseDamaged(text, *v.completions)
 	if !damage.OK() {
 		v.note(NoteStatusRepaired, path+": "+damage.String())
 	}

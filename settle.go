@@ -39,7 +39,7 @@ func (s Settlement) StatusPatch(resourceVersion string) []byte {
 //
 // As long as a finalizer of Strip is left the Job does not end.
 func (d Decision) Settle(gone ...*corev1.Pod) Settlement {
-	s := d.next.get()
+	s := d.next
 	if s == nil || s.throttled {
 		return Settlement{uid: d.uid}
 	}

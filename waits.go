@@ -34,7 +34,7 @@ const (
 // is when time alone brings it about, or when it is due. A Job that has ended
 // waits for nothing.
 func (e Explanation) Waits() []Reason {
-	s := e.memo.get()
+	s := e.step
 	if s == nil || jobstatus.Finished(s.job) != nil {
 		return nil
 	}

@@ -45,8 +45,7 @@ func TestTableIsComplete(t *testing.T) {
 		{"Decide, 60 pods, succeeded: the terminal sync", "real controller", ""},
 		{"shape, running: time per pod over the floor, 60 pods over 20", "20 pods", "≤ 1.5"},
 		{"allocations, 60 pods, running", "returned", "≤ 32 more"},
-		{"bytes per pod, 60 pods, running", "", "≤ 64"},
-		{"allocations with a Scratch, 60 pods, running", "", "0"},
+		{"bytes per pod, 60 pods, running", "", "≤ 160"},
 		{"completions 10⁵ → 2³¹−1, 60 pods, running", "10⁵ completions", "≤ 1.10"},
 		{"completions 10⁵ → 2³¹−1, 60 pods, running: memory", "", "< 1 MB"},
 		{"per index, 60 pods, running", "regular Indexed Job", "≤ 1.01"},
@@ -99,10 +98,8 @@ func TestSidesDoTheSame(t *testing.T) {
 			if all := out.Statuses(); len(all) > 0 {
 				want = all[len(all)-1]
 			}
-			for side, decide := range map[string]decide{"jobfate": jobfate.Decide, "with a Scratch": new(jobfate.Scratch).Decide} {
-				if got := statusAfter(t, w, decide); !jobstatus.Equal(got, want) {
-					t.Errorf("%s, %s: %s ends in (-the controller +got):\n%s", s.name, name, side, cmp.Diff(want, got))
-				}
+			if got := statusAfter(t, w); !jobstatus.Equal(got, want) {
+				t.Errorf("%s, %s: jobfate ends in (-the controller +got):\n%s", s.name, name, cmp.Diff(want, got))
 			}
 		}
 		if got := floor(w.pods); got == 0 {
@@ -111,9 +108,9 @@ func TestSidesDoTheSame(t *testing.T) {
 	}
 }
 
-func statusAfter(t *testing.T, w *world, decide decide) *batchv1.JobStatus {
+func statusAfter(t *testing.T, w *world) *batchv1.JobStatus {
 	t.Helper()
-	d, err := decide(w.snapshot())
+	d, err := jobfate.Decide(w.snapshot())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,6 @@ import (
 // nothing to revise.
 type timedCaller struct {
 	took       time.Duration
-	scratch    jobfate.Scratch
 	record     backoff.Record
 	lastStatus time.Time
 	order      *rand.Rand
@@ -40,7 +39,7 @@ func (c *timedCaller) Sync(client *cluster.Client) (time.Duration, error) {
 	s := jobfate.Snapshot{Job: client.Job, Pods: pods, Now: client.Now, Backoff: c.record, LastStatus: c.lastStatus}
 	var d jobfate.Decision
 	var err error
-	c.time(func() { d, err = c.scratch.Decide(s) })
+	c.time(func() { d, err = jobfate.Decide(s) })
 	if err != nil {
 		return 0, err
 	}

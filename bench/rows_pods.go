@@ -49,7 +49,6 @@ var groups = []group{
 const (
 	sideFloor = iota
 	sideRegular
-	sideScratch
 	sideReal
 	sidePerIndex
 	sideRealPerIndex
@@ -82,7 +81,6 @@ func decisionRows(m meter, z scale, emit emit) error {
 				emit(slower(r, sidePerIndex, sideFloor, what+", per index", "floor", goal.floor),
 					faster(r, sidePerIndex, sideRealPerIndex, what+", per index", "real controller", goal.real))
 			}
-			emit(slower(r, sideScratch, sideRegular, what+", with a Scratch", "without", target{}))
 			if k == 0 {
 				smallest = r.ratio(sideRegular, sideFloor)
 			}
@@ -99,7 +97,7 @@ func measureScene(m meter, s scene, n int) (result, error) {
 	if err != nil {
 		return nil, err
 	}
-	sides := []side{w.floor(), w.jobfate(), w.jobfateWithScratch(), w.realSync()}
+	sides := []side{w.floor(), w.jobfate(), w.realSync()}
 	if s.perIndex {
 		p := w.withLimitPerIndex()
 		sides = append(sides, p.jobfate(), p.realSync())
@@ -168,24 +166,15 @@ func memoryRows(_ meter, z scale, emit emit) error {
 
 func usageRows(what string, s jobfate.Snapshot, n int) []row {
 	var d jobfate.Decision
-	var err error
-	plain := allocated(func() { d, err = jobfate.Decide(s) })
-	scratch := new(jobfate.Scratch)
-	scratch.Decide(s) // the second use makes the room that the first one lacked
-	again := allocated(func() { _, err = scratch.Decide(s) })
+	plain := allocated(func() { d, _ = jobfate.Decide(s) })
 	returned := returnedBy(d)
 	own := float64(plain.count) - float64(returned.count)
 	perPod := (float64(plain.bytes) - float64(returned.bytes)) / float64(n)
-	rows := []row{
+	return []row{
 		row{what: "allocations, " + what, ours: fmt.Sprint(plain.count), beside: "returned", theirs: fmt.Sprint(returned.count),
 			ratio: fmt.Sprintf("%.0f more", own)}.with(atMost(32, "≤ 32 more"), own),
-		row{what: "bytes per pod, " + what, ours: fmt.Sprintf("%.1f", perPod)}.with(atMost(64, "≤ 64"), perPod),
+		row{what: "bytes per pod, " + what, ours: fmt.Sprintf("%.1f", perPod)}.with(atMost(160, "≤ 160"), perPod),
 	}
-	if err == nil && d.Idle() {
-		rows = append(rows, row{what: "allocations with a Scratch, " + what, ours: fmt.Sprint(again.count)}.
-			with(atMost(0, "0"), float64(again.count)))
-	}
-	return rows
 }
 
 // returnedBy is what a decision itself takes: the lists, the status, what that

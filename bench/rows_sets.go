@@ -177,7 +177,6 @@ func setRows(m meter, z scale, emit emit) error {
 			c := newCollection(s.set)
 			few := newCollection(scattered(500, s.set))
 			asked := questions(s.set)
-			var arena indexset.Arena
 			r, err := m.measure(
 				timed(func() { sink += c.ours.Union(few.ours).NumIntervals() }),
 				timed(func() { sink += len(c.real.Merge(few.real)) }),
@@ -187,10 +186,6 @@ func setRows(m meter, z scale, emit emit) error {
 				timed(func() { ask(asked, func(i int32) bool { return c.real.Has(int(i)) }) }),
 				timed(func() { ask(asked, func(i int32) bool { return c.roaring.Contains(uint32(i)) }) }),
 				timed(func() { ask(asked, func(i int32) bool { return c.bitset.Test(uint(i)) }) }),
-				timed(func() {
-					arena.Reset()
-					sink += arena.Union(c.ours, few.ours).NumIntervals()
-				}),
 			)
 			if err != nil {
 				return err
@@ -204,11 +199,9 @@ func setRows(m meter, z scale, emit emit) error {
 				emit(faster(r, 4, 5+i, has, beside, target{}))
 			}
 			if last {
-				lent := float64(r.least(8)) / float64(n)
 				each := float64(r.least(0)) / float64(n)
 				one := float64(r.least(4)) / float64(len(asked))
 				emit(row{what: add + ": per interval, least", ours: fmt.Sprintf("%.2f ns", each)}.with(atMost(2, "≤ 2 ns"), each),
-					row{what: add + ", in an Arena: per interval, least", ours: fmt.Sprintf("%.2f ns", lent)}.with(atMost(2, "≤ 2 ns"), lent),
 					row{what: fmt.Sprintf("contains, %s, %s intervals: least", s.name, many(n)), ours: fmt.Sprintf("%.1f ns", one)}.with(atMost(30, "≤ 30 ns"), one))
 			}
 		}

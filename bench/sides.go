@@ -36,20 +36,13 @@ func floor(pods []*corev1.Pod) (n int) {
 func (w *world) floor() side { return timed(func() { sink += floor(w.pods) }) }
 
 // jobfate decides, and settles what the real controller settles in one sync.
-func (w *world) jobfate() side { return decisions(w.snapshot(), jobfate.Decide) }
+func (w *world) jobfate() side { return decisions(w.snapshot()) }
 
-// jobfateWithScratch is jobfate with memory of its own.
-func (w *world) jobfateWithScratch() side {
-	return decisions(w.snapshot(), new(jobfate.Scratch).Decide)
-}
-
-type decide func(jobfate.Snapshot, ...jobfate.Option) (jobfate.Decision, error)
-
-func decisions(s jobfate.Snapshot, decide decide) side {
+func decisions(s jobfate.Snapshot) side {
 	return side{run: func(times int) (time.Duration, error) {
 		start := clock()
 		for range times {
-			d, err := decide(s)
+			d, err := jobfate.Decide(s)
 			if err != nil {
 				return 0, err
 			}

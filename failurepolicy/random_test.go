@@ -42,63 +42,6 @@ func TestMatchAgainstOracle(t *testing.T) {
 	})
 }
 
-// Policies are compiled one after the other in the same memory, by rules and by
-// the policy of a Job.
-func TestArenaCompilesAlike(t *testing.T) {
-	var arena failurepolicy.Arena
-	rapid.Check(t, func(t *rapid.T) {
-		choose := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
-		var opts []failurepolicy.Option
-		if choose(2) == 1 {
-			opts = append(opts, failurepolicy.WithoutFailIndex())
-		}
-		spec, pod := anySpec(choose), anyPod(choose)
-		alike := func(how string, got, want *failurepolicy.Policy) {
-			if got.Len() != want.Len() || got.Match(pod) != want.Match(pod) {
-				t.Fatalf("%s: got %d rules and %+v, want %d and %+v", how, got.Len(), got.Match(pod), want.Len(), want.Match(pod))
-			}
-		}
-		alike("a Spec", arena.Compile(spec, opts...), failurepolicy.Compile(spec, opts...))
-		names := []string{"First", "", "Third"}[:choose(4)]
-		alike("a Job's policy", arena.CompileAPI(spec.ToAPI(), names, opts...), failurepolicy.Compile(failurepolicy.FromAPI(spec.ToAPI(), names...), opts...))
-	})
-	if arena.Compile(nil) != nil || arena.CompileAPI(nil, nil) != nil {
-		t.Error("got a policy of nothing, want none")
-	}
-}
-
-func TestArenaAllocatesOnce(t *testing.T) {
-	var arena failurepolicy.Arena
-	spec := largeSpec()
-	api := spec.ToAPI()
-	for how, compile := range map[string]func(){
-		"a Spec":         func() { arena.Compile(spec) },
-		"a Job's policy": func() { arena.CompileAPI(api, []string{"First"}) },
-	} {
-		compile()
-		for n := range 50 { // one by one: that the memory grows shows now and then
-			if got := testing.AllocsPerRun(1, compile); got != 0 {
-				t.Errorf("%s, time %d: got %v allocations in used memory, want none", how, n, got)
-			}
-		}
-	}
-}
-
-// An option is for one policy, and not for the next in the same memory.
-func TestArenaForgetsOptions(t *testing.T) {
-	var arena failurepolicy.Arena
-	spec := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{Action: failIndex, OnExitCodes: in("main", 7)}}}
-	pod := podThatExited(exited("main", 7))
-	for _, tc := range []struct {
-		opts    []failurepolicy.Option
-		matches bool
-	}{{[]failurepolicy.Option{failurepolicy.WithoutFailIndex()}, false}, {nil, true}} {
-		if got := arena.Compile(spec, tc.opts...).Match(pod).Matched(); got != tc.matches {
-			t.Errorf("with %d options: matched is %t, want %t", len(tc.opts), got, tc.matches)
-		}
-	}
-}
-
 // A blind generator proves nothing: it must reach each action by each kind of
 // requirement, and no match.
 func TestOracleIsNotBlind(t *testing.T) {

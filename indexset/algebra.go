@@ -3,7 +3,15 @@ package indexset
 import "iter"
 
 // Union returns the indexes that are in s, in o or in both.
-func (s Set) Union(o Set) Set { return (*Arena)(nil).Union(s, o) }
+func (s Set) Union(o Set) Set {
+	switch {
+	case covers(s.ivs, o.ivs):
+		return s
+	case covers(o.ivs, s.ivs):
+		return o
+	}
+	return newSet(union(make([]Interval, 0, len(s.ivs)+len(o.ivs)), s.ivs, o.ivs))
+}
 
 // Intersection returns the indexes that are in both s and o.
 func (s Set) Intersection(o Set) Set {

@@ -39,13 +39,11 @@ func MustParse(s string) Set {
 
 // parse is Parse with an error of its own type. It only finds out that a
 // fragment is wrong; whyNotCanonical finds out what is wrong with it.
-func parse(s string) (Set, *SyntaxError) { return (*Arena)(nil).parse(s) }
-
-func (a *Arena) parse(s string) (Set, *SyntaxError) {
+func parse(s string) (Set, *SyntaxError) {
 	if s == "" {
 		return Set{}, nil
 	}
-	ivs := a.take(1 + strings.Count(s, ","))
+	ivs := make([]Interval, 0, 1+strings.Count(s, ","))
 	previous := int32(-2) // the last index so far; 0 does not follow it
 	for at := 0; ; {
 		first, end := number(s, at)
@@ -65,7 +63,7 @@ func (a *Arena) parse(s string) (Set, *SyntaxError) {
 			return Set{}, newSyntaxError(s, at, previous)
 		}
 		if end == len(s) {
-			return a.keep(ivs), nil
+			return newSet(ivs), nil
 		}
 		previous, at = last, end+1
 	}

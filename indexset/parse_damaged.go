@@ -60,7 +60,11 @@ func (d Damage) String() string {
 //
 // The Damage is that of the whole text, also of the part that is not read.
 func ParseDamaged(s string, completions int32) (Set, Damage) {
-	return (*Arena)(nil).ParseDamaged(s, completions)
+	set, fault := parse(s)
+	if fault == nil && set.isBelow(completions) {
+		return set, Damage{}
+	}
+	return parseDamaged(s, completions, fault)
 }
 
 // parseDamaged reads text with the given fault; nil: it goes on past

@@ -23,22 +23,16 @@ type successRule struct {
 // NewSuccessPolicy returns the policy of an Indexed Job with the given number
 // of completions; nil when it has none.
 func NewSuccessPolicy(p *batchv1.SuccessPolicy, completions int32) *SuccessPolicy {
-	return new(SuccessPolicy).Read(p, completions, nil)
-}
-
-// Read is [NewSuccessPolicy] in the memory of s, whose rules are lost. The sets
-// are in the memory of an Arena, which may be nil.
-func (s *SuccessPolicy) Read(p *batchv1.SuccessPolicy, completions int32, sets *indexset.Arena) *SuccessPolicy {
 	if p == nil {
 		return nil
 	}
-	s.rules = s.rules[:0]
+	s := &SuccessPolicy{}
 	for i := range p.Rules {
 		rule := &p.Rules[i]
 		if rule.SucceededIndexes == nil && rule.SucceededCount == nil {
 			continue
 		}
-		read := readSuccessRule(rule, completions, sets)
+		read := readSuccessRule(rule, completions)
 		if read.position = i; !read.named.IsEmpty() {
 			s.rules = append(s.rules, read)
 		}
@@ -48,11 +42,11 @@ func (s *SuccessPolicy) Read(p *batchv1.SuccessPolicy, completions int32, sets *
 
 // readSuccessRule reads a rule that names indexes, a count or both. With both,
 // the count is enough, and so are all the indexes.
-func readSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, sets *indexset.Arena) successRule {
+func readSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32) successRule {
 	if rule.SucceededIndexes == nil {
-		return successRule{named: sets.Below(completions), need: int(*rule.SucceededCount)}
+		return successRule{named: indexset.Set{}.Complement(completions), need: int(*rule.SucceededCount)}
 	}
-	named, _ := sets.ParseDamaged(*rule.SucceededIndexes, completions)
+	named, _ := indexset.ParseDamaged(*rule.SucceededIndexes, completions)
 	need := named.Len()
 	if rule.SucceededCount != nil {
 		need = min(need, int(*rule.SucceededCount))

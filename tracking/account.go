@@ -46,8 +46,6 @@ type Terms struct {
 	// completes meanwhile count towards it too. A pod that needs no record does
 	// not, as in the Job controller.
 	Cap int
-	// Room is where Account.Lists is made; nil: it is allocated.
-	Room *batchv1.UncountedTerminatedPods
 }
 
 // Account says what to record in the status, and which finalizers may go once
@@ -71,11 +69,8 @@ type Account struct {
 
 // Account works out the next step of counting.
 func (c *Census) Account(t Terms) Account {
-	a := Account{Lists: t.Room}
-	if a.Lists == nil {
-		a.Lists = new(batchv1.UncountedTerminatedPods)
-	}
-	*a.Lists = c.lens.Uncounted.status()
+	lists := c.lens.Uncounted.status()
+	a := Account{Lists: &lists}
 	a.release(c)
 	if t.Cap <= 0 {
 		t.Cap = DefaultCap
@@ -128,7 +123,7 @@ func (c *Census) releasable(t Terms) []int32 {
 	if !all && c.succeeded == 0 && c.failed == 0 {
 		return nil
 	}
-	return c.inOrder(nil, func(at int, r *Record) bool {
+	return c.inOrder(func(at int, r *Record) bool {
 		return r.Is(Tracked) && (all || r.Is(Succeeded) || r.Is(Failed) && !t.keeps(at, r))
 	})
 }

@@ -37,43 +37,13 @@ type Census struct {
 	held int
 	// succeeded and failed are the numbers of records that are so.
 	succeeded, failed int
-	// highest is no less than the index of any pod.
-	highest int32
 	// where is the position of the record of a pod; nil before anybody asks.
 	where map[*corev1.Pod]int
-
-	room room
-}
-
-// room is what a census needs while it is taken, and what its answers are made
-// of. The next one can have it.
-type room struct {
-	uids      register
-	ahead     ahead
-	bits      indexset.Bitmap
-	sets      indexset.Arena
-	positions lender[int32]
-	words     lender[uint64]
 }
 
 // NewCensus returns an empty census with room for n pods.
 func NewCensus(lens Lens, n int) *Census {
-	c := &Census{}
-	c.Reset(lens, n)
-	return c
-}
-
-// Reset makes the census an empty one with room for n pods. It takes the place
-// of the old one: what that has returned must not be used any more.
-func (c *Census) Reset(lens Lens, n int) {
-	records, room := c.Records[:0], c.room
-	if n > cap(records) {
-		records = make([]Record, 0, n)
-	}
-	room.sets.Reset()
-	room.positions.reset()
-	room.words.reset()
-	*c = Census{lens: lens, Records: records, highest: NoIndex, room: room}
+	return &Census{lens: lens, Records: make([]Record, 0, max(n, 0))}
 }
 
 // Lens returns what the census was taken through.
@@ -95,7 +65,6 @@ func (c *Census) add(pod *corev1.Pod, adopted bool, index string) {
 	}
 	c.Records = append(c.Records, c.lens.read(pod, adopted || HasFinalizer(pod), index))
 	r := &c.Records[len(c.Records)-1]
-	c.highest = max(c.highest, r.Index)
 	c.tally(r, 1)
 }
 
@@ -240,24 +209,14 @@ func (c *Census) Indexes(what Is) indexset.Set {
 }
 
 func (c *Census) indexes(wanted func(*Record) bool) indexset.Set {
-	end := min(c.highest, indexset.Max) + 1
-	if !indexset.DenseEnough(end, len(c.Records)) {
-		var b indexset.Builder
-		for i := range c.Records {
-			if r := &c.Records[i]; wanted(r) {
-				b.Add(r.Index) // leaves out NoIndex
-			}
-		}
-		return b.Set()
-	}
-	b := &c.room.bits
-	b.Reset(end)
+	var b indexset.Builder
+	b.Grow(len(c.Records))
 	for i := range c.Records {
 		if r := &c.Records[i]; wanted(r) {
-			b.Add(r.Index)
+			b.Add(r.Index) // leaves out NoIndex
 		}
 	}
-	return b.Set(&c.room.sets)
+	return b.Set()
 }
 
 // Fates are the completion indexes of an Indexed Job that are settled.
@@ -281,14 +240,14 @@ func (c *Census) Fates(completed, failed indexset.Set, limit backoff.Limit) Fate
 	f := Fates{Counted: completed.Clip(c.lens.Completions)}
 	f.Completed = f.Counted
 	if c.succeeded > 0 {
-		f.Completed = c.room.sets.Union(f.Counted, c.Indexes(Finalized|Valid|Succeeded))
+		f.Completed = f.Counted.Union(c.Indexes(Finalized | Valid | Succeeded))
 	}
 	if !c.lens.PerIndex {
 		return f
 	}
 	f.Failed = failed.Clip(c.lens.Completions)
 	if c.failed > 0 {
-		f.Failed = c.room.sets.Union(f.Failed, c.indexes(func(r *Record) bool {
+		f.Failed = f.Failed.Union(c.indexes(func(r *Record) bool {
 			return r.Is(Finalized|Valid|Failed) && !r.Is(Ignored) &&
 				(r.Is(FailsIndex) || limit.IndexExhausted(r.Counts.Failures))
 		}))

@@ -11,7 +11,7 @@ import (
 
 // InOrder returns the records that are all of what, in the order of Before.
 func (c *Census) InOrder(what Is) []*Record {
-	return c.at(c.inOrder(nil, func(_ int, r *Record) bool { return r.Is(what) }))
+	return c.at(c.inOrder(func(_ int, r *Record) bool { return r.Is(what) }))
 }
 
 // at returns the records at the given positions.
@@ -25,7 +25,7 @@ func (c *Census) at(positions []int32) []*Record {
 
 // inOrder returns the positions of the records that are wanted, in the order of
 // Before.
-func (c *Census) inOrder(room *lender[int32], wanted func(at int, r *Record) bool) []int32 {
+func (c *Census) inOrder(wanted func(at int, r *Record) bool) []int32 {
 	n, lowest, highest := 0, int32(math.MaxInt32), int32(math.MinInt32)
 	for i := range c.Records {
 		if r := &c.Records[i]; wanted(i, r) {
@@ -36,9 +36,9 @@ func (c *Census) inOrder(room *lender[int32], wanted func(at int, r *Record) boo
 	if n == 0 {
 		return nil
 	}
-	order := room.take(n)
+	order := make([]int32, n)
 	if span := int64(highest) - int64(lowest) + 1; c.lens.Indexed && span <= 2*int64(n) {
-		c.distribute(order, room.take(int(span)), lowest, wanted)
+		c.distribute(order, make([]int32, span), lowest, wanted)
 	} else {
 		c.sort(order, wanted)
 	}

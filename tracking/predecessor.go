@@ -25,14 +25,14 @@ func (c *Census) Predecessors(finished, active indexset.Set) Predecessors {
 	if !c.lens.Indexed || !c.lens.PerIndex || c.failed == 0 {
 		return Predecessors{}
 	}
-	p := Predecessors{census: c, waiting: c.room.words.take(len(c.Records)/64 + 1)}
-	settled := c.room.sets.Union(finished, active)
+	p := Predecessors{census: c, waiting: make([]uint64, len(c.Records)/64+1)}
+	settled := finished.Union(active)
 	for i := range c.Records {
 		if r := &c.Records[i]; r.Is(Tracked|Valid|Failed) && !settled.Contains(r.Index) {
 			p.waiting[i/64] |= 1 << (i % 64)
 		}
 	}
-	failed := c.inOrder(&c.room.positions, func(at int, _ *Record) bool { return p.holds(at) })
+	failed := c.inOrder(func(at int, _ *Record) bool { return p.holds(at) })
 	p.byIndex = failed[:0]
 	for _, at := range failed {
 		r, n := &c.Records[at], len(p.byIndex)

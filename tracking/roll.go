@@ -31,20 +31,21 @@ func (c *Census) Read(owner Owner, pods []*corev1.Pod) Roll {
 		return Roll{Broken: true}
 	}
 	var roll Roll
-	c.room.uids.reset(len(pods))
+	seen := make(uids, len(pods))
+	var ahead ahead
 	for at := 0; at < len(pods); at += stride {
 		group := pods[at:min(at+stride, len(pods))]
-		c.room.ahead.read(group, &owner, c.lens.Indexed)
+		ahead.read(group, &owner, c.lens.Indexed)
 		for i, pod := range group {
-			if pod.UID == "" || !c.room.uids.enter(pods, at+i, hash(pod.UID)) {
+			if pod.UID == "" || !seen.enter(pod.UID) {
 				return Roll{Broken: true}
 			}
-			relation := owner.relation(pod, c.room.ahead.selected[i])
+			relation := owner.relation(pod, ahead.selected[i])
 			switch relation {
 			case Foreign:
 				roll.Foreign++
 			case Owned, Adoptable:
-				c.add(pod, relation == Adoptable, c.room.ahead.index[i])
+				c.add(pod, relation == Adoptable, ahead.index[i])
 			}
 			if relation != Foreign && relation != Owned {
 				roll.Claims = append(roll.Claims, Related{pod, relation})

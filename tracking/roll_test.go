@@ -14,14 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// To read pods ahead, many at once, finds what reading them one by one finds,
-// whatever came before in the same census.
+// Reading pods ahead, many at once, finds what reading them one by one finds.
 func TestRandom_read(t *testing.T) {
-	used := tracking.NewCensus(tracking.Lens{}, 0)
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		job := newJob()
@@ -58,7 +55,7 @@ func TestRandom_read(t *testing.T) {
 			}
 		}
 
-		used.Reset(w.lens(), len(w.Pods))
+		used := tracking.NewCensus(w.lens(), len(w.Pods))
 		same(t, "roll", used.Read(owner, w.Pods), roll)
 		same(t, "counters", countersOf(used), countersOf(want))
 		if !slices.Equal(used.Records, want.Records) {
@@ -157,28 +154,6 @@ func TestInOrder_spread(t *testing.T) {
 	}
 }
 
-// What a census has returned stays right as long as it is not reset.
-func TestCensus_answersDoNotShareRoom(t *testing.T) {
-	lens := tracking.Lens{Indexed: true, PerIndex: true, Completions: 9}
-	c := tracking.NewCensus(lens, 0)
-	failed := func(uid, i string) *corev1.Pod { return newPod(uid, phase(corev1.PodFailed), index(i)) }
-	for range 3 { // from the second time on there is room to share
-		c.Reset(lens, 0)
-		for _, pod := range []*corev1.Pod{failed("a", "1"), failed("b", "3"), newPod("c", index("5")), newPod("d", index("7"))} {
-			c.Add(pod, false)
-		}
-		active, failing := c.Indexes(tracking.Active), c.Indexes(tracking.Failed)
-		all := c.Predecessors(indexset.Set{}, indexset.Set{})
-		one := c.Predecessors(indexset.Of(3), active)
-		same(t, "active", active, indexset.Of(5, 7))
-		same(t, "failed", failing, indexset.Of(1, 3))
-		same(t, "predecessors", []int{all.Len(), one.Len()}, []int{2, 1})
-		same(t, "of 3", []bool{all.Of(3) != nil, one.Of(3) != nil}, []bool{true, false})
-		same(t, "stripped", uidsOf(c.Account(tracking.Terms{Waiting: one}).Strip), uids("b"))
-	}
-}
-
-// A selector means what it means to the API.
 func TestSelector(t *testing.T) {
 	values := []string{"", "x", "job-uid", "X.y-z_0", "-x", "x-", "a--b", "a b", "é", "0123456789012345678901234567890123456789012345678901234567890123"}
 	keys := []string{"app", "app.kubernetes.io/name", "batch.kubernetes.io/controller-uid", "A/b", "a/b/c", "/x", "x/", "", "-a", "a..b", "a_b",

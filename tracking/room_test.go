@@ -1,7 +1,6 @@
 package tracking
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -10,57 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
-
-// What a lender lends is nobody else's, and from the second time on there is room
-// for all of it.
-func TestLender(t *testing.T) {
-	var l lender[int]
-	sizes := []int{3, 4, 2, 8}
-	for round := range 3 {
-		l.reset()
-		if round > 0 && len(l.room) != 17 {
-			t.Fatalf("round %d: there is room for %d, want 17", round, len(l.room))
-		}
-		var lists [][]int
-		for n, size := range sizes {
-			list := l.take(size)
-			for i := range list {
-				if list[i] != 0 {
-					t.Fatalf("round %d, list %d: got %v, want zeros", round, n, list)
-				}
-				list[i] = n + 1
-			}
-			lists = append(lists, list)
-		}
-		for n, list := range lists {
-			if len(list) != sizes[n] || cap(list) != sizes[n] || list[0] != n+1 || list[len(list)-1] != n+1 {
-				t.Errorf("round %d, list %d: got %v with room for %d", round, n, list, cap(list))
-			}
-		}
-	}
-	// More than there is left of the room.
-	l.reset()
-	if a, b := l.take(10), l.take(10); len(a) != 10 || len(b) != 10 || l.lacked != 10 {
-		t.Errorf("got lists of %d and %d, and %d lacking, want 10 of each", len(a), len(b), l.lacked)
-	}
-}
-
-// That hashes are equal says nothing.
-func TestRegister_equalHashes(t *testing.T) {
-	var pods []*corev1.Pod
-	for _, uid := range []types.UID{"a", "b", "c", "b", "d"} {
-		pods = append(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}})
-	}
-	var r register
-	for _, hash := range []uint64{0, 1, math.MaxUint64} {
-		r.reset(len(pods))
-		for i, first := range []bool{true, true, true, false, true} {
-			if got := r.enter(pods, i, hash); got != first {
-				t.Errorf("hash %d: %s at %d is the first: %v, want %v", hash, pods[i].UID, i, got, first)
-			}
-		}
-	}
-}
 
 // As long as all pods of the lists carry their finalizers nobody goes through them.
 func TestAccount_releasesNothingForNothing(t *testing.T) {

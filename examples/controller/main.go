@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -145,7 +144,6 @@ func newController(managedBy string, store store, reader, writer kubernetes.Inte
 		now:      time.Now,
 		memories: memories{all: make(map[types.NamespacedName]*memory)},
 		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[request](time.Second, time.Minute),
-		scratch:  sync.Pool{New: func() any { return new(jobfate.Scratch) }},
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -35,7 +34,6 @@ type controller struct {
 
 	memories memories
 	failures workqueue.TypedRateLimiter[request] // says when to try again
-	scratch  sync.Pool                           // of *jobfate.Scratch, one for each worker
 }
 
 // Reconcile takes a turn.
@@ -72,15 +70,12 @@ func (c *controller) turn(ctx context.Context, name types.NamespacedName) (again
 		return 0, nil
 	}
 	m := c.memories.of(job)
-	scratch := c.scratch.Get().(*jobfate.Scratch)
-	defer c.scratch.Put(scratch)
-
 	began := time.Now()
 	s, err := c.snapshot(ctx, job, m) // 1
 	if err != nil {
 		return m.nextAsk(s.Now), err
 	}
-	d, err := c.decide(scratch, s, m) // 2
+	d, err := c.decide(s, m) // 2
 	if err != nil {
 		// It is looked at again when it changes, and holds nobody up.
 		c.record(job, m.told.refused(err))
@@ -99,14 +94,14 @@ func (c *controller) turn(ctx context.Context, name types.NamespacedName) (again
 
 // decide decides with the options that hold for all Jobs and the names of this
 // one's rules.
-func (c *controller) decide(scratch *jobfate.Scratch, s jobfate.Snapshot, m *memory) (d jobfate.Decision, err error) {
+func (c *controller) decide(s jobfate.Snapshot, m *memory) (d jobfate.Decision, err error) {
 	options := c.options
 	names, named, err := ruleNames(s.Job)
 	if named {
 		options = append(slices.Clip(options), jobfate.RuleNames(names...))
 	}
 	c.record(s.Job, m.told.badNames(err))
-	return scratch.Decide(s, options...)
+	return jobfate.Decide(s, options...)
 }
 
 // carryOut is the protocol from step 3 on.
