@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -84,13 +85,14 @@ func (d Deletion) Event(err error) Event {
 
 // Creation is a pod to create.
 type Creation struct {
-	// Pod is the complete object to create; its name is generated.
-	Pod *corev1.Pod
 	// Index is the completion index, or tracking.NoIndex.
 	Index int32
 	// Replaces is the failed pod whose failure counts the new one takes over;
 	// nil when there is none. Its finalizer goes once the new pod is seen.
 	Replaces *corev1.Pod
+
+	counts backoff.Counts // the failures of the index so far
+	from   *blueprint
 }
 
 // Event returns the event that tells of the creation of the pod with the given

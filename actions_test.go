@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -33,7 +34,7 @@ template:
     restartPolicy: Never
     initContainers: [{name: init}]
     containers: [{name: main}, {name: knows, env: [{name: OTHER}, {name: JOB_COMPLETION_INDEX, value: own}]}, {name: other, env: [{name: OTHER}]}]`)
-	d := mustDecide(t, jobfate.Snapshot{Job: job})
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()})
 	got := d.Create[0]
 	fromLabel := []corev1.EnvVar{{Name: "JOB_COMPLETION_INDEX", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{
 		FieldPath: "metadata.labels['batch.kubernetes.io/job-completion-index']",
@@ -63,13 +64,13 @@ template:
 			},
 		},
 	}
-	if diff := cmp.Diff(want, got.Pod); diff != "" || got.Index != 0 || got.Replaces != nil {
+	if diff := cmp.Diff(want, got.Pod()); diff != "" || got.Index != 0 || got.Replaces != nil {
 		t.Errorf("index %d, replaces %v, the pod (-want +got):\n%s", got.Index, got.Replaces, diff)
 	}
 	// A finalizer that the template has already is not added twice.
 	job.Spec.Template.Finalizers = []string{batchv1.JobTrackingFinalizer}
-	d = mustDecide(t, jobfate.Snapshot{Job: job})
-	if f := d.Create[0].Pod.Finalizers; len(f) != 1 {
+	d = mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()})
+	if f := d.Create[0].Pod().Finalizers; len(f) != 1 {
 		t.Errorf("the finalizers are %v", f)
 	}
 }
@@ -80,7 +81,7 @@ func TestActions_createdPodOfAPlainJob(t *testing.T) {
 	job := specJob(t, "completions: 1\ntemplate: {metadata: {labels: {app: x}}, spec: {restartPolicy: Never, containers: [{name: main}]}}")
 	job.Spec.ManualSelector, job.Spec.Selector = ptrTo(true), &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
 	job.Spec.Template.Labels = map[string]string{"app": "x"}
-	pod := mustDecide(t, jobfate.Snapshot{Job: job}).Create[0].Pod
+	pod := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}).Create[0].Pod()
 	if diff := cmp.Diff(map[string]string{"app": "x"}, pod.Labels); diff != "" {
 		t.Errorf("the labels (-want +got):\n%s", diff)
 	}
@@ -106,7 +107,7 @@ func TestActions_failureCountsOfReplacements(t *testing.T) {
 		if len(d.Create) != 1 {
 			t.Fatalf("after exit code %d: %s", step.code, d.Why.Job().Text)
 		}
-		a := d.Create[0].Pod.Annotations
+		a := d.Create[0].Pod().Annotations
 		if got := a[batchv1.JobIndexFailureCountAnnotation] + " " + a[batchv1.JobIndexIgnoredFailureCountAnnotation]; got != step.want || d.Create[0].Replaces.UID != before.UID {
 			t.Errorf("after exit code %d the counts are %q, for %s; want %q for %s", step.code, got, d.Create[0].Replaces.Name, step.want, before.Name)
 		}
@@ -128,8 +129,8 @@ func TestActions_names(t *testing.T) {
 	} {
 		job := specJob(t, "completions: 1\ncompletionMode: "+test.mode)
 		job.Name = test.name
-		d := mustDecide(t, jobfate.Snapshot{Job: job})
-		if got := d.Create[0].Pod.GenerateName; got != test.want {
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()})
+		if got := d.Create[0].Pod().GenerateName; got != test.want {
 			t.Errorf("%s of %s: %q, want %q", test.mode, test.name, got, test.want)
 		}
 	}

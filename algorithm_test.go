@@ -29,7 +29,7 @@ func podIn(job *batchv1.Job, n int, phase corev1.PodPhase) *corev1.Pod {
 		panic(err)
 	}
 	i := slices.IndexFunc(d.Create, func(c jobfate.Creation) bool { return c.Index == tracking.NoIndex || int(c.Index) == n-1 })
-	pod := cluster.NewPod(d.Create[i].Pod, n, now)
+	pod := cluster.NewPod(d.Create[i].Pod(), n, now)
 	pod.ResourceVersion = "1"
 	switch phase {
 	case corev1.PodRunning:
@@ -429,5 +429,29 @@ func TestAlgorithm_throttleOfNothing(t *testing.T) {
 	d = mustDecide(t, s, jobfate.WithThrottle(tracking.Throttle{Every: time.Minute, Share: 1}))
 	if !d.Idle() || d.Requeue != 59*time.Second || len(d.Why.Notes()) != 1 || d.Why.Notes()[0].Code != jobfate.NoteStatusPutOff {
 		t.Errorf("idle %t, look again in %s, notes %v; want the status put off for 59s", d.Idle(), d.Requeue, d.Why.Notes())
+	}
+}
+
+// What is left of a decision is worked out anew each time that it is revised: what
+// the throttle said of the first revision does not hold for the second.
+func TestAlgorithm_revisedTwice(t *testing.T) {
+	job := specJob(t, "completions: 1\nparallelism: 1")
+	done, surplus := podIn(job, 1, corev1.PodSucceeded), podIn(job, 1, corev1.PodRunning)
+	surplus.Name, surplus.UID = "surplus", "surplus"
+	job.Status.StartTime, job.Status.Active = &job.CreationTimestamp, 1
+	now := job.CreationTimestamp.Time
+	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{done, surplus}, Now: now, LastStatus: now}
+	d := mustDecide(t, s, jobfate.WithThrottle(tracking.Throttle{Every: time.Minute, Share: 2}))
+
+	putOff := d.Revise(jobfate.Done{NotDeleted: []types.UID{"surplus"}})
+	if putOff.Status != nil || putOff.Settle(putOff.Strip...).Status != nil {
+		t.Fatalf("the deletion fails: got the status %s, want it put off", toJSON(putOff.Status))
+	}
+	again := putOff.Revise(jobfate.Done{})
+	if again.Status == nil || len(again.Strip) != 2 {
+		t.Fatalf("it succeeds after all: got the status %s and %d finalizers to remove", toJSON(again.Status), len(again.Strip))
+	}
+	if st := again.Settle(again.Strip...).Status; st == nil || st.Succeeded != 1 {
+		t.Errorf("settled: got the status %s, want 1 succeeded", toJSON(st))
 	}
 }

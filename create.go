@@ -10,7 +10,6 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -22,26 +21,26 @@ const (
 	longestPrefix = 63 - 5
 )
 
-// factory makes the pods of a Job.
-type factory struct {
-	*step
-	template *corev1.PodTemplateSpec // with all that the pods have in common
+// blueprint is what the new pods of a Job have in common. It shares nothing with the
+// Job, so pods can be made from it at any later time.
+type blueprint struct {
+	job      string // its name
+	indexed  bool
+	perIndex bool
+	pod      corev1.Pod
 }
 
-// common returns the template with what all pods of the Job have: the
-// finalizer, and the variable with the index.
-func (f *factory) common() *corev1.PodTemplateSpec {
-	if f.template != nil {
-		return f.template
-	}
-	t := f.job.Spec.Template.DeepCopy()
+// blueprint copies the template, and adds the finalizer, the owner and the variable
+// with the index.
+func (s *step) blueprint() *blueprint {
+	t := s.job.Spec.Template.DeepCopy()
 	if !slices.Contains(t.Finalizers, batchv1.JobTrackingFinalizer) {
 		t.Finalizers = append(t.Finalizers, batchv1.JobTrackingFinalizer)
 	}
-	if f.job.Spec.Selector == nil {
-		t.Labels = withGeneratedLabels(t.Labels, f.job)
+	if s.job.Spec.Selector == nil {
+		t.Labels = withGeneratedLabels(t.Labels, s.job)
 	}
-	if f.indexed {
+	if s.indexed {
 		for i := range t.Spec.InitContainers {
 			addIndexVariable(&t.Spec.InitContainers[i])
 		}
@@ -49,8 +48,62 @@ func (f *factory) common() *corev1.PodTemplateSpec {
 			addIndexVariable(&t.Spec.Containers[i])
 		}
 	}
-	f.template = t
-	return t
+	return &blueprint{job: s.job.Name, indexed: s.indexed, perIndex: s.perIndex, pod: corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       s.job.Namespace,
+			Labels:          t.Labels,
+			Annotations:     t.Annotations,
+			Finalizers:      t.Finalizers,
+			OwnerReferences: []metav1.OwnerReference{s.controller.Reference(s.job)},
+		},
+		Spec: t.Spec,
+	}}
+}
+
+// creation is that of a pod of a Job that is not Indexed.
+func (b *blueprint) creation() Creation { return Creation{Index: tracking.NoIndex, from: b} }
+
+// creationFor is that of the pod of an index. With a backoff limit per index the pod
+// carries the failures of the index so far, which it takes over from the pod
+// that it replaces.
+func (b *blueprint) creationFor(index int32, replaces *tracking.Record) Creation {
+	c := Creation{Index: index, from: b}
+	if b.perIndex && replaces != nil {
+		c.Replaces = replaces.Pod
+		c.counts = replaces.Counts.Next(!replaces.Is(tracking.Ignored))
+	}
+	return c
+}
+
+// Pod returns the complete object to create; its name is generated. Each call makes
+// a new one, which the caller may change.
+func (c Creation) Pod() *corev1.Pod {
+	b := c.from
+	if b == nil {
+		return nil
+	}
+	pod := b.pod.DeepCopy()
+	pod.Labels, pod.Annotations = notNil(pod.Labels), notNil(pod.Annotations)
+	if !b.indexed {
+		pod.GenerateName = namePrefix(b.job)
+		return pod
+	}
+	text := strconv.Itoa(int(c.Index))
+	pod.GenerateName = indexedNamePrefix(b.job, text)
+	pod.Annotations[batchv1.JobCompletionIndexAnnotation] = text
+	pod.Labels[batchv1.JobCompletionIndexAnnotation] = text
+	pod.Spec.Hostname = b.job + "-" + text
+	if b.perIndex {
+		c.counts.Annotate(pod.Annotations)
+	}
+	return pod
+}
+
+func notNil(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
 }
 
 // withGeneratedLabels adds the labels that the API server puts into the template
@@ -78,56 +131,6 @@ func addIndexVariable(c *corev1.Container) {
 			FieldPath: "metadata.labels['" + batchv1.JobCompletionIndexAnnotation + "']",
 		}},
 	})
-}
-
-// pod makes a pod of a Job that is not Indexed.
-func (f *factory) pod() Creation {
-	return Creation{Index: tracking.NoIndex, Pod: f.build(namePrefix(f.job.Name))}
-}
-
-// podForIndex makes the pod of an index. With a backoff limit per index the pod
-// carries the failures of the index so far, which it takes over from the pod
-// that it replaces.
-func (f *factory) podForIndex(index int32, replaces *tracking.Record) Creation {
-	text := strconv.Itoa(int(index))
-	pod := f.build(indexedNamePrefix(f.job.Name, text))
-	pod.Annotations[batchv1.JobCompletionIndexAnnotation] = text
-	pod.Labels[batchv1.JobCompletionIndexAnnotation] = text
-	pod.Spec.Hostname = f.job.Name + "-" + text
-	c := Creation{Index: index, Pod: pod}
-	if !f.perIndex {
-		return c
-	}
-	var counts backoff.Counts
-	if replaces != nil {
-		c.Replaces = replaces.Pod
-		counts = replaces.Counts.Next(!replaces.Is(tracking.Ignored))
-	}
-	counts.Annotate(pod.Annotations)
-	return c
-}
-
-func (f *factory) build(prefix string) *corev1.Pod {
-	t := f.common()
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			GenerateName:    prefix,
-			Namespace:       f.job.Namespace,
-			Labels:          clone(t.Labels),
-			Annotations:     clone(t.Annotations),
-			Finalizers:      slices.Clone(t.Finalizers),
-			OwnerReferences: []metav1.OwnerReference{f.controller.Reference(f.job)},
-		},
-	}
-	t.Spec.DeepCopyInto(&pod.Spec)
-	return pod
-}
-
-// clone copies a map, with room for what is added. It never returns nil.
-func clone(m map[string]string) map[string]string {
-	out := make(map[string]string, len(m)+3)
-	maps.Copy(out, m)
-	return out
 }
 
 // namePrefix is the Job's name with a dash, unless that is no name for a pod.

@@ -229,16 +229,15 @@ func (e Explanation) Indexes() iter.Seq[IndexReason] {
 	}
 }
 
-// Index returns what holds for one index, completed ones included.
+// Index returns what holds for one index, completed ones included. For many indexes
+// range over Indexes: each call looks at every pod.
 func (e Explanation) Index(index int32) IndexReason {
-	for r := range e.Indexes() {
-		if r.First <= index && index <= r.Last {
-			r.First, r.Last = index, index
-			return r
-		}
-	}
-	if s := e.step; s != nil && s.indexed && s.fates.Completed.Contains(index) {
+	s := e.step
+	switch {
+	case s == nil || !s.indexed || index < 0 || index >= *s.completions:
+		return IndexReason{First: index, Last: index, Reason: Reason{Code: IndexUnknown, Text: "not an index of the Job"}}
+	case s.fates.Completed.Contains(index):
 		return IndexReason{First: index, Last: index, Reason: Reason{Code: IndexCompleted, Text: "completed"}}
 	}
-	return IndexReason{First: index, Last: index, Reason: Reason{Code: IndexUnknown, Text: "not an index of the Job"}}
+	return s.indexReason(index)
 }

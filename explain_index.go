@@ -81,35 +81,54 @@ type indexes struct {
 	removing map[types.UID]Cause
 }
 
-// indexReasons returns the reasons of all indexes that are not completed.
-func (s *step) indexReasons() []IndexReason {
+func (s *step) indexes() indexes {
 	x := indexes{step: s, job: s.jobReason(), removing: make(map[types.UID]Cause, len(s.work.delete))}
 	for _, d := range s.work.delete {
 		x.removing[d.Pod.UID] = d.Cause
 	}
-	known := x.witnesses()
+	return x
+}
+
+// indexReason returns the reason of one index that is not completed.
+func (s *step) indexReason(index int32) IndexReason {
+	x := s.indexes()
+	if w := x.witnesses(func(i int32) bool { return i == index })[index]; w != nil {
+		return x.witnessed(index, w)
+	}
+	return x.unwitnessed(index, index)
+}
+
+// indexReasons returns the reasons of all indexes that are not completed.
+func (s *step) indexReasons() []IndexReason {
+	x := s.indexes()
+	known := x.witnesses(func(i int32) bool { return !s.fates.Completed.Contains(i) })
 	var out []IndexReason
 	var witnessed indexset.Builder
 	for index, w := range known {
-		if s.fates.Completed.Contains(index) {
-			continue
-		}
 		witnessed.Add(index)
 		out = append(out, x.witnessed(index, w))
 	}
 	rest := s.fates.Completed.Union(witnessed.Set()).Complement(*s.completions)
-	for iv := range rest.Intersection(s.fates.Failed).Intervals() {
-		out = append(out, IndexReason{First: iv.First, Last: iv.Last, Reason: Reason{Code: IndexFailed, Text: "failed"}})
-	}
-	for iv := range rest.Difference(s.fates.Failed).Intervals() {
-		out = append(out, IndexReason{First: iv.First, Last: iv.Last, Reason: x.without()})
+	for _, alike := range []indexset.Set{rest.Intersection(s.fates.Failed), rest.Difference(s.fates.Failed)} {
+		for iv := range alike.Intervals() {
+			out = append(out, x.unwitnessed(iv.First, iv.Last))
+		}
 	}
 	slices.SortFunc(out, func(a, b IndexReason) int { return cmp.Compare(a.First, b.First) })
 	return out
 }
 
-// witnesses gathers what the pods tell of the valid indexes.
-func (x *indexes) witnesses() map[int32]*witness {
+// unwitnessed explains indexes of which no pod is known, and which have all failed or
+// have all not.
+func (x *indexes) unwitnessed(first, last int32) IndexReason {
+	if x.fates.Failed.Contains(first) {
+		return IndexReason{First: first, Last: last, Reason: Reason{Code: IndexFailed, Text: "failed"}}
+	}
+	return IndexReason{First: first, Last: last, Reason: x.without()}
+}
+
+// witnesses gathers what the pods tell of the valid indexes that are wanted.
+func (x *indexes) witnesses(wanted func(int32) bool) map[int32]*witness {
 	known := make(map[int32]*witness)
 	of := func(index int32) *witness {
 		if known[index] == nil {
@@ -119,7 +138,7 @@ func (x *indexes) witnesses() map[int32]*witness {
 	}
 	for i := range x.census.Records {
 		r := &x.census.Records[i]
-		if !r.Is(tracking.Valid) {
+		if !r.Is(tracking.Valid) || !wanted(r.Index) {
 			continue
 		}
 		w := of(r.Index)
@@ -134,10 +153,14 @@ func (x *indexes) witnesses() map[int32]*witness {
 		}
 	}
 	for _, r := range x.before.All() {
-		of(r.Index).failed = r
+		if wanted(r.Index) {
+			of(r.Index).failed = r
+		}
 	}
 	for _, c := range x.work.create {
-		of(c.Index).creating = true
+		if wanted(c.Index) {
+			of(c.Index).creating = true
+		}
 	}
 	return known
 }

@@ -6,12 +6,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/jobtest"
 )
 
 // Every reason for where a Job is, in its words. The reasons are tried in the
@@ -366,5 +370,33 @@ func TestExplanation_none(t *testing.T) {
 	}
 	if r := d.Why.Index(0); r.Code != jobfate.IndexUnknown {
 		t.Errorf("index 0 is %s, want %s", r.Code, jobfate.IndexUnknown)
+	}
+}
+
+// Index says of each index what Indexes says of it.
+func TestRandom_indexIsThatOfIndexes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
+		d, err := jobfate.Decide(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r := range d.Why.Indexes() {
+			for _, index := range []int32{r.First, r.Last} {
+				want := r
+				want.First, want.Last = index, index
+				if diff := cmp.Diff(want, d.Why.Index(index), cmp.Comparer(func(a, b failurepolicy.Match) bool { return a == b })); diff != "" {
+					t.Fatalf("index %d (-Indexes +Index):\n%s", index, diff)
+				}
+			}
+		}
+	})
+}
+
+// One index is explained without explaining the others.
+func TestIndex_allocatesForOne(t *testing.T) {
+	d := mustDecide(t, largeJob(1000, true, failedJustNow))
+	if n, _ := allocated(func() { d.Why.Index(500) }); n > 40 {
+		t.Errorf("one of 1000 indexes is explained with %d allocations", n)
 	}
 }

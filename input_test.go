@@ -8,10 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest"
@@ -27,6 +30,7 @@ func TestInput_refused(t *testing.T) {
 		want   string // the dots stand for the value, which not every release prints alike
 	}{
 		{"no Job", func(s *jobfate.Snapshot) { s.Job = nil }, "job: Required value: there is nothing to decide on"},
+		{"no time", func(s *jobfate.Snapshot) { s.Now = time.Time{} }, "now: Required value: the time goes into the status"},
 		{"no name", func(s *jobfate.Snapshot) { s.Job.Name = "" }, "metadata.name: Required value: pods are named after the Job"},
 		{"no UID", func(s *jobfate.Snapshot) { s.Job.UID = "" }, "metadata.uid: Required value: pods are recognised by the UID of their Job"},
 		{"another's", func(s *jobfate.Snapshot) { s.Job.Spec.ManagedBy = ptrTo("kueue.x-k8s.io/multikueue") },
@@ -87,12 +91,52 @@ func TestInput_refused(t *testing.T) {
 	}
 }
 
+// All errors about the input have one shape, whatever is wrong.
+func TestInput_errorsHaveOneShape(t *testing.T) {
+	job := specJob(t, "completions: 2")
+	bad := job.DeepCopy()
+	bad.Name, bad.Spec.Completions = "", ptrTo[int32](-1)
+	for _, test := range []struct {
+		name string
+		s    jobfate.Snapshot
+		opts []jobfate.Option
+		want []string
+	}{
+		{"no Job", jobfate.Snapshot{Now: jobtest.Noon()}, nil, []string{"job"}},
+		{"no time", jobfate.Snapshot{Job: job}, nil, []string{"now"}},
+		{"an option", jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, []jobfate.Option{jobfate.OwnerKind(schema.GroupVersionKind{})}, []string{"OwnerKind.kind"}},
+		{"two fields", jobfate.Snapshot{Job: bad, Now: jobtest.Noon()}, nil, []string{"metadata.name", "spec.completions"}},
+		{"a pod", jobfate.Snapshot{Job: job, Now: jobtest.Noon(), Pods: []*corev1.Pod{nil}}, nil, []string{"pods[0]"}},
+	} {
+		_, err := jobfate.Decide(test.s, test.opts...)
+		var input *jobfate.InputError
+		if !errors.As(err, &input) {
+			t.Errorf("%s: %v is no InputError", test.name, err)
+			continue
+		}
+		var fields []string
+		for _, e := range input.Fields {
+			fields = append(fields, e.Field)
+		}
+		if diff := cmp.Diff(test.want, fields); diff != "" {
+			t.Errorf("%s: fields (-want +got):\n%s", test.name, diff)
+		}
+		var field *field.Error
+		if !errors.As(err, &field) || field.Field != test.want[0] {
+			t.Errorf("%s: errors.As finds the field %v, want %s", test.name, field, test.want[0])
+		}
+		if errors.Is(err, jobfate.ErrNotManaged) {
+			t.Errorf("%s: %v is ErrNotManaged", test.name, err)
+		}
+	}
+}
+
 func TestInput_whoManagesTheJob(t *testing.T) {
 	job := specJob(t, "completions: 1")
 	decide := func(managedBy *string, opts ...jobfate.Option) error {
 		job := job.DeepCopy()
 		job.Spec.ManagedBy = managedBy
-		_, err := jobfate.Decide(jobfate.Snapshot{Job: job}, opts...)
+		_, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, opts...)
 		return err
 	}
 	ours, builtIn := "example.com/ours", batchv1.JobControllerName
@@ -154,7 +198,7 @@ func TestInput_defaults(t *testing.T) {
 			for k, v := range test.labels {
 				want[k] = v
 			}
-			pod := d.Create[0].Pod
+			pod := d.Create[0].Pod()
 			for k, v := range want {
 				if pod.Labels[k] != v {
 					t.Errorf("label %s is %q, want %q", k, pod.Labels[k], v)
@@ -176,7 +220,7 @@ func TestInput_defaults(t *testing.T) {
 		job := bare.DeepCopy()
 		job.Spec = batchv1.JobSpec{CompletionMode: ptrTo(batchv1.IndexedCompletion), Completions: ptrTo[int32](5), BackoffLimitPerIndex: test.perIndex}
 		job.Status.Failed = test.failed
-		if d := mustDecide(t, jobfate.Snapshot{Job: job}); len(d.Status.Conditions) > 0 != test.ends {
+		if d := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}); len(d.Status.Conditions) > 0 != test.ends {
 			t.Errorf("per index %v, %d failed: conditions %v, want the end %t", test.perIndex, test.failed, d.Status.Conditions, test.ends)
 		}
 	}
@@ -312,7 +356,7 @@ func TestInput_completeAndFailed(t *testing.T) {
 	job.Status = batchv1.JobStatus{Active: -1, Conditions: []batchv1.JobCondition{
 		{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}, {Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R", Message: "M"},
 	}}
-	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}})
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()})
 	if d.Status != nil || len(d.Strip) != 1 || !tracking.HasFinalizer(d.Strip[0]) || d.Why.Job().Text != "the Job is Failed: R: M" {
 		t.Errorf("status %v, %d to strip, %q; want none, 1, Failed", d.Status, len(d.Strip), d.Why.Job().Text)
 	}
@@ -322,10 +366,10 @@ func TestInput_completeAndFailed(t *testing.T) {
 func TestInput_nilArguments(t *testing.T) {
 	job := specJob(t, "completions: 1")
 	for name, call := range map[string]func(){
-		"an option":         func() { mustDecide(t, jobfate.Snapshot{Job: job}, nil) },
-		"a pod in Settle":   func() { mustDecide(t, jobfate.Snapshot{Job: job}).Settle(nil) },
-		"a failure policy":  func() { mustDecide(t, jobfate.Snapshot{Job: job}, jobfate.WithFailurePolicy(nil)) },
-		"no names of rules": func() { mustDecide(t, jobfate.Snapshot{Job: job}, jobfate.RuleNames()) },
+		"an option":         func() { mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, nil) },
+		"a pod in Settle":   func() { mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}).Settle(nil) },
+		"a failure policy":  func() { mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.WithFailurePolicy(nil)) },
+		"no names of rules": func() { mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.RuleNames()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

@@ -18,7 +18,7 @@ type Snapshot struct {
 	// Pods are the pods that the Job controls and the pods of its namespace
 	// that nobody controls, in any order. Pods of other owners are ignored.
 	Pods []*corev1.Pod
-	// Now is the one reading of the clock.
+	// Now is the one reading of the clock. A zero Now is an error.
 	Now time.Time
 	// InFlight names the caller's own writes that Job and Pods do not show yet.
 	InFlight InFlight
@@ -97,9 +97,9 @@ type Decision struct {
 }
 
 // Decide returns what to do for the Job in the snapshot. It fails, and decides
-// nothing, when the snapshot cannot be understood: the error is made of field.Errors,
-// which name the fields. For a Job that the caller does not manage it is
-// [ErrNotManaged], by errors.Is.
+// nothing, in two cases: the snapshot cannot be understood, with an [InputError] that
+// names the fields; or another controller manages the Job, with [ErrNotManaged], by
+// errors.Is. Neither goes away by trying again.
 func Decide(s Snapshot, opts ...Option) (Decision, error) {
 	v, err := read(s, opts)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestLegacyPodsAreIgnored(t *testing.T) {
 	if d.Status.Succeeded != 0 || len(d.Strip) != 0 || len(d.Create) != 1 {
 		t.Fatalf("succeeded %d, %d to strip, %d to create; want 0, 0, 1", d.Status.Succeeded, len(d.Strip), len(d.Create))
 	}
-	if got := d.Create[0].Pod.Finalizers; !cmp.Equal(got, []string{batchv1.JobTrackingFinalizer}) {
+	if got := d.Create[0].Pod().Finalizers; !cmp.Equal(got, []string{batchv1.JobTrackingFinalizer}) {
 		t.Errorf("the replacement has the finalizers %v", got)
 	}
 }

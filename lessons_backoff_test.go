@@ -111,7 +111,7 @@ func editedAnnotations(t *testing.T) {
 			continue
 		}
 		d = mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: now.Add(test.delay)})
-		if len(d.Create) != 1 || backoff.CountsOf(d.Create[0].Pod.Annotations) != test.want {
+		if len(d.Create) != 1 || backoff.CountsOf(d.Create[0].Pod().Annotations) != test.want {
 			t.Errorf("%q, %q: creates %+v, want counts %+v", test.failures, test.ignored, d.Create, test.want)
 		}
 	}

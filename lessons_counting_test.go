@@ -16,6 +16,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -296,7 +297,7 @@ func noPanic(t *testing.T) {
 	terminating := podIn(specJob(t, "completions: 1"), 1, corev1.PodRunning)
 	terminating.DeletionTimestamp, terminating.Labels, terminating.Namespace = &terminating.CreationTimestamp, nil, ""
 	for name, job := range map[string]*batchv1.Job{"bare": bare, "indexed": indexed, "empty rules": rules, "empty success rule": success} {
-		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{terminating, {ObjectMeta: metav1.ObjectMeta{UID: "empty"}}}})
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon(), Pods: []*corev1.Pod{terminating, {ObjectMeta: metav1.ObjectMeta{UID: "empty"}}}})
 		if *d.Status.Terminating != 1 || len(d.Create) > 1 {
 			t.Errorf("%s: %d terminating, %d to create", name, *d.Status.Terminating, len(d.Create))
 		}

@@ -87,17 +87,21 @@ func (s *step) create(w *work, missing int) {
 		}
 	}
 	missing = min(missing, s.changesCap)
-	f := factory{step: s}
 	if !s.indexed {
+		from := s.blueprint()
 		for range missing {
-			w.create = append(w.create, f.pod())
+			w.create = append(w.create, from.creation())
 		}
 		return
 	}
 	chosen := s.chooseIndexes(missing)
 	w.wait = s.atLeastBatch(chosen.wait)
+	if len(chosen.ready) == 0 {
+		return
+	}
+	from := s.blueprint()
 	for _, index := range chosen.ready {
-		w.create = append(w.create, f.podForIndex(index, s.before.Of(index)))
+		w.create = append(w.create, from.creationFor(index, s.before.Of(index)))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/jobtest"
 )
 
 // Every option is used somewhere: WithThrottle in algorithm_test.go, WithBackoff,
@@ -167,7 +168,7 @@ func TestOptions_order(t *testing.T) {
 		for _, n := range caps {
 			opts = append(opts, jobfate.WithCaps(0, n))
 		}
-		if d := mustDecide(t, jobfate.Snapshot{Job: job}, opts...); len(d.Create) != caps[1] {
+		if d := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, opts...); len(d.Create) != caps[1] {
 			t.Errorf("%v: %d to create", fmt.Sprint(caps), len(d.Create))
 		}
 	}

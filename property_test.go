@@ -276,7 +276,7 @@ func TestS13_failureCountsCarryOver(t *testing.T) {
 			return
 		}
 		for _, c := range r.d.Create {
-			got := backoff.CountsOf(c.Pod.Annotations)
+			got := backoff.CountsOf(c.Pod().Annotations)
 			var want backoff.Counts
 			if c.Replaces != nil {
 				want = backoff.CountsOf(c.Replaces.Annotations).Next(!ignored(r.s.Job, c.Replaces))

@@ -15,9 +15,6 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// ErrNotManaged is the error for a Job that another controller manages.
-var ErrNotManaged = errors.New("the Job is managed by another controller")
-
 // view is a snapshot that has been checked, with every default read.
 type view struct {
 	config
@@ -57,23 +54,21 @@ type view struct {
 func read(s Snapshot, opts []Option) (*view, error) {
 	v := &view{job: s.Job, now: s.Now, last: s.LastStatus}
 	if s.Job == nil {
-		return nil, field.Required(field.NewPath("job"), "there is nothing to decide on")
+		return nil, &InputError{field.ErrorList{field.Required(field.NewPath("job"), "there is nothing to decide on")}}
 	}
 	v.configure(opts)
-	if v.noKind {
-		return nil, field.Required(field.NewPath("OwnerKind").Child("kind"), "objects from typed clients do not say their kind")
-	}
 	if !v.controller.Manages(s.Job) {
 		return nil, fmt.Errorf("spec.managedBy: %w: %s", ErrNotManaged, managerOf(s.Job))
 	}
-	errs := checkIdentity(s.Job)
+	errs := v.checkCaller()
+	errs = append(errs, checkIdentity(s.Job)...)
 	errs = append(errs, checkSpec(&s.Job.Spec)...)
 	errs = append(errs, v.readOwner()...)
 	if jobstatus.Finished(s.Job) == nil {
 		errs = append(errs, checkStatus(&s.Job.Status)...)
 	}
 	if len(errs) > 0 {
-		return nil, append(errs, checkPods(s.Pods)...).ToAggregate()
+		return nil, &InputError{append(errs, checkPods(s.Pods)...)}
 	}
 	v.readSpec(&s.Job.Spec)
 	v.readPolicies(&s.Job.Spec)
@@ -82,7 +77,7 @@ func read(s Snapshot, opts []Option) (*view, error) {
 	// What is wrong with the pods shows while they are read. To look for it first
 	// would be another pass over them, which was a quarter of the time at 10^5 pods.
 	if !v.readPods(s.Pods) {
-		return nil, checkPods(s.Pods).ToAggregate()
+		return nil, &InputError{checkPods(s.Pods)}
 	}
 	if s.BackoffInDoubt {
 		v.inDoubt, v.memory = true, v.rebuilt()
@@ -186,6 +181,18 @@ func (v *view) readMemory(s Snapshot) {
 
 func (v *view) note(code NoteCode, text string) {
 	v.notes = append(v.notes, Note{Code: code, Text: text})
+}
+
+// checkCaller checks what comes from the caller alone. The API server would refuse
+// every status with a time that is zero.
+func (v *view) checkCaller() (errs field.ErrorList) {
+	if v.noKind {
+		errs = append(errs, field.Required(field.NewPath("OwnerKind").Child("kind"), "objects from typed clients do not say their kind"))
+	}
+	if v.now.IsZero() {
+		errs = append(errs, field.Required(field.NewPath("now"), "the time goes into the status"))
+	}
+	return errs
 }
 
 func checkIdentity(job *batchv1.Job) (errs field.ErrorList) {

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/internal/sidecar"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -82,16 +83,8 @@ func restartsOf(pod *corev1.Pod) (most containerRestarts) {
 	for i := range pod.Status.ContainerStatuses {
 		most.regular = max(most.regular, pod.Status.ContainerStatuses[i].RestartCount)
 	}
-	for i := range pod.Spec.InitContainers {
-		c := &pod.Spec.InitContainers[i]
-		if c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways {
-			continue
-		}
-		for j := range pod.Status.InitContainerStatuses {
-			if st := &pod.Status.InitContainerStatuses[j]; st.Name == c.Name {
-				most.sidecar = max(most.sidecar, st.RestartCount)
-			}
-		}
+	for status := range sidecar.Statuses(pod) {
+		most.sidecar = max(most.sidecar, status.RestartCount)
 	}
 	return most
 }

@@ -41,8 +41,9 @@ func (w *world) describeCreation(c jobfate.Creation) string {
 	if c.Index != tracking.NoIndex {
 		text += fmt.Sprintf("(%d)", c.Index)
 	}
-	if _, counts := c.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation]; counts {
-		n := backoff.CountsOf(c.Pod.Annotations)
+	pod := c.Pod()
+	if _, counts := pod.Annotations[batchv1.JobIndexFailureCountAnnotation]; counts {
+		n := backoff.CountsOf(pod.Annotations)
 		text += fmt.Sprintf(", count %d", n.Failures)
 		if n.Ignored > 0 {
 			text += fmt.Sprintf(", ignored %d", n.Ignored)

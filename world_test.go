@@ -178,7 +178,7 @@ func (w *world) describe(r *cluster.Request) string {
 	d := &w.last
 	switch r.Verb {
 	case cluster.Create:
-		i := slices.IndexFunc(d.Create, func(c jobfate.Creation) bool { return c.Pod == r.Pod })
+		i := slices.IndexFunc(d.Create, func(c jobfate.Creation) bool { return c.Index == tracking.IndexOf(r.Pod) })
 		return "create " + w.describeCreation(d.Create[i])
 	case cluster.Status:
 		what := "settled"

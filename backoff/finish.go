@@ -5,6 +5,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/internal/sidecar"
 )
 
 // FinishTime returns when a pod finished, as far as the pod tells. It is the
@@ -17,8 +19,7 @@ import (
 //  4. the creation timestamp.
 //
 // It never falls back to the present, so it does not move while a pod lingers
-// (KEP-3850, Exponential backoff delay issue). It runs once per failed pod and
-// does not allocate. A nil pod has the zero time.
+// (KEP-3850, Exponential backoff delay issue). A nil pod has the zero time.
 func FinishTime(pod *corev1.Pod) time.Time {
 	if pod == nil {
 		return time.Time{}
@@ -51,11 +52,7 @@ func containersFinish(pod *corev1.Pod) time.Time {
 		}
 		last = later(last, t)
 	}
-	for i := range pod.Status.InitContainerStatuses {
-		status := &pod.Status.InitContainerStatuses[i]
-		if !isSidecar(pod.Spec.InitContainers, status.Name) {
-			continue
-		}
+	for status := range sidecar.Statuses(pod) {
 		t := finishedAt(status)
 		if t.IsZero() {
 			return t
@@ -80,18 +77,6 @@ func later(last, t time.Time) time.Time {
 		return t
 	}
 	return last
-}
-
-// isSidecar reports whether a restartable init container has this name. Pods
-// have few init containers, so to look through them is cheaper than a set.
-func isSidecar(inits []corev1.Container, name string) bool {
-	for i := range inits {
-		c := &inits[i]
-		if c.Name == name && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			return true
-		}
-	}
-	return false
 }
 
 // unreadySince looks at the first Ready condition only.

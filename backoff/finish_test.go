@@ -162,8 +162,9 @@ func TestFinishTimeOfNoPod(t *testing.T) {
 	}
 }
 
-// It runs once per failed pod, and there may be 10^5 of them.
-func TestFinishTimeDoesNotAllocate(t *testing.T) {
+// It runs once per failed pod, and there may be 10^5 of them. Sidecars cost a set of
+// their names, which most pods do not need.
+func TestFinishTimeAllocatesLittle(t *testing.T) {
 	pods := []*corev1.Pod{
 		fallenBack(func(*corev1.Pod) {}),
 		fallenBack(func(p *corev1.Pod) { p.Status.Conditions = nil }),
@@ -172,9 +173,9 @@ func TestFinishTimeDoesNotAllocate(t *testing.T) {
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("init", at(1)), finished("sidecar", at(4))}
 		}),
 	}
-	for i, pod := range pods {
-		if got := testing.AllocsPerRun(100, func() { backoff.FinishTime(pod) }); got != 0 {
-			t.Errorf("pod %d: FinishTime allocates %v times, want none", i, got)
+	for i, want := range []float64{0, 0, 2} {
+		if got := testing.AllocsPerRun(100, func() { backoff.FinishTime(pods[i]) }); got > want {
+			t.Errorf("pod %d: FinishTime allocates %v times, want at most %v", i, got, want)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (c *timedCaller) time(f func()) {
 func (c *timedCaller) create(client *cluster.Client, creations []jobfate.Creation) error {
 	names := make([]string, len(creations))
 	for i, creation := range creations {
-		pod, err := client.CreatePod(creation.Pod)
+		pod, err := client.CreatePod(creation.Pod())
 		if err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ func ExampleMemory() {
 	second, _ := jobfate.Decide(memory.Snapshot(view))
 	fmt.Println("create:", len(second.Create))
 
-	view.Pods = []*corev1.Pod{first.Create[0].Pod.DeepCopy()}
+	view.Pods = []*corev1.Pod{first.Create[0].Pod()}
 	view.Pods[0].UID = "pod-uid"
 	memory.Snapshot(view)
 	fmt.Println("in flight:", memory.InFlight())

@@ -14,7 +14,7 @@ import (
 // survives the pods that gave it. A condition of that type that is not True
 // stays beside it, as in the Job controller.
 func EnterInterim(status *batchv1.JobStatus, end End, now time.Time) {
-	if status == nil || !end.Ended() || end.Decided {
+	if status == nil || !end.Ended() || True(status.Conditions, end.Interim) != nil {
 		return
 	}
 	c := newCondition(end.Interim, corev1.ConditionTrue, end.Reason, end.Message, now)

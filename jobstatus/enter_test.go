@@ -36,6 +36,8 @@ func TestEnterInterim(t *testing.T) {
 		status := &batchv1.JobStatus{Conditions: tc.before}
 		jobstatus.EnterInterim(status, tc.end, noon)
 		same(t, tc.reason, status.Conditions, tc.want)
+		jobstatus.EnterInterim(status, tc.end, noon)
+		same(t, tc.reason+", entered twice", status.Conditions, tc.want)
 	}
 }
 

@@ -248,12 +248,13 @@ func newDeletion(d jobfate.Deletion) deletion {
 }
 
 func newCreation(c jobfate.Creation) creation {
-	out := creation{NamePrefix: c.Pod.GenerateName}
+	pod := c.Pod()
+	out := creation{NamePrefix: pod.GenerateName}
 	if c.Index != tracking.NoIndex {
 		out.Index = &c.Index
 	}
-	if _, ok := c.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation]; ok {
-		counts := backoff.CountsOf(c.Pod.Annotations)
+	if _, ok := pod.Annotations[batchv1.JobIndexFailureCountAnnotation]; ok {
+		counts := backoff.CountsOf(pod.Annotations)
 		out.Failures, out.Ignored = &counts.Failures, &counts.Ignored
 	}
 	if c.Replaces != nil {

@@ -209,7 +209,7 @@ func (j *jobfateSync) act(client *cluster.Client, d jobfate.Decision) (done jobf
 		for range min(batch, len(d.Create)-tried) {
 			if tried == j.faults.create {
 				done.NotCreated++
-			} else if pod, err := client.CreatePod(d.Create[tried].Pod); err != nil {
+			} else if pod, err := client.CreatePod(d.Create[tried].Pod()); err != nil {
 				return done, err
 			} else {
 				j.noteCreation(pod.UID)

@@ -169,8 +169,9 @@ func (c *caller) create(done *jobfate.Done) {
 	for at, size := 0, 1; at < len(all) && done.NotCreated == 0; size *= 2 {
 		for end := min(at+size, len(all)); at < end; at++ {
 			err := c.fail.Create[at]
-			name := fmt.Sprintf("%s%05d", all[at].Pod.GenerateName, at)
-			if c.call(real.Call{Kind: real.Create, Pod: name, Object: all[at].Pod, Err: err}) != nil {
+			pod := all[at].Pod()
+			name := fmt.Sprintf("%s%05d", pod.GenerateName, at)
+			if c.call(real.Call{Kind: real.Create, Pod: name, Object: pod, Err: err}) != nil {
 				done.NotCreated++
 			}
 			c.tellOfPod(all[at].Event(name, err))

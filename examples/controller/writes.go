@@ -136,23 +136,26 @@ func (c *controller) deletePods(ctx context.Context, job *batchv1.Job, deletions
 }
 
 func (c *controller) createPods(ctx context.Context, job *batchv1.Job, creations []jobfate.Creation, m *memory) (done jobfate.Done, failed error) {
-	uids := make([]types.UID, len(creations))
+	created := make([]write, len(creations))
 	errs := slowly(len(creations), func(i int) (err error) {
-		uids[i], err = c.createPod(ctx, job, creations[i].Pod)
+		pod := creations[i].Pod()
+		pod.Name = podName(pod.GenerateName)
+		created[i].pod = pod.Name
+		created[i].uid, err = c.createPod(ctx, job, pod)
 		return err
 	})
 	now := c.now()
 	for i, err := range errs {
-		name := creations[i].Pod.Name
 		if err != nil || i < eventsPerTurn {
-			c.recordUnlessStopped(job, creations[i].Event(name, err), err)
+			c.recordUnlessStopped(job, creations[i].Event(created[i].pod, err), err)
 		}
 		if err == nil {
-			m.created = append(m.created, write{pod: name, uid: uids[i], ask: now.Add(miss)})
+			created[i].ask = now.Add(miss)
+			m.created = append(m.created, created[i])
 			continue
 		}
 		if lost(err) {
-			m.created = append(m.created, write{pod: name, ask: now.Add(doubt)})
+			m.created = append(m.created, write{pod: created[i].pod, ask: now.Add(doubt)})
 		}
 		done.NotCreated++
 		failed = fmt.Errorf("creating a pod: %w", err)
@@ -170,12 +173,11 @@ func (c *controller) recordUnlessStopped(job *batchv1.Job, e jobfate.Event, err 
 	}
 }
 
-// createPod creates a pod under a name that is made up here and not by the
+// createPod creates a pod under a name that was made up here and not by the
 // server. So a creation whose answer is lost can be sent again without making a
 // second pod, and the pod is known when it turns up.
 func (c *controller) createPod(ctx context.Context, job *batchv1.Job, pod *corev1.Pod) (uid types.UID, err error) {
 	pods := c.writer.CoreV1().Pods(pod.Namespace)
-	pod.Name = podName(pod.GenerateName)
 	err = c.write(ctx, func(ctx context.Context) error {
 		var unanswered error
 		for range creationTries {

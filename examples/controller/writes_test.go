@@ -94,12 +94,14 @@ func TestTogether(t *testing.T) {
 }
 
 func creations(n int) []jobfate.Creation {
-	list := make([]jobfate.Creation, n)
-	for i := range list {
-		list[i].Pod = newPod(newJob(), "", "")
-		list[i].Pod.GenerateName = fmt.Sprintf("job-%d-", i)
+	d, err := jobfate.Decide(jobfate.Snapshot{Now: noon, Job: newJob(func(job *batchv1.Job) {
+		pods := int32(n)
+		job.Spec.Completions, job.Spec.Parallelism = &pods, &pods
+	})}, jobfate.ManagedBy(manager))
+	if err != nil {
+		panic(err)
 	}
-	return list
+	return d.Create
 }
 
 // A creation whose answer is lost is sent again under the same name: there is
@@ -163,7 +165,7 @@ func TestCreateMeetsAnotherPod(t *testing.T) {
 	b := newBench(t)
 	b.fail("create", "pods", 1, true, errTimeout)
 	other := newJob(func(job *batchv1.Job) { job.UID = "other" })
-	if _, err := b.createPod(t.Context(), other, creations(1)[0].Pod); err == nil || lost(err) {
+	if _, err := b.createPod(t.Context(), other, creations(1)[0].Pod()); err == nil || lost(err) {
 		t.Errorf("got %v, want that the name is taken", err)
 	}
 }

@@ -122,7 +122,7 @@ func (l *Loop) act(api API, d jobfate.Decision) (done jobfate.Done, anyFailed bo
 	for batch := 1; len(left) > 0 && !anyFailed; batch *= 2 {
 		n := min(batch, len(left))
 		for _, creation := range left[:n] {
-			pod, err := api.CreatePod(creation.Pod)
+			pod, err := api.CreatePod(creation.Pod())
 			if err != nil {
 				done.NotCreated, anyFailed = done.NotCreated+1, true
 				l.tell(creation.Event("", err))

@@ -139,12 +139,12 @@ var knownBugs = []bug{
 	// Backoff, policy, deadline.
 	{name: "seen, no timer for the indexes that wait", property: "L2 L5", controller: waiting(func(time.Duration) time.Duration { return 0 })},
 	{name: "k110239, k107226, one timer overwrites another", property: "L5", controller: waiting(func(d time.Duration) time.Duration { return 2 * d })},
-	{name: "annotations, a replacement forgets the failures", property: "S13", controller: amended(func(_ jobfate.Snapshot, d *jobfate.Decision) {
-		for _, c := range d.Create {
-			if c.Replaces != nil {
-				c.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = "0"
-			}
+	{name: "annotations, a replacement forgets the failures", property: "S13", controller: asking(func(q *cluster.Request) bool {
+		if q.Verb == cluster.Create && q.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation] != "" {
+			q.Pod = q.Pod.DeepCopy()
+			q.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = "0"
 		}
+		return true
 	})},
 	{name: "k70251, k92245, k60735, requeues count as failures", property: "S1", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
 		if len(s.Pods) > 0 {

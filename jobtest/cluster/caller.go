@@ -152,7 +152,7 @@ func (c *Caller) act(client *Client, d jobfate.Decision) (done jobfate.Done, fai
 	for batch := 1; len(left) > 0 && !failed; batch *= 2 {
 		n := min(batch, len(left))
 		for _, creation := range left[:n] {
-			pod, err := client.CreatePod(creation.Pod)
+			pod, err := client.CreatePod(creation.Pod())
 			if err != nil {
 				failed = true
 				done.NotCreated++

@@ -24,12 +24,13 @@ var leaves = []string{"indexset", "backoff", "failurepolicy", "tracking", "jobst
 
 var layers = []layer{
 	{"indexset", nil, "it is a set of numbers and knows no Kubernetes"},
-	{"backoff", []string{k8s, "indexset"}, "it is at the bottom, beside failurepolicy"},
+	{"internal/sidecar", []string{k8s}, "it reads single pods, for what decides"},
+	{"backoff", []string{k8s, "indexset", "internal/sidecar"}, "it is at the bottom, beside failurepolicy"},
 	{"failurepolicy", []string{k8s, "indexset"}, "it is at the bottom, beside backoff"},
 	{"tracking", []string{k8s, "indexset", "backoff", "failurepolicy"}, "it stands on backoff and failurepolicy"},
 	{"jobstatus", []string{k8s, "indexset", "backoff", "failurepolicy", "tracking"}, "it stands on tracking"},
 	{"validation", append([]string{k8s}, leaves...), "it stands beside the leaves, under no root"},
-	{".", append([]string{k8s}, leaves...), "the root composes the leaves and nothing else"},
+	{".", append([]string{k8s, "internal/sidecar"}, leaves...), "the root composes the leaves and nothing else"},
 	{"inflight", []string{k8s, ".", "backoff", "tracking"}, "it remembers for callers, which stand above the root"},
 	{"jobtest/...", append([]string{k8s, gocmp, rapid, ".", "inflight", "jobtest/..."}, leaves...), "it is a test kit for the public packages"},
 	{"internal/simulation", append([]string{k8s, ".", "jobtest/cluster"}, leaves...), "it plays decisions on the simulated cluster, which needs no test helper"},

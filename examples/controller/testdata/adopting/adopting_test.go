@@ -86,7 +86,7 @@ func TestPieces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Create) != 1 || d.Create[0].Pod.OwnerReferences[0].Kind != "Suite" {
+	if len(d.Create) != 1 || d.Create[0].Pod().OwnerReferences[0].Kind != "Suite" {
 		t.Errorf("got %v to create, want a pod of the Suite", d.Create)
 	}
 	job := &batchv1.Job{Status: batchv1.JobStatus{Active: 1, Conditions: []batchv1.JobCondition{

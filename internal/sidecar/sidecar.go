@@ -1,0 +1,42 @@
+// Package sidecar finds the statuses of a pod's sidecars: its restartable init
+// containers. The names are looked up in a set, so that a pod with many init
+// containers takes time in proportion to them.
+package sidecar
+
+import (
+	"iter"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Statuses returns the statuses of the pod's sidecars, in the order of its status.
+func Statuses(pod *corev1.Pod) iter.Seq[*corev1.ContainerStatus] {
+	return func(yield func(*corev1.ContainerStatus) bool) {
+		statuses := pod.Status.InitContainerStatuses
+		if len(statuses) == 0 {
+			return
+		}
+		sidecars := names(pod.Spec.InitContainers)
+		for i := range statuses {
+			if _, is := sidecars[statuses[i].Name]; is && !yield(&statuses[i]) {
+				return
+			}
+		}
+	}
+}
+
+// names returns the names of the restartable containers; nil when there are none.
+func names(inits []corev1.Container) map[string]struct{} {
+	var names map[string]struct{}
+	for i := range inits {
+		c := &inits[i]
+		if c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways {
+			continue
+		}
+		if names == nil {
+			names = make(map[string]struct{}, len(inits))
+		}
+		names[c.Name] = struct{}{}
+	}
+	return names
+}

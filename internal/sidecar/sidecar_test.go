@@ -1,0 +1,59 @@
+package sidecar_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/internal/sidecar"
+)
+
+func ExampleStatuses() {
+	always := corev1.ContainerRestartPolicyAlways
+	pod := &corev1.Pod{
+		Spec:   corev1.PodSpec{InitContainers: []corev1.Container{{Name: "setup"}, {Name: "proxy", RestartPolicy: &always}}},
+		Status: corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{{Name: "setup"}, {Name: "proxy", RestartCount: 2}}},
+	}
+	for status := range sidecar.Statuses(pod) {
+		fmt.Println(status.Name, status.RestartCount)
+	}
+	// Output: proxy 2
+}
+
+// The oracle compares each status with each container.
+func TestRandom_statuses(t *testing.T) {
+	always, other := corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicy("Other")
+	names := rapid.SampledFrom([]string{"", "a", "b", "c"})
+	rapid.Check(t, func(t *rapid.T) {
+		pod := &corev1.Pod{}
+		for range rapid.IntRange(0, 4).Draw(t, "containers") {
+			pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{
+				Name:          names.Draw(t, "name"),
+				RestartPolicy: rapid.SampledFrom([]*corev1.ContainerRestartPolicy{nil, &always, &other}).Draw(t, "restart policy"),
+			})
+		}
+		var want, got []int32
+		for i := range rapid.IntRange(0, 5).Draw(t, "statuses") {
+			status := corev1.ContainerStatus{Name: names.Draw(t, "name"), RestartCount: int32(i)}
+			pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, status)
+			if slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
+				return c.Name == status.Name && c.RestartPolicy != nil && *c.RestartPolicy == always
+			}) {
+				want = append(want, status.RestartCount)
+			}
+		}
+		for status := range sidecar.Statuses(pod) {
+			got = append(got, status.RestartCount)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("statuses (-want +got):\n%s", diff)
+		}
+		for range sidecar.Statuses(pod) {
+			break // does no harm
+		}
+	})
+}

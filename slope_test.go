@@ -1,0 +1,136 @@
+package jobfate_test
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// What grows with the input grows in proportion. Each benchmark reports the figure
+// for one more of what it counts: it must not grow from line to line.
+
+// withSidecars gives a pod n sidecars that have all finished.
+func withSidecars(pod *corev1.Pod, n int) *corev1.Pod {
+	always := corev1.ContainerRestartPolicyAlways
+	for i := range n {
+		name := fmt.Sprintf("sidecar-%d", i)
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{Name: name, RestartPolicy: &always})
+		pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, corev1.ContainerStatus{
+			Name: name, RestartCount: int32(i),
+			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: pod.CreationTimestamp}},
+		})
+	}
+	return pod
+}
+
+func BenchmarkSlope_sidecarsOfAFailedPod(b *testing.B) {
+	for _, n := range []int{100, 1000, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			pod := withSidecars(podIn(specJob(b, "completions: 1"), 1, corev1.PodFailed), n)
+			for b.Loop() {
+				backoff.FinishTime(pod)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/sidecar")
+		})
+	}
+}
+
+func BenchmarkSlope_sidecarsOfASurplusPod(b *testing.B) {
+	for _, n := range []int{100, 1000, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			job := specJob(b, "completions: 1\nparallelism: 1")
+			s := jobfate.Snapshot{Job: job, Now: jobtest.Noon()}
+			for i := range 2 {
+				pod := withSidecars(podIn(job, 1, corev1.PodRunning), n)
+				pod.UID = types.UID(fmt.Sprint(i))
+				s.Pods = append(s.Pods, pod)
+			}
+			for b.Loop() {
+				if d := mustDecide(b, s); len(d.Delete) != 1 {
+					b.Fatalf("%d pods to delete, want 1", len(d.Delete))
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/sidecar")
+		})
+	}
+}
+
+// UIDs that one fixed hash, known to everybody, would put into one place: after these
+// eight bytes it had forgotten what came before.
+func BenchmarkSlope_uids(b *testing.B) {
+	for _, n := range []int{1000, 10_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			pods := make([]*corev1.Pod, n)
+			for i := range pods {
+				pods[i] = &corev1.Pod{}
+				pods[i].UID = types.UID(fmt.Sprintf("%08x%s-", i, "\x2f\x64\xbd\x78\x64\x1d\x76\xa0"))
+			}
+			for b.Loop() {
+				if tracking.FirstRepeated(pods) >= 0 {
+					b.Fatal("two pods have one UID")
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/pod")
+		})
+	}
+}
+
+func BenchmarkSlope_creationsOfALargeTemplate(b *testing.B) {
+	for _, n := range []int32{1, 50, 500} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s := largeTemplate(b, n)
+			b.ReportAllocs()
+			for b.Loop() {
+				if d := mustDecide(b, s); len(d.Create) != int(n) {
+					b.Fatalf("%d pods to create, want %d", len(d.Create), n)
+				}
+			}
+		})
+	}
+}
+
+// largeTemplate is a Job of n pods with a template of about a megabyte.
+func largeTemplate(t testing.TB, n int32) jobfate.Snapshot {
+	job := specJob(t, fmt.Sprintf("completions: %d\nparallelism: %d", n, n))
+	var env []corev1.EnvVar
+	for i := range 20_000 {
+		env = append(env, corev1.EnvVar{Name: fmt.Sprintf("VARIABLE_%d", i), Value: "value"})
+	}
+	job.Spec.Template.Spec.Containers[0].Env = env
+	return jobfate.Snapshot{Job: job, Now: jobtest.Noon()}
+}
+
+// A decision copies the template once, however many pods there are to create. The
+// pods are made when they are asked for, each on its own.
+func TestCreations_areMadeWhenNeeded(t *testing.T) {
+	bytes := func(n int32) uint64 {
+		s := largeTemplate(t, n)
+		_, bytes := allocated(func() { mustDecide(t, s) })
+		return bytes
+	}
+	one, many := bytes(1), bytes(500)
+	if many > 2*one {
+		t.Errorf("500 creations take %d bytes, one takes %d", many, one)
+	}
+	s := largeTemplate(t, 2)
+	d := mustDecide(t, s)
+	s.Job.Spec.Template.Spec.Containers[0].Env[0].Value = "changed later"
+	a, b := d.Create[0].Pod(), d.Create[0].Pod()
+	a.Spec.Containers[0].Env[1].Value, a.Labels["mine"], a.Finalizers[0] = "changed", "yes", "other"
+	if got := b.Spec.Containers[0].Env[0].Value; got != "value" {
+		t.Errorf("the pod has the variable %q, want that of the template when it was decided", got)
+	}
+	if b.Spec.Containers[0].Env[1].Value != "value" || b.Labels["mine"] != "" || b.Finalizers[0] == "other" {
+		t.Error("two pods of one Creation share something")
+	}
+	if got := (jobfate.Creation{}).Pod(); got != nil {
+		t.Errorf("the zero Creation makes %v, want nil", got)
+	}
+}
