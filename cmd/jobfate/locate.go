@@ -7,37 +7,52 @@ import (
 	"strconv"
 	"strings"
 
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/kubefile"
 )
 
 // locate says on which lines of the input the fields stand that an error names.
 func locate(err error, in *kubefile.Input) error {
-	var all utilerrors.Aggregate
-	if !errors.As(err, &all) {
-		return fmt.Errorf("%s: %w", in.JobAt.At(fieldIn(err)), err)
-	}
 	var located []error
-	for _, err := range all.Errors() {
-		located = append(located, locateOne(err, in))
+	for _, e := range fieldErrors(err) {
+		located = append(located, locateOne(e, in))
+	}
+	if located == nil {
+		return fmt.Errorf("%s: %w", in.JobAt.At(fieldIn(err)), err)
 	}
 	return errors.Join(located...)
 }
 
-var podField = regexp.MustCompile(`^pods\[(\d+)\]\.(.+)$`)
-
-func locateOne(err error, in *kubefile.Input) error {
-	var e *field.Error
-	if errors.As(err, &e) {
-		if m := podField.FindStringSubmatch(e.Field); m != nil {
-			if i, err := strconv.Atoi(m[1]); err == nil && i < len(in.PodsAt) {
-				return fmt.Errorf("%s: pod %s: %s: %s", in.PodsAt[i].At(m[2]), in.Pods[i].Name, m[2], e.ErrorBody())
+// fieldErrors returns the errors about single fields that an error of a decision, or
+// of the simulated API server, consists of.
+func fieldErrors(err error) (fields []*field.Error) {
+	var all interface{ Errors() []error }
+	var input *jobfate.InputError
+	switch {
+	case errors.As(err, &input):
+		fields = input.Fields
+	case errors.As(err, &all):
+		for _, err := range all.Errors() {
+			var e *field.Error
+			if errors.As(err, &e) {
+				fields = append(fields, e)
 			}
 		}
 	}
-	return fmt.Errorf("%s: %w", in.JobAt.At(fieldIn(err)), err)
+	return fields
+}
+
+var podField = regexp.MustCompile(`^pods\[(\d+)\]\.(.+)$`)
+
+func locateOne(e *field.Error, in *kubefile.Input) error {
+	if m := podField.FindStringSubmatch(e.Field); m != nil {
+		if i, err := strconv.Atoi(m[1]); err == nil && i < len(in.PodsAt) {
+			return fmt.Errorf("%s: pod %s: %s: %s", in.PodsAt[i].At(m[2]), in.Pods[i].Name, m[2], e.ErrorBody())
+		}
+	}
+	return fmt.Errorf("%s: %w", in.JobAt.At(e.Field), e)
 }
 
 // fieldIn returns the field that the text of an error begins with.
