@@ -58,7 +58,8 @@
 //
 //   - InFlight: a creation is in flight until the pod is seen or its absence is
 //     certain. Where an answer may be lost, make the name up from GenerateName
-//     yourself: a creation that is sent again then makes no second pod. When to
+//     yourself: a creation that is sent again then makes no second pod. If it is
+//     answered with AlreadyExists, read the pod by name: it may have finished since. When to
 //     ask the API server for a pod that does not show is the caller's to say. A
 //     deletion is in flight until the pod is gone or has a deletion timestamp; a
 //     removed finalizer until the pod is gone or shows no finalizer; a stored

@@ -2,12 +2,14 @@ package chaos
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -119,6 +121,7 @@ var knownBugs = []bug{
 
 	// Staleness, duplicates, scaling.
 	{name: "k130333, k137210, a stale Job is not waited for", property: "S5 S6 S7", controller: forgetful},
+	{name: "a creation is sent again and counts, though its pod has finished", property: "L1 L2", controller: resending},
 	{name: "k131917, k142142, memory is keyed by the name", property: "L2", controller: func() cluster.Controller { return &byName{Caller: cluster.NewCaller()} }},
 	{name: "k140839, one index runs twice", property: "S5 S6", controller: looking(changed(func(_ *batchv1.Job, p *corev1.Pod) {
 		if p.Annotations[batchv1.JobCompletionIndexAnnotation] == "1" {
@@ -274,6 +277,47 @@ func countFlips(s jobfate.Snapshot, st *batchv1.JobStatus) {
 		case pod.Status.Phase == corev1.PodFailed && slices.Contains(u.Succeeded, pod.UID):
 			u.Failed = append(u.Failed, pod.UID)
 		}
+	}
+}
+
+// resending is a caller that makes names up, and after a lost answer sends the
+// creation again at a later look, under the same name. That the pod exists already
+// counts as created, whatever has become of the pod; and because the answer names no
+// UID, no cache will ever show what the caller waits for.
+func resending() cluster.Controller {
+	const unknown = "unknown"
+	made, lost, sent := 0, "", ""
+	return &wrong{
+		Caller: cluster.NewCaller(),
+		view: func(v *cluster.View) {
+			complete := v.Complete
+			v.Complete = func(uid types.UID) bool { return uid != unknown && complete(uid) }
+		},
+		ask: func(q *cluster.Request) bool {
+			if q.Verb == cluster.Create {
+				if sent = lost; sent == "" {
+					made++
+					sent = fmt.Sprintf("%smade-%d", q.Pod.GenerateName, made)
+				}
+				q.Pod = q.Pod.DeepCopy()
+				q.Pod.Name = sent
+			}
+			return true
+		},
+		answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
+			switch {
+			case q.Verb != cluster.Create:
+				return a, err
+			case apierrors.IsTimeout(err):
+				lost = sent
+				return a, err
+			case apierrors.IsAlreadyExists(err):
+				a.Pod = q.Pod.DeepCopy()
+				a.Pod.Name, a.Pod.UID, err = sent, unknown, nil
+			}
+			lost = ""
+			return a, err
+		},
 	}
 }
 

@@ -29,6 +29,11 @@ func TestNotVacuous(t *testing.T) {
 			c.Faults, c.Kinds, c.Stale = 1, []Kind{KillBefore, KillAfter}, true
 			return c
 		}},
+		{"after a restart the pods are older than the last creation", "S19", func() Config {
+			c := two(func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](100) })
+			c.Faults, c.Kinds, c.Rules.EvenBlind, c.AnyTime = 1, []Kind{KillAfter}, true, true
+			return c
+		}},
 		{"finalizers go before the status is stored", "S2", func() Config {
 			return inHaste(two())
 		}},

@@ -22,6 +22,9 @@ type Rules struct {
 	// Owner is the kind of the objects that the controller treats as Jobs; the
 	// zero value is Job itself.
 	Owner schema.GroupKind
+	// EvenBlind holds a controller to S19 also before its caches show what its
+	// predecessor wrote. Only one that waits for them can keep it.
+	EvenBlind bool
 }
 
 // treats reports whether an owner is of the controller's kind.
@@ -93,7 +96,7 @@ func (r Rules) seeJob(g *Ghost, s *cluster.Step) *Violation {
 	if v := g.seeActive(s); v != nil {
 		return v
 	}
-	return g.seeLeft(s)
+	return r.seeLeft(g, s)
 }
 
 // seeOthers enters what others have done to a pod.

@@ -316,15 +316,19 @@ func (g *Ghost) seeActive(s *cluster.Step) *Violation {
 	return nil
 }
 
-// seeLeft checks that a Job does not end while it has pods that nobody has
-// counted. One that somebody has added or tampered with may have come too late to
-// be seen.
-func (g *Ghost) seeLeft(s *cluster.Step) *Violation {
-	if !isTrue(&s.Job.Status, batchv1.JobComplete) && !isTrue(&s.Job.Status, batchv1.JobFailed) || g.Blind {
+// seeLeft checks that a Job does not end while one of its pods runs or is not
+// counted. A pod that a user has added or tampered with may have come too late to be
+// observed.
+func (r Rules) seeLeft(g *Ghost, s *cluster.Step) *Violation {
+	if !isTrue(&s.Job.Status, batchv1.JobComplete) && !isTrue(&s.Job.Status, batchv1.JobFailed) {
 		return nil
 	}
 	for _, pod := range s.Pods() {
-		if ownedBy(pod, s.Job) && hasFinalizer(pod) && !g.Strange[pod.UID] {
+		switch {
+		case !ownedBy(pod, s.Job) || g.Strange[pod.UID]:
+		case !cluster.HasEnded(pod) && (!g.Blind || r.EvenBlind):
+			return violated("S19", "the Job ends, and %s runs on", pod.UID)
+		case hasFinalizer(pod) && !g.Blind:
 			return violated("S9", "the Job ends, and %s is still tracked", pod.UID)
 		}
 	}
