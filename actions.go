@@ -4,7 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -35,17 +35,17 @@ type Cause string
 const (
 	// CauseJobEnds: the Job has been decided, and its remaining pods go. They
 	// keep their finalizer until they are counted.
-	CauseJobEnds Cause = "JobEnds"
+	CauseJobEnds = Cause(decide.CauseJobEnds)
 	// CauseSuspended: the Job has been suspended.
-	CauseSuspended Cause = "Suspended"
+	CauseSuspended = Cause(decide.CauseSuspended)
 	// CauseTooMany: more pods are active than the Job needs.
-	CauseTooMany Cause = "TooMany"
+	CauseTooMany = Cause(decide.CauseTooMany)
 	// CauseDuplicate: another pod of the index is worth more.
-	CauseDuplicate Cause = "DuplicateIndex"
+	CauseDuplicate = Cause(decide.CauseDuplicate)
 	// CauseBeyond: the index is not below completions.
-	CauseBeyond Cause = "IndexBeyondCompletions"
+	CauseBeyond = Cause(decide.CauseBeyond)
 	// CauseNoIndex: the pod of an Indexed Job has no index that can be read.
-	CauseNoIndex Cause = "NoIndex"
+	CauseNoIndex = Cause(decide.CauseNoIndex)
 )
 
 // Deletion is a pod to delete.
@@ -55,8 +55,6 @@ type Deletion struct {
 	// deletion does not count as a failure (KEP-2307 § Deleted Pods).
 	StripFirst bool
 	Cause      Cause
-
-	ready bool
 }
 
 // Patch returns the patch that removes the finalizer before the deletion; nil
@@ -91,9 +89,12 @@ type Creation struct {
 	// nil when there is none. Its finalizer goes once the new pod is seen.
 	Replaces *corev1.Pod
 
-	counts backoff.Counts // the failures of the index so far
-	from   *blueprint
+	made decide.Creation
 }
+
+// Pod returns the complete object to create; its name is generated. Each call makes
+// a new one, which the caller may change.
+func (c Creation) Pod() *corev1.Pod { return c.made.Pod() }
 
 // Event returns the event that tells of the creation of the pod with the given
 // name, or of the error that it met.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
@@ -105,7 +106,7 @@ func TestActions_failureCountsOfReplacements(t *testing.T) {
 		w.advance(10 * time.Minute)
 		d := mustDecide(t, w.snapshot())
 		if len(d.Create) != 1 {
-			t.Fatalf("after exit code %d: %s", step.code, d.Why.Job().Text)
+			t.Fatalf("after exit code %d: %s", step.code, explain.Of(d).Job().Text)
 		}
 		a := d.Create[0].Pod().Annotations
 		if got := a[batchv1.JobIndexFailureCountAnnotation] + " " + a[batchv1.JobIndexIgnoredFailureCountAnnotation]; got != step.want || d.Create[0].Replaces.UID != before.UID {

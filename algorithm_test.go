@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
@@ -116,7 +117,7 @@ func TestAlgorithm_step1_failedPodsSimilarly(t *testing.T) {
 		job.Status = batchv1.JobStatus{StartTime: &start, Failed: test.failed,
 			UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: test.uncounted}}
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodFailed)}, Now: start.Time})
-		if got := d.Why.Job().Code == jobfate.JobEnding; got != test.fails {
+		if got := explain.Of(d).Job().Code == explain.JobEnding; got != test.fails {
 			t.Errorf("failed %d, uncounted %v and one failed pod: Job ends %t, want %t", test.failed, test.uncounted, got, test.fails)
 		}
 	}
@@ -159,8 +160,8 @@ func TestAlgorithm_step4_afterPartOfStep3(t *testing.T) {
 		t.Errorf("after the second removal failed the status is\n%s\nwant\n%s", got, want)
 	}
 	w.sync()
-	if o := w.Job().Status.Succeeded; o != 3 || w.last.Why.Job().Code != jobfate.JobEnding {
-		t.Errorf("then %d succeeded and the Job is %s, want 3 and it ends", o, w.last.Why.Job().Code)
+	if o := w.Job().Status.Succeeded; o != 3 || explain.Of(w.last).Job().Code != explain.JobEnding {
+		t.Errorf("then %d succeeded and the Job is %s, want 3 and it ends", o, explain.Of(w.last).Job().Code)
 	}
 }
 
@@ -422,13 +423,13 @@ func TestAlgorithm_throttleOfNothing(t *testing.T) {
 	s := largeJob(3, false, running)
 	s.LastStatus = s.Now.Add(-time.Second)
 	d := mustDecide(t, s, jobfate.WithThrottle(tracking.Throttle{Every: time.Minute, Share: 1}))
-	if !d.Idle() || d.Requeue != 0 || len(d.Why.Notes()) != 0 {
-		t.Errorf("idle %t, look again in %s, notes %v; want nothing", d.Idle(), d.Requeue, d.Why.Notes())
+	if !d.Idle() || d.Requeue != 0 || len(explain.Of(d).Notes()) != 0 {
+		t.Errorf("idle %t, look again in %s, notes %v; want nothing", d.Idle(), d.Requeue, explain.Of(d).Notes())
 	}
 	s.Job.Status.Active = 2
 	d = mustDecide(t, s, jobfate.WithThrottle(tracking.Throttle{Every: time.Minute, Share: 1}))
-	if !d.Idle() || d.Requeue != 59*time.Second || len(d.Why.Notes()) != 1 || d.Why.Notes()[0].Code != jobfate.NoteStatusPutOff {
-		t.Errorf("idle %t, look again in %s, notes %v; want the status put off for 59s", d.Idle(), d.Requeue, d.Why.Notes())
+	if !d.Idle() || d.Requeue != 59*time.Second || len(explain.Of(d).Notes()) != 1 || explain.Of(d).Notes()[0].Code != explain.NoteStatusPutOff {
+		t.Errorf("idle %t, look again in %s, notes %v; want the status put off for 59s", d.Idle(), d.Requeue, explain.Of(d).Notes())
 	}
 }
 

@@ -4,11 +4,117 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/tracking"
 )
+
+// Decision is what to do for a Job, and what holds once all of it has
+// succeeded. The protocol of the package says in which order to act.
+type Decision struct {
+	// Claim are the pods to adopt, to release, and to free. The rest of the
+	// decision takes for granted that they succeed.
+	Claim []Claim
+	// Delete are the pods to delete. Some lose their finalizer first, so that
+	// they do not count.
+	Delete []Deletion
+	// Create are the pods to create; never together with Delete.
+	Create []Creation
+	// Status is to be stored before any finalizer goes; nil when nothing
+	// changes.
+	Status *batchv1.JobStatus
+	// Strip are the pods whose finalizer is to be removed, only once Status is
+	// stored.
+	Strip []*corev1.Pod
+	// Backoff is to be remembered once Status is stored; at once without a Status.
+	Backoff backoff.Record
+	// Requeue says to look again no later than this; 0 when only a change to
+	// the Job or its pods is worth a look.
+	Requeue time.Duration
+	// Events are what to tell the user once Status is stored, if it is set. Creations
+	// and deletions have events of their own.
+	Events []Event
+	// Metrics are the counters to add to once Status is stored, if it is set.
+	Metrics []Metric
+	// Action is the label action of job_syncs_total, whose other labels are the
+	// caller's to give: reconciling, tracking, pods_created or pods_deleted. It is
+	// empty where the Job controller counts no sync: the Job has ended, or is not
+	// to be seen as it is.
+	Action string
+
+	outcome *decide.Outcome
+}
+
+func newDecision(o *decide.Outcome) Decision {
+	v, work := o.View, &o.Plan.Work
+	owner := v.Config.Controller.Reference(v.Job)
+	d := Decision{
+		Claim: convert(o.Claims, func(c decide.Claim) Claim { return Claim{c.Pod, c.Relation, owner} }),
+		Delete: convert(work.Delete, func(d decide.Deletion) Deletion {
+			return Deletion{d.Record.Pod, d.StripFirst, Cause(d.Cause)}
+		}),
+		Create:  convert(work.Create, func(c decide.Creation) Creation { return Creation{c.Index, c.Replaces, c} }),
+		Strip:   o.Strip,
+		Backoff: o.Backoff,
+		Requeue: o.Requeue,
+		Events:  convert(o.Events, newEvent),
+		Metrics: convert(o.Metrics, newMetric),
+		Action:  work.Action,
+		outcome: o,
+	}
+	if o.Changed && !o.PutOff {
+		d.Status = o.Status.DeepCopy()
+	}
+	return d
+}
+
+func newEvent(e decide.Event) Event { return Event{EventType(e.Type), e.Reason, e.Message} }
+
+func newMetric(m decide.Metric) Metric {
+	return Metric{m.Name, convert(m.Labels, func(l decide.Label) Label { return Label(l) }), m.Add}
+}
+
+// convert returns the results of f for a list; nil for an empty one.
+func convert[A, B any](list []A, f func(A) B) []B {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]B, len(list))
+	for i := range list {
+		out[i] = f(list[i])
+	}
+	return out
+}
+
+// StatusPatch returns Status as a JSON merge patch for the Job's status
+// subresource, with the UID and the given resource version; nil when there is
+// no status to store.
+func (d Decision) StatusPatch(resourceVersion string) []byte {
+	if d.Status == nil {
+		return nil
+	}
+	return jobstatus.Patch(d.uid(), resourceVersion, d.Status)
+}
+
+// Idle reports whether the decision asks for nothing.
+func (d Decision) Idle() bool {
+	return len(d.Claim)+len(d.Delete)+len(d.Create)+len(d.Strip) == 0 && d.Status == nil
+}
+
+// Basis returns what the decision was made of, for the package explain; nil for the
+// zero Decision.
+func (d Decision) Basis() *decide.Outcome { return d.outcome }
+
+// uid is that of the Job; empty for the zero Decision.
+func (d Decision) uid() types.UID {
+	if d.outcome == nil {
+		return ""
+	}
+	return d.outcome.View.Job.UID
+}
 
 // Done says what became of a decision's creations and deletions.
 type Done struct {
@@ -27,220 +133,58 @@ type Done struct {
 // failed. The pods to create and delete stay listed as they were; what follows
 // from them is worked out anew.
 func (d Decision) Revise(done Done) Decision {
-	if d.next == nil {
+	if d.outcome == nil || !d.outcome.Planned() {
 		return d
 	}
-	return d.next.decision(done)
+	return newDecision(d.outcome.Close(decide.Done(done)))
 }
 
-// counts are the numbers of pods once the actions are carried out.
-type counts struct{ active, ready, terminating int32 }
+// Settlement is what follows once finalizers are gone.
+type Settlement struct {
+	// Status is the status to store now; nil when nothing changes. It moves the
+	// pods whose finalizer is gone from the lists to the counters, and ends the
+	// Job when nothing is left.
+	Status *batchv1.JobStatus
+	// Finished says that Status has the terminal condition.
+	Finished bool
+	// Events and Metrics are to be told once Status is stored.
+	Events  []Event
+	Metrics []Metric
 
-func (s *step) countAfter(done Done) counts {
-	c := counts{s.census.Active, s.census.Ready, s.census.Terminating}
-	created := len(s.work.create) - min(max(done.NotCreated, 0), len(s.work.create))
-	c.active += int32(created)
-	kept := make(map[types.UID]struct{}, len(done.NotDeleted))
-	for _, uid := range done.NotDeleted {
-		kept[uid] = struct{}{}
-	}
-	for i := range s.work.delete {
-		d := &s.work.delete[i]
-		if _, ok := kept[d.Pod.UID]; ok {
-			continue
-		}
-		c.active--
-		c.terminating++
-		if d.ready {
-			c.ready--
-		}
-	}
-	return c
+	uid types.UID
 }
 
-// decision works out, in a step of its own, what holds once the actions are
-// carried out as told.
-func (p *step) decision(done Done) Decision {
-	s := new(step)
-	*s = *p // what is filled in below belongs to this decision alone
-	s.after, s.decided, s.throttled = s.countAfter(done), true, false
-	s.final = s.endAfter(len(done.NotDeleted) > 0)
-	s.account = s.census.Account(s.terms())
-	change := s.fillStatus()
-	d := Decision{
-		Claim:   s.claims,
-		Delete:  s.work.delete,
-		Create:  s.work.create,
-		Strip:   s.account.Strip,
-		Backoff: s.record,
-		Requeue: least(s.work.wait, s.deadline),
-		Action:  s.work.action,
-		uid:     s.job.UID,
+// StatusPatch returns Status as a JSON merge patch, like Decision.StatusPatch.
+// The resource version is the one that storing the decision's status returned,
+// or the snapshot's when there was none to store.
+func (s Settlement) StatusPatch(resourceVersion string) []byte {
+	if s.Status == nil {
+		return nil
 	}
-	var m metrics
-	if s.work.action == actionCreated && len(s.work.create) > 0 {
-		m.created(s, int(s.after.active-s.census.Active), max(0, done.NotCreated-max(done.Untried, 0)))
-	}
-	changed := !jobstatus.Equal(&s.base, &s.job.Status)
-	if wait := s.putOff(change); wait > 0 && (changed || len(d.Strip) > 0) {
-		s.throttled = true
-		d.Strip, d.Backoff, d.Requeue = nil, s.memory, least(d.Requeue, wait)
-		d.Metrics, d.next = m, s
-		d.Why = s.explain()
-		return d
-	}
-	if changed {
-		d.Status = s.base.DeepCopy()
-		m.podsFinished(s, &s.job.Status, &s.base, s.oldSets(), s.newSets())
-	}
-	m.handled(s.account.Handled)
-	d.Metrics, d.Events = m, suspensionEvents(change)
-	d.next = s
-	d.Why = s.explain()
-	return d
+	return jobstatus.Patch(s.uid, resourceVersion, s.Status)
 }
 
-// endAfter is how the Job ends once the actions are carried out. As long as a
-// pod is left that should be gone, or a write is still to be seen, it does not:
-// there may be pods that nobody has counted.
-func (s *step) endAfter(undeleted bool) jobstatus.End {
-	if s.end.Ended() {
-		if undeleted || !s.satisfied {
-			return jobstatus.End{}
-		}
-		return s.end
+// Settle returns what to store once the finalizers of the given pods are gone:
+// of those in Strip that were removed, and of those that were gone already. To
+// settle all of them, pass Strip. It is called only after Status is stored.
+//
+// As long as a finalizer of Strip is left the Job does not end.
+func (d Decision) Settle(gone ...*corev1.Pod) Settlement {
+	if d.outcome == nil {
+		return Settlement{}
 	}
-	s.factsAfter = s.facts
-	s.factsAfter.Settled, s.factsAfter.Active = s.satisfied, s.after.active
-	return jobstatus.Decide(&s.factsAfter)
-}
-
-func (s *step) terms() tracking.Terms {
-	t := tracking.Terms{
-		Deleting: s.job.DeletionTimestamp != nil,
-		Waiting:  s.before,
-		Counted:  s.fates.Counted,
-		// The end is known and not stored by this decision: what shows it must stay.
-		KeepFailsJob: s.end.Ended() && !s.end.Decided && !s.final.Ended(),
-		Cap:          s.uncountedCap,
-	}
-	switch {
-	case s.final.Succeeds():
-		t.Ending = tracking.Succeeding
-	case s.final.Ended():
-		t.Ending = tracking.Failing
-	}
-	return t
-}
-
-// fillStatus makes the status to store before any finalizer goes.
-func (s *step) fillStatus() jobstatus.Change {
-	old, st := &s.job.Status, &s.base
-	*st = *old
-	st.StartTime = s.start
-	st.Active = s.after.active
-	st.Ready = &s.after.ready
-	st.Terminating = &s.after.terminating
-	if s.noReplace {
-		st.Terminating = nil
-	}
-	st.UncountedTerminatedPods = s.account.Lists
-	st.Failed = sum(old.Failed, s.account.Failed)
-	if s.indexed {
-		s.putIndexes(st)
-	} else {
-		st.Succeeded = sum(old.Succeeded, s.account.Succeeded)
-	}
-	change := jobstatus.Unchanged
-	if s.work.managed && !s.final.Ended() {
-		change = jobstatus.Suspend(st, s.suspended, s.now)
-	}
-	jobstatus.EnterInterim(st, s.final, s.now)
-	return change
-}
-
-// putIndexes puts the indexes of an Indexed Job into a status.
-func (s *step) putIndexes(st *batchv1.JobStatus) {
-	completed := int32(s.fates.Completed.Len())
-	// The API server lets the counter fall only while completions equal
-	// parallelism. A status that says more than its indexes keeps its word
-	// until then.
-	if completed >= st.Succeeded || s.parallelism == *s.completions {
-		st.Succeeded = completed
-	}
-	// A large set costs a thousand times more to write than to compare, and in
-	// most decisions it has not changed.
-	if !s.completedIntact || !s.fates.Completed.Equal(s.completedIndexes) {
-		st.CompletedIndexes = s.fates.Completed.String()
-	}
-	switch {
-	case !s.perIndex:
-		st.FailedIndexes = nil
-	case !s.failedIntact || !s.fates.Failed.Equal(s.failedIndexes):
-		failed := s.fates.Failed.String()
-		st.FailedIndexes = &failed
-	}
-}
-
-// putOff returns how long the throttle puts the status off. What a user waits
-// for is not put off: suspension, the end, the first status.
-func (s *step) putOff(change jobstatus.Change) time.Duration {
-	if change != jobstatus.Unchanged || s.final.Ended() || s.job.Status.StartTime == nil {
-		return 0
-	}
-	return s.throttle.Wait(s.last, s.now, s.account.Recorded, s.parallelism)
-}
-
-func (s *step) oldSets() indexSets { return indexSets{s.fates.Counted, s.failedIndexes} }
-func (s *step) newSets() indexSets { return indexSets{s.fates.Completed, s.fates.Failed} }
-
-// sum adds without leaving the range of an int32.
-func sum(a, b int32) int32 {
-	if a > 1<<31-1-b {
-		return 1<<31 - 1
-	}
-	return a + b
-}
-
-// least returns the lesser of two waits, where 0 is no wait.
-func least(a, b time.Duration) time.Duration {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
-}
-
-func suspensionEvents(change jobstatus.Change) []Event {
-	switch change {
-	case jobstatus.Suspended:
-		return []Event{{Normal, "Suspended", "Job suspended"}}
-	case jobstatus.Resumed:
-		return []Event{{Normal, "Resumed", "Job resumed"}}
-	}
-	return nil
-}
-
-// afterTheEnd is the decision for a Job that has ended: its status is never
-// touched again, and whatever finalizer is left goes.
-func (v *view) afterTheEnd() Decision {
-	s := &step{view: v}
-	s.countIndexes()
-	d := Decision{Backoff: v.memory, uid: v.job.UID, Why: s.explain()}
-	for _, claim := range s.claims {
-		if claim.Relation != tracking.Adoptable {
-			d.Claim = append(d.Claim, claim)
+	uids := make([]types.UID, 0, len(gone))
+	for _, pod := range gone {
+		if pod != nil {
+			uids = append(uids, pod.UID)
 		}
 	}
-	for _, r := range s.census.InOrder(tracking.Tracked) {
-		d.Strip = append(d.Strip, r.Pod)
+	s := d.outcome.Settle(uids)
+	return Settlement{
+		Status:   s.Status,
+		Finished: s.Finished,
+		Events:   convert(s.Events, newEvent),
+		Metrics:  convert(s.Metrics, newMetric),
+		uid:      d.uid(),
 	}
-	return d
-}
-
-// waitForJob is the decision while the Job in the snapshot is older than a
-// status that has been stored: to wait.
-func (v *view) waitForJob() Decision {
-	s := &step{view: v}
-	s.countIndexes()
-	return Decision{Backoff: v.memory, Requeue: v.batchPeriod, uid: v.job.UID, Why: s.explain()}
 }

@@ -4,10 +4,12 @@ import (
 	"errors"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobfate/jobfate/internal/decide"
 )
 
 // ErrNotManaged is the error for a Job that another controller manages.
-var ErrNotManaged = errors.New("the Job is managed by another controller")
+var ErrNotManaged = decide.ErrNotManaged
 
 // InputError is the error for a snapshot that cannot be understood. To try again
 // with the same snapshot, or the same options, is of no use.
@@ -31,4 +33,13 @@ func (e *InputError) Unwrap() []error {
 		errs[i] = err
 	}
 	return errs
+}
+
+// publicError returns an error of the package decide as callers know it.
+func publicError(err error) error {
+	var input *decide.InputError
+	if errors.As(err, &input) {
+		return &InputError{input.Fields}
+	}
+	return err
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
 )
 
 // A Job of three indexes, each of which may be retried twice. Index 0 has
@@ -56,8 +57,8 @@ func ExampleDecide() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(d.Why.Job().Text)
-	for index := range d.Why.Indexes() {
+	fmt.Println(explain.Of(d).Job().Text)
+	for index := range explain.Of(d).Indexes() {
 		fmt.Println(index)
 	}
 	fmt.Println("completed:", d.Status.CompletedIndexes)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
 )
 
 // An index that has failed pods says how the last of them failed.
@@ -56,7 +57,7 @@ func TestExplanation_fault(t *testing.T) {
 		pod := podIn(job, 1, corev1.PodFailed)
 		pod.Status.ContainerStatuses = nil
 		test.change(pod)
-		r := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}).Why.Index(0)
+		r := explain.Of(mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})).Index(0)
 		if r.Fault != test.want || r.FailedPod != pod.Name || r.Failures != 1 {
 			t.Errorf("got %q of pod %q and %d failures, want %q of %q and 1", r.Fault, r.FailedPod, r.Failures, test.want, pod.Name)
 		}
@@ -79,8 +80,8 @@ func TestExplanation_duplicatePods(t *testing.T) {
 	} {
 		pods := []*corev1.Pod{pod(1, phases[0]), pod(2, phases[1]), pod(3, phases[2])}
 		for range 2 {
-			r := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}).Why.Index(0)
-			if want := "active, pod " + stays; r.Code != jobfate.IndexActive || r.Text != want {
+			r := explain.Of(mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})).Index(0)
+			if want := "active, pod " + stays; r.Code != explain.IndexActive || r.Text != want {
 				t.Errorf("got %s: %s, want %s", r.Code, r.Text, want)
 			}
 			slices.Reverse(pods)
@@ -96,9 +97,9 @@ func TestExplanation_duplicatePodsThatGo(t *testing.T) {
 		pod.Name, pod.UID = fmt.Sprintf("job-p%d", i), types.UID(fmt.Sprintf("uid-%d", i))
 	}
 	for range 2 {
-		r := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}).Why.Index(0)
-		if r.Code != jobfate.IndexRemoving || r.Pod != "job-p0" {
-			t.Errorf("got %s of pod %s, want %s of job-p0", r.Code, r.Pod, jobfate.IndexRemoving)
+		r := explain.Of(mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})).Index(0)
+		if r.Code != explain.IndexRemoving || r.Pod != "job-p0" {
+			t.Errorf("got %s of pod %s, want %s of job-p0", r.Code, r.Pod, explain.IndexRemoving)
 		}
 		slices.Reverse(pods)
 	}
@@ -128,14 +129,14 @@ func TestExplanation_LastFailure(t *testing.T) {
 	} {
 		for range 2 {
 			d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Add(time.Hour)})
-			f := d.Why.LastFailure()
+			f := explain.Of(d).LastFailure()
 			if got := fmt.Sprintf("%s: %s, rule %t", f.Pod, f.Fault, f.Match.Matched()); got != test.want {
 				t.Errorf("%s: got %s, want %s", test.reason, got, test.want)
 			}
 			slices.Reverse(test.pods)
 		}
 	}
-	if f := (jobfate.Explanation{}).LastFailure(); f.Pod != "" {
+	if f := (explain.Explanation{}).LastFailure(); f.Pod != "" {
 		t.Errorf("the zero Explanation: got %v, want none", f)
 	}
 }

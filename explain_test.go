@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/jobtest"
 )
@@ -25,66 +26,66 @@ func TestExplanation_job(t *testing.T) {
 	for _, test := range []struct {
 		name, spec string
 		happens    func(*world)
-		code       jobfate.Code
+		code       explain.Code
 		text       string
 		until      string
 	}{
 		{"complete", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 0); w.settle() },
-			jobfate.JobFinished, "the Job is Complete: CompletionsReached: Reached expected number of succeeded pods", ""},
+			explain.JobFinished, "the Job is Complete: CompletionsReached: Reached expected number of succeeded pods", ""},
 		{"failed", "completions: 1\nbackoffLimit: 0", func(w *world) { w.settle(); w.End("pod-1", 1); w.settle() },
-			jobfate.JobFinished, "the Job is Failed: BackoffLimitExceeded: Job has reached the specified backoff limit", ""},
+			explain.JobFinished, "the Job is Failed: BackoffLimitExceeded: Job has reached the specified backoff limit", ""},
 		{"stale", "completions: 1", func(w *world) { w.lag(true); w.sync() },
-			jobfate.JobStale, "the status that was stored last is not to be seen in the Job yet", ""},
+			explain.JobStale, "the status that was stored last is not to be seen in the Job yet", ""},
 		{"succeeding", indexed + "\nsuccessPolicy: {rules: [{succeededCount: 1}]}", func(w *world) { w.runAll(); w.exitIndexes(0, 1) },
-			jobfate.JobEnding, "the Job succeeds: SuccessPolicy: Matched rules at index 0; 2 pods to delete; 2 pods terminating", ""},
+			explain.JobEnding, "the Job succeeds: SuccessPolicy: Matched rules at index 0; 2 pods to delete; 2 pods terminating", ""},
 		{"succeeding, all gone", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 0) },
-			jobfate.JobEnding, "the Job succeeds: CompletionsReached: Reached expected number of succeeded pods", ""},
+			explain.JobEnding, "the Job succeeds: CompletionsReached: Reached expected number of succeeded pods", ""},
 		{"failing", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1); w.settle() },
-			jobfate.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 1 pod terminating", ""},
-		{"failing, pods to be seen", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnseen, jobfate.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 1 pod to delete; this is not made known before all pods are seen and deleted", ""},
-		{"being deleted", "completions: 1", func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, jobfate.JobDeleting, "the Job is being deleted", ""},
+			explain.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 1 pod terminating", ""},
+		{"failing, pods to be seen", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnseen, explain.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 1 pod to delete; this is not made known before all pods are seen and deleted", ""},
+		{"being deleted", "completions: 1", func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, explain.JobDeleting, "the Job is being deleted", ""},
 		{"pods to be seen", "completions: 1", func(w *world) { w.lag(false); w.sync() },
-			jobfate.JobInFlight, "1 created and 0 deleted pods are not to be seen yet", ""},
-		{"suspended", "completions: 1\nsuspend: true", func(*world) {}, jobfate.JobSuspended, "the Job is suspended", ""},
+			explain.JobInFlight, "1 created and 0 deleted pods are not to be seen yet", ""},
+		{"suspended", "completions: 1\nsuspend: true", func(*world) {}, explain.JobSuspended, "the Job is suspended", ""},
 		{"being suspended", indexed, func(w *world) { w.runAll(); w.edit("suspend: true") },
-			jobfate.JobSuspended, "the Job is suspended; 3 pods to delete", ""},
+			explain.JobSuspended, "the Job is suspended; 3 pods to delete", ""},
 		{"too many pods", indexed, func(w *world) { w.runAll(); w.edit("parallelism: 1") },
-			jobfate.JobRemoving, "2 pods of 3 active to delete: TooMany", ""},
-		{"creating", indexed, func(*world) {}, jobfate.JobCreating, "3 pods to create", ""},
-		{"creating one", "completions: 1", func(*world) {}, jobfate.JobCreating, "1 pod to create", ""},
+			explain.JobRemoving, "2 pods of 3 active to delete: TooMany", ""},
+		{"creating", indexed, func(*world) {}, explain.JobCreating, "3 pods to create", ""},
+		{"creating one", "completions: 1", func(*world) {}, explain.JobCreating, "1 pod to create", ""},
 		{"creating, others wait", indexed, func(w *world) {
 			w.runAll()
 			w.Vanish("pod-1")
 			w.exitIndexes(1, 1)
-		}, jobfate.JobCreating, "1 pod to create; others are backing off, the first until 12:00:10", "12:00:10"},
+		}, explain.JobCreating, "1 pod to create; others are backing off, the first until 12:00:10", "12:00:10"},
 		{"backing off", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 1) },
-			jobfate.JobBackingOff, "backing off until 12:00:10 after 1 failure", "12:00:10"},
+			explain.JobBackingOff, "backing off until 12:00:10 after 1 failure", "12:00:10"},
 		{"backing off, the clock shows another zone", "completions: 1", func(w *world) {
 			w.settle()
 			w.End("pod-1", 1)
 			w.Now = w.Now.In(time.FixedZone("", 3600))
-		}, jobfate.JobBackingOff, "backing off until 12:00:10 after 1 failure", "12:00:10"},
+		}, explain.JobBackingOff, "backing off until 12:00:10 after 1 failure", "12:00:10"},
 		{"indexes backing off", indexed, func(w *world) { w.runAll(); w.exitIndexes(1, 1) },
-			jobfate.JobBackingOff, "the next indexes without a pod are backing off, the first until 12:00:10", "12:00:10"},
+			explain.JobBackingOff, "the next indexes without a pod are backing off, the first until 12:00:10", "12:00:10"},
 		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30) },
-			jobfate.JobAwaitingTermination, "1 pod terminating, to be replaced only when terminated", ""},
+			explain.JobAwaitingTermination, "1 pod terminating, to be replaced only when terminated", ""},
 		{"terminating, and not to be replaced", "completions: 2\nparallelism: 2\npodReplacementPolicy: Failed", func(w *world) {
 			w.runAll()
 			w.Delete("pod-1", 30)
 			w.edit("parallelism: 1")
-		}, jobfate.JobRunning, "1 pod active, parallelism 1, 0 of 2 succeeded", ""},
-		{"no parallelism", "completions: 1\nparallelism: 0", func(*world) {}, jobfate.JobNoParallelism, "the Job's parallelism is 0", ""},
+		}, explain.JobRunning, "1 pod active, parallelism 1, 0 of 2 succeeded", ""},
+		{"no parallelism", "completions: 1\nparallelism: 0", func(*world) {}, explain.JobNoParallelism, "the Job's parallelism is 0", ""},
 		{"running", indexed, func(w *world) { w.runAll(); w.exitIndexes(0, 1) },
-			jobfate.JobRunning, "2 pods active, parallelism 3, 1 of 3 succeeded", ""},
+			explain.JobRunning, "2 pods active, parallelism 3, 1 of 3 succeeded", ""},
 		{"running, an index failed", "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) },
-			jobfate.JobRunning, "2 pods active, parallelism 3, 0 of 3 succeeded, 1 failed", ""},
+			explain.JobRunning, "2 pods active, parallelism 3, 0 of 3 succeeded, 1 failed", ""},
 		{"running without completions", "parallelism: 2", func(w *world) { w.runAll(); w.End("pod-1", 0) },
-			jobfate.JobRunning, "1 pod active, parallelism 2, 1 succeeded", ""},
+			explain.JobRunning, "1 pod active, parallelism 2, 1 succeeded", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, test.spec)
 			test.happens(w)
-			got := mustDecide(t, w.snapshot()).Why.Job()
+			got := explain.Of(mustDecide(t, w.snapshot())).Job()
 			until := ""
 			if !got.Until.IsZero() {
 				until = clock(got.Until)
@@ -124,7 +125,7 @@ podFailurePolicy:
 	w.advance(11 * time.Second)
 	d := mustDecide(t, w.snapshot(), w.opts...)
 	var got []string
-	for r := range d.Why.Indexes() {
+	for r := range explain.Of(d).Indexes() {
 		got = append(got, string(r.Code)+": "+r.String())
 	}
 	want := []string{
@@ -143,15 +144,15 @@ podFailurePolicy:
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if r := d.Why.Index(3); r.Failures != 2 || r.Pod != "job-3-11" || clock(r.Until) != "12:00:40" || r.Match.Matched() {
+	if r := explain.Of(d).Index(3); r.Failures != 2 || r.Pod != "job-3-11" || clock(r.Until) != "12:00:40" || r.Match.Matched() {
 		t.Errorf("index 3: %+v", r)
 	}
 	for index, want := range map[int32]string{0: "Completed: index 0: completed", 12: "Unknown: index 12: not an index of the Job", -1: "Unknown: index -1: not an index of the Job"} {
-		if r := d.Why.Index(index); string(r.Code)+": "+r.String() != want {
+		if r := explain.Of(d).Index(index); string(r.Code)+": "+r.String() != want {
 			t.Errorf("got %s: %s, want %s", r.Code, r, want)
 		}
 	}
-	for range d.Why.Indexes() { // may be left early
+	for range explain.Of(d).Indexes() { // may be left early
 		break
 	}
 }
@@ -227,7 +228,7 @@ func TestExplanation_indexInOtherWords(t *testing.T) {
 			}
 			w := newWorld(t, spec+"\ncompletions: 3\ncompletionMode: Indexed")
 			test.happens(w)
-			if got := mustDecide(t, w.snapshot(), test.opts...).Why.Index(test.index).String(); got != test.want {
+			if got := explain.Of(mustDecide(t, w.snapshot(), test.opts...)).Index(test.index).String(); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
@@ -240,7 +241,7 @@ func TestExplanation_neighbours(t *testing.T) {
 	w.SetStatus(batchv1.JobStatus{StartTime: &w.Job().CreationTimestamp, Succeeded: 10, CompletedIndexes: "0-9", FailedIndexes: ptrTo("10-19,42")})
 	d := mustDecide(t, w.snapshot())
 	var got []string
-	for r := range d.Why.Indexes() {
+	for r := range explain.Of(d).Indexes() {
 		got = append(got, r.String())
 	}
 	want := []string{
@@ -250,7 +251,7 @@ func TestExplanation_neighbours(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if r := d.Why.Index(15); r.First != 15 || r.Last != 15 || r.Code != jobfate.IndexFailed {
+	if r := explain.Of(d).Index(15); r.First != 15 || r.Last != 15 || r.Code != explain.IndexFailed {
 		t.Errorf("index 15: %+v", r)
 	}
 }
@@ -266,11 +267,11 @@ func TestExplanation_finishedIndexedJob(t *testing.T) {
 	w.exitIndexes(143, 2, 4)
 	w.settle()
 	d := w.last
-	if d.Why.Job().Code != jobfate.JobFinished || w.Job().Status.CompletedIndexes != "0,3" || *w.Job().Status.FailedIndexes != "1" {
-		t.Fatalf("%s, completed %q, failed %q", d.Why.Job().Code, w.Job().Status.CompletedIndexes, *w.Job().Status.FailedIndexes)
+	if explain.Of(d).Job().Code != explain.JobFinished || w.Job().Status.CompletedIndexes != "0,3" || *w.Job().Status.FailedIndexes != "1" {
+		t.Fatalf("%s, completed %q, failed %q", explain.Of(d).Job().Code, w.Job().Status.CompletedIndexes, *w.Job().Status.FailedIndexes)
 	}
-	for index, want := range map[int32]jobfate.Code{0: jobfate.IndexCompleted, 1: jobfate.IndexFailed, 2: jobfate.IndexStopped, 3: jobfate.IndexCompleted, 4: jobfate.IndexStopped} {
-		if got := d.Why.Index(index); got.Code != want {
+	for index, want := range map[int32]explain.Code{0: explain.IndexCompleted, 1: explain.IndexFailed, 2: explain.IndexStopped, 3: explain.IndexCompleted, 4: explain.IndexStopped} {
+		if got := explain.Of(d).Index(index); got.Code != want {
 			t.Errorf("index %d is %s: %s, want %s", index, got.Code, got.Text, want)
 		}
 	}
@@ -285,7 +286,7 @@ func TestExplanation_stoppedUnrun(t *testing.T) {
 	}
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time})
 	for index, want := range []string{"index 0: completed", "index 1: failed", "index 2: stopped, because the Job is Failed"} {
-		if got := d.Why.Index(int32(index)).String(); got != want {
+		if got := explain.Of(d).Index(int32(index)).String(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
@@ -297,7 +298,7 @@ func TestExplanation_podBeyondCompletions(t *testing.T) {
 	w.runAll()
 	w.Edit("pod-2", func(pod *corev1.Pod) { pod.Annotations[batchv1.JobCompletionIndexAnnotation] = "7" })
 	var got []string
-	for r := range mustDecide(t, w.snapshot()).Why.Indexes() {
+	for r := range explain.Of(mustDecide(t, w.snapshot())).Indexes() {
 		got = append(got, r.String())
 	}
 	if want := []string{"index 0: active, pod job-0-1", "index 1: pending, because 1 pod of 2 active to delete: IndexBeyondCompletions"}; !slices.Equal(got, want) {
@@ -335,7 +336,7 @@ func TestExplanation_whichFailedPod(t *testing.T) {
 		job.Spec.BackoffLimitPerIndex = &test.limit
 		for range 2 {
 			d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(2 * time.Second)})
-			if got := d.Why.Index(0); got.Pod != test.want {
+			if got := explain.Of(d).Index(0); got.Pod != test.want {
 				t.Errorf("%s: it is about %s, want %s", test.name, got.Pod, test.want)
 			}
 			slices.Reverse(test.pods)
@@ -350,14 +351,14 @@ func TestExplanation_staleIndexedJob(t *testing.T) {
 	w.lag(true)
 	w.sync()
 	d := mustDecide(t, w.snapshot())
-	if r := d.Why.Index(0); d.Why.Job().Code != jobfate.JobStale || strings.Contains(r.Text, "not an index") {
-		t.Errorf("%s, and index 0: %q", d.Why.Job().Code, r.Text)
+	if r := explain.Of(d).Index(0); explain.Of(d).Job().Code != explain.JobStale || strings.Contains(r.Text, "not an index") {
+		t.Errorf("%s, and index 0: %q", explain.Of(d).Job().Code, r.Text)
 	}
 	// What the old status says is still so.
 	s := w.snapshot()
 	s.Job = s.Job.DeepCopy()
 	s.Job.Status.CompletedIndexes = "0"
-	if r := mustDecide(t, s).Why.Index(0); r.Code != jobfate.IndexCompleted {
+	if r := explain.Of(mustDecide(t, s)).Index(0); r.Code != explain.IndexCompleted {
 		t.Errorf("index 0 that has completed is %s: %s", r.Code, r.Text)
 	}
 }
@@ -365,11 +366,11 @@ func TestExplanation_staleIndexedJob(t *testing.T) {
 // The zero explanation, and that of an error, say nothing.
 func TestExplanation_none(t *testing.T) {
 	d, err := jobfate.Decide(jobfate.Snapshot{})
-	if err == nil || d.Why.Job().Code != "" || len(d.Why.Notes()) != 0 || len(slices.Collect(d.Why.Indexes())) != 0 {
-		t.Errorf("an error explains %+v", d.Why)
+	if err == nil || explain.Of(d).Job().Code != "" || len(explain.Of(d).Notes()) != 0 || len(slices.Collect(explain.Of(d).Indexes())) != 0 {
+		t.Errorf("an error explains %+v", explain.Of(d))
 	}
-	if r := d.Why.Index(0); r.Code != jobfate.IndexUnknown {
-		t.Errorf("index 0 is %s, want %s", r.Code, jobfate.IndexUnknown)
+	if r := explain.Of(d).Index(0); r.Code != explain.IndexUnknown {
+		t.Errorf("index 0 is %s, want %s", r.Code, explain.IndexUnknown)
 	}
 }
 
@@ -381,11 +382,11 @@ func TestRandom_indexIsThatOfIndexes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for r := range d.Why.Indexes() {
+		for r := range explain.Of(d).Indexes() {
 			for _, index := range []int32{r.First, r.Last} {
 				want := r
 				want.First, want.Last = index, index
-				if diff := cmp.Diff(want, d.Why.Index(index), cmp.Comparer(func(a, b failurepolicy.Match) bool { return a == b })); diff != "" {
+				if diff := cmp.Diff(want, explain.Of(d).Index(index), cmp.Comparer(func(a, b failurepolicy.Match) bool { return a == b })); diff != "" {
 					t.Fatalf("index %d (-Indexes +Index):\n%s", index, diff)
 				}
 			}
@@ -396,7 +397,7 @@ func TestRandom_indexIsThatOfIndexes(t *testing.T) {
 // One index is explained without explaining the others.
 func TestIndex_allocatesForOne(t *testing.T) {
 	d := mustDecide(t, largeJob(1000, true, failedJustNow))
-	if n, _ := allocated(func() { d.Why.Index(500) }); n > 40 {
+	if n, _ := allocated(func() { explain.Of(d).Index(500) }); n > 40 {
 		t.Errorf("one of 1000 indexes is explained with %d allocations", n)
 	}
 }

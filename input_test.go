@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -84,7 +85,7 @@ func TestInput_refused(t *testing.T) {
 			if got := errorText(err); !strings.HasPrefix(got, head) || !strings.HasSuffix(got, tail) || head == test.want && got != head {
 				t.Errorf("the error is\n%s\nwant\n%s", got, test.want)
 			}
-			if !d.Idle() || d.Requeue != 0 || len(d.Events)+len(d.Metrics) != 0 || d.Why.Job().Code != "" {
+			if !d.Idle() || d.Requeue != 0 || len(d.Events)+len(d.Metrics) != 0 || explain.Of(d).Job().Code != "" {
 				t.Errorf("half a decision: %+v", d)
 			}
 		})
@@ -232,46 +233,46 @@ func TestInput_tolerated(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*jobfate.Snapshot)
-		want   []jobfate.Note
+		want   []explain.Note
 	}{
 		{"nothing wrong", func(*jobfate.Snapshot) {}, nil},
 		{"pods of another Job", func(s *jobfate.Snapshot) {
 			s.Pods[0].OwnerReferences[0].UID = "other-job"
 			s.Pods[1].Namespace = "elsewhere"
-		}, []jobfate.Note{{Code: jobfate.NoteForeignPods, Text: "2 pods in the snapshot are not the Job's"}}},
+		}, []explain.Note{{Code: explain.NoteForeignPods, Text: "2 pods in the snapshot are not the Job's"}}},
 		{"one pod of another Job", func(s *jobfate.Snapshot) { s.Pods[0].OwnerReferences[0].UID = "other-job" },
-			[]jobfate.Note{{Code: jobfate.NoteForeignPods, Text: "1 pod in the snapshot is not the Job's"}}},
+			[]explain.Note{{Code: explain.NoteForeignPods, Text: "1 pod in the snapshot is not the Job's"}}},
 		{"damaged completedIndexes", func(s *jobfate.Snapshot) { s.Job.Status.CompletedIndexes = "0,x" },
-			[]jobfate.Note{{Code: jobfate.NoteStatusRepaired, Text: "status.completedIndexes: not canonical at offset 2: an index has digits only"}}},
+			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: not canonical at offset 2: an index has digits only"}}},
 		{"completedIndexes past completions", func(s *jobfate.Snapshot) { s.Job.Status.CompletedIndexes = "0,7" },
-			[]jobfate.Note{{Code: jobfate.NoteStatusRepaired, Text: "status.completedIndexes: clipped at offset 2: completions are 3"}}},
+			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: clipped at offset 2: completions are 3"}}},
 		{"damaged failedIndexes", func(s *jobfate.Snapshot) { s.Job.Status.FailedIndexes = ptrTo("3-1") },
-			[]jobfate.Note{{Code: jobfate.NoteStatusRepaired, Text: "status.failedIndexes: not canonical at offset 0: an interval ends after it starts"}}},
+			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes: not canonical at offset 0: an interval ends after it starts"}}},
 		{"an index completed and failed", func(s *jobfate.Snapshot) {
 			s.Job.Status.CompletedIndexes, s.Job.Status.FailedIndexes = "0,1", ptrTo("1,2")
-		}, []jobfate.Note{{Code: jobfate.NoteStatusRepaired, Text: "status.failedIndexes held completed indexes"}}},
+		}, []explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes held completed indexes"}}},
 		{"a UID twice", func(s *jobfate.Snapshot) {
 			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"pod-2", "pod-2"}}
-		}, []jobfate.Note{{Code: jobfate.NoteStatusRepaired, Text: "status.uncountedTerminatedPods named a pod twice or not at all"}}},
+		}, []explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods named a pod twice or not at all"}}},
 		{"an empty UID", func(s *jobfate.Snapshot) {
 			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{""}}
-		}, []jobfate.Note{{Code: jobfate.NoteStatusRepaired, Text: "status.uncountedTerminatedPods named a pod twice or not at all"}}},
+		}, []explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods named a pod twice or not at all"}}},
 		{"memory of another Job", func(s *jobfate.Snapshot) {
 			s.InFlight.Job, s.Backoff.Job = "other-job", "other-job"
-		}, []jobfate.Note{
-			{Code: jobfate.NoteMemoryDropped, Text: "what is in flight belongs to an earlier Job of this name"},
-			{Code: jobfate.NoteMemoryDropped, Text: "the backoff record belongs to an earlier Job of this name"},
+		}, []explain.Note{
+			{Code: explain.NoteMemoryDropped, Text: "what is in flight belongs to an earlier Job of this name"},
+			{Code: explain.NoteMemoryDropped, Text: "the backoff record belongs to an earlier Job of this name"},
 		}},
 		{"an index that is none", func(s *jobfate.Snapshot) { s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "-1", "-1" },
-			[]jobfate.Note{{Code: jobfate.NoteBadAnnotation, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "-1"`}}},
+			[]explain.Note{{Code: explain.NoteBadAnnotation, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "-1"`}}},
 		{"label and annotation differ", func(s *jobfate.Snapshot) { s.Pods[0].Labels[index] = "2" },
-			[]jobfate.Note{{Code: jobfate.NoteIndexConflict, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "0", the label "2"`}}},
+			[]explain.Note{{Code: explain.NoteIndexConflict, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "0", the label "2"`}}},
 		{"an absurd failure count", func(s *jobfate.Snapshot) {
 			s.Pods[1].Annotations[batchv1.JobIndexFailureCountAnnotation] = "99999999999999999999"
-		}, []jobfate.Note{{Code: jobfate.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-failure-count is "99999999999999999999"`}}},
+		}, []explain.Note{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-failure-count is "99999999999999999999"`}}},
 		{"an absurd ignored count", func(s *jobfate.Snapshot) {
 			s.Pods[1].Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = ""
-		}, []jobfate.Note{{Code: jobfate.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-ignored-failure-count is ""`}}},
+		}, []explain.Note{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-ignored-failure-count is ""`}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, "completions: 3\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
@@ -283,7 +284,7 @@ func TestInput_tolerated(t *testing.T) {
 			}
 			test.change(&s)
 			d := mustDecide(t, s)
-			if got := d.Why.Notes(); !slices.Equal(got, test.want) {
+			if got := explain.Of(d).Notes(); !slices.Equal(got, test.want) {
 				t.Errorf("the notes are\n%q\nwant\n%q", got, test.want)
 			}
 		})
@@ -295,7 +296,7 @@ func TestInput_annotationsOfAPlainJob(t *testing.T) {
 	job := specJob(t, "completions: 1")
 	pod := podIn(job, 1, corev1.PodRunning)
 	pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "x", batchv1.JobIndexFailureCountAnnotation: "y"}
-	if got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}).Why.Notes(); len(got) != 0 {
+	if got := explain.Of(mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})).Notes(); len(got) != 0 {
 		t.Errorf("the notes are %q, want none", got)
 	}
 }
@@ -357,8 +358,8 @@ func TestInput_completeAndFailed(t *testing.T) {
 		{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}, {Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R", Message: "M"},
 	}}
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()})
-	if d.Status != nil || len(d.Strip) != 1 || !tracking.HasFinalizer(d.Strip[0]) || d.Why.Job().Text != "the Job is Failed: R: M" {
-		t.Errorf("status %v, %d to strip, %q; want none, 1, Failed", d.Status, len(d.Strip), d.Why.Job().Text)
+	if d.Status != nil || len(d.Strip) != 1 || !tracking.HasFinalizer(d.Strip[0]) || explain.Of(d).Job().Text != "the Job is Failed: R: M" {
+		t.Errorf("status %v, %d to strip, %q; want none, 1, Failed", d.Status, len(d.Strip), explain.Of(d).Job().Text)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/internal/decide"
 )
 
 // Snapshot is all that a decision depends on. Nothing in it is ever changed.
@@ -57,74 +57,22 @@ type InFlight struct {
 	Stripped []types.UID
 }
 
-// Decision is what to do for a Job, and what holds once all of it has
-// succeeded. The protocol of the package says in which order to act.
-type Decision struct {
-	// Claim are the pods to adopt, to release, and to free. The rest of the
-	// decision takes for granted that they succeed.
-	Claim []Claim
-	// Delete are the pods to delete. Some lose their finalizer first, so that
-	// they do not count.
-	Delete []Deletion
-	// Create are the pods to create; never together with Delete.
-	Create []Creation
-	// Status is to be stored before any finalizer goes; nil when nothing
-	// changes.
-	Status *batchv1.JobStatus
-	// Strip are the pods whose finalizer is to be removed, only once Status is
-	// stored.
-	Strip []*corev1.Pod
-	// Backoff is to be remembered once Status is stored; at once without a Status.
-	Backoff backoff.Record
-	// Requeue says to look again no later than this; 0 when only a change to
-	// the Job or its pods is worth a look.
-	Requeue time.Duration
-	// Events are what to tell the user once Status is stored, if it is set. Creations
-	// and deletions have events of their own.
-	Events []Event
-	// Metrics are the counters to add to once Status is stored, if it is set.
-	Metrics []Metric
-	// Action is the label action of job_syncs_total, whose other labels are the
-	// caller's to give: reconciling, tracking, pods_created or pods_deleted. It is
-	// empty where the Job controller counts no sync: the Job has ended, or is not
-	// to be seen as it is.
-	Action string
-	// Why explains.
-	Why Explanation
-
-	uid  types.UID
-	next *step // what Revise and Settle go on from, if there is anything to go on with
-}
-
 // Decide returns what to do for the Job in the snapshot. It fails, and decides
 // nothing, in two cases: the snapshot cannot be understood, with an [InputError] that
 // names the fields; or another controller manages the Job, with [ErrNotManaged], by
 // errors.Is. Neither goes away by trying again.
 func Decide(s Snapshot, opts ...Option) (Decision, error) {
-	v, err := read(s, opts)
+	o, err := decide.Decide(decide.Input{
+		Job:            s.Job,
+		Pods:           s.Pods,
+		Now:            s.Now,
+		InFlight:       decide.InFlight(s.InFlight),
+		Backoff:        s.Backoff,
+		BackoffInDoubt: s.BackoffInDoubt,
+		LastStatus:     s.LastStatus,
+	}, configure(opts))
 	if err != nil {
-		return Decision{}, err
+		return Decision{}, publicError(err)
 	}
-	switch {
-	case jobstatus.Finished(v.job) != nil:
-		return v.afterTheEnd(), nil
-	case v.inFlight.Status:
-		return v.waitForJob(), nil
-	}
-	return v.plan().decision(Done{}), nil
-}
-
-// StatusPatch returns Status as a JSON merge patch for the Job's status
-// subresource, with the UID and the given resource version; nil when there is
-// no status to store.
-func (d Decision) StatusPatch(resourceVersion string) []byte {
-	if d.Status == nil {
-		return nil
-	}
-	return jobstatus.Patch(d.uid, resourceVersion, d.Status)
-}
-
-// Idle reports whether the decision asks for nothing.
-func (d Decision) Idle() bool {
-	return len(d.Claim)+len(d.Delete)+len(d.Create)+len(d.Strip) == 0 && d.Status == nil
+	return newDecision(o), nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/jobstatus"
 )
@@ -30,7 +31,7 @@ podFailurePolicy:
 	w.runAll()
 	w.exitIndexes(42, 7)
 	d := mustDecide(t, w.snapshot(), w.opts...)
-	got := d.Why.Index(7)
+	got := explain.Of(d).Index(7)
 	if m := got.Match; m.Rule != 1 || m.Name != "ExitCode42" || m.Container != "main" || m.ExitCode != 42 || m.Pod.Name != "job-7-8" || got.Pod != "job-7-8" {
 		t.Errorf("the match is %+v", m)
 	}
@@ -117,24 +118,24 @@ func whyNoPod(t *testing.T) {
 	for _, test := range []struct {
 		name, spec string
 		happens    func(*world)
-		code       jobfate.Code
+		code       explain.Code
 		text       string
 	}{
-		{"suspended", "completions: 1\nsuspend: true", func(*world) {}, jobfate.JobSuspended, "the Job is suspended"},
-		{"backing off", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 1) }, jobfate.JobBackingOff, "backing off until 12:00:10 after 1 failure"},
-		{"stale", "completions: 1", func(w *world) { w.lag(true); w.sync() }, jobfate.JobStale, "the status that was stored last is not to be seen in the Job yet"},
-		{"pods to be seen", "completions: 1", func(w *world) { w.lag(false); w.sync() }, jobfate.JobInFlight, "1 created and 0 deleted pods are not to be seen yet"},
-		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30) }, jobfate.JobAwaitingTermination, "1 pod terminating, to be replaced only when terminated"},
-		{"at parallelism", "completions: 3\nparallelism: 1", func(w *world) { w.runAll() }, jobfate.JobRunning, "1 pod active, parallelism 1, 0 of 3 succeeded"},
-		{"parallelism 0", "completions: 3\nparallelism: 0", func(w *world) { w.settle() }, jobfate.JobNoParallelism, "the Job's parallelism is 0"},
-		{"done", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 0); w.settle() }, jobfate.JobFinished, "the Job is Complete: CompletionsReached: Reached expected number of succeeded pods"},
+		{"suspended", "completions: 1\nsuspend: true", func(*world) {}, explain.JobSuspended, "the Job is suspended"},
+		{"backing off", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 1) }, explain.JobBackingOff, "backing off until 12:00:10 after 1 failure"},
+		{"stale", "completions: 1", func(w *world) { w.lag(true); w.sync() }, explain.JobStale, "the status that was stored last is not to be seen in the Job yet"},
+		{"pods to be seen", "completions: 1", func(w *world) { w.lag(false); w.sync() }, explain.JobInFlight, "1 created and 0 deleted pods are not to be seen yet"},
+		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30) }, explain.JobAwaitingTermination, "1 pod terminating, to be replaced only when terminated"},
+		{"at parallelism", "completions: 3\nparallelism: 1", func(w *world) { w.runAll() }, explain.JobRunning, "1 pod active, parallelism 1, 0 of 3 succeeded"},
+		{"parallelism 0", "completions: 3\nparallelism: 0", func(w *world) { w.settle() }, explain.JobNoParallelism, "the Job's parallelism is 0"},
+		{"done", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 0); w.settle() }, explain.JobFinished, "the Job is Complete: CompletionsReached: Reached expected number of succeeded pods"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, test.spec)
 			test.happens(w)
 			d := mustDecide(t, w.snapshot())
-			if d.Why.Job().Code != test.code || d.Why.Job().Text != test.text || len(d.Create) != 0 {
-				t.Errorf("%s: %q, %d to create; want %s: %q", d.Why.Job().Code, d.Why.Job().Text, len(d.Create), test.code, test.text)
+			if explain.Of(d).Job().Code != test.code || explain.Of(d).Job().Text != test.text || len(d.Create) != 0 {
+				t.Errorf("%s: %q, %d to create; want %s: %q", explain.Of(d).Job().Code, explain.Of(d).Job().Text, len(d.Create), test.code, test.text)
 			}
 		})
 	}
@@ -146,13 +147,13 @@ func decidedVersusTerminal(t *testing.T) {
 	w.runAll()
 	w.End("pod-1", 1)
 	w.settle()
-	if o := jobstatus.OutcomeOf(w.Job()); !o.Decided() || o.Terminal() || w.last.Why.Job().Code != jobfate.JobEnding {
-		t.Errorf("with a pod that terminates: %+v, %s", o, w.last.Why.Job().Code)
+	if o := jobstatus.OutcomeOf(w.Job()); !o.Decided() || o.Terminal() || explain.Of(w.last).Job().Code != explain.JobEnding {
+		t.Errorf("with a pod that terminates: %+v, %s", o, explain.Of(w.last).Job().Code)
 	}
 	w.End("pod-2", 143)
 	w.settle()
-	if o := jobstatus.OutcomeOf(w.Job()); !o.Decided() || !o.Terminal() || w.last.Why.Job().Code != jobfate.JobFinished {
-		t.Errorf("in the end: %+v, %s", o, w.last.Why.Job().Code)
+	if o := jobstatus.OutcomeOf(w.Job()); !o.Decided() || !o.Terminal() || explain.Of(w.last).Job().Code != explain.JobFinished {
+		t.Errorf("in the end: %+v, %s", o, explain.Of(w.last).Job().Code)
 	}
 }
 

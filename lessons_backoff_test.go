@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -29,20 +30,20 @@ func lowestPendingFirst(t *testing.T) {
 	for _, test := range []struct {
 		opts []jobfate.Option
 		want []int32
-		code jobfate.Code
+		code explain.Code
 	}{
-		{nil, nil, jobfate.JobBackingOff},
-		{[]jobfate.Option{jobfate.FillFreeSlots()}, []int32{2, 3}, jobfate.JobCreating},
+		{nil, nil, explain.JobBackingOff},
+		{[]jobfate.Option{jobfate.FillFreeSlots()}, []int32{2, 3}, explain.JobCreating},
 	} {
 		w := newWorld(t, "completions: 8\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1", test.opts...)
 		w.runAll()
 		w.exitIndexes(1, 0, 1)
 		d := mustDecide(t, w.snapshot(), test.opts...)
-		if got := indexesOf(d.Create); !slices.Equal(got, test.want) || d.Why.Job().Code != test.code {
-			t.Errorf("%d options: creates %v, %s; want %v, %s", len(test.opts), got, d.Why.Job().Code, test.want, test.code)
+		if got := indexesOf(d.Create); !slices.Equal(got, test.want) || explain.Of(d).Job().Code != test.code {
+			t.Errorf("%d options: creates %v, %s; want %v, %s", len(test.opts), got, explain.Of(d).Job().Code, test.want, test.code)
 		}
 		pending := map[bool]string{true: "pending, behind lower indexes that are backing off", false: "pending, all places are taken"}[test.opts == nil]
-		if got := d.Why.Index(7); got.Code != jobfate.IndexPending || got.Text != pending {
+		if got := explain.Of(d).Index(7); got.Code != explain.IndexPending || got.Text != pending {
 			t.Errorf("%d options: index 7 is %s: %q, want %q", len(test.opts), got.Code, got.Text, pending)
 		}
 	}
@@ -74,8 +75,8 @@ func farDeadline(t *testing.T) {
 	for _, seconds := range []int64{9_300_000_000, math.MaxInt64} {
 		w := newWorld(t, fmt.Sprintf("completions: 1\nactiveDeadlineSeconds: %d", seconds))
 		w.settle()
-		if w.made != 1 || w.last.Why.Job().Code != jobfate.JobRunning || w.last.Requeue <= 0 {
-			t.Errorf("deadline %d: %d pods, %s, requeue %s; want one pod, Running", seconds, w.made, w.last.Why.Job().Code, w.last.Requeue)
+		if w.made != 1 || explain.Of(w.last).Job().Code != explain.JobRunning || w.last.Requeue <= 0 {
+			t.Errorf("deadline %d: %d pods, %s, requeue %s; want one pod, Running", seconds, w.made, explain.Of(w.last).Job().Code, w.last.Requeue)
 		}
 	}
 }
@@ -103,9 +104,9 @@ func editedAnnotations(t *testing.T) {
 		pod.Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = test.ignored
 		now := job.CreationTimestamp.Time
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: now})
-		if len(d.Why.Notes()) != test.notes || (*d.Status.FailedIndexes == "0") != test.fails || d.Requeue != test.delay {
+		if len(explain.Of(d).Notes()) != test.notes || (*d.Status.FailedIndexes == "0") != test.fails || d.Requeue != test.delay {
 			t.Errorf("%q, %q: notes %v, failed %q, delay %s; want %d notes, failed %t, %s",
-				test.failures, test.ignored, d.Why.Notes(), *d.Status.FailedIndexes, d.Requeue, test.notes, test.fails, test.delay)
+				test.failures, test.ignored, explain.Of(d).Notes(), *d.Status.FailedIndexes, d.Requeue, test.notes, test.fails, test.delay)
 		}
 		if test.fails {
 			continue
@@ -131,8 +132,8 @@ func requeuesAreNotFailures(t *testing.T) {
 		if failures == 0 && !w.snapshot().Backoff.Equal(want) {
 			t.Errorf("after %d failures and many looks the record is %+v, want %+v", failures+1, w.snapshot().Backoff, want)
 		}
-		if ended := w.last.Why.Job().Code == jobfate.JobFinished; ended != (failures > 0) {
-			t.Errorf("after %d failures: %s", failures+1, w.last.Why.Job().Code)
+		if ended := explain.Of(w.last).Job().Code == explain.JobFinished; ended != (failures > 0) {
+			t.Errorf("after %d failures: %s", failures+1, explain.Of(w.last).Job().Code)
 		}
 		if failures == 0 {
 			w.wait()
@@ -298,9 +299,9 @@ func failedWithExit0(t *testing.T) {
 		pod := podIn(job, 1, corev1.PodFailed)
 		pod.Status.ContainerStatuses[0].State.Terminated.ExitCode = 0
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
-		r := d.Why.Index(0)
-		if r.Code != jobfate.IndexBackingOff || r.Match.Matched() || r.Match.Explain() != "no rule matched" {
-			t.Errorf("%s: %s, %s; want %s, no rule matched", operator, r.Code, r.Match.Explain(), jobfate.IndexBackingOff)
+		r := explain.Of(d).Index(0)
+		if r.Code != explain.IndexBackingOff || r.Match.Matched() || r.Match.Explain() != "no rule matched" {
+			t.Errorf("%s: %s, %s; want %s, no rule matched", operator, r.Code, r.Match.Explain(), explain.IndexBackingOff)
 		}
 	}
 }
@@ -329,8 +330,8 @@ func oneTimer(t *testing.T) {
 	w.advance(4500 * time.Millisecond)
 	w.End("pod-1", 1)
 	w.settle()
-	if w.last.Why.Job().Code != jobfate.JobBackingOff || w.last.Requeue != 500*time.Millisecond {
-		t.Errorf("half a second before the deadline: %s, look again in %s", w.last.Why.Job().Code, w.last.Requeue)
+	if explain.Of(w.last).Job().Code != explain.JobBackingOff || w.last.Requeue != 500*time.Millisecond {
+		t.Errorf("half a second before the deadline: %s, look again in %s", explain.Of(w.last).Job().Code, w.last.Requeue)
 	}
 	w = newWorld(t, "completions: 1\nactiveDeadlineSeconds: 5")
 	w.settle()
@@ -345,8 +346,8 @@ func oneTimer(t *testing.T) {
 		w.runAll()
 		w.exitIndexes(1, 0)
 		w.sync()
-		if w.last.Why.Job().Code != jobfate.JobEnding || w.last.Requeue != test.want {
-			t.Errorf("%s: %s, look again in %s; want %s, %s", test.spec, w.last.Why.Job().Code, w.last.Requeue, jobfate.JobEnding, test.want)
+		if explain.Of(w.last).Job().Code != explain.JobEnding || w.last.Requeue != test.want {
+			t.Errorf("%s: %s, look again in %s; want %s, %s", test.spec, explain.Of(w.last).Job().Code, w.last.Requeue, explain.JobEnding, test.want)
 		}
 	}
 	if c := w.Job().Status.Conditions; len(c) == 0 || c[0].Reason != "DeadlineExceeded" || w.Job().Status.Failed != 1 {

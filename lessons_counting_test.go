@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/tracking"
@@ -78,8 +79,8 @@ func noEndBeforeAllPodsAreSeen(t *testing.T) {
 	done := podIn(job, 1, corev1.PodSucceeded)
 	for name, f := range map[string]jobfate.InFlight{"creations": {Creations: 1}, "deletions": {Deletions: 1}} {
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{done}, Now: job.CreationTimestamp.Time, InFlight: f})
-		if s := d.Settle(d.Strip...); s.Finished || d.Why.Job().Code != jobfate.JobInFlight {
-			t.Errorf("%s in flight: finished %t, %s; want false, %s", name, s.Finished, d.Why.Job().Code, jobfate.JobInFlight)
+		if s := d.Settle(d.Strip...); s.Finished || explain.Of(d).Job().Code != explain.JobInFlight {
+			t.Errorf("%s in flight: finished %t, %s; want false, %s", name, s.Finished, explain.Of(d).Job().Code, explain.JobInFlight)
 		}
 	}
 	// Released: an Indexed Job records no UID that would hold it back.
@@ -163,7 +164,7 @@ func podsOfOthers(t *testing.T) {
 		if len(d.Claim)+len(d.Delete)+len(d.Strip) != 0 {
 			t.Errorf("ended %t: another's pod is touched: %+v", ended, d)
 		}
-		if n := d.Why.Notes(); len(n) != 1 || n[0].Code != jobfate.NoteForeignPods {
+		if n := explain.Of(d).Notes(); len(n) != 1 || n[0].Code != explain.NoteForeignPods {
 			t.Errorf("ended %t: notes %v, want one about foreign pods", ended, n)
 		}
 	}
@@ -220,8 +221,8 @@ func inputsStay(t *testing.T) {
 func staleJob(t *testing.T) {
 	job := specJob(t, "completions: 1\nparallelism: 1")
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time, InFlight: jobfate.InFlight{Job: job.UID, Status: true}})
-	if !d.Idle() || d.Requeue != time.Second || d.Why.Job().Code != jobfate.JobStale || d.Settle().Status != nil || !d.Revise(jobfate.Done{}).Idle() {
-		t.Errorf("got %d to create, requeue %s, %s; want nothing, 1s, %s", len(d.Create), d.Requeue, d.Why.Job().Code, jobfate.JobStale)
+	if !d.Idle() || d.Requeue != time.Second || explain.Of(d).Job().Code != explain.JobStale || d.Settle().Status != nil || !d.Revise(jobfate.Done{}).Idle() {
+		t.Errorf("got %d to create, requeue %s, %s; want nothing, 1s, %s", len(d.Create), d.Requeue, explain.Of(d).Job().Code, explain.JobStale)
 	}
 }
 
@@ -237,7 +238,7 @@ func sameName(t *testing.T) {
 	if len(d.Create) != 1 || d.Backoff != (backoff.Record{Job: job.UID}) {
 		t.Errorf("%d to create, to remember %+v; want 1 and nothing", len(d.Create), d.Backoff)
 	}
-	if n := d.Why.Notes(); len(n) != 2 || n[0].Code != jobfate.NoteMemoryDropped || n[1].Code != jobfate.NoteMemoryDropped {
+	if n := explain.Of(d).Notes(); len(n) != 2 || n[0].Code != explain.NoteMemoryDropped || n[1].Code != explain.NoteMemoryDropped {
 		t.Errorf("notes %v, want two about memory", n)
 	}
 }
@@ -248,8 +249,8 @@ func editedIndex(t *testing.T) {
 	w.runAll()
 	w.Edit("pod-2", func(pod *corev1.Pod) { pod.Annotations[batchv1.JobCompletionIndexAnnotation] = "0" })
 	w.sync()
-	want := jobfate.Note{Code: jobfate.NoteIndexConflict, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-completion-index is "0", the label "1"`}
-	if n := w.last.Why.Notes(); len(n) != 1 || n[0] != want {
+	want := explain.Note{Code: explain.NoteIndexConflict, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-completion-index is "0", the label "1"`}
+	if n := explain.Of(w.last).Notes(); len(n) != 1 || n[0] != want {
 		t.Errorf("notes %v, want %v", n, want)
 	}
 	w.settle()
@@ -305,7 +306,7 @@ func noPanic(t *testing.T) {
 		showWhy(d)
 	}
 	var none jobfate.Decision
-	if none.Revise(jobfate.Done{NotCreated: -1}).Settle().Status != nil || none.Revise(jobfate.Done{}).Requeue != 0 || none.StatusPatch("1") != nil || !none.Idle() || len(none.Why.Notes()) != 0 {
+	if none.Revise(jobfate.Done{NotCreated: -1}).Settle().Status != nil || none.Revise(jobfate.Done{}).Requeue != 0 || none.StatusPatch("1") != nil || !none.Idle() || len(explain.Of(none).Notes()) != 0 {
 		t.Error("the zero Decision asks for something")
 	}
 }
@@ -322,8 +323,8 @@ func sizeOfIndexes(t *testing.T) {
 	}
 	w.SetStatus(batchv1.JobStatus{StartTime: &w.Job().CreationTimestamp, Succeeded: n / 2, CompletedIndexes: completed.String()[1:], FailedIndexes: ptrTo(failed.String()[1:])})
 	d := mustDecide(t, w.snapshot())
-	if size := len(d.Status.CompletedIndexes) + len(*d.Status.FailedIndexes); size > (5+1)*n || d.Why.Job().Code != jobfate.JobEnding {
-		t.Errorf("the two take %d characters, %s; want at most %d", size, d.Why.Job().Code, (5+1)*n)
+	if size := len(d.Status.CompletedIndexes) + len(*d.Status.FailedIndexes); size > (5+1)*n || explain.Of(d).Job().Code != explain.JobEnding {
+		t.Errorf("the two take %d characters, %s; want at most %d", size, explain.Of(d).Job().Code, (5+1)*n)
 	}
 	// Completions may be as many as an int32 holds. Nothing grows with them.
 	w = newWorld(t, fmt.Sprintf("completions: %d\nparallelism: 10\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0\nmaxFailedIndexes: 10", math.MaxInt32))
@@ -360,7 +361,7 @@ func damagedIntervals(t *testing.T) {
 		if d.Status.CompletedIndexes != test.want || int(d.Status.Succeeded) != jobstatus.IndexesFinished(&batchv1.Job{Spec: job.Spec, Status: *d.Status}) {
 			t.Errorf("%q is read as %q with %d succeeded, want %q", test.text, d.Status.CompletedIndexes, d.Status.Succeeded, test.want)
 		}
-		if n := d.Why.Notes(); len(n) != 1 || n[0].Code != jobfate.NoteStatusRepaired {
+		if n := explain.Of(d).Notes(); len(n) != 1 || n[0].Code != explain.NoteStatusRepaired {
 			t.Errorf("%q: notes %v, want one about the repair", test.text, n)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -105,8 +106,8 @@ func activeIsTakenFromThePods(t *testing.T) {
 		w.runAll()
 		w.exitIndexes(1, 1)
 		w.settle() // every status goes through the API server's checks
-		if st := w.Job().Status; w.last.Why.Job().Code != jobfate.JobBackingOff || st.Active != 2 || *st.Ready != 2 {
-			t.Errorf("%s: %s with %d active and %d ready, want %s with 2 and 2", name, w.last.Why.Job().Code, st.Active, *st.Ready, jobfate.JobBackingOff)
+		if st := w.Job().Status; explain.Of(w.last).Job().Code != explain.JobBackingOff || st.Active != 2 || *st.Ready != 2 {
+			t.Errorf("%s: %s with %d active and %d ready, want %s with 2 and 2", name, explain.Of(w.last).Job().Code, st.Active, *st.Ready, explain.JobBackingOff)
 		}
 	}
 }
@@ -162,8 +163,8 @@ func zeroCompletions(t *testing.T) {
 	// With nothing to complete it by, it waits.
 	w := newWorld(t, "parallelism: 0")
 	w.settle()
-	if o := jobstatus.OutcomeOf(w.Job()); o.Phase != jobstatus.Running || w.last.Why.Job().Code != jobfate.JobNoParallelism {
-		t.Errorf("no completions, parallelism 0: %s, %s; want Running, %s", o.Phase, w.last.Why.Job().Code, jobfate.JobNoParallelism)
+	if o := jobstatus.OutcomeOf(w.Job()); o.Phase != jobstatus.Running || explain.Of(w.last).Job().Code != explain.JobNoParallelism {
+		t.Errorf("no completions, parallelism 0: %s, %s; want Running, %s", o.Phase, explain.Of(w.last).Job().Code, explain.JobNoParallelism)
 	}
 }
 
@@ -257,7 +258,7 @@ func readyAlone(t *testing.T) {
 			t.Errorf("got %q, want %q", got, step.want)
 		}
 	}
-	if got := slices.Collect(w.last.Why.Indexes()); len(got) != 0 {
+	if got := slices.Collect(explain.Of(w.last).Indexes()); len(got) != 0 {
 		t.Errorf("a Job without indexes explains %v", got)
 	}
 }

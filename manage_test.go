@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -131,9 +132,9 @@ podFailurePolicy:
 	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodFailed), podIn(job, 2, corev1.PodRunning)}, Now: job.CreationTimestamp.Time}
 	for _, test := range []struct {
 		opts []jobfate.Option
-		want jobfate.Code
-	}{{nil, jobfate.JobRunning}, {[]jobfate.Option{jobfate.WithoutPerIndexBackoff()}, jobfate.JobEnding}} {
-		if got := mustDecide(t, s, test.opts...).Why.Job(); got.Code != test.want {
+		want explain.Code
+	}{{nil, explain.JobRunning}, {[]jobfate.Option{jobfate.WithoutPerIndexBackoff()}, explain.JobEnding}} {
+		if got := explain.Of(mustDecide(t, s, test.opts...)).Job(); got.Code != test.want {
 			t.Errorf("%d options: %s (%s), want %s", len(test.opts), got.Code, got.Text, test.want)
 		}
 	}

@@ -7,47 +7,29 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 // Option changes how Decide decides. Without options it decides as the Job
 // controller of Kubernetes does with its default settings.
-type Option func(*config)
-
-type config struct {
-	controller   tracking.Controller
-	noKind       bool // OwnerKind was asked for without one
-	delays       backoff.Policy
-	uncountedCap int
-	changesCap   int
-	batchPeriod  time.Duration
-	throttle     tracking.Throttle
-	failureSpec  *failurepolicy.Spec
-	ruleNames    []string
-	granular     bool
-	noPerIndex   bool
-	noReplace    bool
-	fillSlots    bool
-}
+type Option func(*decide.Config)
 
 // configure fills in what the options say.
-func (c *config) configure(opts []Option) {
-	*c = config{
-		uncountedCap: tracking.DefaultCap,
-		changesCap:   500,
-		batchPeriod:  time.Second,
-	}
+func configure(opts []Option) decide.Config {
+	c := decide.DefaultConfig()
 	for _, opt := range opts {
 		if opt != nil {
-			opt(c)
+			opt(&c)
 		}
 	}
+	return c
 }
 
 // ManagedBy sets the spec.managedBy name that the caller answers to. Without
 // it, and with an empty name, the caller stands for the built-in controller.
 func ManagedBy(name string) Option {
-	return func(c *config) { c.controller.Name = name }
+	return func(c *decide.Config) { c.Controller.Name = name }
 }
 
 // OwnerKind sets the kind of the objects that own the pods, for a caller whose
@@ -55,25 +37,25 @@ func ManagedBy(name string) Option {
 // yourself: objects from typed clients and caches do not say theirs. An empty one is
 // an error.
 func OwnerKind(kind schema.GroupVersionKind) Option {
-	return func(c *config) { c.controller.Kind, c.noKind = kind, kind.Kind == "" }
+	return func(c *decide.Config) { c.Controller.Kind, c.NoKind = kind, kind.Kind == "" }
 }
 
 // WithBackoff sets the base, cap and factor of the delay with which failed pods
 // are replaced. The default is 10 s, 10 min and 2.
 func WithBackoff(p backoff.Policy) Option {
-	return func(c *config) { c.delays = p }
+	return func(c *decide.Config) { c.Backoff = p }
 }
 
 // WithCaps sets how many UIDs the uncounted lists may hold, and how many pods
 // one decision may create, or delete because they are too many. The default is
 // 500 of each; values below 1 leave it.
 func WithCaps(uncounted, changes int) Option {
-	return func(c *config) {
+	return func(c *decide.Config) {
 		if uncounted > 0 {
-			c.uncountedCap = uncounted
+			c.UncountedCap = uncounted
 		}
 		if changes > 0 {
-			c.changesCap = changes
+			c.ChangesCap = changes
 		}
 	}
 }
@@ -82,13 +64,13 @@ func WithCaps(uncounted, changes int) Option {
 // that backs off, and the time to wait for a status of the caller's own to be seen.
 // The default is 1 s.
 func WithBatchPeriod(d time.Duration) Option {
-	return func(c *config) { c.batchPeriod = max(d, 0) }
+	return func(c *decide.Config) { c.BatchPeriod = max(d, 0) }
 }
 
 // WithThrottle puts off status writes that come too soon after
 // Snapshot.LastStatus and record too little. By default none is put off.
 func WithThrottle(t tracking.Throttle) Option {
-	return func(c *config) { c.throttle = t }
+	return func(c *decide.Config) { c.Throttle = t }
 }
 
 // WithFailurePolicy replaces the pod failure policy of the Job's spec. It is
@@ -96,38 +78,38 @@ func WithThrottle(t tracking.Throttle) Option {
 // names show in reasons only with GranularReasons, and RuleNames gives none to these
 // rules. Nil leaves the policy of the spec.
 func WithFailurePolicy(s *failurepolicy.Spec) Option {
-	return func(c *config) { c.failureSpec = s }
+	return func(c *decide.Config) { c.FailurePolicy = s }
 }
 
 // RuleNames gives names to the rules of the Job's own pod failure policy, by
 // their order; an empty name is none. It switches on granular reasons.
 func RuleNames(names ...string) Option {
-	return func(c *config) { c.ruleNames, c.granular = names, true }
+	return func(c *decide.Config) { c.RuleNames, c.Granular = names, true }
 }
 
 // GranularReasons makes a Job that a FailJob rule fails say which rule it was:
 // PodFailurePolicy_{name}, or PodFailurePolicy_{index} for a rule without a
 // name (KEP-4443).
 func GranularReasons() Option {
-	return func(c *config) { c.granular = true }
+	return func(c *decide.Config) { c.Granular = true }
 }
 
 // WithoutPerIndexBackoff decides as if spec.backoffLimitPerIndex were not set
 // and no rule said FailIndex (KEP-3850 § Feature Enablement and Rollback).
 func WithoutPerIndexBackoff() Option {
-	return func(c *config) { c.noPerIndex = true }
+	return func(c *decide.Config) { c.WithoutPerIndex = true }
 }
 
 // WithoutReplacementPolicy decides as if spec.podReplacementPolicy were not
 // set, and does not report terminating pods. A Job with a pod failure policy
 // still replaces only failed pods.
 func WithoutReplacementPolicy() Option {
-	return func(c *config) { c.noReplace = true }
+	return func(c *decide.Config) { c.WithoutReplacement = true }
 }
 
 // FillFreeSlots lets indexes that are ready to run take the place of lower ones
 // that are backing off. The Job controller picks the lowest pending indexes
 // before it looks at their delays, so that indexes in backoff hold back others.
 func FillFreeSlots() Option {
-	return func(c *config) { c.fillSlots = true }
+	return func(c *decide.Config) { c.FillFreeSlots = true }
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/jobtest"
 )
@@ -155,8 +156,8 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 	pod := podIn(job, 1, corev1.PodRunning)
 	pod.DeletionTimestamp = &job.CreationTimestamp
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, jobfate.WithFailurePolicy(named))
-	if d.Why.Job().Code != jobfate.JobAwaitingTermination {
-		t.Errorf("a terminating pod with a policy: %s, want %s", d.Why.Job().Code, jobfate.JobAwaitingTermination)
+	if explain.Of(d).Job().Code != explain.JobAwaitingTermination {
+		t.Errorf("a terminating pod with a policy: %s, want %s", explain.Of(d).Job().Code, explain.JobAwaitingTermination)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -97,8 +98,8 @@ func decideAll(t *rapid.T, s jobfate.Snapshot) everything {
 	for _, del := range d.Delete {
 		del.Patch()
 	}
-	explanation := d.Why.Job().Text
-	for r := range d.Why.Indexes() {
+	explanation := explain.Of(d).Job().Text
+	for r := range explain.Of(d).Indexes() {
 		explanation += "\n" + r.String()
 	}
 	settled := d.Settle(d.Strip...)

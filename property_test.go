@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
@@ -255,7 +255,7 @@ func TestS12_noReplacementBeforeItsDelay(t *testing.T) {
 		if left, ok := untilDeadline(r); ok {
 			least = min(least, left)
 		}
-		if len(r.d.Create) == 0 && r.d.Why.Job().Code == jobfate.JobBackingOff && r.d.Requeue < least {
+		if len(r.d.Create) == 0 && explain.Of(r.d).Job().Code == explain.JobBackingOff && r.d.Requeue < least {
 			t.Fatalf("backing off, and to look again in %s", r.d.Requeue)
 		}
 	})

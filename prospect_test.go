@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
 )
 
 // Whether a Job can still succeed, and what it takes.
@@ -21,69 +22,69 @@ func TestExplanation_Prospect(t *testing.T) {
 	for _, test := range []struct {
 		name, spec string
 		happens    func(*world)
-		code       jobfate.Code
+		code       explain.Code
 		text       string
 		until      string
 	}{
-		{"pods", two, func(w *world) { w.runAll(); w.End("pod-1", 0) }, jobfate.ProspectPossible,
+		{"pods", two, func(w *world) { w.runAll(); w.End("pod-1", 0) }, explain.ProspectPossible,
 			"yes: 1 of 2 pods to go; at most 6 failures, 0 so far", ""},
-		{"without completions", "parallelism: 2", func(w *world) { w.runAll() }, jobfate.ProspectPossible,
+		{"without completions", "parallelism: 2", func(w *world) { w.runAll() }, explain.ProspectPossible,
 			"yes: one pod must succeed, and all must finish; at most 6 failures, 0 so far", ""},
-		{"without completions, one done", "parallelism: 2", func(w *world) { w.runAll(); w.End("pod-1", 0) }, jobfate.ProspectPossible,
+		{"without completions, one done", "parallelism: 2", func(w *world) { w.runAll(); w.End("pod-1", 0) }, explain.ProspectPossible,
 			"yes: a pod has succeeded, the others must finish; at most 6 failures, 0 so far", ""},
-		{"restarts count", two + "\nbackoffLimit: 1\ntemplate: {spec: {restartPolicy: OnFailure}}", func(*world) {}, jobfate.ProspectPossible,
+		{"restarts count", two + "\nbackoffLimit: 1\ntemplate: {spec: {restartPolicy: OnFailure}}", func(*world) {}, explain.ProspectPossible,
 			"yes: 2 of 2 pods to go; at most 1 failure, 0 so far, or as many restarts of containers, 0 so far", ""},
-		{"indexes", perIndex, func(w *world) { w.runAll(); w.exitIndexes(0, 1) }, jobfate.ProspectPossible,
+		{"indexes", perIndex, func(w *world) { w.runAll(); w.exitIndexes(0, 1) }, explain.ProspectPossible,
 			"yes: 2 of 3 indexes to go; each index is retried once at most", ""},
-		{"indexes that may fail often", indexed + "\nbackoffLimitPerIndex: 4\nbackoffLimit: 3", func(w *world) { w.runAll() }, jobfate.ProspectPossible,
+		{"indexes that may fail often", indexed + "\nbackoffLimitPerIndex: 4\nbackoffLimit: 3", func(w *world) { w.runAll() }, explain.ProspectPossible,
 			"yes: 3 of 3 indexes to go; each index is retried 4 times at most; at most 3 failures, 0 so far", ""},
-		{"a deadline", two + "\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll(); w.advance(time.Second) }, jobfate.ProspectPossible,
+		{"a deadline", two + "\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll(); w.advance(time.Second) }, explain.ProspectPossible,
 			"yes: 2 of 2 pods to go; at most 6 failures, 0 so far; before 12:01:00", "12:01:00"},
-		{"suspended, the deadline does not run", two + "\nsuspend: true\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll() }, jobfate.ProspectPossible,
+		{"suspended, the deadline does not run", two + "\nsuspend: true\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll() }, explain.ProspectPossible,
 			"yes: 2 of 2 pods to go; once it is resumed; at most 6 failures, 0 so far", ""},
-		{"no parallelism", "completions: 2\nparallelism: 0", func(w *world) { w.runAll() }, jobfate.ProspectPossible,
+		{"no parallelism", "completions: 2\nparallelism: 0", func(w *world) { w.runAll() }, explain.ProspectPossible,
 			"yes: 2 of 2 pods to go; once its parallelism is above 0; at most 6 failures, 0 so far", ""},
-		{"an index has failed", indexed + "\nbackoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, jobfate.ProspectOutOfReach,
+		{"an index has failed", indexed + "\nbackoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, explain.ProspectOutOfReach,
 			"no: index 1 has failed; the Job fails when no other index is left to run", ""},
-		{"two indexes have failed", indexed + "\nbackoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1, 2) }, jobfate.ProspectOutOfReach,
+		{"two indexes have failed", indexed + "\nbackoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1, 2) }, explain.ProspectOutOfReach,
 			"no: 2 indexes have failed, the first is 1; the Job fails when no other index is left to run", ""},
-		{"a success policy", indexed + "\nsuccessPolicy: {rules: [{succeededCount: 2}]}", func(w *world) { w.runAll() }, jobfate.ProspectPossible,
+		{"a success policy", indexed + "\nsuccessPolicy: {rules: [{succeededCount: 2}]}", func(w *world) { w.runAll() }, explain.ProspectPossible,
 			"yes: 3 of 3 indexes to go, or fewer by the success policy; at most 6 failures, 0 so far", ""},
 		{"an index has failed, the success policy does not need it", indexed + "\nbackoffLimitPerIndex: 0\nsuccessPolicy: {rules: [{succeededIndexes: '1'}, {succeededCount: 2}]}",
-			func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, jobfate.ProspectPossible,
+			func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, explain.ProspectPossible,
 			"yes: index 1 has failed, but rule 1 of the success policy can still be met; no index is retried", ""},
 		{"an index has failed, the first rule does not need it", indexed + "\nbackoffLimitPerIndex: 0\nsuccessPolicy: {rules: [{succeededIndexes: '0'}]}",
-			func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, jobfate.ProspectPossible,
+			func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, explain.ProspectPossible,
 			"yes: index 1 has failed, but rule 0 of the success policy can still be met; no index is retried", ""},
 		{"an index has failed, the success policy needs it", indexed + "\nbackoffLimitPerIndex: 0\nsuccessPolicy: {rules: [{succeededIndexes: '1'}]}",
-			func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, jobfate.ProspectOutOfReach,
+			func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, explain.ProspectOutOfReach,
 			"no: index 1 has failed; the Job fails when no other index is left to run", ""},
-		{"being deleted with enough pods", two, func(w *world) { w.runAll(); w.DeleteJob(metav1.DeletePropagationForeground) }, jobfate.ProspectPossible,
+		{"being deleted with enough pods", two, func(w *world) { w.runAll(); w.DeleteJob(metav1.DeletePropagationForeground) }, explain.ProspectPossible,
 			"yes: 2 of 2 pods to go; only with the pods it has, for it is being deleted; at most 6 failures, 0 so far", ""},
-		{"being deleted without", two, func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, jobfate.ProspectOutOfReach,
+		{"being deleted without", two, func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, explain.ProspectOutOfReach,
 			"no: the Job is being deleted, and 0 pods cannot bring the 2 successes that it lacks", ""},
-		{"its status is still to be seen", two, func(w *world) { w.lag(true); w.sync() }, jobfate.ProspectPossible,
+		{"its status is still to be seen", two, func(w *world) { w.lag(true); w.sync() }, explain.ProspectPossible,
 			"yes: 2 of 2 pods to go; at most 6 failures, 0 so far", ""},
 		{"its status is still to be seen, and the deadline is there", two + "\nactiveDeadlineSeconds: 60", func(w *world) {
 			w.stale("pod-1")
 			w.advance(time.Minute)
-		}, jobfate.ProspectPossible, "yes: 2 of 2 pods to go; at most 6 failures, 0 so far", ""},
-		{"succeeding now", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 0) }, jobfate.ProspectSuccess,
+		}, explain.ProspectPossible, "yes: 2 of 2 pods to go; at most 6 failures, 0 so far", ""},
+		{"succeeding now", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 0) }, explain.ProspectSuccess,
 			"yes, it is decided: the Job succeeds", ""},
-		{"failing, pods to be seen", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnseen, jobfate.ProspectFailure, "no, it is decided: the Job fails", ""},
-		{"failing now", two + "\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1) }, jobfate.ProspectFailure,
+		{"failing, pods to be seen", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnseen, explain.ProspectFailure, "no, it is decided: the Job fails", ""},
+		{"failing now", two + "\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1) }, explain.ProspectFailure,
 			"no, it is decided: the Job fails", ""},
-		{"failed", "completions: 1\nbackoffLimit: 0", func(w *world) { w.settle(); w.End("pod-1", 1); w.settle() }, jobfate.ProspectFailure,
+		{"failed", "completions: 1\nbackoffLimit: 0", func(w *world) { w.settle(); w.End("pod-1", 1); w.settle() }, explain.ProspectFailure,
 			"no, the Job has failed", ""},
-		{"succeeding", perIndex + "\nsuccessPolicy: {rules: [{succeededCount: 1}]}", func(w *world) { w.runAll(); w.exitIndexes(0, 1); w.settle() }, jobfate.ProspectSuccess,
+		{"succeeding", perIndex + "\nsuccessPolicy: {rules: [{succeededCount: 1}]}", func(w *world) { w.runAll(); w.exitIndexes(0, 1); w.settle() }, explain.ProspectSuccess,
 			"yes, it is decided: the Job succeeds", ""},
-		{"complete", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 0); w.settle() }, jobfate.ProspectSuccess,
+		{"complete", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 0); w.settle() }, explain.ProspectSuccess,
 			"yes, the Job has succeeded", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, test.spec)
 			test.happens(w)
-			got, until := mustDecide(t, w.snapshot()).Why.Prospect(), ""
+			got, until := explain.Of(mustDecide(t, w.snapshot())).Prospect(), ""
 			if !got.Until.IsZero() {
 				until = clock(got.Until)
 			}
@@ -92,7 +93,7 @@ func TestExplanation_Prospect(t *testing.T) {
 			}
 		})
 	}
-	if got := (jobfate.Explanation{}).Prospect(); got != (jobfate.Reason{}) {
+	if got := (explain.Explanation{}).Prospect(); got != (explain.Reason{}) {
 		t.Errorf("the zero explanation has the prospect %+v, want none", got)
 	}
 }
@@ -141,7 +142,7 @@ func TestExplanation_Waits(t *testing.T) {
 			w := newWorld(t, test.spec)
 			test.happens(w)
 			var got []string
-			for _, r := range mustDecide(t, w.snapshot()).Why.Waits() {
+			for _, r := range explain.Of(mustDecide(t, w.snapshot())).Waits() {
 				until := ""
 				if !r.Until.IsZero() {
 					until = " " + clock(r.Until)
@@ -153,7 +154,7 @@ func TestExplanation_Waits(t *testing.T) {
 			}
 		})
 	}
-	if got := (jobfate.Explanation{}).Waits(); got != nil {
+	if got := (explain.Explanation{}).Waits(); got != nil {
 		t.Errorf("the zero explanation waits for %v, want nothing", got)
 	}
 }
@@ -171,8 +172,8 @@ func TestExplanation_waitsForTheTerminating(t *testing.T) {
 		deleted(1, corev1.PodFailed, time.Hour), deleted(2, corev1.PodRunning, 20*time.Second),
 		deleted(3, corev1.PodRunning, 30*time.Second), deleted(4, corev1.PodRunning, 10*time.Second),
 	}
-	for _, r := range mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon}).Why.Waits() {
-		if r.Code == jobfate.WaitTermination && r.Until.Equal(noon.Add(30*time.Second)) {
+	for _, r := range explain.Of(mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon})).Waits() {
+		if r.Code == explain.WaitTermination && r.Until.Equal(noon.Add(30*time.Second)) {
 			return
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
 )
 
 // KEP-3850 § The Job object too big: "the size of both fields is capped at 0.572Mi
@@ -77,7 +78,7 @@ func TestLimits_sizeOfTheIndexFields(t *testing.T) {
 			if size > test.most || size < 0.9*test.most-0.05 {
 				t.Errorf("the two fields take %.3f Mi, want near and not above %.3f", size, test.most)
 			}
-			if n := len(slices.Collect(d.Why.Indexes())); n != len(failed)+len(pods) {
+			if n := len(slices.Collect(explain.Of(d).Indexes())); n != len(failed)+len(pods) {
 				t.Errorf("%d indexes are explained, want %d", n, len(failed)+len(pods))
 			}
 		})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -144,11 +145,11 @@ func showPods(pods []*corev1.Pod) (lines []string) {
 
 // showWhy is the explanation, from the Job down to its indexes and the notes.
 func showWhy(d jobfate.Decision) (lines []string) {
-	lines = append(lines, fmt.Sprintf("%s: %s", d.Why.Job().Code, d.Why.Job().Text))
-	for r := range d.Why.Indexes() {
+	lines = append(lines, fmt.Sprintf("%s: %s", explain.Of(d).Job().Code, explain.Of(d).Job().Text))
+	for r := range explain.Of(d).Indexes() {
 		lines = append(lines, fmt.Sprintf("%s: %s", r.Code, r))
 	}
-	for _, n := range d.Why.Notes() {
+	for _, n := range explain.Of(d).Notes() {
 		lines = append(lines, fmt.Sprintf("note %s: %s", n.Code, n.Text))
 	}
 	return lines

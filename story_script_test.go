@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what the scenarios come to into testdata/scenarios")
@@ -191,7 +192,7 @@ func (w *world) reconcile(t *testing.T, c command) []string {
 	if !w.look.IsZero() {
 		out = append(out, "look again at "+clock(w.look))
 	}
-	return append(out, fmt.Sprintf("%s: %s", w.last.Why.Job().Code, w.last.Why.Job().Text))
+	return append(out, fmt.Sprintf("%s: %s", explain.Of(w.last).Job().Code, explain.Of(w.last).Job().Text))
 }
 
 // joined puts what is done to one pod after another into one line.

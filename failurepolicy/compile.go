@@ -25,15 +25,28 @@ func Compile(s *Spec, opts ...Option) *Policy {
 	if s == nil {
 		return nil
 	}
+	return compile(len(s.Rules), func(i int) Rule { return s.Rules[i] }, opts)
+}
+
+// CompileAPI makes the policy of a Job ready, with the names that [FromAPI] takes. It
+// is Compile of FromAPI, without the copy in between. A nil policy gives a nil Policy.
+func CompileAPI(p *batchv1.PodFailurePolicy, names []string, opts ...Option) *Policy {
+	if p == nil {
+		return nil
+	}
+	return compile(len(p.Rules), func(i int) Rule { return ruleOf(p, names, i) }, opts)
+}
+
+func compile(size int, ruleAt func(int) Rule, opts []Option) *Policy {
 	var o options
 	for _, opt := range opts {
 		if opt != nil {
 			opt(&o)
 		}
 	}
-	p := &Policy{rules: make([]rule, 0, len(s.Rules)), size: len(s.Rules)}
-	for i := range s.Rules {
-		if c := o.compile(i, &s.Rules[i]); c.kind != NoMatch {
+	p := &Policy{rules: make([]rule, 0, size), size: size}
+	for i := range size {
+		if c := o.compile(i, ruleAt(i)); c.kind != NoMatch {
 			p.rules = append(p.rules, c)
 		}
 	}
@@ -41,7 +54,7 @@ func Compile(s *Spec, opts ...Option) *Policy {
 }
 
 // compile makes a rule ready. One that can never decide has the kind NoMatch.
-func (o options) compile(position int, r *Rule) rule {
+func (o options) compile(position int, r Rule) rule {
 	c := rule{position: position, name: r.Name, action: r.Action}
 	switch {
 	case !o.decides(r.Action):

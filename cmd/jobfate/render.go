@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobfate/jobfate"
+	why "github.com/jobfate/jobfate/explain"
 )
 
 // How much the text shows of what may be long.
@@ -28,14 +28,14 @@ const (
 )
 
 func (r *report) standing() standing {
-	switch jobfate.Code(r.Prospect.Code) {
-	case jobfate.ProspectFailure, jobfate.ProspectOutOfReach:
+	switch why.Code(r.Prospect.Code) {
+	case why.ProspectFailure, why.ProspectOutOfReach:
 		return lost
 	}
-	switch jobfate.Code(r.Reason.Code) {
-	case jobfate.JobSuspended, jobfate.JobNoParallelism, jobfate.JobDeleting:
+	switch why.Code(r.Reason.Code) {
+	case why.JobSuspended, why.JobNoParallelism, why.JobDeleting:
 		return held
-	case jobfate.JobBackingOff, jobfate.JobAwaitingTermination, jobfate.JobInFlight, jobfate.JobStale:
+	case why.JobBackingOff, why.JobAwaitingTermination, why.JobInFlight, why.JobStale:
 		return waiting
 	}
 	return fine
@@ -44,14 +44,14 @@ func (r *report) standing() standing {
 var standingColors = map[standing]string{fine: green, waiting: yellow, held: yellow, lost: red}
 
 // indexColors are the colours of what holds for an index.
-var indexColors = map[jobfate.Code]string{
-	jobfate.IndexFailed:      red,
-	jobfate.IndexStopped:     red,
-	jobfate.IndexRemoving:    yellow,
-	jobfate.IndexTerminating: yellow,
-	jobfate.IndexBackingOff:  yellow,
-	jobfate.IndexActive:      green,
-	jobfate.IndexCreating:    green,
+var indexColors = map[why.Code]string{
+	why.IndexFailed:      red,
+	why.IndexStopped:     red,
+	why.IndexRemoving:    yellow,
+	why.IndexTerminating: yellow,
+	why.IndexBackingOff:  yellow,
+	why.IndexActive:      green,
+	why.IndexCreating:    green,
 }
 
 // page is the text of a report as it grows.
@@ -114,7 +114,7 @@ func (b *page) indexes(all []index) []string {
 			return append(lines, "and more, "+counted(all[i:])+" ("+allShows+")")
 		}
 		who, what, _ := strings.Cut(x.line, ": ")
-		lines = append(lines, b.paint.text(indexColors[jobfate.Code(x.Code)], who)+": "+what)
+		lines = append(lines, b.paint.text(indexColors[why.Code(x.Code)], who)+": "+what)
 		if x.FailedPod != "" {
 			lines = append(lines, "  "+x.failure.String())
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	why "github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/kubefile"
 	"github.com/jobfate/jobfate/tracking"
@@ -180,8 +181,8 @@ func newReport(in *kubefile.Input, now time.Time, d jobfate.Decision) *report {
 		Now:        now.UTC(),
 		ManagedBy:  managerOf(job),
 		Pods:       len(in.Pods),
-		Reason:     newReason(d.Why.Job()),
-		Prospect:   newReason(d.Why.Prospect()),
+		Reason:     newReason(why.Of(d).Job()),
+		Prospect:   newReason(why.Of(d).Prospect()),
 		Claims:     mapped(d.Claim, newClaim),
 		Deletions:  mapped(d.Delete, newDeletion),
 		Creations:  mapped(d.Create, newCreation),
@@ -189,9 +190,9 @@ func newReport(in *kubefile.Input, now time.Time, d jobfate.Decision) *report {
 		Finalizers: mapped(d.Strip, func(pod *corev1.Pod) string { return pod.Name }),
 		Settled:    changes(stored, settled.Status),
 		Finished:   settled.Finished,
-		Waits:      mapped(d.Why.Waits(), newReason),
+		Waits:      mapped(why.Of(d).Waits(), newReason),
 		Completed:  completed(job, d.Status, settled.Status),
-		Indexes:    mapped(slices.Collect(d.Why.Indexes()), newIndex),
+		Indexes:    mapped(slices.Collect(why.Of(d).Indexes()), newIndex),
 		Notes:      notes(in, d),
 		indexed:    isIndexed(job),
 	}
@@ -199,7 +200,7 @@ func newReport(in *kubefile.Input, now time.Time, d jobfate.Decision) *report {
 	for i := range r.Indexes {
 		r.Indexes[i].policy = policy
 	}
-	if last := d.Why.LastFailure(); last.Pod != "" {
+	if last := why.Of(d).LastFailure(); last.Pod != "" {
 		r.LastFailure = &failure{last.Pod, last.Fault, newRule(last.Match), policy}
 	}
 	if d.Requeue > 0 {
@@ -223,7 +224,7 @@ func mapped[A, B any](in []A, f func(A) B) []B {
 	return out
 }
 
-func newReason(r jobfate.Reason) reason {
+func newReason(r why.Reason) reason {
 	out := reason{Code: string(r.Code), Text: r.Text}
 	if !r.Until.IsZero() {
 		until := r.Until.UTC()
@@ -263,7 +264,7 @@ func newCreation(c jobfate.Creation) creation {
 	return out
 }
 
-func newIndex(r jobfate.IndexReason) index {
+func newIndex(r why.IndexReason) index {
 	return index{First: r.First, Last: r.Last, reason: newReason(r.Reason), Pod: r.Pod, Failures: r.Failures,
 		failure: failure{FailedPod: r.FailedPod, Fault: r.Fault, Rule: newRule(r.Match)}, line: r.String()}
 }
@@ -279,7 +280,7 @@ func newRule(m failurepolicy.Match) *rule {
 // notes returns what the decision tolerated, and what of the input it did not
 // see.
 func notes(in *kubefile.Input, d jobfate.Decision) []note {
-	out := mapped(d.Why.Notes(), func(n jobfate.Note) note { return note{string(n.Code), n.Text} })
+	out := mapped(why.Of(d).Notes(), func(n why.Note) note { return note{string(n.Code), n.Text} })
 	for _, field := range in.Unknown {
 		out = append(out, note{"UnknownField", field + " is not a field that this version knows; it was not looked at"})
 	}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -89,7 +90,7 @@ func (l *lifetime) rounds(t *rapid.T, fails bool) bool {
 		if err != nil || o.refused != nil {
 			t.Fatalf("jobfate: %v, refused %v\n%s", err, o.refused, strings.Join(l.story, "\n"))
 		}
-		l.say("alone: %s; %s", d.Why.Job().Text, brief(o))
+		l.say("alone: %s; %s", explain.Of(d).Job().Text, brief(o))
 		l.reach["steps alone"]++
 		if err := o.world.judge.verdict; err != nil {
 			t.Fatalf("%v\n%s", err, strings.Join(l.story, "\n"))

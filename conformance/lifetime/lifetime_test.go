@@ -22,6 +22,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
@@ -188,7 +189,7 @@ func (l *lifetime) step(t *rapid.T) {
 	if err := c.sameMemory(); err != nil {
 		t.Fatalf("%v\n%s", err, l.tale(c))
 	}
-	l.say("  sync: %s; %s", c.decision.Why.Job().Text, brief(c.got))
+	l.say("  sync: %s; %s", explain.Of(c.decision).Job().Text, brief(c.got))
 	if diff := c.difference(); diff != "" {
 		names, ok := c.explain()
 		if !ok {

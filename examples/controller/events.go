@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -17,7 +18,7 @@ import (
 type told struct {
 	refusal string // why the Job cannot be decided
 	names   string // what is wrong with the names of its rules
-	waits   jobfate.Reason
+	waits   explain.Reason
 	at      time.Time // when waits was told
 }
 
@@ -31,15 +32,15 @@ const (
 // explains are the reasons of a Job that a user would ask for: there is no pod,
 // and nothing else tells why. A Job that is suspended or that ends has events and
 // conditions of its own.
-var explains = map[jobfate.Code]bool{
-	jobfate.JobBackingOff:          true,
-	jobfate.JobAwaitingTermination: true,
-	jobfate.JobNoParallelism:       true,
+var explains = map[explain.Code]bool{
+	explain.JobBackingOff:          true,
+	explain.JobAwaitingTermination: true,
+	explain.JobNoParallelism:       true,
 }
 
 // explained tells why there is no pod, when that is new. This and what follows
 // return the empty event when there is nothing to tell.
-func (t *told) explained(why jobfate.Reason, now time.Time) (e jobfate.Event) {
+func (t *told) explained(why explain.Reason, now time.Time) (e jobfate.Event) {
 	again := now.Sub(t.at) >= explainAgain && why.Until.After(t.waits.Until)
 	if !explains[why.Code] || why.Code == t.waits.Code && !again {
 		return e
@@ -74,9 +75,9 @@ func failedIndexes(job *batchv1.Job, d jobfate.Decision) (e jobfate.Event) {
 	before := jobstatus.Indexes(job).Failed
 	var lines []string
 	more := 0
-	for r := range d.Why.Indexes() {
+	for r := range explain.Of(d).Indexes() {
 		switch {
-		case r.Code != jobfate.IndexFailed || before.Contains(r.First):
+		case r.Code != explain.IndexFailed || before.Contains(r.First):
 		case len(lines) == mostIndexes:
 			more += int(r.Last-r.First) + 1
 		default:
@@ -92,7 +93,7 @@ func failedIndexes(job *batchv1.Job, d jobfate.Decision) (e jobfate.Event) {
 	return jobfate.Event{Type: jobfate.Warning, Reason: "IndexFailed", Message: strings.Join(lines, "; ")}
 }
 
-func failedIndex(r jobfate.IndexReason) string {
+func failedIndex(r explain.IndexReason) string {
 	line := r.String()
 	if r.FailedPod != "" {
 		line += fmt.Sprintf(": pod %s: %s", r.FailedPod, r.Fault)

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -121,7 +122,7 @@ func (c *controller) carryOut(ctx context.Context, job *batchv1.Job, d jobfate.D
 	}
 	m.backoff = d.Backoff // 7
 	c.tell(job, d.Events, d.Metrics)
-	c.record(job, m.told.explained(d.Why.Job(), c.now()))
+	c.record(job, m.told.explained(explain.Of(d).Job(), c.now()))
 	c.record(job, failedIndexes(job, d))
 	gone, left := c.strip(ctx, d.Strip, m) // 8
 	settled := d.Settle(gone...)           // 9

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
 )
 
 var theJob = request{NamespacedName: types.NamespacedName{Namespace: "default", Name: "job"}}
@@ -283,21 +284,21 @@ func TestExplained(t *testing.T) {
 	var told told
 	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 	for _, step := range []struct {
-		code       jobfate.Code
+		code       explain.Code
 		now, until int
 		want       string
 	}{
-		{jobfate.JobRunning, 0, 0, ""},
-		{jobfate.JobBackingOff, 1, 10, "BackingOff"},
-		{jobfate.JobBackingOff, 2, 10, ""},
-		{jobfate.JobRunning, 11, 0, ""},
-		{jobfate.JobBackingOff, 20, 40, ""}, // of the same kind, and soon after
-		{jobfate.JobAwaitingTermination, 30, 0, "AwaitingTermination"},
-		{jobfate.JobBackingOff, 31, 40, "BackingOff"},
-		{jobfate.JobBackingOff, 400, 40, ""}, // still the same
-		{jobfate.JobBackingOff, 401, 900, "BackingOff"},
+		{explain.JobRunning, 0, 0, ""},
+		{explain.JobBackingOff, 1, 10, "BackingOff"},
+		{explain.JobBackingOff, 2, 10, ""},
+		{explain.JobRunning, 11, 0, ""},
+		{explain.JobBackingOff, 20, 40, ""}, // of the same kind, and soon after
+		{explain.JobAwaitingTermination, 30, 0, "AwaitingTermination"},
+		{explain.JobBackingOff, 31, 40, "BackingOff"},
+		{explain.JobBackingOff, 400, 40, ""}, // still the same
+		{explain.JobBackingOff, 401, 900, "BackingOff"},
 	} {
-		reason := jobfate.Reason{Code: step.code, Until: at(step.until), Text: "text"}
+		reason := explain.Reason{Code: step.code, Until: at(step.until), Text: "text"}
 		if got := told.explained(reason, at(step.now)); got.Reason != step.want {
 			t.Errorf("%s after %d s: told %q, want %q", step.code, step.now, got.Reason, step.want)
 		}

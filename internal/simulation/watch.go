@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -124,12 +125,12 @@ func conditionOf(s *batchv1.JobStatus, kind batchv1.JobConditionType) *batchv1.J
 func (p *play) decided(s jobfate.Snapshot, d jobfate.Decision) {
 	waiting := map[int32]time.Time{}
 	if backoff.LimitOf(&s.Job.Spec).Target != backoff.TargetIndex {
-		if why := d.Why.Job(); why.Code == jobfate.JobBackingOff {
+		if why := explain.Of(d).Job(); why.Code == explain.JobBackingOff {
 			waiting[wholeJob] = why.Until
 		}
 	} else {
-		for why := range d.Why.Indexes() {
-			for i := int64(why.First); why.Code == jobfate.IndexBackingOff && i <= int64(why.Last); i++ {
+		for why := range explain.Of(d).Indexes() {
+			for i := int64(why.First); why.Code == explain.IndexBackingOff && i <= int64(why.Last); i++ {
 				waiting[int32(i)] = why.Until
 			}
 		}

@@ -30,13 +30,15 @@ var layers = []layer{
 	{"tracking", []string{k8s, "indexset", "backoff", "failurepolicy"}, "it stands on backoff and failurepolicy"},
 	{"jobstatus", []string{k8s, "indexset", "backoff", "failurepolicy", "tracking"}, "it stands on tracking"},
 	{"validation", append([]string{k8s}, leaves...), "it stands beside the leaves, under no root"},
-	{".", append([]string{k8s, "internal/sidecar"}, leaves...), "the root composes the leaves and nothing else"},
+	{"internal/decide", append([]string{k8s, "internal/sidecar"}, leaves...), "it composes the leaves and nothing else"},
+	{".", append([]string{k8s, "internal/decide"}, leaves...), "the root is the front door of internal/decide"},
+	{"explain", append([]string{k8s, ".", "internal/decide"}, leaves...), "it reads decisions"},
 	{"inflight", []string{k8s, ".", "backoff", "tracking"}, "it remembers for callers, which stand above the root"},
-	{"jobtest/...", append([]string{k8s, gocmp, rapid, ".", "inflight", "jobtest/..."}, leaves...), "it is a test kit for the public packages"},
-	{"internal/simulation", append([]string{k8s, ".", "jobtest/cluster"}, leaves...), "it plays decisions on the simulated cluster, which needs no test helper"},
+	{"jobtest/...", append([]string{k8s, gocmp, rapid, ".", "explain", "inflight", "jobtest/..."}, leaves...), "it is a test kit for the public packages"},
+	{"internal/simulation", append([]string{k8s, ".", "explain", "jobtest/cluster"}, leaves...), "it plays decisions on the simulated cluster, which needs no test helper"},
 	{"internal/...", append([]string{k8s, "internal/..."}, leaves...), "internal packages serve the commands"},
-	{"cmd/...", append([]string{k8s, ".", "internal/..."}, leaves...), "a command only wires public and internal packages"},
-	{"examples/...", append([]string{k8s, ".", "inflight"}, leaves...), "an example shows what a caller can do"},
+	{"cmd/...", append([]string{k8s, ".", "explain", "internal/..."}, leaves...), "a command only wires public and internal packages"},
+	{"examples/...", append([]string{k8s, ".", "explain", "inflight"}, leaves...), "an example shows what a caller can do"},
 }
 
 // dependencies are the direct requirements of the main module, these and no

@@ -1,4 +1,4 @@
-package jobfate
+package decide
 
 import (
 	"time"
@@ -7,7 +7,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// rebuilt is the backoff record made anew from the pods that have been counted,
+// rebuild makes the backoff record anew from the pods that have been counted,
 // unless the one that is remembered knows of a later failure, or of more. Pods that
 // are still to be counted are news, and not of the record.
 //
@@ -15,11 +15,11 @@ import (
 // has deleted it itself, as it does when a Job is suspended: nothing tells. All of
 // them together are taken for one failure, so that the delay after one is kept, and
 // a Job of many pods does not wait for ten minutes when it is resumed.
-func (v *view) rebuilt() backoff.Record {
+func rebuild(census *tracking.Census, remembered backoff.Record) backoff.Record {
 	var succeeded, failed []time.Time
 	var lastDeleted time.Time
-	for i := range v.census.Records {
-		r := &v.census.Records[i]
+	for i := range census.Records {
+		r := &census.Records[i]
 		counted := !r.Is(tracking.Tracked) || r.Is(tracking.Parked)
 		switch {
 		case !counted || !r.Is(tracking.Valid):
@@ -36,20 +36,27 @@ func (v *view) rebuilt() backoff.Record {
 	if !lastDeleted.IsZero() {
 		failed = append(failed, lastDeleted)
 	}
-	record := backoff.Rebuild(v.job.UID, succeeded, failed)
-	if at := v.memory.LastFailure; record.LastFailure.Before(at) || record.LastFailure.Equal(at) && record.Failures < v.memory.Failures {
-		return v.memory
+	record := backoff.Rebuild(remembered.Job, succeeded, failed)
+	if at := remembered.LastFailure; record.LastFailure.Before(at) || record.LastFailure.Equal(at) && record.Failures < remembered.Failures {
+		return remembered
 	}
 	return record
 }
 
-// remembered is the record after the news. In doubt, what is news may have been
-// counted already, together with the pods that the record was made of: then the
-// last failure is the last of all.
-func (v *view) remembered(news backoff.News) backoff.Record {
-	record := v.memory.With(news)
-	if v.inDoubt && !news.Succeeded && record.LastFailure.Before(v.memory.LastFailure) {
-		record.LastFailure = v.memory.LastFailure
+// record is the backoff record after the news. With a backoff limit per index the
+// pods themselves carry the memory, and a pod that waits for its replacement would be
+// news at every look.
+//
+// In doubt, what is news may have been counted already, together with the pods that
+// the record was made of: then the last failure is the last of all.
+func (v *View) record() backoff.Record {
+	if v.Spec.PerIndex {
+		return v.Backoff
+	}
+	news := v.Census.News()
+	record := v.Backoff.With(news)
+	if v.InDoubt && !news.Succeeded && record.LastFailure.Before(v.Backoff.LastFailure) {
+		record.LastFailure = v.Backoff.LastFailure
 	}
 	return record
 }

@@ -1,4 +1,4 @@
-package jobfate
+package explain
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -76,22 +77,22 @@ type witness struct {
 // indexes explains the indexes of a step. What holds for all of them is worked
 // out once.
 type indexes struct {
-	*step
+	outcome
 	job      Reason
-	removing map[types.UID]Cause
+	removing map[types.UID]decide.Cause
 }
 
-func (s *step) indexes() indexes {
-	x := indexes{step: s, job: s.jobReason(), removing: make(map[types.UID]Cause, len(s.work.delete))}
-	for _, d := range s.work.delete {
-		x.removing[d.Pod.UID] = d.Cause
+func (o outcome) indexes() indexes {
+	x := indexes{outcome: o, job: o.jobReason(), removing: make(map[types.UID]decide.Cause, len(o.Plan.Work.Delete))}
+	for _, d := range o.Plan.Work.Delete {
+		x.removing[d.Record.Pod.UID] = d.Cause
 	}
 	return x
 }
 
 // indexReason returns the reason of one index that is not completed.
-func (s *step) indexReason(index int32) IndexReason {
-	x := s.indexes()
+func (o outcome) indexReason(index int32) IndexReason {
+	x := o.indexes()
 	if w := x.witnesses(func(i int32) bool { return i == index })[index]; w != nil {
 		return x.witnessed(index, w)
 	}
@@ -99,17 +100,17 @@ func (s *step) indexReason(index int32) IndexReason {
 }
 
 // indexReasons returns the reasons of all indexes that are not completed.
-func (s *step) indexReasons() []IndexReason {
-	x := s.indexes()
-	known := x.witnesses(func(i int32) bool { return !s.fates.Completed.Contains(i) })
+func (o outcome) indexReasons() []IndexReason {
+	x := o.indexes()
+	known := x.witnesses(func(i int32) bool { return !o.View.Totals.Fates.Completed.Contains(i) })
 	var out []IndexReason
 	var witnessed indexset.Builder
 	for index, w := range known {
 		witnessed.Add(index)
 		out = append(out, x.witnessed(index, w))
 	}
-	rest := s.fates.Completed.Union(witnessed.Set()).Complement(*s.completions)
-	for _, alike := range []indexset.Set{rest.Intersection(s.fates.Failed), rest.Difference(s.fates.Failed)} {
+	rest := o.View.Totals.Fates.Completed.Union(witnessed.Set()).Complement(*o.View.Spec.Completions)
+	for _, alike := range []indexset.Set{rest.Intersection(o.View.Totals.Fates.Failed), rest.Difference(o.View.Totals.Fates.Failed)} {
 		for iv := range alike.Intervals() {
 			out = append(out, x.unwitnessed(iv.First, iv.Last))
 		}
@@ -121,7 +122,7 @@ func (s *step) indexReasons() []IndexReason {
 // unwitnessed explains indexes of which no pod is known, and which have all failed or
 // have all not.
 func (x *indexes) unwitnessed(first, last int32) IndexReason {
-	if x.fates.Failed.Contains(first) {
+	if x.View.Totals.Fates.Failed.Contains(first) {
 		return IndexReason{First: first, Last: last, Reason: Reason{Code: IndexFailed, Text: "failed"}}
 	}
 	return IndexReason{First: first, Last: last, Reason: x.without()}
@@ -136,8 +137,8 @@ func (x *indexes) witnesses(wanted func(int32) bool) map[int32]*witness {
 		}
 		return known[index]
 	}
-	for i := range x.census.Records {
-		r := &x.census.Records[i]
+	for i := range x.View.Census.Records {
+		r := &x.View.Census.Records[i]
 		if !r.Is(tracking.Valid) || !wanted(r.Index) {
 			continue
 		}
@@ -152,12 +153,12 @@ func (x *indexes) witnesses(wanted func(int32) bool) map[int32]*witness {
 			w.terminating = r
 		}
 	}
-	for _, r := range x.before.All() {
+	for _, r := range x.View.Totals.Before.All() {
 		if wanted(r.Index) {
 			of(r.Index).failed = r
 		}
 	}
-	for _, c := range x.work.create {
+	for _, c := range x.Plan.Work.Create {
 		if wanted(c.Index) {
 			of(c.Index).creating = true
 		}
@@ -189,7 +190,7 @@ func (x *indexes) witnessed(index int32, w *witness) IndexReason {
 	if w.failed != nil {
 		pod := w.failed.Pod
 		r.Failures = w.failed.Counts.Next(true).Total()
-		r.Match = x.policy.Match(pod)
+		r.Match = x.View.Spec.Policy.Match(pod)
 		r.Pod, r.FailedPod, r.Fault = pod.Name, pod.Name, fault(pod)
 	}
 	switch {
@@ -206,7 +207,7 @@ func (x *indexes) witnessed(index int32, w *witness) IndexReason {
 // are still there, and before all that speaks of a next one.
 func (x *indexes) reason(index int32, w *witness, r IndexReason) Reason {
 	switch {
-	case x.fates.Failed.Contains(index):
+	case x.View.Totals.Fates.Failed.Contains(index):
 		return Reason{Code: IndexFailed, Text: x.textFailed(r)}
 	case w.active != nil:
 		if cause, ok := x.removing[w.active.Pod.UID]; ok {
@@ -215,12 +216,12 @@ func (x *indexes) reason(index int32, w *witness, r IndexReason) Reason {
 		return Reason{Code: IndexActive, Text: "active, pod " + r.Pod}
 	case w.creating:
 		return Reason{Code: IndexCreating, Text: "a pod is created"}
-	case w.terminating != nil && (x.replaceFailedOnly || x.stopping()):
+	case w.terminating != nil && (x.View.Spec.ReplaceFailedOnly || x.stopping()):
 		return Reason{Code: IndexTerminating, Text: "waits for pod " + r.Pod + " to terminate"}
 	case x.stopping() && r.Match.FailsJob():
 		return Reason{Code: IndexStopped, Text: "stopped; it failed the Job by " + r.Match.Explain()}
-	case !x.stopping() && !x.held() && x.indexDelay(index) > 0:
-		until := x.now.Add(x.indexDelay(index))
+	case !x.stopping() && !x.held() && x.View.IndexDelay(index) > 0:
+		until := x.View.Now.Add(x.View.IndexDelay(index))
 		return Reason{Code: IndexBackingOff, Until: until,
 			Text: fmt.Sprintf("backing off until %s after %s", x.clock(until), failures(r.Failures))}
 	}
@@ -245,14 +246,14 @@ func (x *indexes) textFailed(r IndexReason) string {
 	case r.Match.FailsIndex():
 		return "failed by " + r.Match.Explain()
 	}
-	return fmt.Sprintf("failed after %s, the limit is %d", failures(r.Failures), x.limit.PerIndex)
+	return fmt.Sprintf("failed after %s, the limit is %d", failures(r.Failures), x.View.Spec.Limit.PerIndex)
 }
 
 // without says why an index without a pod gets none.
 func (x *indexes) without() Reason {
 	switch x.job.Code {
 	case JobFinished:
-		return Reason{Code: IndexStopped, Text: "stopped, because the Job is " + string(jobstatus.OutcomeOf(x.step.job).Phase)}
+		return Reason{Code: IndexStopped, Text: "stopped, because the Job is " + string(jobstatus.OutcomeOf(x.View.Job).Phase)}
 	case JobEnding:
 		return Reason{Code: IndexStopped, Text: "stopped, because the Job " + x.ending()}
 	case JobDeleting:
@@ -260,8 +261,8 @@ func (x *indexes) without() Reason {
 	}
 	text := "pending, all places are taken"
 	switch {
-	case x.fillSlots && (x.job.Code == JobCreating || x.job.Code == JobBackingOff):
-	case x.job.Code == JobCreating && x.work.wait > 0, x.job.Code == JobBackingOff && x.perIndex:
+	case x.View.Config.FillFreeSlots && (x.job.Code == JobCreating || x.job.Code == JobBackingOff):
+	case x.job.Code == JobCreating && x.Plan.Work.Wait > 0, x.job.Code == JobBackingOff && x.View.Spec.PerIndex:
 		text = "pending, behind lower indexes that are backing off"
 	case x.job.Code != JobRunning && x.job.Code != JobCreating:
 		text = "pending, because " + x.job.Text

@@ -1,4 +1,4 @@
-package jobfate
+package explain
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -25,9 +26,9 @@ const (
 	NoteForeignPods NoteCode = "ForeignPodsIgnored"
 	// NoteStatusRepaired: a damaged part of the status was read as well as it
 	// could be.
-	NoteStatusRepaired NoteCode = "StatusRepaired"
+	NoteStatusRepaired NoteCode = decide.NoteStatusRepaired
 	// NoteMemoryDropped: what the caller remembers was of another Job.
-	NoteMemoryDropped NoteCode = "MemoryDropped"
+	NoteMemoryDropped NoteCode = decide.NoteMemoryDropped
 	// NoteIndexConflict: the index in a pod's label is not that in its
 	// annotation; the annotation was taken.
 	NoteIndexConflict NoteCode = "IndexConflict"
@@ -40,31 +41,34 @@ const (
 
 // Notes returns what was tolerated in the snapshot.
 func (e Explanation) Notes() []Note {
-	s := e.step
-	if s == nil {
+	o := e.about
+	if o.Outcome == nil {
 		return nil
 	}
-	notes := append([]Note(nil), s.notes...)
-	if s.foreign > 0 {
+	var notes []Note
+	for _, n := range o.View.Notes {
+		notes = append(notes, Note{NoteCode(n.Code), n.Text})
+	}
+	if o.View.Foreign > 0 {
 		are := " in the snapshot are not the Job's"
-		if s.foreign == 1 {
+		if o.View.Foreign == 1 {
 			are = " in the snapshot is not the Job's"
 		}
-		notes = append(notes, Note{NoteForeignPods, pods(s.foreign) + are})
+		notes = append(notes, Note{NoteForeignPods, pods(o.View.Foreign) + are})
 	}
-	if s.throttled {
+	if o.PutOff {
 		notes = append(notes, Note{NoteStatusPutOff, "the last status was stored too recently, and this one records too little"})
 	}
-	if !s.indexed {
+	if !o.View.Spec.Indexed {
 		return notes
 	}
-	for _, r := range s.census.InOrder(0) {
-		notes = s.notesOf(notes, r.Pod)
+	for _, r := range o.View.Census.InOrder(0) {
+		notes = append(notes, notesOf(r.Pod)...)
 	}
 	return notes
 }
 
-func (s *step) notesOf(notes []Note, pod *corev1.Pod) []Note {
+func notesOf(pod *corev1.Pod) (notes []Note) {
 	if tracking.IndexConflict(pod) {
 		notes = append(notes, Note{NoteIndexConflict, fmt.Sprintf("pod %s: the annotation %s is %q, the label %q",
 			pod.Name, batchv1.JobCompletionIndexAnnotation,

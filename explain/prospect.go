@@ -1,4 +1,4 @@
-package jobfate
+package explain
 
 import (
 	"fmt"
@@ -24,11 +24,11 @@ const (
 // Prospect says whether the Job can still succeed, and what that takes. Until is
 // the deadline by which it must, if it has one.
 func (e Explanation) Prospect() Reason {
-	s := e.step
-	if s == nil {
+	o := e.about
+	if o.Outcome == nil {
 		return Reason{}
 	}
-	switch s.phase() {
+	switch o.phase() {
 	case jobstatus.Complete:
 		return Reason{Code: ProspectSuccess, Text: "yes, the Job has succeeded"}
 	case jobstatus.Succeeding:
@@ -38,24 +38,24 @@ func (e Explanation) Prospect() Reason {
 	case jobstatus.Failing:
 		return Reason{Code: ProspectFailure, Text: "no, it is decided: the Job fails"}
 	}
-	if why := s.outOfReach(); why != "" {
+	if why := o.outOfReach(); why != "" {
 		return Reason{Code: ProspectOutOfReach, Text: "no: " + why}
 	}
-	r := Reason{Code: ProspectPossible, Text: "yes: " + strings.Join(append([]string{s.toGo()}, s.conditions()...), "; ")}
-	if left, limited := s.untilDeadline(); limited {
-		r.Until = s.now.Add(left)
-		r.Text += "; before " + s.clock(r.Until)
+	r := Reason{Code: ProspectPossible, Text: "yes: " + strings.Join(append([]string{o.toGo()}, o.conditions()...), "; ")}
+	if left, limited := o.View.UntilDeadline(o.Plan.Start); limited {
+		r.Until = o.View.Now.Add(left)
+		r.Text += "; before " + o.clock(r.Until)
 	}
 	return r
 }
 
 // phase is what has become of the Job, with what the decision adds to its
 // status.
-func (s *step) phase() jobstatus.Phase {
-	outcome := jobstatus.OutcomeOf(s.job)
-	end := s.final
+func (o outcome) phase() jobstatus.Phase {
+	outcome := jobstatus.OutcomeOf(o.View.Job)
+	end := o.End
 	if !end.Ended() {
-		end = s.end
+		end = o.Plan.End
 	}
 	switch {
 	case outcome.Terminal() || !end.Ended():
@@ -69,12 +69,12 @@ func (s *step) phase() jobstatus.Phase {
 // outOfReach says why the Job cannot succeed though that is not decided; empty
 // when it can. A failed index keeps the Job from being complete (KEP-3850), but
 // not its success policy from being met.
-func (s *step) outOfReach() string {
-	if s.reach().failed && s.reach().rule < 0 {
-		return s.haveFailed() + "; the Job fails when no other index is left to run"
+func (o outcome) outOfReach() string {
+	if o.reach().failed && o.reach().rule < 0 {
+		return o.haveFailed() + "; the Job fails when no other index is left to run"
 	}
-	if need := s.need(); s.job.DeletionTimestamp != nil && need > s.census.Active {
-		return fmt.Sprintf("the Job is being deleted, and %s cannot bring the %d successes that it lacks", pods(int(s.census.Active)), need)
+	if need := o.need(); o.View.Job.DeletionTimestamp != nil && need > o.View.Census.Active {
+		return fmt.Sprintf("the Job is being deleted, and %s cannot bring the %d successes that it lacks", pods(int(o.View.Census.Active)), need)
 	}
 	return ""
 }
@@ -87,16 +87,16 @@ type reach struct {
 	rule   int
 }
 
-func (s *step) reach() reach {
-	if s.fates.Failed.IsEmpty() {
+func (o outcome) reach() reach {
+	if o.View.Totals.Fates.Failed.IsEmpty() {
 		return reach{}
 	}
-	return reach{failed: true, rule: s.successPolicy.Match(s.fates.Failed.Complement(*s.completions))}
+	return reach{failed: true, rule: o.View.Spec.SuccessPolicy.Match(o.View.Totals.Fates.Failed.Complement(*o.View.Spec.Completions))}
 }
 
-func (s *step) haveFailed() string {
-	first, _ := s.fates.Failed.Min()
-	if n := s.fates.Failed.Len(); n > 1 {
+func (o outcome) haveFailed() string {
+	first, _ := o.View.Totals.Fates.Failed.Min()
+	if n := o.View.Totals.Fates.Failed.Len(); n > 1 {
 		return fmt.Sprintf("%d indexes have failed, the first is %d", n, first)
 	}
 	return fmt.Sprintf("index %d has failed", first)
@@ -104,50 +104,50 @@ func (s *step) haveFailed() string {
 
 // need is the number of successes that are missing. Without completions it is
 // one, until there is one.
-func (s *step) need() int32 {
+func (o outcome) need() int32 {
 	completions := int32(1)
-	if s.completions != nil {
-		completions = *s.completions
+	if o.View.Spec.Completions != nil {
+		completions = *o.View.Spec.Completions
 	}
-	return max(0, completions-s.succeeded)
+	return max(0, completions-o.View.Totals.Succeeded)
 }
 
 // toGo says what the Job takes to succeed.
-func (s *step) toGo() string {
-	need := s.need()
+func (o outcome) toGo() string {
+	need := o.need()
 	switch {
-	case s.completions == nil && need > 0:
+	case o.View.Spec.Completions == nil && need > 0:
 		return "one pod must succeed, and all must finish"
-	case s.completions == nil:
+	case o.View.Spec.Completions == nil:
 		return "a pod has succeeded, the others must finish"
-	case s.reach().failed:
-		return fmt.Sprintf("%s, but rule %d of the success policy can still be met", s.haveFailed(), s.reach().rule)
-	case s.indexed && s.successPolicy != nil:
-		return fmt.Sprintf("%d of %d indexes to go, or fewer by the success policy", need, *s.completions)
-	case s.indexed:
-		return fmt.Sprintf("%d of %d indexes to go", need, *s.completions)
+	case o.reach().failed:
+		return fmt.Sprintf("%s, but rule %d of the success policy can still be met", o.haveFailed(), o.reach().rule)
+	case o.View.Spec.Indexed && o.View.Spec.SuccessPolicy != nil:
+		return fmt.Sprintf("%d of %d indexes to go, or fewer by the success policy", need, *o.View.Spec.Completions)
+	case o.View.Spec.Indexed:
+		return fmt.Sprintf("%d of %d indexes to go", need, *o.View.Spec.Completions)
 	}
-	return fmt.Sprintf("%d of %d pods to go", need, *s.completions)
+	return fmt.Sprintf("%d of %d pods to go", need, *o.View.Spec.Completions)
 }
 
 // conditions says on what conditions the Job succeeds.
-func (s *step) conditions() []string {
+func (o outcome) conditions() []string {
 	var out []string
 	switch {
-	case s.job.DeletionTimestamp != nil:
+	case o.View.Job.DeletionTimestamp != nil:
 		out = append(out, "only with the pods it has, for it is being deleted")
-	case s.suspended:
+	case o.View.Spec.Suspended:
 		out = append(out, "once it is resumed")
-	case s.parallelism == 0:
+	case o.View.Spec.Parallelism == 0:
 		out = append(out, "once its parallelism is above 0")
 	}
-	if s.perIndex {
-		out = append(out, retries(s.limit.PerIndex))
+	if o.View.Spec.PerIndex {
+		out = append(out, retries(o.View.Spec.Limit.PerIndex))
 	}
-	if limit := s.limit.PerJob; limit < math.MaxInt32 {
-		text := fmt.Sprintf("at most %s, %d so far", failures(limit), s.failed)
-		if s.census.Lens().Restarts {
-			text += fmt.Sprintf(", or as many restarts of containers, %d so far", s.census.Restarts)
+	if limit := o.View.Spec.Limit.PerJob; limit < math.MaxInt32 {
+		text := fmt.Sprintf("at most %s, %d so far", failures(limit), o.View.Totals.Failed)
+		if o.View.Census.Lens().Restarts {
+			text += fmt.Sprintf(", or as many restarts of containers, %d so far", o.View.Census.Restarts)
 		}
 		out = append(out, text)
 	}

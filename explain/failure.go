@@ -1,4 +1,4 @@
-package jobfate
+package explain
 
 import (
 	"time"
@@ -23,14 +23,14 @@ type Failure struct {
 // is not Indexed; in an Indexed one each index has its own. The zero Failure is
 // that of a Job of which no failed pod is known.
 func (e Explanation) LastFailure() Failure {
-	s := e.step
-	if s == nil {
+	o := e.about
+	if o.Outcome == nil {
 		return Failure{}
 	}
 	var last *tracking.Record
 	var finish time.Time
-	for i := range s.census.Records {
-		r := &s.census.Records[i]
+	for i := range o.View.Census.Records {
+		r := &o.View.Census.Records[i]
 		if !r.Is(tracking.Failed | tracking.Valid) {
 			continue
 		}
@@ -42,5 +42,5 @@ func (e Explanation) LastFailure() Failure {
 	if last == nil {
 		return Failure{}
 	}
-	return Failure{Pod: last.Pod.Name, Fault: fault(last.Pod), Match: s.policy.Match(last.Pod)}
+	return Failure{Pod: last.Pod.Name, Fault: fault(last.Pod), Match: o.View.Spec.Policy.Match(last.Pod)}
 }

@@ -1,4 +1,4 @@
-package jobfate
+package decide
 
 import (
 	"cmp"
@@ -11,16 +11,36 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// deletions returns the active pods to delete when there are at least so many
-// too many. For an Indexed Job that includes, however many are too many, pods
-// without a valid index and all but one of the pods of an index.
-func (s *step) deletions(tooMany int, cause Cause) []Deletion {
-	if tooMany == 0 && !s.misplaced() {
+// Cause says why a pod is deleted.
+type Cause string
+
+// The causes.
+const (
+	CauseJobEnds   Cause = "JobEnds"
+	CauseSuspended Cause = "Suspended"
+	CauseTooMany   Cause = "TooMany"
+	CauseDuplicate Cause = "DuplicateIndex"
+	CauseBeyond    Cause = "IndexBeyondCompletions"
+	CauseNoIndex   Cause = "NoIndex"
+)
+
+// Deletion is a pod to delete.
+type Deletion struct {
+	Record     *tracking.Record
+	StripFirst bool
+	Cause      Cause
+}
+
+// deletions returns the active pods to delete when at least that number is too many.
+// For an Indexed Job that includes, whatever the number, pods without a valid index
+// and all but one of the pods of an index.
+func (v *View) deletions(tooMany int, cause Cause) []Deletion {
+	if tooMany == 0 && !v.misplaced() {
 		return nil
 	}
-	r := removal{left: s.activePods()}
-	if s.indexed {
-		r.removeMisplaced(*s.completions)
+	r := removal{left: v.activePods()}
+	if v.Spec.Indexed {
+		r.removeMisplaced(*v.Spec.Completions)
 	}
 	if more := tooMany - len(r.remove); more > 0 {
 		slices.SortStableFunc(r.left, byWorth)
@@ -31,8 +51,8 @@ func (s *step) deletions(tooMany int, cause Cause) []Deletion {
 
 // misplaced reports whether an active pod of an Indexed Job has no valid index,
 // or the index of another.
-func (s *step) misplaced() bool {
-	return s.indexed && int(s.census.Active) != s.active.Clip(*s.completions).Len()
+func (v *View) misplaced() bool {
+	return v.Spec.Indexed && int(v.Census.Active) != v.Totals.Active.Clip(*v.Spec.Completions).Len()
 }
 
 // candidate is an active pod, with what makes it more or less worth keeping.
@@ -48,8 +68,8 @@ type candidate struct {
 type containerRestarts struct{ regular, sidecar int32 }
 
 // activePods returns the candidates in the order of their indexes and UIDs.
-func (s *step) activePods() []candidate {
-	records := s.census.InOrder(tracking.Active)
+func (v *View) activePods() []candidate {
+	records := v.Census.InOrder(tracking.Active)
 	out := make([]candidate, len(records))
 	for i, r := range records {
 		out[i] = newCandidate(r)
@@ -143,12 +163,7 @@ type removal struct {
 
 func (r *removal) take(pods []candidate, cause Cause) {
 	for _, c := range pods {
-		r.remove = append(r.remove, Deletion{
-			Pod:        c.Pod,
-			StripFirst: c.Is(tracking.Finalized),
-			Cause:      cause,
-			ready:      c.Is(tracking.Ready),
-		})
+		r.remove = append(r.remove, Deletion{Record: c.Record, StripFirst: c.Is(tracking.Finalized), Cause: cause})
 	}
 }
 

@@ -1,4 +1,4 @@
-package jobfate
+package decide
 
 import (
 	"maps"
@@ -10,6 +10,7 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -20,6 +21,18 @@ const (
 	// the five random characters.
 	longestPrefix = 63 - 5
 )
+
+// Creation is a pod to create.
+type Creation struct {
+	// Index is the completion index, or tracking.NoIndex.
+	Index int32
+	// Replaces is the failed pod whose failure counts the new one takes over; nil
+	// when there is none.
+	Replaces *corev1.Pod
+
+	counts backoff.Counts // the failures of the index so far
+	from   *blueprint
+}
 
 // blueprint is what the new pods of a Job have in common. It shares nothing with the
 // Job, so pods can be made from it at any later time.
@@ -32,15 +45,16 @@ type blueprint struct {
 
 // blueprint copies the template, and adds the finalizer, the owner and the variable
 // with the index.
-func (s *step) blueprint() *blueprint {
-	t := s.job.Spec.Template.DeepCopy()
+func (v *View) blueprint() *blueprint {
+	job := v.Job
+	t := job.Spec.Template.DeepCopy()
 	if !slices.Contains(t.Finalizers, batchv1.JobTrackingFinalizer) {
 		t.Finalizers = append(t.Finalizers, batchv1.JobTrackingFinalizer)
 	}
-	if s.job.Spec.Selector == nil {
-		t.Labels = withGeneratedLabels(t.Labels, s.job)
+	if job.Spec.Selector == nil {
+		t.Labels = withGeneratedLabels(t.Labels, job)
 	}
-	if s.indexed {
+	if v.Spec.Indexed {
 		for i := range t.Spec.InitContainers {
 			addIndexVariable(&t.Spec.InitContainers[i])
 		}
@@ -48,13 +62,13 @@ func (s *step) blueprint() *blueprint {
 			addIndexVariable(&t.Spec.Containers[i])
 		}
 	}
-	return &blueprint{job: s.job.Name, indexed: s.indexed, perIndex: s.perIndex, pod: corev1.Pod{
+	return &blueprint{job: job.Name, indexed: v.Spec.Indexed, perIndex: v.Spec.PerIndex, pod: corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace:       s.job.Namespace,
+			Namespace:       job.Namespace,
 			Labels:          t.Labels,
 			Annotations:     t.Annotations,
 			Finalizers:      t.Finalizers,
-			OwnerReferences: []metav1.OwnerReference{s.controller.Reference(s.job)},
+			OwnerReferences: []metav1.OwnerReference{v.Config.Controller.Reference(job)},
 		},
 		Spec: t.Spec,
 	}}
@@ -75,8 +89,7 @@ func (b *blueprint) creationFor(index int32, replaces *tracking.Record) Creation
 	return c
 }
 
-// Pod returns the complete object to create; its name is generated. Each call makes
-// a new one, which the caller may change.
+// Pod makes the complete object to create; its name is generated.
 func (c Creation) Pod() *corev1.Pod {
 	b := c.from
 	if b == nil {

@@ -1,0 +1,247 @@
+package explain
+
+import (
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+// Explanation says why a decision is what it is. It holds on to the snapshot's
+// pods, and works the details out when it is asked for them.
+type Explanation struct{ about outcome }
+
+// Of returns the explanation of a decision. That of the zero Decision knows nothing.
+func Of(d jobfate.Decision) Explanation { return Explanation{outcome{d.Basis()}} }
+
+// outcome is what is explained; it may be none.
+type outcome struct{ *decide.Outcome }
+
+// Reason is a reason that a program can switch on and a person can read.
+type Reason struct {
+	Code Code
+	// Until is when time alone will change it; zero when something else must.
+	Until time.Time
+	// Text is for people.
+	Text string
+}
+
+// Code names a reason.
+type Code string
+
+// Why a Job is where it is.
+const (
+	// JobFinished: the Job has ended.
+	JobFinished Code = "Finished"
+	// JobStale: a status that was stored is still to be seen.
+	JobStale Code = "WaitingForOwnWrite"
+	// JobEnding: it is decided how the Job ends; pods are still to go or to be
+	// counted.
+	JobEnding Code = "Ending"
+	// JobDeleting: the Job is being deleted and gets no more pods.
+	JobDeleting Code = "Deleting"
+	// JobInFlight: pods that were created or deleted are still to be seen.
+	JobInFlight Code = "WaitingForPods"
+	// JobSuspended: the Job is suspended.
+	JobSuspended Code = "Suspended"
+	// JobRemoving: active pods are deleted because they are too many or
+	// misplaced.
+	JobRemoving Code = "RemovingPods"
+	// JobCreating: pods are created now.
+	JobCreating Code = "CreatingPods"
+	// JobBackingOff: failed pods are replaced only after a delay.
+	JobBackingOff Code = "BackingOff"
+	// JobAwaitingTermination: pods that are being deleted are replaced only once
+	// they have terminated.
+	JobAwaitingTermination Code = "AwaitingTermination"
+	// JobNoParallelism: the Job's parallelism is 0.
+	JobNoParallelism Code = "NoParallelism"
+	// JobRunning: as many pods are active as there should be.
+	JobRunning Code = "Running"
+)
+
+// Job returns why the Job as a whole is where it is. It answers first of all why
+// there is no pod, or no further one. The zero Explanation has no reason.
+func (e Explanation) Job() Reason {
+	o := e.about
+	if o.Outcome == nil {
+		return Reason{}
+	}
+	return o.jobReason()
+}
+
+// jobReasons are tried in order; the first that applies is the answer.
+var jobReasons = [...]struct {
+	code    Code
+	applies func(outcome) bool
+	text    func(outcome) string
+}{
+	{JobFinished, func(o outcome) bool { return jobstatus.Finished(o.View.Job) != nil }, outcome.textFinished},
+	{JobStale, func(o outcome) bool { return o.View.InFlight.Status }, func(outcome) string {
+		return "the status that was stored last is not to be seen in the Job yet"
+	}},
+	{JobEnding, func(o outcome) bool { return o.End.Ended() || o.Plan.End.Ended() }, outcome.textEnding},
+	{JobDeleting, func(o outcome) bool { return o.View.Job.DeletionTimestamp != nil }, func(outcome) string {
+		return "the Job is being deleted"
+	}},
+	{JobInFlight, func(o outcome) bool { return !o.Plan.Settled }, func(o outcome) string {
+		return fmt.Sprintf("%d created and %d deleted pods are not to be seen yet", o.View.InFlight.Creations, o.View.InFlight.Deletions)
+	}},
+	{JobSuspended, func(o outcome) bool { return o.View.Spec.Suspended }, func(o outcome) string {
+		return "the Job is suspended" + o.alsoDeletes()
+	}},
+	{JobRemoving, func(o outcome) bool { return len(o.Plan.Work.Delete) > 0 }, func(o outcome) string {
+		return fmt.Sprintf("%s of %d active to delete: %s", pods(len(o.Plan.Work.Delete)), o.View.Census.Active, o.Plan.Work.Delete[0].Cause)
+	}},
+	{JobCreating, func(o outcome) bool { return len(o.Plan.Work.Create) > 0 }, func(o outcome) string {
+		return pods(len(o.Plan.Work.Create)) + " to create" + o.alsoWaits()
+	}},
+	{JobBackingOff, func(o outcome) bool { return o.Plan.Work.Wait > 0 }, outcome.textBackingOff},
+	{JobAwaitingTermination, func(o outcome) bool {
+		return o.View.Spec.ReplaceFailedOnly && o.View.Census.Active < o.Plan.Work.Want && o.View.Census.Terminating > 0
+	}, func(o outcome) string {
+		return fmt.Sprintf("%s terminating, to be replaced only when terminated", pods(int(o.View.Census.Terminating)))
+	}},
+	{JobNoParallelism, func(o outcome) bool { return o.View.Spec.Parallelism == 0 }, func(outcome) string {
+		return "the Job's parallelism is 0"
+	}},
+	{JobRunning, func(outcome) bool { return true }, outcome.textRunning},
+}
+
+func (o outcome) jobReason() Reason {
+	for _, r := range jobReasons {
+		if r.applies(o) {
+			return Reason{Code: r.code, Until: o.until(r.code), Text: r.text(o)}
+		}
+	}
+	return Reason{}
+}
+
+func (o outcome) until(code Code) time.Time {
+	switch {
+	case (code == JobBackingOff || code == JobCreating) && o.Plan.Work.Wait > 0:
+		return o.View.Now.Add(o.Plan.Work.Wait)
+	}
+	return time.Time{}
+}
+
+func (o outcome) textFinished() string {
+	end := jobstatus.OutcomeOf(o.View.Job)
+	return fmt.Sprintf("the Job is %s: %s: %s", end.Phase, end.Reason, end.Message)
+}
+
+// ending says in short how the Job ends.
+func (o outcome) ending() string {
+	end, how := o.End, "fails"
+	if !end.Ended() {
+		end = o.Plan.End
+	}
+	if end.Succeeds() {
+		how = "succeeds"
+	}
+	return how + ": " + end.Reason
+}
+
+func (o outcome) textEnding() string {
+	end := o.End
+	if !end.Ended() {
+		end = o.Plan.End
+	}
+	text := fmt.Sprintf("the Job %s: %s%s", o.ending(), end.Message, o.alsoDeletes())
+	if !o.End.Ended() {
+		return text + "; this is not made known before all pods are seen and deleted"
+	}
+	if o.After.Terminating > 0 {
+		text += "; " + pods(int(o.After.Terminating)) + " terminating"
+	}
+	return text
+}
+
+func (o outcome) textBackingOff() string {
+	if o.View.Spec.PerIndex {
+		return "the next indexes without a pod are backing off, the first until " + o.clock(o.View.Now.Add(o.Plan.Work.Wait))
+	}
+	return fmt.Sprintf("backing off until %s after %s", o.clock(o.View.Now.Add(o.Plan.Work.Wait)), failures(o.Plan.Record.Failures))
+}
+
+func (o outcome) textRunning() string {
+	done := fmt.Sprintf("%d succeeded", o.View.Totals.Succeeded)
+	if o.View.Spec.Completions != nil {
+		done = fmt.Sprintf("%d of %d succeeded", o.View.Totals.Succeeded, *o.View.Spec.Completions)
+	}
+	if n := o.View.Totals.Fates.Failed.Len(); n > 0 {
+		done += fmt.Sprintf(", %d failed", n)
+	}
+	return fmt.Sprintf("%s active, parallelism %d, %s", pods(int(o.View.Census.Active)), o.View.Spec.Parallelism, done)
+}
+
+func (o outcome) alsoDeletes() string {
+	if len(o.Plan.Work.Delete) == 0 {
+		return ""
+	}
+	return "; " + pods(len(o.Plan.Work.Delete)) + " to delete"
+}
+
+func (o outcome) alsoWaits() string {
+	if o.Plan.Work.Wait == 0 {
+		return ""
+	}
+	return "; others are backing off, the first until " + o.clock(o.View.Now.Add(o.Plan.Work.Wait))
+}
+
+// clock renders a time as the reader needs it: without the date when it is
+// today's.
+func (o outcome) clock(t time.Time) string {
+	t = t.UTC()
+	if t.Format(time.DateOnly) == o.View.Now.UTC().Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format(time.RFC3339)
+}
+
+func pods(n int) string {
+	if n == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", n)
+}
+
+func failures(n int32) string {
+	if n == 1 {
+		return "1 failure"
+	}
+	return fmt.Sprintf("%d failures", n)
+}
+
+// Indexes returns, for an Indexed Job, what holds for each index that is not
+// completed, in order. Neighbouring indexes for which the same holds, and of
+// which no pod is known, come as one. A Job that is not Indexed has none.
+func (e Explanation) Indexes() iter.Seq[IndexReason] {
+	return func(yield func(IndexReason) bool) {
+		o := e.about
+		if o.Outcome == nil || !o.View.Spec.Indexed {
+			return
+		}
+		for _, r := range o.indexReasons() {
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// Index returns what holds for one index, completed ones included. For many indexes
+// range over Indexes: each call looks at every pod.
+func (e Explanation) Index(index int32) IndexReason {
+	o := e.about
+	switch {
+	case o.Outcome == nil || !o.View.Spec.Indexed || index < 0 || index >= *o.View.Spec.Completions:
+		return IndexReason{First: index, Last: index, Reason: Reason{Code: IndexUnknown, Text: "not an index of the Job"}}
+	case o.View.Totals.Fates.Completed.Contains(index):
+		return IndexReason{First: index, Last: index, Reason: Reason{Code: IndexCompleted, Text: "completed"}}
+	}
+	return o.indexReason(index)
+}

@@ -1,0 +1,164 @@
+package decide
+
+import (
+	"errors"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// ErrNotManaged is the error for a Job that another controller manages.
+var ErrNotManaged = errors.New("the Job is managed by another controller")
+
+// InputError is the error for an input that cannot be understood.
+type InputError struct{ Fields field.ErrorList }
+
+// Error returns the errors of all fields.
+func (e *InputError) Error() string { return e.Fields.ToAggregate().Error() }
+
+// check returns what is wrong with the input, the pods aside, and whose pods are the
+// Job's.
+func check(in *Input, c *Config) (tracking.Owner, error) {
+	if in.Job == nil {
+		return tracking.Owner{}, &InputError{field.ErrorList{field.Required(field.NewPath("job"), "there is nothing to decide on")}}
+	}
+	if !c.Controller.Manages(in.Job) {
+		return tracking.Owner{}, fmt.Errorf("spec.managedBy: %w: %s", ErrNotManaged, managerOf(in.Job))
+	}
+	errs := checkCaller(in, c)
+	errs = append(errs, checkIdentity(in.Job)...)
+	errs = append(errs, checkSpec(&in.Job.Spec)...)
+	owner, ownerErrs := ownerOf(in.Job)
+	errs = append(errs, ownerErrs...)
+	if jobstatus.Finished(in.Job) == nil {
+		errs = append(errs, checkStatus(&in.Job.Status)...)
+	}
+	if len(errs) > 0 {
+		return owner, &InputError{append(errs, checkPods(in.Pods)...)}
+	}
+	return owner, nil
+}
+
+func managerOf(job *batchv1.Job) string {
+	if job.Spec.ManagedBy == nil {
+		return batchv1.JobControllerName
+	}
+	return *job.Spec.ManagedBy
+}
+
+// checkCaller checks what comes from the caller alone. The API server would refuse
+// every status with a time that is zero.
+func checkCaller(in *Input, c *Config) (errs field.ErrorList) {
+	if c.NoKind {
+		errs = append(errs, field.Required(field.NewPath("OwnerKind").Child("kind"), "objects from typed clients do not say their kind"))
+	}
+	if in.Now.IsZero() {
+		errs = append(errs, field.Required(field.NewPath("now"), "the time goes into the status"))
+	}
+	return errs
+}
+
+func checkIdentity(job *batchv1.Job) (errs field.ErrorList) {
+	if job.Name == "" {
+		errs = append(errs, field.Required(field.NewPath("metadata", "name"), "pods are named after the Job"))
+	}
+	if job.UID == "" {
+		errs = append(errs, field.Required(field.NewPath("metadata", "uid"), "pods are recognised by the UID of their Job"))
+	}
+	return errs
+}
+
+func checkSpec(spec *batchv1.JobSpec) (errs field.ErrorList) {
+	for _, f := range [...]struct {
+		name  string
+		value *int32
+	}{
+		{"parallelism", spec.Parallelism},
+		{"completions", spec.Completions},
+		{"backoffLimit", spec.BackoffLimit},
+		{"backoffLimitPerIndex", spec.BackoffLimitPerIndex},
+		{"maxFailedIndexes", spec.MaxFailedIndexes},
+	} {
+		if f.value != nil && *f.value < 0 {
+			errs = append(errs, negative(field.NewPath("spec", f.name), *f.value))
+		}
+	}
+	if s := spec.ActiveDeadlineSeconds; s != nil && *s < 0 {
+		errs = append(errs, negative(field.NewPath("spec", "activeDeadlineSeconds"), *s))
+	}
+	if mode := spec.CompletionMode; mode != nil && *mode != batchv1.IndexedCompletion && *mode != batchv1.NonIndexedCompletion {
+		errs = append(errs, field.NotSupported(field.NewPath("spec", "completionMode"), string(*mode),
+			[]string{string(batchv1.IndexedCompletion), string(batchv1.NonIndexedCompletion)}))
+	}
+	if isIndexed(spec) && spec.Completions == nil && spec.Parallelism != nil {
+		errs = append(errs, field.Required(field.NewPath("spec", "completions"), "when completion mode is Indexed"))
+	}
+	return errs
+}
+
+// ownerOf reads whose pods are the Job's, and sees to it that the Job selects the
+// pods that it creates. If it did not, each would be released and another created,
+// without end.
+func ownerOf(job *batchv1.Job) (tracking.Owner, field.ErrorList) {
+	owner, err := tracking.OwnerOf(job)
+	if err != nil {
+		return owner, field.ErrorList{field.Invalid(field.NewPath("spec", "selector"), field.OmitValueType{}, errors.Unwrap(err).Error())}
+	}
+	if !owner.Selects(job.Spec.Template.Labels) {
+		return owner, field.ErrorList{field.Invalid(field.NewPath("spec", "template", "metadata", "labels"), field.OmitValueType{},
+			"the selector does not match them")}
+	}
+	return owner, nil
+}
+
+func checkStatus(status *batchv1.JobStatus) (errs field.ErrorList) {
+	for _, f := range [...]struct {
+		name  string
+		value *int32
+	}{
+		{"active", &status.Active},
+		{"succeeded", &status.Succeeded},
+		{"failed", &status.Failed},
+		{"ready", status.Ready},
+		{"terminating", status.Terminating},
+	} {
+		if f.value != nil && *f.value < 0 {
+			errs = append(errs, negative(field.NewPath("status", f.name), *f.value))
+		}
+	}
+	met, target := batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget
+	if jobstatus.True(status.Conditions, met) != nil && jobstatus.True(status.Conditions, target) != nil {
+		errs = append(errs, field.Invalid(field.NewPath("status", "conditions"), field.OmitValueType{},
+			fmt.Sprintf("%s and %s are both True; the API server lets neither be taken back", met, target)))
+	}
+	return errs
+}
+
+func negative[T int32 | int64](path *field.Path, value T) *field.Error {
+	return field.Invalid(path, value, "must be greater than or equal to 0")
+}
+
+// checkPods says what is wrong with the pods.
+func checkPods(pods []*corev1.Pod) (errs field.ErrorList) {
+	path := field.NewPath("pods")
+	for i, pod := range pods {
+		switch {
+		case pod == nil:
+			errs = append(errs, field.Required(path.Index(i), "the pod is nil"))
+		case pod.UID == "":
+			errs = append(errs, field.Required(path.Index(i).Child("metadata", "uid"), "pods are counted by their UID"))
+		}
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	if i := tracking.FirstRepeated(pods); i >= 0 {
+		errs = append(errs, field.Duplicate(path.Index(i).Child("metadata", "uid"), pods[i].UID))
+	}
+	return errs
+}

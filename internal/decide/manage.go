@@ -1,0 +1,92 @@
+package decide
+
+import (
+	"time"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// deleteAll deletes the pods of a Job that ends. They keep their finalizers, so that
+// they are counted.
+func (v *View) deleteAll() Work {
+	w := Work{Action: ActionReconciling}
+	for _, r := range v.Census.InOrder(tracking.Active) {
+		w.Delete = append(w.Delete, Deletion{Record: r, Cause: CauseJobEnds})
+	}
+	return w
+}
+
+// manage brings the number of active pods in line with the spec. It deletes or
+// creates, never both.
+func (v *View) manage(record backoff.Record) Work {
+	active := v.Census.Active
+	if v.Spec.Suspended {
+		return Work{Action: ActionDeleted, Managed: true, Delete: v.deletions(int(active), CauseSuspended)}
+	}
+	w := Work{Action: ActionTracking, Managed: true, Want: v.wantActive()}
+	w.Delete = v.deletions(int(max(0, active-w.Want)), CauseTooMany)
+	if len(w.Delete) > v.Config.ChangesCap {
+		w.Delete = w.Delete[:v.Config.ChangesCap]
+	}
+	if len(w.Delete) > 0 {
+		w.Action = ActionDeleted
+		return w
+	}
+	missing := w.Want - active
+	if v.Spec.ReplaceFailedOnly {
+		missing -= v.Census.Terminating
+	}
+	if missing > 0 {
+		w.Action = ActionCreated
+		w.Create, w.Wait = v.creations(int(missing), record)
+	}
+	return w
+}
+
+// wantActive is the number of pods that should be active.
+func (v *View) wantActive() int32 {
+	if v.Spec.Completions == nil {
+		// Each pod can tell that the work is done. Once one has, the others are
+		// let finish, and none is added.
+		if v.Totals.Succeeded > 0 {
+			return v.Census.Active
+		}
+		return v.Spec.Parallelism
+	}
+	return min(v.Spec.Parallelism, max(0, *v.Spec.Completions-v.Totals.Succeeded))
+}
+
+// creations returns the pods that are missing, and the time until another of them
+// may be created.
+func (v *View) creations(missing int, record backoff.Record) (create []Creation, wait time.Duration) {
+	if !v.Spec.PerIndex {
+		if wait := v.atLeastBatch(record.Remaining(v.Config.Backoff, v.Now)); wait > 0 {
+			return nil, wait
+		}
+	}
+	missing = min(missing, v.Config.ChangesCap)
+	if !v.Spec.Indexed {
+		from := v.blueprint()
+		for range missing {
+			create = append(create, from.creation())
+		}
+		return create, 0
+	}
+	chosen := v.chooseIndexes(missing)
+	if len(chosen.ready) > 0 {
+		from := v.blueprint()
+		for _, index := range chosen.ready {
+			create = append(create, from.creationFor(index, v.Totals.Before.Of(index)))
+		}
+	}
+	return create, v.atLeastBatch(chosen.wait)
+}
+
+// atLeastBatch makes a wait no shorter than the batch period; no wait stays none.
+func (v *View) atLeastBatch(wait time.Duration) time.Duration {
+	if wait <= 0 {
+		return 0
+	}
+	return max(wait, v.Config.BatchPeriod)
+}

@@ -1,0 +1,111 @@
+package decide
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+// The values of Work.Action.
+const (
+	ActionReconciling = "reconciling"
+	ActionTracking    = "tracking"
+	ActionCreated     = "pods_created"
+	ActionDeleted     = "pods_deleted"
+)
+
+// Plan is how the Job stands, and which pods to create and delete: everything that
+// does not depend on whether that succeeds.
+type Plan struct {
+	// Start is the start time as it is before suspension changes it.
+	Start  *metav1.Time
+	Record backoff.Record // to remember
+	Facts  jobstatus.Facts
+	// End is how the Job ends, unless only its completions end it.
+	End jobstatus.End
+	// Settled says that no creation or deletion is unobserved.
+	Settled bool
+	// Deadline is the time that is left; 0 when no timer is needed.
+	Deadline time.Duration
+	Work     Work
+}
+
+// Work is the pods to create and delete.
+type Work struct {
+	Action  string
+	Managed bool // the number of pods was brought in line with the spec
+	Delete  []Deletion
+	Create  []Creation
+	Wait    time.Duration // until some pod may be created
+	Want    int32         // the number of active pods to reach
+}
+
+func (v *View) plan() Plan {
+	p := Plan{Start: v.start(), Record: v.record(), Settled: !v.InFlight.pods()}
+	left, limited := v.UntilDeadline(p.Start)
+	p.Facts = v.facts(limited && left <= 0)
+	p.End = jobstatus.Decide(&p.Facts)
+	if limited && left > 0 && !p.End.OutranksDeadline() {
+		p.Deadline = left
+	}
+	switch {
+	case p.End.Ended():
+		p.Work = v.deleteAll()
+	case p.Settled && v.Job.DeletionTimestamp == nil:
+		p.Work = v.manage(p.Record)
+	default:
+		p.Work = Work{Action: ActionReconciling}
+	}
+	return p
+}
+
+// start returns the start time: now for a Job that is seen for the first time, and
+// none for a suspended one.
+func (v *View) start() *metav1.Time {
+	if !v.Job.Status.StartTime.IsZero() || v.Spec.Suspended {
+		return v.Job.Status.StartTime
+	}
+	now := metav1.NewTime(v.Now)
+	return &now
+}
+
+// UntilDeadline returns how long the Job may remain active, if that is limited.
+func (v *View) UntilDeadline(start *metav1.Time) (left time.Duration, limited bool) {
+	seconds := v.Job.Spec.ActiveDeadlineSeconds
+	if seconds == nil || start.IsZero() || v.Spec.Suspended {
+		return 0, false
+	}
+	return jobstatus.Deadline(*seconds, start.Time, v.Now), true
+}
+
+func (v *View) facts(pastDeadline bool) jobstatus.Facts {
+	return jobstatus.Facts{
+		Conditions:       v.Job.Status.Conditions,
+		FailJob:          v.failJob(),
+		Failed:           v.Totals.Failed,
+		Limit:            v.Spec.Limit,
+		Restarts:         v.Census.Restarts,
+		CountRestarts:    v.Census.Lens().Restarts,
+		PastDeadline:     pastDeadline,
+		Indexed:          v.Spec.Indexed,
+		Completions:      v.Spec.Completions,
+		MaxFailedIndexes: v.Spec.MaxFailedIndexes,
+		Completed:        v.Totals.Fates.Completed,
+		FailedIndexes:    v.Totals.Fates.Failed,
+		SuccessPolicy:    v.Spec.SuccessPolicy,
+		Succeeded:        v.Totals.Succeeded,
+	}
+}
+
+// failJob returns the verdict of the FailJob rule that a pod matches, if any.
+func (v *View) failJob() *jobstatus.Verdict {
+	pod := v.Census.FailsJob()
+	if pod == nil {
+		return nil
+	}
+	match := v.Spec.Policy.Match(pod)
+	return &jobstatus.Verdict{Reason: match.Reason(v.Config.Granular), Message: match.Message()}
+}

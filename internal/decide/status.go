@@ -1,0 +1,58 @@
+package decide
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// statusAfter makes the status to store before any finalizer goes, and says what
+// became of the Suspended condition.
+func (v *View) statusAfter(p *Plan, after Counts, end jobstatus.End, account *tracking.Account) (batchv1.JobStatus, jobstatus.Change) {
+	st := v.Job.Status // nothing in it is changed, only replaced
+	st.StartTime = p.Start
+	st.Active = after.Active
+	st.Ready = &after.Ready
+	st.Terminating = &after.Terminating
+	if v.Config.WithoutReplacement {
+		st.Terminating = nil
+	}
+	st.UncountedTerminatedPods = account.Lists
+	st.Failed = sum(st.Failed, account.Failed)
+	if v.Spec.Indexed {
+		v.putIndexes(&st)
+	} else {
+		st.Succeeded = sum(st.Succeeded, account.Succeeded)
+	}
+	change := jobstatus.Unchanged
+	if p.Work.Managed && !end.Ended() {
+		change = jobstatus.Suspend(&st, v.Spec.Suspended, v.Now)
+	}
+	jobstatus.EnterInterim(&st, end, v.Now)
+	return st, change
+}
+
+// putIndexes puts the indexes of an Indexed Job into a status.
+func (v *View) putIndexes(st *batchv1.JobStatus) {
+	fates := &v.Totals.Fates
+	completed := int32(fates.Completed.Len())
+	// The API server lets the counter fall only while completions equal
+	// parallelism. A status that says more than its indexes keeps its word
+	// until then.
+	if completed >= st.Succeeded || v.Spec.Parallelism == *v.Spec.Completions {
+		st.Succeeded = completed
+	}
+	// A large set costs a thousand times more to write than to compare, and in
+	// most decisions it has not changed.
+	if old := v.Status.Completed; !old.Intact || !fates.Completed.Equal(old.Set) {
+		st.CompletedIndexes = fates.Completed.String()
+	}
+	switch old := v.Status.Failed; {
+	case !v.Spec.PerIndex:
+		st.FailedIndexes = nil
+	case !old.Intact || !fates.Failed.Equal(old.Set):
+		failed := fates.Failed.String()
+		st.FailedIndexes = &failed
+	}
+}
