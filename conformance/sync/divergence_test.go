@@ -48,6 +48,15 @@ func suspendedCondition(status corev1.ConditionStatus, reason string) func(*tria
 	})
 }
 
+// conditions adds conditions of one type.
+func conditions(kind batchv1.JobConditionType, statuses ...corev1.ConditionStatus) func(*trial) {
+	return onJob(func(j *batchv1.Job) {
+		for _, status := range statuses {
+			j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{Type: kind, Status: status, Reason: batchv1.JobReasonPodFailurePolicy})
+		}
+	})
+}
+
 func TestDivergences(t *testing.T) {
 	want := map[string]string{}
 	file, err := os.ReadFile(pinned)
@@ -89,6 +98,11 @@ func TestDivergences(t *testing.T) {
 // their own below.
 func divergent() []divergence {
 	return []divergence{
+		{
+			name: "hidden-condition",
+			trial: newTrial(size(1, 1), conditions(batchv1.JobFailureTarget, corev1.ConditionFalse, corev1.ConditionTrue),
+				rule(batchv1.PodFailurePolicyActionFailJob)),
+		},
 		{
 			name:  "disjoint-indexes",
 			trial: newTrial(size(0, 2), limitPerIndex(0), pod("a", corev1.PodSucceeded, index(0)), pod("b", corev1.PodFailed, index(0))),
@@ -199,6 +213,52 @@ func divergent() []divergence {
 			name:  "stale-job",
 			trial: newTrial(func(c *trial) { c.snapshot.InFlight.Status = true }),
 		},
+	}
+}
+
+// While a pod terminates, each sync of the real controller appends one more
+// FailureTarget; the API server stores them all. jobfate finds the one that is there.
+func TestDivergence_hiddenConditionIsAppendedAgain(t *testing.T) {
+	c := newTrial(size(1, 1), conditions(batchv1.JobFailureTarget, corev1.ConditionFalse, corev1.ConditionTrue),
+		pod("a", corev1.PodRunning, func(p *corev1.Pod) { p.DeletionTimestamp = ptr(at(-1)) }),
+		onJob(func(j *batchv1.Job) {
+			j.Spec.PodReplacementPolicy = ptr(batchv1.Failed)
+			j.Status.Failed, j.Status.Terminating = 7, ptr(int32(1))
+		}))
+	us, err := decide(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range us.out.Statuses {
+		if n := len(call.Status.Conditions); n > 2 {
+			t.Errorf("jobfate writes %d conditions, want no more than the 2 that were there", n)
+		}
+	}
+	in := c.input()
+	in.Validate = true
+	for want := 3; want <= 5; want++ {
+		stored := real.Sync(in).Statuses()
+		if len(stored) == 0 {
+			t.Fatalf("the real controller stores no status; want the one with condition %d", want)
+		}
+		in.Job.Status = *stored[len(stored)-1]
+		if n := len(in.Job.Status.Conditions); n != want {
+			t.Errorf("the real controller: got %d conditions, want %d", n, want)
+		}
+	}
+}
+
+// Of the other types, both sides do the same with a hidden condition.
+func TestHiddenConditionsThatChangeNothing(t *testing.T) {
+	for _, kind := range []batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuspended} {
+		c := newTrial(size(1, 1), conditions(kind, corev1.ConditionFalse, corev1.ConditionTrue), pod("a", corev1.PodRunning))
+		us, err := decide(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(newRun(c).outcome, us.out); diff != "" {
+			t.Errorf("%s (-real +jobfate):\n%s", kind, diff)
+		}
 	}
 }
 

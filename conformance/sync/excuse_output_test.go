@@ -20,6 +20,18 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
+// hideConditionsAgain puts the conditions back into the order that they had before
+// showConditions. The controller only appends conditions and overwrites them.
+func hideConditionsAgain(d *dispute) bool {
+	pairs := hiddenVerdicts(d.stored)
+	return d.each(func(st *batchv1.JobStatus) bool {
+		for _, p := range pairs {
+			p.swap(st.Conditions)
+		}
+		return len(pairs) > 0
+	})
+}
+
 // listedNotMatched takes back that pods which run, though they stand in the list
 // of the succeeded, were matched against the pod failure policy.
 func listedNotMatched(d *dispute) (changed bool) {
