@@ -213,6 +213,11 @@ func divergent() []divergence {
 			name:  "stale-job",
 			trial: newTrial(func(c *trial) { c.snapshot.InFlight.Status = true }),
 		},
+		{
+			name: "failed-claim",
+			trial: newTrial(size(2, 2), pod("a", corev1.PodRunning, orphaned),
+				func(c *trial) { c.fail.Adopt = map[string]error{"a": real.ErrInternal} }),
+		},
 	}
 }
 
@@ -259,6 +264,32 @@ func TestHiddenConditionsThatChangeNothing(t *testing.T) {
 		if diff := cmp.Diff(newRun(c).outcome, us.out); diff != "" {
 			t.Errorf("%s (-real +jobfate):\n%s", kind, diff)
 		}
+	}
+}
+
+// An adoption that finds its pod gone: the real controller goes on without the pod
+// in the same sync. The first decision of jobfate counts on the adoption, and a
+// second one without the pod does what the real controller does.
+func TestDivergence_adoptionOfAPodThatIsGone(t *testing.T) {
+	c := newTrial(size(2, 2), pod("a", corev1.PodRunning, orphaned),
+		func(c *trial) { c.fail.Adopt = map[string]error{"a": real.ErrNotFound} })
+	them := newRun(c).outcome
+	if them.Failed || len(them.Creations) != 2 {
+		t.Errorf("the real controller: got %d creations and failed=%v, want 2 and no failure", len(them.Creations), them.Failed)
+	}
+	first, err := jobfate.Decide(c.snapshot, c.options()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(first.Claim) != 1 || len(first.Create) != 1 {
+		t.Errorf("jobfate: got %d claims and %d creations, want 1 of each", len(first.Claim), len(first.Create))
+	}
+	us, err := decide(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(them, us.out); diff != "" {
+		t.Errorf("decided again without the pod (-real +jobfate):\n%s", diff)
 	}
 }
 
@@ -317,7 +348,7 @@ func TestDivergence_guardedPatches(t *testing.T) {
 	if got := us.out.Deletions[0].Patch; got != want {
 		t.Errorf("jobfate: got %s, want %s", got, want)
 	}
-	orphan := newTrial(pod("a", corev1.PodRunning), func(c *trial) { c.snapshot.Pods[0].OwnerReferences = nil })
+	orphan := newTrial(pod("a", corev1.PodRunning, orphaned))
 	const version = `"resourceVersion":"1"`
 	if got := string(real.Sync(orphan.input()).Calls[0].Patch); strings.Contains(got, version) {
 		t.Errorf("the real controller adopts with %s, which names a version", got)

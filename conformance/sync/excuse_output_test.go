@@ -173,7 +173,7 @@ func outOfRange(d *dispute) (changed bool) {
 
 // withoutUnlisted takes out what onlyListed let in.
 func withoutUnlisted(d *dispute) bool {
-	if len(d.hidden) == 0 {
+	if len(d.hidden) == 0 || d.them.claimFailed() {
 		return false
 	}
 	o := &d.them.outcome
@@ -427,6 +427,39 @@ func lookAgain(d *dispute) bool {
 	}
 	o.Requeue, o.Finished, o.Freed = cmp.Or(d.limits.BatchPeriod, time.Second), false, nil
 	return true
+}
+
+// actionWithoutFault takes the action of the sync in which no claim fails.
+func actionWithoutFault(d *dispute) bool {
+	if !d.them.claimFailed() || d.planned == "" || d.planned == d.them.outcome.Action {
+		return false
+	}
+	d.them.outcome.Action = d.planned
+	return true
+}
+
+// plannedAction is the action of the trial in which no claim fails, if both sides
+// agree there; empty if they do not.
+func (d *dispute) plannedAction() string {
+	plain := *d.trial
+	plain.fail.Get, plain.fail.Adopt, plain.fail.Release = nil, nil, nil
+	us, err := decide(&plain)
+	if err != nil {
+		return ""
+	}
+	if direct := newRun(&plain); !same(direct.outcome, us.out) {
+		if _, diff := explain(us, direct); diff != "" {
+			return ""
+		}
+	}
+	return us.out.Action
+}
+
+// claimFailed reports whether the controller could not adopt or release a pod. The
+// sync ends there.
+func (r *run) claimFailed() bool {
+	return slices.ContainsFunc(r.outcome.Claims, call.failed) ||
+		r.in.Fail.Get != nil && slices.ContainsFunc(r.in.Pods, func(p *corev1.Pod) bool { return adoptable(r.in.Job, p) })
 }
 
 // refusals are the rules of the API server that some divergences are about, by
