@@ -115,24 +115,6 @@ func TestActions_failureCountsOfReplacements(t *testing.T) {
 	}
 }
 
-// Each creation has a pod of its own: what a caller changes in one is in no other,
-// nor in the Job.
-func TestActions_createdPodsShareNothing(t *testing.T) {
-	job := specJob(t, "completions: 2\nparallelism: 2\ntemplate: {metadata: {labels: {app: x}, annotations: {note: y}}, spec: {restartPolicy: Never, containers: [{name: main, args: [a]}]}}")
-	before := job.DeepCopy()
-	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time})
-	first, second := d.Create[0].Pod, d.Create[1].Pod
-	want := second.DeepCopy()
-	first.Labels["app"], first.Annotations["note"], first.Finalizers[0] = "changed", "changed", "changed"
-	first.Spec.Containers[0].Args[0], first.OwnerReferences[0].Name = "changed", "changed"
-	if diff := cmp.Diff(want, second); diff != "" {
-		t.Errorf("a change of the first pod shows in the second:\n%s", diff)
-	}
-	if diff := cmp.Diff(before, job); diff != "" {
-		t.Errorf("a change of the first pod shows in the Job:\n%s", diff)
-	}
-}
-
 // Generated names: the API server keeps 58 characters of the prefix. A name that
 // can be no pod's with a dash goes without one.
 func TestActions_names(t *testing.T) {
