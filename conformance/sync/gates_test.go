@@ -84,7 +84,7 @@ func TestDivergence_workloads(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, creation := range us.decision.Create {
-		if group := creation.Pod.Spec.SchedulingGroup; group != nil {
+		if group := creation.Pod().Spec.SchedulingGroup; group != nil {
 			t.Errorf("jobfate creates a pod with scheduling group %v, want none", group)
 		}
 	}
