@@ -156,28 +156,6 @@ func drawConditions(t *rapid.T, s *jobfate.Snapshot) {
 	hideConditions(t, st)
 }
 
-// hideConditions puts a condition that is not True in front of a True one of the
-// same type.
-func hideConditions(t *rapid.T, st *batchv1.JobStatus) {
-	for _, kind := range conditionTypes {
-		at := slices.IndexFunc(st.Conditions, func(c batchv1.JobCondition) bool {
-			return c.Type == kind && c.Status == corev1.ConditionTrue
-		})
-		if at < 0 || !chance(t, 25, "hidden "+string(kind)) {
-			continue
-		}
-		hiding := st.Conditions[at]
-		hiding.Status = rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionUnknown}).Draw(t, "status")
-		hiding.Reason = "NotYet"
-		st.Conditions = slices.Insert(st.Conditions, rapid.IntRange(0, at).Draw(t, "place"), hiding)
-	}
-}
-
-// conditionTypes are all types of the conditions that a Job has.
-var conditionTypes = []batchv1.JobConditionType{
-	batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, batchv1.JobFailed, batchv1.JobComplete, batchv1.JobSuspended,
-}
-
 // drawRareStatus draws counters and lists that only an accident leaves behind.
 func drawRareStatus(t *rapid.T, s *jobfate.Snapshot) {
 	st := &s.Job.Status

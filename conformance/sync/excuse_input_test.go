@@ -19,16 +19,6 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// showConditions lets each FailureTarget and SuccessCriteriaMet that is True and
-// hidden change places with the condition that hides it.
-func showConditions(d *dispute) bool {
-	pairs := hiddenVerdicts(d.stored)
-	for _, p := range pairs {
-		p.swap(d.them.in.Job.Status.Conditions)
-	}
-	return len(pairs) > 0
-}
-
 // canonicalIndexes writes the interval lists of the status the way that the
 // controller writes them.
 func canonicalIndexes(d *dispute) bool {

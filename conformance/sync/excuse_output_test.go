@@ -20,18 +20,6 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// hideConditionsAgain puts the conditions back into the order that they had before
-// showConditions. The controller only appends conditions and overwrites them.
-func hideConditionsAgain(d *dispute) bool {
-	pairs := hiddenVerdicts(d.stored)
-	return d.each(func(st *batchv1.JobStatus) bool {
-		for _, p := range pairs {
-			p.swap(st.Conditions)
-		}
-		return len(pairs) > 0
-	})
-}
-
 // listedNotMatched takes back that pods which run, though they stand in the list
 // of the succeeded, were matched against the pod failure policy.
 func listedNotMatched(d *dispute) (changed bool) {
@@ -427,39 +415,6 @@ func lookAgain(d *dispute) bool {
 	}
 	o.Requeue, o.Finished, o.Freed = cmp.Or(d.limits.BatchPeriod, time.Second), false, nil
 	return true
-}
-
-// actionWithoutFault takes the action of the sync in which no claim fails.
-func actionWithoutFault(d *dispute) bool {
-	if !d.them.claimFailed() || d.planned == "" || d.planned == d.them.outcome.Action {
-		return false
-	}
-	d.them.outcome.Action = d.planned
-	return true
-}
-
-// plannedAction is the action of the trial in which no claim fails, if both sides
-// agree there; empty if they do not.
-func (d *dispute) plannedAction() string {
-	plain := *d.trial
-	plain.fail.Get, plain.fail.Adopt, plain.fail.Release = nil, nil, nil
-	us, err := decide(&plain)
-	if err != nil {
-		return ""
-	}
-	if direct := newRun(&plain); !same(direct.outcome, us.out) {
-		if _, diff := explain(us, direct); diff != "" {
-			return ""
-		}
-	}
-	return us.out.Action
-}
-
-// claimFailed reports whether the controller could not adopt or release a pod. The
-// sync ends there.
-func (r *run) claimFailed() bool {
-	return slices.ContainsFunc(r.outcome.Claims, call.failed) ||
-		r.in.Fail.Get != nil && slices.ContainsFunc(r.in.Pods, func(p *corev1.Pod) bool { return adoptable(r.in.Job, p) })
 }
 
 // refusals are the rules of the API server that some divergences are about, by

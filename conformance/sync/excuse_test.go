@@ -219,34 +219,6 @@ func isTrue(st *batchv1.JobStatus, kind batchv1.JobConditionType) bool {
 	})
 }
 
-// A hidden condition is True and stands behind the first of its type, which is not.
-type hidden struct{ first, behind int }
-
-func (h hidden) swap(conditions []batchv1.JobCondition) {
-	conditions[h.first], conditions[h.behind] = conditions[h.behind], conditions[h.first]
-}
-
-// hiddenOf returns the hidden condition of a type, and whether there is one.
-func hiddenOf(st *batchv1.JobStatus, kind batchv1.JobConditionType) (hidden, bool) {
-	h := hidden{
-		first: slices.IndexFunc(st.Conditions, func(c batchv1.JobCondition) bool { return c.Type == kind }),
-		behind: slices.IndexFunc(st.Conditions, func(c batchv1.JobCondition) bool {
-			return c.Type == kind && c.Status == corev1.ConditionTrue
-		}),
-	}
-	return h, h.first < h.behind
-}
-
-// hiddenVerdicts are the hidden conditions that say how the Job ends.
-func hiddenVerdicts(st *batchv1.JobStatus) (all []hidden) {
-	for _, kind := range []batchv1.JobConditionType{batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet} {
-		if h, ok := hiddenOf(st, kind); ok {
-			all = append(all, h)
-		}
-	}
-	return all
-}
-
 func isFinished(job *batchv1.Job) bool {
 	return isTrue(&job.Status, batchv1.JobComplete) || isTrue(&job.Status, batchv1.JobFailed)
 }
