@@ -140,3 +140,15 @@ func TestExplanation_LastFailure(t *testing.T) {
 		t.Errorf("the zero Explanation: got %v, want none", f)
 	}
 }
+
+// A pod beyond completions counts for nothing, and so is not the last failure.
+func TestExplanation_LastFailure_beyondCompletions(t *testing.T) {
+	job := specJob(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
+	within, beyond := podIn(job, 1, corev1.PodFailed), podIn(job, 3, corev1.PodFailed)
+	beyond.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(job.CreationTimestamp.Add(time.Minute))
+	*job.Spec.Completions, *job.Spec.Parallelism = 2, 2
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{within, beyond}, Now: job.CreationTimestamp.Add(time.Hour)})
+	if got := explain.Of(d).LastFailure().Pod; got != within.Name {
+		t.Errorf("got pod %q, want %q: the other is beyond completions", got, within.Name)
+	}
+}

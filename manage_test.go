@@ -152,6 +152,19 @@ func TestManage_noTimerPastTheDeadline(t *testing.T) {
 	}
 }
 
+// The deadline does not run while a Job is suspended, even if the start time is still
+// there: the Job is suspended, not failed, and no timer waits for the deadline.
+func TestManage_noDeadlineWhileSuspended(t *testing.T) {
+	for active, want := range map[time.Duration]string{time.Minute: "before the deadline", time.Hour: "past the deadline"} {
+		job := specJob(t, "completions: 2\nsuspend: true\nactiveDeadlineSeconds: 600")
+		job.Status.StartTime = &job.CreationTimestamp
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Add(active)})
+		if d.Requeue != 0 || d.Status == nil || len(d.Status.Conditions) != 1 || d.Status.Conditions[0].Type != batchv1.JobSuspended {
+			t.Errorf("%s: look again in %s, status %s; want it suspended and no timer", want, d.Requeue, toJSON(d.Status))
+		}
+	}
+}
+
 // A decision is not idle that asks for as much of one thing as of another, and for no
 // status.
 func TestManage_notIdle(t *testing.T) {
@@ -211,6 +224,18 @@ func TestManage_noAdoptionAfterTheEnd(t *testing.T) {
 	s.Job = fresh(s.Job)
 	if d := mustDecide(t, s); len(d.Claim) != 1 || d.Claim[0].Relation != tracking.Adoptable {
 		t.Errorf("before the end it claims %v, want to adopt one", d.Claim)
+	}
+}
+
+// After the end of the Job a finalizer whose removal is in flight is not removed
+// again.
+func TestManage_afterTheEndNothingIsStrippedTwice(t *testing.T) {
+	job := specJob(t, "completions: 2")
+	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodSucceeded), podIn(job, 2, corev1.PodSucceeded)}, Now: job.CreationTimestamp.Time}
+	s.InFlight.Stripped = []types.UID{"pod-1"}
+	if d := mustDecide(t, s); len(d.Strip) != 1 || d.Strip[0].UID != "pod-2" {
+		t.Errorf("%d finalizers to remove, want that of pod-2 alone", len(d.Strip))
 	}
 }
 

@@ -165,6 +165,26 @@ func TestMetrics_reasonWithoutReplacementPolicy(t *testing.T) {
 	}
 }
 
+// A pod that terminates without the finalizer is no failure to any counter. A pod
+// that is created beside it counts as a replacement all the same.
+func TestMetrics_reasonBesideATerminatingPod(t *testing.T) {
+	job := specJob(t, "completions: 2\nparallelism: 2\npodReplacementPolicy: TerminatingOrFailed")
+	pod := without(podIn(job, 1, corev1.PodRunning))
+	for terminating, want := range map[bool]string{
+		false: `job_pods_creation_total{reason="new",status="succeeded"} +1`,
+		true:  `job_pods_creation_total{reason="recreate_terminating_or_failed",status="succeeded"} +2`,
+	} {
+		pod := pod.DeepCopy()
+		if terminating {
+			pod.DeletionTimestamp = &job.CreationTimestamp
+		}
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
+		if len(d.Metrics) != 1 || d.Metrics[0].String() != want {
+			t.Errorf("terminating %t: metrics %v, want %s", terminating, d.Metrics, want)
+		}
+	}
+}
+
 // Where no replacement policy is set the failure policy decides, as in the defaults
 // of the API server: with one, only failed pods are replaced.
 func TestMetrics_reasonByDefault(t *testing.T) {

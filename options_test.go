@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -181,5 +182,20 @@ func TestOptions_order(t *testing.T) {
 	s := jobfate.Snapshot{Job: job, Pods: done, Now: job.CreationTimestamp.Time}
 	if d := mustDecide(t, s, jobfate.WithCaps(3, 0), jobfate.WithCaps(0, 5), jobfate.WithCaps(-1, 0)); len(d.Strip) != 3 {
 		t.Errorf("%d to strip, want 3", len(d.Strip))
+	}
+}
+
+// While the last status write is not observed, the batch period says when to look
+// again.
+func TestOptions_batchPeriodOfAnUnobservedStatus(t *testing.T) {
+	job := specJob(t, "completions: 1")
+	s := jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time, InFlight: jobfate.InFlight{Status: true}}
+	for _, test := range []struct {
+		opts []jobfate.Option
+		want time.Duration
+	}{{nil, time.Second}, {[]jobfate.Option{jobfate.WithBatchPeriod(7 * time.Second)}, 7 * time.Second}} {
+		if d := mustDecide(t, s, test.opts...); d.Requeue != test.want || !d.Idle() {
+			t.Errorf("%d options: look again in %s, idle %t; want %s and nothing else", len(test.opts), d.Requeue, d.Idle(), test.want)
+		}
 	}
 }

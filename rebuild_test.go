@@ -69,6 +69,21 @@ func TestBackoffInDoubt_whatItCounts(t *testing.T) {
 	}
 }
 
+// Pods beyond completions, which an Indexed Job has after it was scaled down, count
+// for nothing: neither their failures nor their successes are in the record.
+func TestBackoffInDoubt_podsBeyondCompletions(t *testing.T) {
+	job := specJob(t, "completions: 5\nparallelism: 5\ncompletionMode: Indexed")
+	within, beyond := without(podIn(job, 1, corev1.PodFailed)), podIn(job, 5, corev1.PodFailed)
+	succeeded := podIn(job, 4, corev1.PodSucceeded)
+	*job.Spec.Completions, *job.Spec.Parallelism = 3, 3
+	got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{within, without(beyond), without(succeeded)},
+		Now: job.CreationTimestamp.Add(time.Minute), BackoffInDoubt: true}).Backoff
+	want := backoff.Record{Job: job.UID, Failures: 1, LastFailure: backoff.FinishTime(within)}
+	if !got.Equal(want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 // Without doubt the last failure is that of the news, even if the record knows of a
 // later one, for the clock may have gone back: as in 1.36.3.
 func TestBackoff_newsDecide(t *testing.T) {

@@ -68,6 +68,44 @@ func TestRemoval_lesserOfTwo(t *testing.T) {
 	}
 }
 
+// What counts is the container that was restarted most, not the restarts of all
+// containers together: of the regular containers first, then of the sidecars.
+func TestRemoval_theMostRestartedContainerCounts(t *testing.T) {
+	job := specJob(t, `
+completions: 2
+parallelism: 1
+template:
+  spec:
+    restartPolicy: Never
+    initContainers: [{name: s1, restartPolicy: Always}, {name: s2, restartPolicy: Always}]
+    containers: [{name: c1}, {name: c2}]`)
+	restarted := func(names [2]string, counts [2]int32) []corev1.ContainerStatus {
+		return []corev1.ContainerStatus{{Name: names[0], RestartCount: counts[0]}, {Name: names[1], RestartCount: counts[1]}}
+	}
+	for name, restart := range map[string]func(pod *corev1.Pod, counts [2]int32){
+		"regular": func(pod *corev1.Pod, counts [2]int32) {
+			pod.Status.ContainerStatuses = restarted([2]string{"c1", "c2"}, counts)
+		},
+		"sidecar": func(pod *corev1.Pod, counts [2]int32) {
+			pod.Status.InitContainerStatuses = restarted([2]string{"s1", "s2"}, counts)
+		},
+	} {
+		for _, lesserFirst := range []bool{true, false} {
+			pods := []*corev1.Pod{podIn(job, 1, corev1.PodRunning), podIn(job, 2, corev1.PodRunning)}
+			lesser, more := pods[0], pods[1]
+			if !lesserFirst {
+				lesser, more = more, lesser
+			}
+			restart(lesser, [2]int32{0, 3})
+			restart(more, [2]int32{2, 2})
+			d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: atMinute(30).Time})
+			if len(d.Delete) != 1 || d.Delete[0].Pod != lesser {
+				t.Errorf("%s containers: %v go, want %s, whose container was restarted 3 times", name, uidsOf(d.Delete), lesser.UID)
+			}
+		}
+	}
+}
+
 // Where all is equal, an unknown time of creation included, the UID decides.
 func TestRemoval_allEqual(t *testing.T) {
 	job := specJob(t, "completions: 3\nparallelism: 1")

@@ -359,3 +359,16 @@ func TestPolicySharesNothingWithItsSpec(t *testing.T) {
 		}
 	}
 }
+
+// The API server limits the exit codes of a rule to 255. A rule that was built by hand
+// with more is read whole, as the Job controller reads it.
+func TestMatch_moreExitCodesThanTheServerTakes(t *testing.T) {
+	var values []int32
+	for code := range int32(300) {
+		values = append(values, code+1)
+	}
+	pod := podThatExited(exited("main", 299))
+	if m := decide(pod, failurepolicy.Rule{Action: failJob, OnExitCodes: in("", values...)}); !m.Matched() {
+		t.Error("a rule with 300 exit codes does not match the one before the last")
+	}
+}

@@ -65,6 +65,19 @@ func TestMatchers(t *testing.T) {
 	}
 }
 
+// Of two containers with a fitting message the regular one is named, whichever failed
+// first: init containers come last, as with exit codes.
+func TestOnTerminationMessage_initContainersLast(t *testing.T) {
+	pod := podWith(corev1.PodStatus{
+		InitContainerStatuses: []corev1.ContainerStatus{said("init", 1, "no disk")},
+		ContainerStatuses:     []corev1.ContainerStatus{said("main", 1, "no disk")},
+	})
+	const want = "the termination message of container main"
+	if got, ok := failurepolicy.OnTerminationMessage("", "disk")(pod); !ok || got != want {
+		t.Errorf("got %q, %t; want %q", got, ok, want)
+	}
+}
+
 // A rule has one requirement: what the API can express hides a Matcher.
 func TestMatcherIsLookedAtLast(t *testing.T) {
 	always := func(*corev1.Pod) (string, bool) { return "always", true }

@@ -55,3 +55,16 @@ func TestAdvice(t *testing.T) {
 	wantErrors(t, Create(onFailure))
 	starting(t, Advice(onFailure), restart)
 }
+
+// The advice about restarts is for OnFailure alone. A policy that is missing, or
+// Always, is refused by other rules.
+func TestAdvice_onlyAboutOnFailure(t *testing.T) {
+	for policy, want := range map[corev1.RestartPolicy]int{
+		corev1.RestartPolicyOnFailure: 1, corev1.RestartPolicyNever: 0, corev1.RestartPolicyAlways: 0, "": 0,
+	} {
+		job := prepared(perIndex(5), func(j *batchv1.Job) { j.Spec.Template.Spec.RestartPolicy = policy })
+		if got := Advice(job); len(got) != want {
+			t.Errorf("restart policy %q: %q, want %d lines", policy, got, want)
+		}
+	}
+}

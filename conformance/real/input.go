@@ -28,6 +28,7 @@ type Input struct {
 	Fail     Faults
 	Limits   Limits
 	Off      []featuregate.Feature // gates to see as off, whatever their stage
+	On       []featuregate.Feature // gates to see as on
 }
 
 // Memory is what the controller keeps of a Job between two syncs.

@@ -33,6 +33,8 @@ var (
 	finalizerExpectations = slotOf[*uidTrackingExpectations]("finalizerExpectations")
 	jobLister             = slotOf[batchv1listers.JobLister]("jobLister")
 	podIndexer            = slotOf[cache.Indexer]("podIndexer")
+	workloadIndexer       = slotOf[cache.Indexer]("workloadIndexer")
+	podGroupIndexer       = slotOf[cache.Indexer]("podGroupIndexer")
 	queue                 = slotOf[workqueue.TypedRateLimitingInterface[string]]("queue")
 	recorder              = slotOf[record.EventRecorder]("recorder")
 	clockOf               = slotOf[clock.WithTicker]("clock")

@@ -33,7 +33,7 @@ type Output struct {
 // A Call is one write.
 type Call struct {
 	Kind   Kind
-	Pod    string             // its name; for Create the name that the server gave it
+	Pod    string             // its name; for Create the name that the server gave it; or that of the Workload or PodGroup
 	Object *corev1.Pod        // Create: the pod as it was sent, without a name
 	Patch  []byte             // Adopt, Release, StripToDelete, Strip: the strategic merge patch
 	Status *batchv1.JobStatus // WriteStatus
@@ -53,6 +53,9 @@ const (
 	Create        Kind = "create"
 	WriteStatus   Kind = "write status"
 	Strip         Kind = "strip" // remove the finalizer of a pod that is accounted for
+	// With the gate WorkloadWithJob on, these come first.
+	CreateWorkload Kind = "create workload"
+	CreatePodGroup Kind = "create pod group"
 )
 
 // An Event is an event about the Job.

@@ -98,7 +98,7 @@ func family(k Kind) Kind {
 }
 
 func sequential(k Kind) bool {
-	return k == Adopt || k == Release || k == WriteStatus
+	return k == Adopt || k == Release || k == WriteStatus || k == CreateWorkload || k == CreatePodGroup
 }
 
 // sorted returns the writes in the canonical order.

@@ -23,9 +23,9 @@ func (in *Input) apply() (restore func()) {
 	undo = appendOverride(undo, &job.DefaultJobPodFailureBackOff, limit.Base)
 	undo = appendOverride(undo, &job.MaxJobPodFailureBackOff, limit.Cap)
 	undo = appendOverride(undo, &job.SyncJobBatchPeriod, limit.BatchPeriod)
-	if len(in.Off) > 0 {
+	if len(in.Off)+len(in.On) > 0 {
 		undo = append(undo, override[featuregate.FeatureGate](&feature.DefaultFeatureGate,
-			gatesOff{feature.DefaultFeatureGate, in.Off}))
+			switchedGates{feature.DefaultFeatureGate, in.Off, in.On}))
 	}
 	return func() {
 		for _, f := range undo {
@@ -50,15 +50,15 @@ func appendOverride[T comparable](undo []func(), variable *T, value T) []func() 
 	return append(undo, override(variable, value))
 }
 
-// gatesOff are the feature gates with some of them off. The gates themselves
-// refuse to switch off what is locked to its default, except when they emulate
-// an older release, which switches off other, newer, features as well.
-type gatesOff struct {
+// switchedGates are the feature gates with some of them off and some on. The gates
+// themselves refuse to switch what is locked to its default, except when they
+// emulate an older release, which switches off other, newer, features as well.
+type switchedGates struct {
 	featuregate.FeatureGate
-	off []featuregate.Feature
+	off, on []featuregate.Feature
 }
 
 // Enabled reports whether the gate is on.
-func (g gatesOff) Enabled(f featuregate.Feature) bool {
-	return !slices.Contains(g.off, f) && g.FeatureGate.Enabled(f)
+func (g switchedGates) Enabled(f featuregate.Feature) bool {
+	return slices.Contains(g.on, f) || !slices.Contains(g.off, f) && g.FeatureGate.Enabled(f)
 }

@@ -90,6 +90,8 @@ func newRun(in *Input) *run {
 	*finalizerExpectations.in(c) = newUIDTrackingExpectations()
 	*jobLister.in(c) = jobCache{job: in.Job}
 	*podIndexer.in(c) = podCache{job: in.Job, pods: in.Pods}
+	*workloadIndexer.in(c) = emptyCache{}
+	*podGroupIndexer.in(c) = emptyCache{}
 	*queue.in(c) = &r.timers
 	*recorder.in(c) = &r.events
 	*clockOf.in(c) = clocktesting.NewFakeClock(in.Now)

@@ -35,6 +35,7 @@ func decide(t *trial) (*caller, error) {
 	if err := c.run(); err != nil {
 		return nil, err
 	}
+	c.out.Action = c.decision.Action
 	c.out.finish()
 	return c, nil
 }

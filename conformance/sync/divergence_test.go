@@ -48,6 +48,15 @@ func suspendedCondition(status corev1.ConditionStatus, reason string) func(*tria
 	})
 }
 
+// conditions adds conditions of one type.
+func conditions(kind batchv1.JobConditionType, statuses ...corev1.ConditionStatus) func(*trial) {
+	return onJob(func(j *batchv1.Job) {
+		for _, status := range statuses {
+			j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{Type: kind, Status: status, Reason: batchv1.JobReasonPodFailurePolicy})
+		}
+	})
+}
+
 func TestDivergences(t *testing.T) {
 	want := map[string]string{}
 	file, err := os.ReadFile(pinned)
@@ -89,6 +98,11 @@ func TestDivergences(t *testing.T) {
 // their own below.
 func divergent() []divergence {
 	return []divergence{
+		{
+			name: "hidden-condition",
+			trial: newTrial(size(1, 1), conditions(batchv1.JobFailureTarget, corev1.ConditionFalse, corev1.ConditionTrue),
+				rule(batchv1.PodFailurePolicyActionFailJob)),
+		},
 		{
 			name:  "disjoint-indexes",
 			trial: newTrial(size(0, 2), limitPerIndex(0), pod("a", corev1.PodSucceeded, index(0)), pod("b", corev1.PodFailed, index(0))),
@@ -199,6 +213,11 @@ func divergent() []divergence {
 			name:  "stale-job",
 			trial: newTrial(func(c *trial) { c.snapshot.InFlight.Status = true }),
 		},
+		{
+			name: "failed-claim",
+			trial: newTrial(size(2, 2), pod("a", corev1.PodRunning, orphaned),
+				func(c *trial) { c.fail.Adopt = map[string]error{"a": real.ErrInternal} }),
+		},
 	}
 }
 
@@ -257,7 +276,7 @@ func TestDivergence_guardedPatches(t *testing.T) {
 	if got := us.out.Deletions[0].Patch; got != want {
 		t.Errorf("jobfate: got %s, want %s", got, want)
 	}
-	orphan := newTrial(pod("a", corev1.PodRunning), func(c *trial) { c.snapshot.Pods[0].OwnerReferences = nil })
+	orphan := newTrial(pod("a", corev1.PodRunning, orphaned))
 	const version = `"resourceVersion":"1"`
 	if got := string(real.Sync(orphan.input()).Calls[0].Patch); strings.Contains(got, version) {
 		t.Errorf("the real controller adopts with %s, which names a version", got)

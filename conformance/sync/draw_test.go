@@ -153,6 +153,7 @@ func drawConditions(t *rapid.T, s *jobfate.Snapshot) {
 	if chance(t, 2, "finished") {
 		add(rapid.SampledFrom([]batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed}).Draw(t, "end"), corev1.ConditionTrue, "Done")
 	}
+	hideConditions(t, st)
 }
 
 // drawRareStatus draws counters and lists that only an accident leaves behind.

@@ -161,7 +161,7 @@ func outOfRange(d *dispute) (changed bool) {
 
 // withoutUnlisted takes out what onlyListed let in.
 func withoutUnlisted(d *dispute) bool {
-	if len(d.hidden) == 0 {
+	if len(d.hidden) == 0 || d.them.claimFailed() {
 		return false
 	}
 	o := &d.them.outcome

@@ -22,6 +22,7 @@ type excuse struct {
 // excuses are applied in this order. Two names are missing: guarded-patches and
 // order are about every trial (see guarded and inOrder).
 var excuses = []excuse{
+	{name: "hidden-condition", input: showConditions, output: hideConditionsAgain},
 	{name: "canonical-indexes", input: canonicalIndexes},
 	{name: "uncounted-lists", input: uncountedLists},
 	{name: "first-classification", input: firstClassification, output: listedNotMatched},
@@ -45,6 +46,7 @@ var excuses = []excuse{
 	{name: "settle-metric", output: settleMetric},
 	{name: "early-events", output: earlyEvents},
 	{name: "stale-job", output: lookAgain},
+	{name: "failed-claim", output: actionWithoutFault},
 }
 
 // whetherWritten stands for whole-status and remembered-backoff, which have the
@@ -64,6 +66,8 @@ type dispute struct {
 	answered []*batchv1.JobStatus
 	// stored is the status before the sync, which the excuses do not change.
 	stored *batchv1.JobStatus
+	// planned is the action of the sync when no claim fails; set if one fails.
+	planned string
 	// hidden are the pods that full lists do not take. See onlyListed. unlisted
 	// says that an excuse made the removal of a finalizer fail.
 	hidden   map[string]bool
@@ -79,6 +83,9 @@ func newDispute(us *caller, direct *run) *dispute {
 // as few as possible, and what they leave of it.
 func explain(us *caller, direct *run) (names []string, diff string) {
 	d := newDispute(us, direct)
+	if direct.claimFailed() {
+		d.planned = d.plannedAction()
+	}
 	used, all := d.attempt(nil)
 	if !all {
 		if name := d.refusal(); name != "" {

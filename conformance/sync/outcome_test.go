@@ -33,8 +33,9 @@ type outcome struct {
 	Requeue   time.Duration // 0: none
 	Backoff   real.Record
 	Metrics   map[string]float64
-	Finished  bool // the end of the Job was stored
-	Failed    bool // a write failed: look again soon
+	Action    string // the label of job_syncs_total; empty: the sync is not counted
+	Finished  bool   // the end of the Job was stored
+	Failed    bool   // a write failed: look again soon
 }
 
 // A call is a write, and whether it failed.
@@ -163,9 +164,11 @@ func newOutcome(in *real.Input, out *real.Output) outcome {
 	}
 	for name, n := range out.Metrics {
 		// How many syncs there were is for the caller to count.
-		if !strings.HasPrefix(name, "job_syncs_total") {
-			o.Metrics[name] = n
+		if label, counts := strings.CutPrefix(name, `job_syncs_total{action="`); counts {
+			o.Action, _, _ = strings.Cut(label, `"`)
+			continue
 		}
+		o.Metrics[name] = n
 	}
 	o.finish()
 	return o

@@ -19,6 +19,7 @@ type reach struct {
 	trials   int // with a decision
 	differed int // of those, the ones that needed an excuse
 	features counts
+	hidden   counts // conditions, by type
 	pairs    counts // of features
 	actions  counts
 	ends     counts // by reason
@@ -50,6 +51,11 @@ func (r *reach) note(c *trial, us *caller) {
 			r.pairs.add(a+" × "+b, 1)
 		}
 	}
+	for _, kind := range conditionTypes {
+		if _, ok := hiddenOf(&c.snapshot.Job.Status, kind); ok {
+			r.hidden.add(string(kind), 1)
+		}
+	}
 	for _, a := range actions {
 		if a.in(c, us) {
 			r.actions.add(a.name, 1)
@@ -79,7 +85,7 @@ func (r *reach) add(o *reach) {
 	for _, t := range []struct {
 		to   *counts
 		from counts
-	}{{&r.features, o.features}, {&r.pairs, o.pairs}, {&r.actions, o.actions}, {&r.ends, o.ends}, {&r.excuses, o.excuses}} {
+	}{{&r.features, o.features}, {&r.pairs, o.pairs}, {&r.hidden, o.hidden}, {&r.actions, o.actions}, {&r.ends, o.ends}, {&r.excuses, o.excuses}} {
 		for name, n := range t.from {
 			t.to.add(name, n)
 		}
@@ -91,7 +97,7 @@ func (r *reach) print(w io.Writer) {
 	for _, t := range []struct {
 		title string
 		of    counts
-	}{{"features", r.features}, {"actions", r.actions}, {"ends", r.ends}, {"divergences", r.excuses}} {
+	}{{"features", r.features}, {"conditions hidden behind one that is not True", r.hidden}, {"actions", r.actions}, {"ends", r.ends}, {"divergences", r.excuses}} {
 		fmt.Fprintf(w, "%s:\n", t.title)
 		for _, name := range slices.Sorted(maps.Keys(t.of)) {
 			fmt.Fprintf(w, "  %7d %s\n", t.of[name], name)
@@ -126,6 +132,9 @@ func (r *reach) check(t *testing.T) {
 			}
 		}
 	}
+	for _, kind := range conditionTypes {
+		atLeast(100, r.hidden[string(kind)], "a hidden "+string(kind))
+	}
 	for _, a := range actions {
 		atLeast(200, r.actions[a.name], a.name)
 	}
@@ -134,7 +143,7 @@ func (r *reach) check(t *testing.T) {
 	}
 	for _, name := range divergences() {
 		if !slices.Contains(rare, name) {
-			atLeast(10, r.excuses[name], "the divergence "+name)
+			atLeast(max(10, floors[name]), r.excuses[name], "the divergence "+name)
 		}
 	}
 }
@@ -148,6 +157,9 @@ var ends = []string{
 // rare are the divergences that a random trial meets a few times in 100,000. A
 // run may miss them; TestDivergences has them all.
 var rare = []string{"remembered-backoff", "whole-status"}
+
+// floors are for the divergences of which a few are not enough.
+var floors = map[string]int{"hidden-condition": 100}
 
 // divergences are the names of docs/divergences.md that the comparison knows.
 func divergences() []string {

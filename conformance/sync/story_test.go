@@ -125,6 +125,8 @@ func ignored(n int) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = fmt.Sprint(n) }
 }
 
+func orphaned(p *corev1.Pod) { p.OwnerReferences = nil }
+
 func isReady(p *corev1.Pod) {
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 }
@@ -167,6 +169,9 @@ func tell(c *trial, o outcome) string {
 	}
 	if o.Requeue != 0 {
 		line("look again after %s", o.Requeue)
+	}
+	if o.Action != "" {
+		line("count the sync as %s", o.Action)
 	}
 	if o.Backoff.Failures != 0 {
 		line("remember %d failures", o.Backoff.Failures)

@@ -1,0 +1,58 @@
+package real
+
+import (
+	"context"
+
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	schedulingclient "k8s.io/client-go/kubernetes/typed/scheduling/v1alpha2"
+	"k8s.io/client-go/tools/cache"
+)
+
+// With the gate WorkloadWithJob on, the controller looks for the Workload and the
+// PodGroup of a Job in two caches, which are empty here, and creates both.
+
+func (c client) SchedulingV1alpha2() schedulingclient.SchedulingV1alpha2Interface {
+	return schedulingV1alpha2{s: c.s}
+}
+
+type schedulingV1alpha2 struct {
+	schedulingclient.SchedulingV1alpha2Interface
+	s *server
+}
+
+func (c schedulingV1alpha2) Workloads(string) schedulingclient.WorkloadInterface {
+	return workloads{s: c.s}
+}
+
+func (c schedulingV1alpha2) PodGroups(string) schedulingclient.PodGroupInterface {
+	return podGroups{s: c.s}
+}
+
+type workloads struct {
+	schedulingclient.WorkloadInterface
+	s *server
+}
+
+func (w workloads) Create(_ context.Context, workload *schedulingv1alpha2.Workload, _ metav1.CreateOptions) (*schedulingv1alpha2.Workload, error) {
+	created := workload.DeepCopy()
+	created.UID = types.UID(created.Name)
+	return created, w.s.record(Call{Kind: CreateWorkload, Pod: created.Name}, 0)
+}
+
+type podGroups struct {
+	schedulingclient.PodGroupInterface
+	s *server
+}
+
+func (p podGroups) Create(_ context.Context, group *schedulingv1alpha2.PodGroup, _ metav1.CreateOptions) (*schedulingv1alpha2.PodGroup, error) {
+	created := group.DeepCopy()
+	created.UID = types.UID(created.Name)
+	return created, p.s.record(Call{Kind: CreatePodGroup, Pod: created.Name}, 0)
+}
+
+// An emptyCache finds nothing.
+type emptyCache struct{ cache.Indexer }
+
+func (emptyCache) ByIndex(string, string) ([]any, error) { return nil, nil }

@@ -1,0 +1,145 @@
+package jobfate_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Every function and test that docs/kep-coverage.md names exists, and so does every
+// test of the table of departures in docs/divergences.md.
+func TestKEPCoverage(t *testing.T) {
+	tree := declarations{}
+	for _, table := range []struct {
+		page, after   string
+		columns       int
+		function      int // the column that names functions; -1: none
+		test, atLeast int
+	}{
+		{"docs/kep-coverage.md", "# KEP coverage", 4, 2, 3, 150},
+		{"docs/divergences.md", "## Where Kubernetes departs from the KEPs", 4, -1, 3, 14},
+	} {
+		page, err := os.ReadFile(table.page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text, found := strings.Cut(string(page), table.after)
+		rows := tableRows(text, table.columns)
+		if !found || len(rows) < table.atLeast {
+			t.Errorf("%s: %d rows after %q, want at least %d", table.page, len(rows), table.after, table.atLeast)
+		}
+		for _, row := range rows {
+			if table.function >= 0 {
+				tree.expect(t, table.page, row[table.function], false)
+			}
+			tree.expect(t, table.page, row[table.test], true)
+		}
+	}
+}
+
+// tableRows returns the rows of the tables with that many columns, without headings.
+func tableRows(text string, columns int) (rows [][]string) {
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
+		switch {
+		case !strings.HasPrefix(line, "|") || len(cells) != columns:
+		case cells[0] == "---":
+			rows = rows[:len(rows)-1] // the heading
+		default:
+			rows = append(rows, cells)
+		}
+	}
+	return rows
+}
+
+var quoted = regexp.MustCompile("`([^`]+)`")
+
+// declarations are the names that are declared in a folder, in its tests and
+// elsewhere. A method is named after its type.
+type declarations map[string]map[bool]map[string]bool
+
+// expect reports each name in a cell that is not declared, and a cell without one.
+func (d declarations) expect(t *testing.T, page, cell string, inTest bool) {
+	t.Helper()
+	names := quoted.FindAllStringSubmatch(cell, -1)
+	if len(names) == 0 {
+		t.Errorf("%s: %q names nothing", page, cell)
+	}
+	for _, found := range names {
+		name := found[1]
+		if inTest && strings.HasSuffix(name, ".txt") {
+			if _, err := os.Stat(name); err != nil {
+				t.Errorf("%s names %s, which is not there", page, name)
+			}
+			continue
+		}
+		folder, file := path.Split(name)
+		pkg, ident, _ := strings.Cut(file, ".")
+		dir := path.Join(folder, pkg)
+		if dir == "jobfate" {
+			dir = "."
+		}
+		if !d.in(t, dir)[inTest][ident] {
+			t.Errorf("%s names %s, which is not declared in the folder %s", page, name, dir)
+		}
+	}
+}
+
+func (d declarations) in(t *testing.T, dir string) map[bool]map[string]bool {
+	t.Helper()
+	if d[dir] != nil {
+		return d[dir]
+	}
+	d[dir] = map[bool]map[string]bool{false: {}, true: {}}
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			for _, ident := range declared(decl) {
+				d[dir][strings.HasSuffix(name, "_test.go")][ident] = true
+			}
+		}
+	}
+	return d[dir]
+}
+
+// declared are the names that a declaration declares.
+func declared(decl ast.Decl) (names []string) {
+	switch decl := decl.(type) {
+	case *ast.FuncDecl:
+		if decl.Recv == nil {
+			return []string{decl.Name.Name}
+		}
+		receiver := decl.Recv.List[0].Type
+		if star, ok := receiver.(*ast.StarExpr); ok {
+			receiver = star.X
+		}
+		if of, ok := receiver.(*ast.Ident); ok {
+			return []string{of.Name + "." + decl.Name.Name}
+		}
+	case *ast.GenDecl:
+		for _, spec := range decl.Specs {
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				names = append(names, spec.Name.Name)
+			case *ast.ValueSpec:
+				for _, name := range spec.Names {
+					names = append(names, name.Name)
+				}
+			}
+		}
+	}
+	return names
+}
