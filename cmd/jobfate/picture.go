@@ -69,7 +69,7 @@ func drawing(all []timeline) string {
 	}
 	title, names := titleOf(all[0]), []string{""}
 	if len(all) > 1 {
-		first, second := shortNames(all[0].File, all[1].File)
+		first, second := all[0].name, all[1].name
 		title, names = first+" against "+second, []string{first + ": ", second + ": "}
 	}
 	for i, n := range panels {
