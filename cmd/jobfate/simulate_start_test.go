@@ -56,7 +56,9 @@ func TestSet(t *testing.T) {
 		{"what it refuses of the other Job", []string{job, "--against-set", "spec.parallelism=-1"}, exitInput, "", "--against-set spec.parallelism=-1: spec.parallelism: Invalid value: -1"},
 		{"what it refuses of the file", []string{job, "--set", "spec.backoffLimitPerIndex=null", "--set", "spec.maxFailedIndexes=1"}, exitInput, "", ": spec.backoffLimitPerIndex: Required value"},
 	} {
-		t.Run(tc.reason, func(t *testing.T) { checkRun(t, "", append([]string{"simulate"}, tc.args...), tc.status, tc.stdout, tc.stderr) })
+		t.Run(tc.reason, func(t *testing.T) {
+			checkRun(t, "", append([]string{"simulate"}, tc.args...), tc.status, tc.stdout, tc.stderr)
+		})
 	}
 }
 
