@@ -80,8 +80,8 @@
 //	totals          pods, succeeded, failed, evicted, deleted, podSeconds, syncs
 //	lanes           index, pods and waits: one for each index; or, when the Job
 //	                is not Indexed, for each pod that runs at a time. A pod has
-//	                name, created, started, lost, ended, outcome, exitCode,
-//	                restarts, rule, action; a wait from, until
+//	                name, created, started, terminating, lost, ended, outcome,
+//	                exitCode, restarts, rule, action; a wait from, until
 //	waits           from, until: when the Job as a whole backed off
 //	conditions      at, type, status, reason, message
 //	events          at, text: what the scenario made happen

@@ -130,12 +130,22 @@ func (p *play) resume(pod *corev1.Pod) {
 			p.spent = append(p.spent, pod.UID)
 		}
 	case pod.DeletionTimestamp != nil:
+		since := p.timeOf(pod.DeletionTimestamp.Add(-graceOf(pod)))
+		l.pod().Terminating = &since
 		p.stopping(l, max(0, int64(pod.DeletionTimestamp.Sub(p.start).Seconds())))
 	case l.pod().Started != nil:
 		p.proceed(l, time.Duration(runs))
 	default:
 		p.schedule(l)
 	}
+}
+
+// graceOf returns the grace period with which a pod was deleted.
+func graceOf(pod *corev1.Pod) time.Duration {
+	if s := pod.DeletionGracePeriodSeconds; s != nil {
+		return time.Duration(min(max(0, *s), int64(longest/time.Second))) * time.Second
+	}
+	return 0
 }
 
 // restartsOf returns how often the first container of a pod was restarted, one that

@@ -91,6 +91,8 @@ type Pod struct {
 	Name    string `json:"name"`
 	Created Time   `json:"created"`
 	Started *Time  `json:"started,omitempty"`
+	// Terminating is when it was deleted, if it had not ended.
+	Terminating *Time `json:"terminating,omitempty"`
 	// Lost is when its node was lost.
 	Lost     *Time   `json:"lost,omitempty"`
 	Ended    *Time   `json:"ended,omitempty"`

@@ -56,7 +56,8 @@ func (p *play) watchPod(l *life, old, pod *corev1.Pod) {
 	case pod != nil && cluster.HasEnded(pod):
 		p.ended(l, pod, p.now())
 	case pod != nil && old.DeletionTimestamp == nil && pod.DeletionTimestamp != nil:
-		grace := *pod.DeletionGracePeriodSeconds
+		now, grace := p.now(), *pod.DeletionGracePeriodSeconds
+		l.pod().Terminating = &now
 		p.stopping(l, grace)
 	}
 }
