@@ -121,8 +121,11 @@ func (p *picture) x(at simulation.Time) float64 {
 	return lanesLeft + (lanesRight-lanesLeft)*max(0, min(float64(at)/float64(p.span), 1))
 }
 
-// text writes a text; anchor is start, middle or end.
+// text writes a text, if there is one; anchor is start, middle or end.
 func (p *picture) text(x, y float64, anchor, class, text string) {
+	if text == "" {
+		return
+	}
 	fmt.Fprintf(p, `<text%s x="%.1f" y="%.1f"%s>%s</text>`+"\n", attribute("class", class), x, y,
 		attribute("text-anchor", strings.TrimPrefix(anchor, "start")), escaped(text))
 }

@@ -90,7 +90,7 @@ func TestSimulateLive(t *testing.T) {
 		{reason: "the status and the pods", args: files("indexes-backing-off"), stdout: " 0s  index 1 backs off until 4s\n"},
 		{reason: "the time", args: files("indexes-backing-off"), stdout: "All times are counted from 2023-08-21T10:00:09Z."},
 		{reason: "as JSON", args: files("indexes-backing-off", "-o", "json"), stdout: `"from": "2023-08-21T10:00:09Z"`},
-		{reason: "as a picture", args: files("indexes-backing-off", "-o", "svg"), stdout: "-execute-all-1-6wd82 fails"},
+		{reason: "as a picture", args: files("indexes-backing-off", "-o", "svg"), stdout: "index 1 backs off, 0s to 4s"},
 		{reason: "many runs", args: files("indexes-backing-off", "--runs", "3"), stdout: "3 runs: 3 complete"},
 		{reason: "another value from now on", args: files("indexes-backing-off", "--against-set", "spec.parallelism=8"), stdout: "time      52s                          20s\n"},
 		{reason: "from its creation", args: files("indexes-backing-off", "--from-creation"), stdout: "Complete after 48s"},
