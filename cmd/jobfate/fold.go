@@ -1,27 +1,30 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/simulation"
 )
 
 // How a text that is too long is folded.
 const (
-	mostTimeline  = 50 // lines of a timeline that are printed as they are
-	firstLines    = 18 // of a folded one, as they are
-	lastLines     = 14
-	mostImportant = 8 // between those
+	mostTimeline  = 50  // lines of a timeline that are printed as they are
+	mostWindows   = 18  // of time, with two lines for each
+	shortWindow   = 2   // lines, which are printed as they are
+	mostImportant = 10  // lines within windows
+	mostStatus    = 110 // letters of a status within a window
 	longestCycle  = 40
 	leastRepeats  = 3 // of a cycle, to be folded
 	mostSums      = 6 // in a line that stands for others
 )
 
 // folded makes few lines of many: first it merges those of one time that say the
-// same of several pods, then it folds what repeats, and at last it leaves out the
-// middle. It returns the number of lines that there were, if it has folded any.
+// same of several pods, then it folds what repeats, and at last it sums up
+// windows of time. It returns the number of lines that there were, if it has folded any.
 func folded(lines []moment, indexed bool) ([]moment, int) {
 	all := len(lines)
 	if all <= mostTimeline {
@@ -29,7 +32,7 @@ func folded(lines []moment, indexed bool) ([]moment, int) {
 	}
 	lines = foldRepeats(merged(lines, indexed))
 	if len(lines) > mostTimeline {
-		lines = foldMiddle(lines)
+		lines = foldWindows(lines)
 	}
 	return lines, all
 }
@@ -156,38 +159,51 @@ func repeat(lines []moment, length int) moment {
 	return out
 }
 
-// foldMiddle leaves the first and the last lines, and of those between them what
-// is important. A line stands in place of the others.
-func foldMiddle(lines []moment) (out []moment) {
+// foldWindows divides the time into windows and says of each what happens in it, and
+// the last status. Important lines stay, and so do the lines of a window that has few.
+func foldWindows(lines []moment) (out []moment) {
+	step := niceStep(lines[len(lines)-1].at-lines[0].at, mostWindows)
 	important := 0
-	for i := 0; i < len(lines); i++ {
-		l := lines[i]
-		if l.what.important && important < mostImportant && i >= firstLines && i < len(lines)-lastLines {
-			important++
-			out = append(out, l)
-			continue
+	for first := 0; first < len(lines); {
+		window := lines[first].at / step
+		last := first
+		for last < len(lines) && lines[last].at/step == window {
+			last++
 		}
-		if i < firstLines || i >= len(lines)-lastLines {
-			out = append(out, l)
-			continue
+		if last-first <= shortWindow {
+			out = append(out, lines[first:last]...)
+		} else {
+			out = append(out, foldWindow(lines[first:last], (window+1)*step, &important)...)
 		}
-		if last := len(out) - 1; !out[last].gap() {
-			out = append(out, moment{at: l.at, pods: nil})
-		}
-		gap := &out[len(out)-1]
-		gap.index++ // lines
-		gap.sums = added(gap.sums, l.sums)
-	}
-	for i, l := range out {
-		if l.gap() {
-			out[i].text = fmt.Sprintf("... %s%s", count(int(l.index), "line"), summed(l.sums))
-		}
+		first = last
 	}
 	return out
 }
 
-// gap reports whether a line stands for lines that are left out.
-func (l moment) gap() bool { return l.pods == nil && l.text == "" }
+// foldWindow folds the lines until a time.
+func foldWindow(lines []moment, until simulation.Time, important *int) []moment {
+	summary := moment{at: lines[0].at}
+	var kept, status []moment
+	for _, l := range lines {
+		switch {
+		case l.what.important && *important < mostImportant:
+			*important++
+			kept = append(kept, l)
+		case l.what.one == "status":
+			l.text = cutText(l.text, mostStatus)
+			status = []moment{l}
+		default:
+			summary.sums = added(summary.sums, l.sums)
+		}
+	}
+	summary.text = "until " + until.String() + summed(summary.sums)
+	kept = append(kept, status...)
+	slices.SortStableFunc(kept, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+	if summary.sums == nil {
+		return kept
+	}
+	return append([]moment{summary}, kept...)
+}
 
 // added adds up how often things have happened.
 func added(sums, more []sum) []sum {
@@ -209,7 +225,11 @@ func added(sums, more []sum) []sum {
 func summed(sums []sum) string {
 	var parts []string
 	for _, s := range sums[:min(mostSums, len(sums))] {
-		parts = append(parts, s.what.of(s.n))
+		text := s.what.of(s.n)
+		if s.n == 1 {
+			text = "1 " + text
+		}
+		parts = append(parts, text)
 	}
 	if len(sums) > mostSums {
 		parts = append(parts, "and more")

@@ -138,15 +138,20 @@ func attribute(name, value string) string {
 	return fmt.Sprintf(` %s="%s"`, name, value)
 }
 
-// step is the time between two ticks, of which there are at most 12.
-func (p *picture) step() simulation.Time {
+// mostTicks is how many ticks the axis has at most.
+const mostTicks = 12
+
+func (p *picture) step() simulation.Time { return niceStep(p.span, mostTicks) }
+
+// niceStep divides a time into steps of a length that people use.
+func niceStep(span, most simulation.Time) simulation.Time {
 	step := simulation.Time(time.Second)
 	for _, factor := range []simulation.Time{1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600} {
-		if step = factor * simulation.Time(time.Second); p.span/step <= 12 {
+		if step = factor * simulation.Time(time.Second); span/step <= most {
 			break
 		}
 	}
-	for p.span/step > 12 {
+	for span/step > most {
 		step *= 2
 	}
 	return step

@@ -163,7 +163,7 @@ func TestFolded(t *testing.T) {
 		{"an endless loop", []string{job, "--set", "spec.completions=1", "--set", "spec.backoffLimitPerIndex=2147483647"}, "pods: [{exits: [137], durations: [30s]}]", 60,
 			[]string{"\n 24m7s  ... repeats every 10m31s, 957 times, until 167h58m35s: pod starts, pod fails with exit code 137, index backs off\n"}},
 		{"no order", []string{job, "--set", "spec.completions=1000", "--set", "spec.parallelism=100"}, "pods: [{chance: 0.05, exits: [1, 0]}, {spread: 60s}]\nevents: [{at: 60s, evict: \"200\"}]", 65,
-			[]string{"evict 200: no such pod is active\n", " lines: ", " pods succeed, ", " pods fail with exit code 1, "}},
+			[]string{"evict 200: no such pod is active\n", "  until 30s: ", " pods succeed, ", " pods fail with exit code 1, "}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			args := append(append([]string{"simulate"}, tc.args...), "--scenario", "-")
