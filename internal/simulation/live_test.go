@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // snapshot plays a Job for a while and returns it and its pods as they stand then.
@@ -23,7 +25,38 @@ func snapshot(t *testing.T, job *batchv1.Job, s Scenario, at time.Duration) (*ba
 	if _, err := p.run(); err != nil {
 		t.Fatal(err)
 	}
-	return p.cluster.Job().DeepCopy(), &Live{Now: p.cluster.Now, Pods: p.cluster.Pods()}
+	live := &Live{Now: p.cluster.Now}
+	for _, pod := range p.cluster.Pods() {
+		live.Pods = append(live.Pods, pod.DeepCopy())
+	}
+	return underOtherUIDs(p.cluster.Job().DeepCopy(), live.Pods), live
+}
+
+// underOtherUIDs gives a Job and its pods other UIDs than those of the cluster.
+func underOtherUIDs(job *batchv1.Job, pods []*corev1.Pod) *batchv1.Job {
+	const other = "other-"
+	rename := func(labels map[string]string) {
+		for key, value := range labels {
+			if value == string(job.UID) {
+				labels[key] = other + value
+			}
+		}
+	}
+	rename(job.Spec.Selector.MatchLabels)
+	rename(job.Spec.Template.Labels)
+	for _, pod := range pods {
+		rename(pod.Labels)
+		pod.UID, pod.OwnerReferences[0].UID = other+pod.UID, other+pod.OwnerReferences[0].UID
+	}
+	if u := job.Status.UncountedTerminatedPods; u != nil {
+		for _, list := range [][]types.UID{u.Succeeded, u.Failed} {
+			for i := range list {
+				list[i] = other + list[i]
+			}
+		}
+	}
+	job.UID = other + job.UID
+	return job
 }
 
 func ended(r *Result) string {
@@ -74,6 +107,10 @@ func TestLive(t *testing.T) {
 				if took := time.Duration(got.Took) + at; took < time.Duration(want.Took)-2*time.Second || took > time.Duration(want.Took)+12*time.Second {
 					t.Errorf("from %s on: it ended at %s, want about %s", at, took, want.Took)
 				}
+				live.Pods = slices.DeleteFunc(live.Pods, func(pod *corev1.Pod) bool { return len(pod.Finalizers) == 0 })
+				if got, err := Play(job, s, Settings{Live: live}); err != nil || ended(got) != ended(want) {
+					t.Errorf("from %s on, when the pods that have been counted are gone: got %v, %s\nwant %s", at, err, ended(got), ended(want))
+				}
 				if before.Status.String() != job.Status.String() {
 					t.Errorf("from %s on: the Job was changed", at)
 				}
@@ -101,6 +138,20 @@ Complete CompletionsReached at 18s: 4 pods, 40s`
 	if drawn(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", drawn(got), want)
 	}
+	most := 0
+	p, err := newPlay(job, Scenario{}, Settings{Live: live})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.goOn = func(now Time, _ int) bool {
+		if now > 0 {
+			most = max(most, len(p.cluster.Pods()))
+		}
+		return true
+	}
+	if _, err := p.run(); err != nil || most > 1 {
+		t.Errorf("got %v, and syncs look at %d pods, want only those that have not been counted", err, most)
+	}
 	live.Pods = append(live.Pods, live.Pods[0])
 	if _, err := Play(job, Scenario{}, Settings{Live: live}); err == nil || !strings.Contains(err.Error(), "there are two pods job-0-1") {
 		t.Errorf("a pod twice: got %v, want an error", err)
@@ -126,5 +177,34 @@ func TestLiveRestarts(t *testing.T) {
 	// It is restarted at 16s and runs for 3s; 40s after that it succeeds in 3s.
 	if last := got.Lanes[0].Pods[0]; last.Restarts != 3 || *last.Ended != Time(62*time.Second) {
 		t.Errorf("got %d restarts and the end at %s, want 3 and 1m2s", last.Restarts, *last.Ended)
+	}
+}
+
+// TestLiveEnded goes on from a Job that has ended, with a pod that never will.
+func TestLiveEnded(t *testing.T) {
+	job, live := snapshot(t, indexed(1, 1), Scenario{}, 30*time.Second)
+	pending := live.Pods[0].DeepCopy()
+	pending.Name, pending.UID, pending.Spec.NodeName, pending.Status = "late", "late", "", corev1.PodStatus{Phase: corev1.PodPending}
+	live.Pods = append(live.Pods, pending)
+	got, err := Play(job, Scenario{Capacity: ptr(int32(0))}, Settings{Live: live})
+	if err != nil || got.End != Complete || got.WaitsFor != "" {
+		t.Errorf("got %v, %v; want Complete", got, err)
+	}
+}
+
+// TestLiveUncounted goes on from a status that has recorded a failed pod and not
+// counted it yet.
+func TestLiveUncounted(t *testing.T) {
+	job, live := snapshot(t, indexed(1, 1), Scenario{}, 5*time.Second)
+	pod := live.Pods[0]
+	pod.Status.Phase = corev1.PodFailed
+	job.Status.Active = 0
+	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{pod.UID}}
+	for _, finalizers := range [][]string{nil, {batchv1.JobTrackingFinalizer}} {
+		pod.Finalizers = finalizers
+		got, err := Play(job, Scenario{}, Settings{Live: live})
+		if err != nil || got.End != Complete || got.Status.Failed != 1 || len(got.Status.UncountedTerminatedPods.Failed) != 0 {
+			t.Errorf("finalizers %q: got %v, %v; want 1 failed pod", finalizers, got, err)
+		}
 	}
 }

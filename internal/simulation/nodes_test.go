@@ -84,6 +84,14 @@ Stalled  at 1m15s: 1 pods, 4s`, `5s the node of pod job-0-1 is lost
 55s the node of pod job-0-1 is unreachable
 1m15s pod job-0-1 is evicted from its lost node, and stays terminating
 `},
+		{"the shortest of several", indexed(1, 1, replaceFailed, tolerating(ptr(int64(20))), func(s *batchv1.JobSpec) {
+			s.Template.Spec.Tolerations = append(s.Template.Spec.Tolerations, corev1.Toleration{Operator: corev1.TolerationOpExists, TolerationSeconds: ptr(int64(30))},
+				corev1.Toleration{Key: corev1.TaintNodeUnreachable, TolerationSeconds: ptr(int64(10))})
+		}), "events: [{at: 5s, lose: 0}]", `0: 1s-open Unfinished
+Stalled  at 1m5s: 1 pods, 4s`, `5s the node of pod job-0-1 is lost
+55s the node of pod job-0-1 is unreachable
+1m5s pod job-0-1 is evicted from its lost node, and stays terminating
+`},
 		{"one for ever", indexed(1, 1, tolerating(nil)), "events: [{at: 5s, lose: 0}]", `0: 1s-open Unfinished
 Stalled  at 55s: 1 pods, 4s`, `5s the node of pod job-0-1 is lost
 55s the node of pod job-0-1 is unreachable
