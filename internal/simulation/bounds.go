@@ -10,7 +10,7 @@ import (
 // bound of DefaultBounds.
 type Bounds struct {
 	// Pods is the number of pods in all, and AtOnce the number that the Job may
-	// want at once.
+	// want at once. A pod of many containers counts for each ten of them.
 	Pods, AtOnce int
 	// Events is the number of events of a scenario.
 	Events int
@@ -47,17 +47,23 @@ func (e *BoundError) Error() string { return e.text }
 
 // checkPods returns an error when the Job wants too many pods at once.
 func (b Bounds) checkPods(spec *batchv1.JobSpec, succeeded int32) error {
-	want, field := int32(1), "spec.parallelism"
+	want := int32(1)
 	if spec.Parallelism != nil {
 		want = *spec.Parallelism
 	}
 	if spec.Completions != nil {
 		want = min(want, *spec.Completions-succeeded)
 	}
-	if int(want) <= b.AtOnce {
+	containers := len(spec.Template.Spec.InitContainers) + len(spec.Template.Spec.Containers)
+	most := b.AtOnce / max(1, containers/10)
+	if int(want) <= most {
 		return nil
 	}
-	return &BoundError{"AtOnce", b.AtOnce, fmt.Sprintf("%s: %d pods at once; want at most %d", field, want, b.AtOnce)}
+	text := fmt.Sprintf("spec.parallelism: %d pods at once; want at most %d", want, most)
+	if most < b.AtOnce {
+		text += fmt.Sprintf(" of %d containers each", containers)
+	}
+	return &BoundError{"AtOnce", b.AtOnce, text}
 }
 
 // checkEvents returns an error when a scenario has too many events.

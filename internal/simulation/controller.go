@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
@@ -74,10 +76,19 @@ func backingOff(s jobfate.Snapshot, d jobfate.Decision) map[int32]time.Time {
 		}
 		return until
 	}
+	if !slices.ContainsFunc(s.Pods, mayBackOff) {
+		return until // without asking for each index, which takes a while
+	}
 	for why := range explain.Of(d).Indexes() {
 		for i := int64(why.First); why.Code == explain.IndexBackingOff && i <= int64(why.Last); i++ {
 			until[int32(i)] = why.Until
 		}
 	}
 	return until
+}
+
+// mayBackOff reports whether the index of a pod may back off: one that has not failed
+// makes no index wait.
+func mayBackOff(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil
 }

@@ -53,7 +53,7 @@ func (p *play) goLive(job *batchv1.Job, pods []*corev1.Pod) error {
 	}
 	counted := 0
 	for _, pod := range pods {
-		added := p.cluster.Add(pod)
+		added := p.cluster.Add(slimPod(pod, job.Spec.Selector))
 		if added == nil {
 			return fmt.Errorf("there are two pods %s", pod.Name)
 		}

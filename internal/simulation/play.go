@@ -90,7 +90,10 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 		p.start = settings.Live.Now
 	}
 	var err error
-	if p.cluster, err = cluster.New(anew(job), p.start); err != nil {
+	if p.cluster, err = cluster.New(anew(job), p.start); err != nil { // it checks the template as well
+		return nil, err
+	}
+	if p.cluster, err = cluster.New(slimJob(anew(job)), p.start); err != nil {
 		return nil, err
 	}
 	spec := &p.cluster.Job().Spec
