@@ -6,8 +6,8 @@ import (
 	"github.com/jobfate/jobfate/internal/simulation"
 )
 
-// pictureStyle tells outcomes apart by colour and by pattern. The colours are
-// those of Okabe and Ito, which the colour-blind can tell apart.
+// pictureStyle gives each outcome a colour and a pattern. The colours are those of
+// Okabe and Ito, which the colour-blind can distinguish.
 const pictureStyle = `<style>
 text { font: 11px system-ui, "DejaVu Sans", sans-serif; fill: #24292f }
 .title { font-size: 13px; font-weight: 600 } .small { fill: #57606a }

@@ -45,7 +45,7 @@ type part struct {
 	live *simulation.Live // set for a Job that exists
 	sets overrides
 	flag string // with which it was set
-	name string // what tells it apart from another one
+	name string // that differs from that of the other Job
 }
 
 // play reads the Jobs and the scenario, and plays them.
@@ -164,7 +164,7 @@ type titled struct {
 	// File and Set are set when two Jobs are compared.
 	File string   `json:"file,omitempty"`
 	Set  []string `json:"set,omitempty"`
-	name string   // what tells it apart from the other one
+	name string   // that differs from that of the other Job
 }
 
 func (s *simulator) titled(i int) titled {

@@ -28,13 +28,13 @@ type stage struct {
 	Changes []change        `json:"changes"`
 }
 
-// tally is what the text tells of a status.
+// tally is what the text says of a status.
 type tally struct {
 	at   simulation.Time
 	text string
 }
 
-// recorder takes down the statuses that are stored, as far as the output has them.
+// recorder keeps the statuses that are stored, as far as the output shows them.
 type recorder struct {
 	changes, lines bool
 	stages         []stage

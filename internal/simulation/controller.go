@@ -25,7 +25,7 @@ type Settings struct {
 	// GoOn is asked before each sync, with the virtual time and the number of pods
 	// so far: the simulation is interrupted when it says no. It may be nil.
 	GoOn func(now Time, pods int) bool
-	// Stored is told of each status that is stored; an error ends the simulation.
+	// Stored is called with each status that is stored; an error ends the simulation.
 	// It may be nil.
 	Stored func(Status) error
 }

@@ -19,8 +19,8 @@ const (
 	crashMost   = 300 * time.Second
 )
 
-// life is a pod of the simulation: what it is going to do, and where the result
-// tells of it.
+// life is a pod of the simulation: what it is going to do, and where it is in the
+// result.
 type life struct {
 	uid    types.UID
 	index  int32 // that courses and events name

@@ -9,7 +9,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// watch is told of every change of the cluster.
+// watch observes every change of the cluster.
 func (p *play) watch(s cluster.Step) {
 	if s.Refused != nil {
 		return
@@ -42,7 +42,7 @@ func (p *play) batchPeriod(s cluster.Step) time.Duration {
 	return or(p.scenario.BatchPeriod, defaultBatch)
 }
 
-// watchPod takes down the end of a pod. A nil pod is gone.
+// watchPod records the end of a pod. A nil pod is gone.
 func (p *play) watchPod(l *life, old, pod *corev1.Pod) {
 	if pod != nil && cluster.HasEnded(pod) && len(pod.Finalizers) == 0 {
 		p.spent = append(p.spent, pod.UID)
@@ -62,7 +62,7 @@ func (p *play) watchPod(l *life, old, pod *corev1.Pod) {
 	}
 }
 
-// ended takes down that a pod has ended, at a time, and makes room for others.
+// ended records that a pod has ended, at a time, and gives its place to others.
 func (p *play) ended(l *life, pod *corev1.Pod, at Time) {
 	l.gone = true
 	p.running--
@@ -106,7 +106,7 @@ func disrupted(pod *corev1.Pod) bool {
 	return false
 }
 
-// watchStatus takes down a status, and what it changes of the conditions.
+// watchStatus records a status, and the conditions that it changes.
 func (p *play) watchStatus(old, next *batchv1.JobStatus) {
 	if p.stored != nil {
 		if err := p.stored(Status{p.now(), old, next}); err != nil {
@@ -130,7 +130,7 @@ func conditionOf(s *batchv1.JobStatus, kind batchv1.JobConditionType) *batchv1.J
 	return nil
 }
 
-// backsOff takes down until when indexes back off.
+// backsOff records until when indexes back off.
 func (p *play) backsOff(waiting map[int32]time.Time) {
 	for key, until := range p.waiting {
 		if !until.Equal(waiting[key]) && until.After(p.cluster.Now) {
