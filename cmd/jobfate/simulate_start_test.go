@@ -78,7 +78,7 @@ func TestSimulateLive(t *testing.T) {
 		return append(append([]string{"simulate", "--now", "2023-08-21T10:00:09Z"}, sampleFiles(t, sample)...), args...)
 	}
 	job := samples + "/indexes-backing-off/job.yaml"
-	const active = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, uid: u}\nspec:\n  template: {spec: {restartPolicy: Never, containers: [{name: main, image: i}]}}\n"
+	const active = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, uid: u}\nspec:\n  selector: {matchLabels: {batch.kubernetes.io/controller-uid: u}}\n  template: {spec: {restartPolicy: Never, containers: [{name: main, image: i}]}}\n"
 	for _, tc := range []struct {
 		reason string
 		stdin  string
@@ -96,9 +96,18 @@ func TestSimulateLive(t *testing.T) {
 		{reason: "from its creation", args: files("indexes-backing-off", "--from-creation"), stdout: "Complete after 48s"},
 		{reason: "without its pods", args: []string{"simulate", job}, stdout: "Complete after"},
 		{reason: "without its active pods", args: []string{"simulate"}, stdin: active + "status: {active: 1}\n", status: exitInput,
-			stderr: "standard input:6: the status has active pods, and none is in the input; add the pods of the Job, or --from-creation"},
+			stderr: "standard input:7: the status has active pods, and none is in the input; add the pods of the Job, or --from-creation"},
 		{reason: "against another Job", args: files("indexes-backing-off", "--against", simulated("job")), status: exitInput, stderr: "add --from-creation to ignore it"},
 		{reason: "against another Job, both from their creation", args: files("indexes-backing-off", "--against", simulated("job"), "--from-creation"), stdout: "Where they differ"},
+		{reason: "another Job that exists", args: append([]string{"simulate", simulated("job"), "--against"}, job), status: exitInput, stderr: "add --from-creation to ignore it"},
+		{reason: "no status yet, but a pod", args: []string{"simulate", "--now", "2023-08-21T10:00:09Z"}, stdin: active + `---
+apiVersion: v1
+kind: Pod
+metadata: {name: early, uid: p, creationTimestamp: 2023-08-21T10:00:00Z, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: a, uid: u, controller: true}],
+  labels: {batch.kubernetes.io/controller-uid: u}, finalizers: [batch.kubernetes.io/job-tracking]}
+spec: {}
+status: {phase: Pending}
+`, stdout: "pod early starts"},
 		{reason: "a Job that is being deleted", args: []string{"simulate"}, stdin: strings.Replace(active, "uid: u", "uid: u, deletionTimestamp: 2023-08-21T10:00:00Z", 1) + "status: {failed: 1}\n",
 			status: exitInput, stderr: "standard input:3: the Job is being deleted; add --from-creation"},
 		{reason: "no time", args: []string{"simulate", job, "--now", "noon"}, status: exitUsage, stderr: `invalid value "noon" for flag -now`},
