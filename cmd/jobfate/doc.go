@@ -2,7 +2,7 @@
 //
 //	jobfate explain [-o text|json|yaml] [--color auto|always|never] [--now TIME] [--managed-by NAME] [--all] [--exit-status] [file ...]
 //	jobfate validate [-o text|json|yaml] [--color auto|always|never] [--old FILE] [--status] [file ...]
-//	jobfate simulate [-o text|json|yaml|svg] [--color auto|always|never] [--scenario FILE] [--seed N] [--runs N] [--against FILE] [-f FILE | file]
+//	jobfate simulate [-o text|json|yaml|svg] [--color auto|always|never] [--scenario FILE] [--set FIELD=VALUE] [--against FILE] [--against-set FIELD=VALUE] [--runs N] [--full] [file ...]
 //	jobfate indexes count|contains|union|minus|missing|next [--completions N] [--count N] SET ...
 //
 // explain reads a Job and its pods as kubectl prints them and says what the Job
@@ -65,18 +65,23 @@
 //	errors          field, file, line, message
 //	warnings        field, file, line, message
 //
-// That of simulate has times in seconds from the creation of the Job:
+// That of simulate has times in seconds from the creation of the Job, or from the
+// time at which the simulation went on from a Job that exists; what was before that
+// has negative times:
 //
 //	job             namespace, name, uid
-//	file            only with --against: where the Job stands
+//	file, set       only when two Jobs are compared: where the Job stands, and
+//	                the fields that were set
+//	from            the time from which a Job that exists went on
 //	end             Complete, Failed, Stalled, OutOfTime or Interrupted
 //	took            when that was
 //	reason, message of the condition with which the Job ended
+//	waitsFor        what a Job that has stalled waits for
 //	totals          pods, succeeded, failed, evicted, deleted, podSeconds, syncs
 //	lanes           index, pods and waits: one for each index; or, when the Job
 //	                is not Indexed, for each pod that runs at a time. A pod has
-//	                name, created, started, ended, outcome, exitCode, restarts,
-//	                rule, action; a wait from, until
+//	                name, created, started, terminating, lost, ended, outcome,
+//	                exitCode, restarts, rule, action; a wait from, until
 //	waits           from, until: when the Job as a whole backed off
 //	conditions      at, type, status, reason, message
 //	events          at, text: what the scenario made happen
@@ -85,14 +90,13 @@
 //
 // and with --runs
 //
-//	job             namespace, name, uid
-//	file            only with --against: where the Job stands
+//	job, file, set  as above
 //	seed, runs      the first seed, and the number of runs
 //	interrupted     true when there were to be more
 //	complete, failed, stalled, outOfTime  how many of them ended so
 //	seconds, pods, podSeconds  least, p10, median, p90, most
 //
-// With --against it has
+// With --against or --against-set it has
 //
 //	runs            two of the above, in the order of the files
 //	indexes         index and fates, two: the indexes that fared otherwise, when
@@ -100,7 +104,7 @@
 //	                Unfinished, or None when there is no such index), ended,
 //	                pods, podSeconds
 //
-// and with --against and --runs
+// and with --runs as well
 //
 //	spreads         two of the above
 //	completed       both, onlyFirst, onlySecond, neither: in how many runs

@@ -86,10 +86,10 @@ func TestInterrupted(t *testing.T) {
 		{"one run", 10, nil, "Interrupted after ", ""},
 		{"one run, as a picture", 10, []string{"-o", "svg"}, "Interrupted after ", ""},
 		{"one run, as JSON", 10, []string{"-o", "json"}, `"end": "Interrupted"`, ""},
-		{"two Jobs", 10, []string{"--against", other}, "outcome      Interrupted ", ""},
+		{"two Jobs", 10, []string{"--against", other}, "outcome   Interrupted ", ""},
 		{"many runs", 200, []string{"--runs", "90000"}, " of 90000 runs: ", ""},
 		{"many runs, as JSON", 200, []string{"--runs", "90000", "-o", "json"}, `"interrupted": true`, ""},
-		{"many runs of two Jobs", 300, []string{"--runs", "90000", "--against", other}, " of 90000 runs each, with the same luck", ""},
+		{"many runs of two Jobs", 300, []string{"--runs", "90000", "--against", other}, " of 90000 runs each, with the same draws", ""},
 		{"in the first of many runs", 5, []string{"--runs", "90000"}, "", "jobfate simulate: interrupted before the first run has ended\n"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/internal/kubefile"
 	"github.com/jobfate/jobfate/internal/simulation"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest"
@@ -25,7 +26,7 @@ func drawDuration(t *rapid.T, most int, label string) *metav1.Duration {
 	return &metav1.Duration{Duration: time.Duration(rapid.IntRange(0, most).Draw(t, label)) * 500 * time.Millisecond}
 }
 
-var someIndexes = rapid.SampledFrom([]string{"", "0", "1", "0-2", "1,3", "4-9"})
+var someIndexes = rapid.SampledFrom([]simulation.Indexes{"", "0", "1", "0-2", "1,3", "4-9"})
 
 func drawCourse(t *rapid.T) simulation.Course {
 	c := simulation.Course{
@@ -48,7 +49,10 @@ func drawCourse(t *rapid.T) simulation.Course {
 
 func drawEvent(t *rapid.T) simulation.Event {
 	e := simulation.Event{At: *drawDuration(t, 120, "at")}
-	switch rapid.IntRange(0, 4).Draw(t, "event") {
+	indexes := func() simulation.Indexes {
+		return rapid.SampledFrom([]simulation.Indexes{"all", "all", "0", "1-3"}).Draw(t, "of")
+	}
+	switch rapid.IntRange(0, 7).Draw(t, "event") {
 	case 0:
 		e.Suspend = pointer(rapid.Bool().Draw(t, "suspend"))
 	case 1:
@@ -57,9 +61,15 @@ func drawEvent(t *rapid.T) simulation.Event {
 		n := rapid.Int32Range(0, 6).Draw(t, "completions") // refused unless the Job is elastic
 		e.Completions, e.Parallelism = &n, &n
 	case 3:
-		e.Evict = rapid.SampledFrom([]string{"all", "0", "1-3"}).Draw(t, "evict")
+		e.Evict = indexes()
+	case 4:
+		e.RemoveNodes = indexes()
+	case 5:
+		e.ForceDelete = indexes()
+	case 6:
+		e.Capacity = pointer(rapid.Int32Range(0, 3).Draw(t, "capacity"))
 	default:
-		e.Lose = rapid.SampledFrom([]string{"all", "0", "1-3"}).Draw(t, "lose")
+		e.Lose = indexes()
 	}
 	return e
 }
@@ -74,6 +84,15 @@ func drawScenario(t *rapid.T) simulation.Scenario {
 		s.StartDelay, s.StopDelay = drawDuration(t, 10, "startDelay"), drawDuration(t, 80, "stopDelay")
 		s.BatchPeriod = drawDuration(t, 3, "batchPeriod")
 	}
+	if rapid.IntRange(0, 3).Draw(t, "has a capacity") == 0 {
+		s.Capacity = pointer(rapid.Int32Range(0, 4).Draw(t, "capacity"))
+	}
+	if rapid.Bool().Draw(t, "own nodes") {
+		s.LostNodes = simulation.LostNodes{UnreachableAfter: drawDuration(t, 20, "unreachableAfter"), Toleration: drawDuration(t, 60, "toleration")}
+	}
+	if rapid.Bool().Draw(t, "nodes are removed") {
+		s.LostNodes.RemovedAfter = drawDuration(t, 200, "removedAfter")
+	}
 	for range rapid.IntRange(0, 3).Draw(t, "courses") {
 		s.Pods = append(s.Pods, drawCourse(t))
 	}
@@ -86,33 +105,47 @@ func drawScenario(t *rapid.T) simulation.Scenario {
 // TestSimulationAddsUp plays what no example thinks of.
 func TestSimulationAddsUp(t *testing.T) {
 	ends := map[simulation.End]int{}
+	var last batchv1.JobStatus
 	rapid.Check(t, func(rt *rapid.T) {
 		job, scenario := jobtest.Jobs(jobtest.Usual()).Draw(rt, "job"), drawScenario(rt)
-		r, err := simulation.Play(job, scenario, simulation.Settings{})
+		var rec recorder
+		play := func() (timeline, error) {
+			rec = recorder{changes: true, lines: true}
+			last = batchv1.JobStatus{}
+			r, err := simulation.Play(job, scenario, simulation.Settings{Stored: func(s simulation.Status) error {
+				last = *s.New
+				return rec.stored(s)
+			}})
+			if err != nil {
+				return timeline{}, err
+			}
+			return newTimeline(titled{File: "a <&\x00> b", name: "a <&\x00> b"}, part{Input: &kubefile.Input{Job: job}}, r, &rec), nil
+		}
+		tell, err := play()
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "events[") {
 				rt.Fatalf("got %v, want an end, or an event that is refused", err)
 			}
 			return
 		}
+		r := tell.Result
 		ends[r.End]++
-		checkPods(rt, r, isIndexed(job))
-		checkStatus(rt, r)
-		tell := newTimeline(job, "a <&\x00> b", r)
-		again, err := simulation.Play(job, scenario, simulation.Settings{})
+		checkPods(rt, r, isIndexed(job), scenario.Capacity)
+		checkStatus(rt, r, last)
+		again, err := play()
 		if err != nil {
 			rt.Fatalf("the second time: %v", err)
 		}
-		if diff := cmp.Diff(toJSON(tell), toJSON(newTimeline(job, "a <&\x00> b", again))); diff != "" {
+		if diff := cmp.Diff(toJSON(tell), toJSON(again)); diff != "" {
 			rt.Fatalf("the second time (-first +second):\n%s", diff)
 		}
 		checkXML(rt, drawing([]timeline{tell}))
 		checkXML(rt, drawing([]timeline{tell, tell}))
-		if text := newVersus([]timeline{tell, tell}).text(paint{}); strings.Contains(text, "differ") {
+		if text := newComparison([]timeline{tell, tell}).text(paint{}, false); strings.Contains(text, "differ") {
 			rt.Fatalf("a Job differs from itself:\n%s", text)
 		}
-		if tell.text(paint{}) == "" {
-			rt.Fatal("got no text")
+		if text := tell.text(paint{}, false); text == "" || strings.Count(text, "\n") > mostTimeline+12 {
+			rt.Fatalf("got a text of %d lines:\n%s", strings.Count(text, "\n"), text)
 		}
 	})
 	t.Logf("ends: %v", ends)
@@ -124,7 +157,7 @@ func TestSimulationAddsUp(t *testing.T) {
 }
 
 // checkPods adds up what became of the pods.
-func checkPods(t *rapid.T, r *simulation.Result, indexed bool) {
+func checkPods(t *rapid.T, r *simulation.Result, indexed bool, capacity *int32) {
 	var sum simulation.Totals
 	names := map[string]bool{}
 	for i, lane := range r.Lanes {
@@ -142,7 +175,7 @@ func checkPods(t *rapid.T, r *simulation.Result, indexed bool) {
 			started := ended
 			if pod.Started != nil {
 				started = *pod.Started
-				sum.Running += ended - started
+				sum.Running += pod.Ran(r.Took)
 			}
 			if pod.Created > started || started > ended || ended > r.Took || (pod.Ended == nil) != (pod.Outcome == simulation.PodUnfinished) {
 				t.Fatalf("pod %+v is out of order, in a simulation of %s", pod, r.Took)
@@ -164,19 +197,48 @@ func checkPods(t *rapid.T, r *simulation.Result, indexed bool) {
 			}
 		}
 	}
+	if capacity != nil && !slices.ContainsFunc(r.Happened, func(h simulation.Happening) bool { return strings.HasPrefix(h.Text, "capacity") }) {
+		checkCapacity(t, r, int(*capacity))
+	}
 	sum.Syncs = r.Totals.Syncs
 	if diff := cmp.Diff(r.Totals, sum); diff != "" || len(names) != sum.Pods {
 		t.Fatalf("%d names; totals (-told +added up):\n%s", len(names), diff)
 	}
 }
 
+// checkCapacity checks that no more pods ran at once than there was room for.
+func checkCapacity(t *rapid.T, r *simulation.Result, capacity int) {
+	var steps []simulation.Time // negative: a pod ends
+	for _, lane := range r.Lanes {
+		for _, pod := range lane.Pods {
+			if pod.Started != nil {
+				steps = append(steps, *pod.Started+1)
+				if pod.Ended != nil {
+					steps = append(steps, -(*pod.Ended + 1))
+				}
+			}
+		}
+	}
+	slices.SortFunc(steps, func(a, b simulation.Time) int {
+		if x, y := max(a, -a), max(b, -b); x != y {
+			return int(x - y)
+		}
+		return int(a - b)
+	})
+	running := 0
+	for _, at := range steps {
+		if running--; at > 0 {
+			running += 2
+		}
+		if running > capacity {
+			t.Fatalf("%d pods run at %s, where there is room for %d", running, at-1, capacity)
+		}
+	}
+}
+
 // checkStatus compares the status with the statuses that were stored and with
 // the pods.
-func checkStatus(t *rapid.T, r *simulation.Result) {
-	last := batchv1.JobStatus{}
-	if n := len(r.Statuses); n > 0 {
-		last = *r.Statuses[n-1].New
-	}
+func checkStatus(t *rapid.T, r *simulation.Result, last batchv1.JobStatus) {
 	if diff := cmp.Diff(last, r.Status); diff != "" {
 		t.Fatalf("the status (-stored last +told):\n%s", diff)
 	}

@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jobfate/jobfate/internal/simulation"
 )
@@ -11,9 +13,7 @@ import (
 // spread is the output of simulate with --runs and -o json: fields are added, but
 // none is removed or changes its meaning.
 type spread struct {
-	Job jobRef `json:"job"`
-	// File is set when two Jobs are compared.
-	File string `json:"file,omitempty"`
+	titled
 	// Seed is that of the first run.
 	Seed uint64 `json:"seed"`
 	Runs int    `json:"runs"`
@@ -77,7 +77,7 @@ func (s spread) text(p paint) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n\n%-12s%s", p.text(bold, s.counted()), s.ends(), "", quantileHeader)
 	for _, row := range spreadRows {
-		fmt.Fprintf(&b, "%-12s%s", row.name, row.of(&s))
+		fmt.Fprintf(&b, "%-12s%s", row.name, row.of(&s).line(row.show))
 	}
 	return b.String()
 }
@@ -104,19 +104,29 @@ func (s spread) ends() string {
 	return text
 }
 
-// spreadRows are what is spread.
+// spreadRows are what the runs differ in.
 var spreadRows = []struct {
 	name string
 	of   func(*spread) quantiles
+	show func(float64) string
 }{
-	{"seconds", func(s *spread) quantiles { return s.Took }},
-	{"pods", func(s *spread) quantiles { return s.Pods }},
-	{"pod-seconds", func(s *spread) quantiles { return s.Running }},
+	{"time", func(s *spread) quantiles { return s.Took }, inSeconds},
+	{"pods", func(s *spread) quantiles { return s.Pods }, func(n float64) string { return strconv.Itoa(int(n)) }},
+	{"pod time", func(s *spread) quantiles { return s.Running }, inSeconds},
+}
+
+// inSeconds writes seconds as a duration, to a tenth below an hour.
+func inSeconds(s float64) string {
+	d := time.Duration(s * float64(time.Second)).Round(100 * time.Millisecond)
+	if d >= time.Hour {
+		d = d.Round(time.Second)
+	}
+	return simulation.Time(d).String()
 }
 
 var quantileHeader = fmt.Sprintf(" %10s %10s %10s %10s %10s\n", "least", "10 %", "median", "90 %", "most")
 
-// String returns the line below the header.
-func (q quantiles) String() string {
-	return fmt.Sprintf(" %10.4g %10.4g %10.4g %10.4g %10.4g\n", q.Least, q.P10, q.Median, q.P90, q.Most)
+// line returns the line below the header.
+func (q quantiles) line(show func(float64) string) string {
+	return fmt.Sprintf(" %10s %10s %10s %10s %10s\n", show(q.Least), show(q.P10), show(q.Median), show(q.P90), show(q.Most))
 }

@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 
@@ -13,11 +13,12 @@ import (
 // timeline is the output of simulate with -o json: fields are added, but none is
 // removed or changes its meaning. A list is never null.
 type timeline struct {
-	Job jobRef `json:"job"`
-	// File is set when two Jobs are compared.
-	File string `json:"file,omitempty"`
+	titled
+	// From is the time from which a Job that exists went on.
+	From string `json:"from,omitempty"`
 	*simulation.Result
 	Statuses []stage `json:"statuses"`
+	tallies  []tally
 	indexed  bool
 }
 
@@ -27,6 +28,45 @@ type stage struct {
 	Changes []change        `json:"changes"`
 }
 
+// tally is what the text says of a status.
+type tally struct {
+	at   simulation.Time
+	text string
+}
+
+// recorder keeps the statuses that are stored, as far as the output shows them.
+type recorder struct {
+	changes, lines bool
+	stages         []stage
+	tallies        []tally
+	size           int
+}
+
+// mostChanges is the most that the changes of all statuses may take, in bytes.
+const mostChanges = 256 << 20
+
+func (r *recorder) stored(s simulation.Status) error {
+	if r.changes {
+		next := stage{s.At, changes(s.Old, s.New)}
+		for _, c := range next.Changes {
+			r.size += 100 + len(c.Field) + 2*len(c.Old) + 2*len(c.New)
+		}
+		if r.size > mostChanges {
+			return fmt.Errorf("given up at %s of virtual time: the statuses take more than %d MiB; with -o text they are not kept", s.At, mostChanges>>20)
+		}
+		r.stages = append(r.stages, next)
+	}
+	if r.lines { // of the statuses of one time the last
+		if last := len(r.tallies) - 1; last >= 0 && r.tallies[last].at == s.At {
+			r.tallies = r.tallies[:last]
+		}
+		if text := counters(s.New); len(r.tallies) == 0 || r.tallies[len(r.tallies)-1].text != text {
+			r.tallies = append(r.tallies, tally{s.At, text})
+		}
+	}
+	return nil
+}
+
 // refOfNew names a Job as the cluster would; only a UID is not made up.
 func refOfNew(job *batchv1.Job) jobRef {
 	ref := refOf(named(job))
@@ -34,38 +74,46 @@ func refOfNew(job *batchv1.Job) jobRef {
 	return ref
 }
 
-func newTimeline(job *batchv1.Job, file string, r *simulation.Result) timeline {
-	return timeline{refOfNew(job), file, r, mapped(r.Statuses, func(s simulation.Status) stage {
-		return stage{s.At, changes(s.Old, s.New)}
-	}), isIndexed(job)}
-}
-
-// moment is a line of the timeline.
-type moment struct {
-	at    simulation.Time
-	color string
-	text  string
+func newTimeline(n titled, job part, result *simulation.Result, r *recorder) timeline {
+	t := timeline{titled: n, Result: result, Statuses: r.stages, tallies: r.tallies, indexed: isIndexed(job.Job)}
+	if t.Statuses == nil {
+		t.Statuses = []stage{}
+	}
+	if job.live != nil {
+		t.From = job.live.Now.UTC().Format(time.RFC3339)
+	}
+	return t
 }
 
 // text writes the timeline for people to read.
-func (t timeline) text(p paint) string {
+func (t timeline) text(p paint, full bool) string {
 	var b strings.Builder
 	b.WriteString(p.text(bold+";"+t.color(), t.end()))
 	if t.Reason != "" {
 		fmt.Fprintf(&b, ": %s: %s", t.Reason, t.Message)
 	}
-	fmt.Fprintf(&b, "\n\nJob %s/%s, %s that ran %s: %s.\n\n", t.Job.Namespace, t.Job.Name, podCount(t.Totals.Pods), t.Totals.Running, t.outcomes())
-	moments := t.moments()
-	width := 0
-	for _, m := range moments {
-		width = max(width, len(m.at.String()))
+	fmt.Fprintf(&b, "\n\nJob %s/%s, %s that ran %s: %s.\n", t.Job.Namespace, t.Job.Name, podCount(t.Totals.Pods), t.Totals.Running, t.outcomes())
+	if t.From != "" {
+		fmt.Fprintf(&b, "All times are counted from %s.\n", t.From)
 	}
-	for i, m := range moments {
-		at := m.at.String()
-		if i > 0 && moments[i-1].at == m.at {
+	b.WriteString("\n")
+	lines, left := t.moments(), 0
+	if !full {
+		lines, left = folded(lines, t.indexed)
+	}
+	width := 0
+	for _, l := range lines {
+		width = max(width, len(l.at.String()))
+	}
+	for i, l := range lines {
+		at := l.at.String()
+		if i > 0 && lines[i-1].at == l.at {
 			at = ""
 		}
-		fmt.Fprintf(&b, "%*s  %s\n", width, at, p.text(m.color, m.text))
+		fmt.Fprintf(&b, "%*s  %s\n", width, at, p.text(l.color, l.text))
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "\n%d lines are folded into %d; --full prints all of them.\n", left, len(lines))
 	}
 	return b.String()
 }
@@ -75,7 +123,7 @@ func (t timeline) end() string {
 	after := " after " + t.Took.String()
 	switch t.End {
 	case simulation.Stalled:
-		return "Stalled" + after + ": the Job has not ended, and nothing happens any more"
+		return "Stalled" + after + ": the Job has not ended, and nothing happens any more: " + t.WaitsFor
 	case simulation.OutOfTime:
 		return "Out of time" + after + ": the Job has not ended"
 	case simulation.Interrupted:
@@ -109,97 +157,6 @@ func (t timeline) outcomes() string {
 		return "none"
 	}
 	return strings.Join(parts, ", ")
-}
-
-// moments are the lines of the timeline in the order of time. Within a time the
-// cause comes before what follows from it.
-func (t timeline) moments() (out []moment) {
-	add := func(at simulation.Time, color, format string, args ...any) {
-		out = append(out, moment{at, color, fmt.Sprintf(format, args...)})
-	}
-	for _, e := range t.Happened {
-		add(e.At, cyan, "%s", e.Text)
-	}
-	for _, lane := range t.Lanes {
-		for _, pod := range lane.Pods {
-			if pod.Ended != nil {
-				add(*pod.Ended, colorOf(pod.Outcome), "%s %s", t.podName(lane, pod), ending(pod))
-			}
-		}
-	}
-	for _, lane := range t.Lanes {
-		for _, pod := range lane.Pods {
-			if pod.Started != nil {
-				add(*pod.Started, "", "%s starts", t.podName(lane, pod))
-			}
-		}
-	}
-	for _, c := range t.Conditions {
-		add(c.At, bold, "condition %s is %s: %s: %s", c.Type, c.Status, c.Reason, c.Message)
-	}
-	told := ""
-	for i, s := range t.Result.Statuses { // of those of one time the last
-		last := i == len(t.Statuses)-1 || t.Statuses[i+1].At != s.At
-		if text := counters(s.New); last && text != told {
-			add(s.At, "", "%s", text)
-			told = text
-		}
-	}
-	for _, w := range t.Waits {
-		add(w.From, yellow, "the Job backs off until %s", w.Until)
-	}
-	for _, lane := range t.Lanes {
-		for _, w := range lane.Waits {
-			add(w.From, yellow, "index %d backs off until %s", lane.Index, w.Until)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b moment) int {
-		switch {
-		case a.at < b.at:
-			return -1
-		case a.at > b.at:
-			return 1
-		}
-		return 0
-	})
-	return out
-}
-
-func (t timeline) podName(lane simulation.Lane, pod simulation.Pod) string {
-	if t.indexed {
-		return fmt.Sprintf("index %d: pod %s", lane.Index, pod.Name)
-	}
-	return "pod " + pod.Name
-}
-
-func colorOf(o simulation.Outcome) string {
-	switch o {
-	case simulation.PodSucceeded:
-		return green
-	case simulation.PodFailed:
-		return red
-	}
-	return yellow
-}
-
-// ending says how a pod ended.
-func ending(pod simulation.Pod) string {
-	text := map[simulation.Outcome]string{
-		simulation.PodSucceeded: "succeeds",
-		simulation.PodFailed:    "fails",
-		simulation.PodEvicted:   "ends, evicted",
-		simulation.PodDeleted:   "ends, deleted",
-	}[pod.Outcome]
-	if pod.Outcome == simulation.PodFailed && pod.ExitCode != nil {
-		text += fmt.Sprintf(" with exit code %d", *pod.ExitCode)
-	}
-	if pod.Restarts > 0 {
-		text += ", restarted " + count(pod.Restarts, "time")
-	}
-	if pod.Action != "" {
-		text += fmt.Sprintf("; %s: %s", pod.Action, pod.Rule)
-	}
-	return text
 }
 
 // counters are the numbers of a status that are worth a line.

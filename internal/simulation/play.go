@@ -3,36 +3,22 @@ package simulation
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// epoch is when the Job is created. Nothing depends on it.
+// epoch is when a Job that does not exist yet is created. Nothing depends on it.
 var epoch = time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// Settings are how the controller decides.
-type Settings struct {
-	// RuleNames are the names of the rules of the pod failure policy.
-	RuleNames []string
-	// Options are handed to each decision.
-	Options []jobfate.Option
-	// GoOn is asked before each sync, with the time that has come and the pods so
-	// far: the simulation is interrupted when it says no. It may be nil.
-	GoOn func(now Time, pods int) bool
-}
-
-// Most of a simulation that comes to no end: syncs without a change of time, and
-// failed ones one after the other.
+// A simulation is given up after this many syncs without a change of time, or
+// failed syncs in a row.
 const (
 	mostSyncs  = 1000
 	mostErrors = 100
@@ -42,32 +28,38 @@ const (
 type play struct {
 	scenario Scenario
 	indexes  []indexset.Set // of the courses
+	bounds   Bounds
+	goOn     func(now Time, pods int) bool
+	stored   func(Status) error
 
-	cluster *cluster.Cluster
-	caller  *cluster.Caller
-	cache   *cluster.Cache
-	queue   queue
-	due     bool                // the controller is to look now
-	look    time.Time           // when it is going to; zero: when something changes
-	errors  int                 // one after the other
-	waiting map[int32]time.Time // until when indexes wait
-	changed Time                // the last time at which anything changed
+	start      time.Time // from which all times are counted
+	cluster    *cluster.Cluster
+	controller *controller
+	queue      queue
+	due        bool                // the controller is to sync now
+	syncAt     time.Time           // when it is to sync; zero: when something changes
+	errors     int                 // in a row
+	waiting    map[int32]time.Time // until when indexes back off
+	changed    Time                // the last time at which anything changed
+	steps      int
+	failure    error // what ends the simulation
+	stopped    bool  // goOn said no
 
 	indexed bool
 	policy  *failurepolicy.Policy
 	lives   map[types.UID]*life
-	spent   []types.UID   // the pods that have ended and that nothing holds any more
+	running int           // pods that have not ended
+	earlier int32         // pods of a NonIndexed Job that have ended before the simulation
+	spent   []types.UID   // ended pods without the finalizer
 	keep    bool          // spent pods, for a test
 	taken   map[int32]int // how many pods each index has had
-	lanes   map[int32]*Lane
-	busy    int32 // all lanes before this one have a pod that runs, in a Job that is not Indexed
+	places  places
+	lanes   lanes
 	result  Result
-	goOn    func(now Time, pods int) bool
-	stopped bool // it said no
 }
 
-// Play plays a Job to its end. It fails when the Job is not valid, or refuses
-// what an event does to it.
+// Play plays a Job to its end. It fails when the Job is not valid, when an event
+// cannot happen to it, or when the simulation goes beyond its bounds.
 func Play(job *batchv1.Job, scenario Scenario, settings Settings) (*Result, error) {
 	p, err := newPlay(job, scenario, settings)
 	if err != nil {
@@ -80,72 +72,93 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 	if err := scenario.Check(); err != nil {
 		return nil, err
 	}
-	c, err := cluster.New(anew(job), epoch)
-	if err != nil {
-		return nil, err
-	}
-	spec := &c.Job().Spec
 	p := &play{
 		scenario: scenario,
-		cluster:  c,
-		cache:    c.NewCache(true),
+		bounds:   settings.Bounds.orDefault(),
+		goOn:     settings.GoOn,
+		stored:   settings.Stored,
+		start:    epoch,
 		due:      true,
-		indexed:  spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion,
-		policy:   failurepolicy.Compile(failurepolicy.FromAPI(spec.PodFailurePolicy, settings.RuleNames...)),
 		lives:    map[types.UID]*life{},
 		taken:    map[int32]int{},
-		lanes:    map[int32]*Lane{},
-		goOn:     settings.GoOn,
 		result:   Result{Waits: []Wait{}, Conditions: []Condition{}, Happened: []Happening{}},
 	}
+	if err := p.bounds.checkEvents(len(scenario.Events)); err != nil {
+		return nil, err
+	}
+	if settings.Live != nil {
+		p.start = settings.Live.Now
+	}
+	var err error
+	if p.cluster, err = cluster.New(anew(job), p.start); err != nil { // it checks the template as well
+		return nil, err
+	}
+	if p.cluster, err = cluster.New(slimJob(anew(job)), p.start); err != nil {
+		return nil, err
+	}
+	spec := &p.cluster.Job().Spec
+	if err := p.bounds.checkPods(spec, job.Status.Succeeded); err != nil {
+		return nil, err
+	}
+	p.indexed = spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
+	if err := p.checkTargets(spec); err != nil {
+		return nil, err
+	}
+	p.policy = failurepolicy.Compile(failurepolicy.FromAPI(spec.PodFailurePolicy, settings.RuleNames...))
 	for _, course := range scenario.Pods {
-		set, _ := indexset.Parse(course.Indexes) // it has been checked
+		set, _ := course.Indexes.set() // it has been checked
 		p.indexes = append(p.indexes, set)
 	}
-	options := settings.Options
-	if settings.RuleNames != nil {
-		options = append(slices.Clone(options), jobfate.RuleNames(settings.RuleNames...))
+	p.places.set(scenario.Capacity)
+	if settings.Live != nil {
+		if err := p.goLive(job, settings.Live.Pods); err != nil {
+			return nil, err
+		}
 	}
-	p.caller = cluster.NewCaller(options...)
-	p.caller.Decided = p.decided
-	c.Watch = p.watch
+	p.cluster.Watch = p.watch
+	p.controller = newController(p.cluster, settings, p.backsOff)
 	return p, nil
 }
 
 // anew returns a Job as it was before an API server took it.
 func anew(job *batchv1.Job) *batchv1.Job {
 	job = job.DeepCopy()
+	job.Status = batchv1.JobStatus{}
 	if m := job.Spec.ManualSelector; m != nil && *m {
 		return job
 	}
 	job.Spec.Selector = nil
 	for _, labels := range []map[string]string{job.Labels, job.Spec.Template.Labels} {
-		for _, key := range []string{batchv1.ControllerUidLabel, batchv1.JobNameLabel, "controller-uid", "job-name"} {
+		for _, key := range generatedLabels {
 			delete(labels, key)
 		}
 	}
 	return job
 }
 
+// generatedLabels are the labels with which the API server makes a selector.
+var generatedLabels = []string{batchv1.ControllerUidLabel, batchv1.JobNameLabel, "controller-uid", "job-name"}
+
 func (p *play) run() (*Result, error) {
-	var failure error
 	for i, e := range p.scenario.Events {
 		p.after(e.At.Duration, func() {
-			if err := p.happen(e); err != nil && failure == nil {
-				failure = fmt.Errorf("events[%d]: %w", i, err)
+			if err := p.happen(e); err != nil {
+				p.fail(fmt.Errorf("events[%d]%w", i, err))
 			}
 		})
 	}
-	limit := epoch.Add(or(p.scenario.Limit, defaultLimit))
+	limit := p.start.Add(or(p.scenario.Limit, defaultLimit))
 	for {
-		if err := p.settle(); err != nil {
-			return nil, err
-		}
+		p.syncAll()
 		next, some := p.next()
 		switch {
+		case p.failure != nil:
+			return nil, p.failure
 		case p.stopped:
 			return p.finish(Interrupted), nil
 		case p.over():
+			return p.finish(""), nil
+		case !some && jobstatus.Finished(p.cluster.Job()) != nil: // but a lost node keeps a pod
 			return p.finish(""), nil
 		case !some:
 			return p.finish(Stalled), nil
@@ -154,64 +167,72 @@ func (p *play) run() (*Result, error) {
 			return p.finish(OutOfTime), nil
 		}
 		p.cluster.Now = next
-		if !p.look.IsZero() && !p.look.After(next) {
-			p.due, p.look = true, time.Time{}
+		if !p.syncAt.IsZero() && !p.syncAt.After(next) {
+			p.due, p.syncAt = true, time.Time{}
 		}
 		p.queue.do(next)
-		if failure != nil {
-			return nil, failure
-		}
 	}
 }
 
-// settle lets the controller look, and look again for as long as it is to at once.
-func (p *play) settle() error {
+// fail ends the simulation with an error, unless it has one.
+func (p *play) fail(err error) {
+	if p.failure == nil {
+		p.failure = err
+	}
+}
+
+// syncAll lets the controller sync, and again for as long as it is due at once.
+func (p *play) syncAll() {
 	for range mostSyncs {
-		if !p.due {
-			return nil
+		if p.failure == nil {
+			p.failure = p.bounds.checkCost(p.now(), p.result.Totals.Pods, p.steps)
+		}
+		if !p.due || p.failure != nil {
+			return
 		}
 		if p.stopped = p.goOn != nil && !p.goOn(p.now(), p.result.Totals.Pods); p.stopped {
-			return nil
+			return
 		}
 		p.due = false
-		out := p.cluster.Run(p.caller, p.cache)
+		p.steps += 1 + len(p.lives)
+		again, err := p.controller.sync()
 		p.forgetSpent()
 		p.result.Totals.Syncs++
 		switch p.errors++; {
-		case out.Err == nil:
+		case err == nil:
 			p.errors = 0
 		case p.errors > mostErrors:
-			return out.Err
+			p.fail(err)
 		default:
-			out.At = p.cluster.Now.Add(time.Second)
+			again = p.cluster.Now.Add(time.Second)
 		}
-		if !out.At.IsZero() {
-			p.lookAt(out.At)
+		if !again.IsZero() {
+			p.lookAt(again)
 		}
 	}
-	return errors.New("the controller never comes to rest")
+	p.fail(errors.New("the controller never comes to rest"))
 }
 
 // next returns the time at which something is going to happen, if anything is.
 func (p *play) next() (at time.Time, some bool) {
 	at, some = p.queue.next()
-	if !p.look.IsZero() && (!some || p.look.Before(at)) {
-		return p.look, true
+	if !p.syncAt.IsZero() && (!some || p.syncAt.Before(at)) {
+		return p.syncAt, true
 	}
 	return at, some
 }
 
-// lookAt lets the controller look at a time, unless it is going to earlier; then
+// lookAt lets the controller sync at a time, unless it is going to earlier; then
 // it says anew when. So does the queue of a controller, which holds a Job once and
-// at the earliest time. If each look asked for another one, a batch period later,
-// there would be ever more of them. A look at once leaves the next one as it is:
+// at the earliest time. If each sync asked for another one, a batch period later,
+// there would be ever more of them. A sync at once leaves the next one as it is:
 // a wait that was almost over would else begin a batch period anew.
 func (p *play) lookAt(at time.Time) {
 	switch {
 	case !at.After(p.cluster.Now):
 		p.due = true
-	case p.look.IsZero() || at.Before(p.look):
-		p.look = at
+	case p.syncAt.IsZero() || at.Before(p.syncAt):
+		p.syncAt = at
 	}
 }
 
@@ -230,43 +251,39 @@ func (p *play) forgetSpent() {
 }
 
 // over reports whether the Job and all of its pods have ended.
-func (p *play) over() bool {
-	return jobstatus.Finished(p.cluster.Job()) != nil &&
-		!slices.ContainsFunc(p.cluster.Pods(), func(pod *corev1.Pod) bool { return !cluster.HasEnded(pod) })
-}
+func (p *play) over() bool { return p.running == 0 && jobstatus.Finished(p.cluster.Job()) != nil }
 
-// finish completes the result. No end is that of the Job.
+// finish completes the result. An empty end is that of the Job.
 func (p *play) finish(end End) *Result {
 	r := &p.result
 	r.End, r.Took = end, p.now()
-	if end == Stalled {
-		r.Took = p.changed
-	}
-	if n := p.cluster.Job().Spec.Completions; n != nil {
+	job := p.cluster.Job()
+	if n := job.Spec.Completions; n != nil {
 		r.Completions = *n
 	}
-	r.Status = *p.cluster.Job().Status.DeepCopy()
-	if c := jobstatus.Finished(p.cluster.Job()); c != nil {
+	r.Status = *job.Status.DeepCopy()
+	if c := jobstatus.Finished(job); c != nil {
 		r.Reason, r.Message = c.Reason, c.Message
 		if end == "" {
 			r.End = End(c.Type)
 		}
 	}
+	if end == Stalled {
+		r.Took, r.WaitsFor = p.changed, p.controller.waitsFor()
+	}
 	for _, l := range p.lives {
-		if pod := l.pod(); pod.Ended == nil && pod.Started != nil {
-			r.Totals.Running += r.Took - *pod.Started
+		if pod := l.pod(); pod.Ended == nil {
+			r.Totals.Running += pod.Ran(r.Took)
 		}
 	}
-	r.Lanes = make([]Lane, 0, len(p.lanes))
-	for _, lane := range p.lanes {
-		r.Lanes = append(r.Lanes, *lane)
-	}
-	slices.SortFunc(r.Lanes, func(a, b Lane) int { return int(a.Index) - int(b.Index) })
+	r.Lanes = p.lanes.all()
 	return r
 }
 
-// now returns the time since the creation of the Job.
-func (p *play) now() Time { return Time(p.cluster.Now.Sub(epoch)) }
+// now returns the time since the start of the simulation.
+func (p *play) now() Time { return p.timeOf(p.cluster.Now) }
+
+func (p *play) timeOf(t time.Time) Time { return Time(t.Sub(p.start)) }
 
 // after does something after a while.
 func (p *play) after(d time.Duration, do func()) { p.queue.add(p.cluster.Now.Add(d), do) }

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,8 @@ import (
 )
 
 func ptr[T any](v T) *T { return &v }
+
+func seconds(n int) metav1.Duration { return metav1.Duration{Duration: time.Duration(n) * time.Second} }
 
 // indexed returns an Indexed Job.
 func indexed(completions, parallelism int32, more ...func(*batchv1.JobSpec)) *batchv1.Job {
@@ -107,16 +110,14 @@ Failed PodFailurePolicy at 12s: 2 pods, 21s`},
 wait 12s-22s
 wait 34s-54s
 Complete CompletionsReached at 1m5s: 3 pods, 32s`},
-		{"a node is drained, another lost", indexed(3, 3, ignoreDisruptions), "events: [{at: 5s, evict: '1', lose: '2'}]", `0: 1s-11s Succeeded
+		{"a node is drained", indexed(2, 2, ignoreDisruptions), "events: [{at: 5s, evict: 1}]", `0: 1s-11s Succeeded
 1: 1s-6s Evicted (Ignore) 12s-22s Succeeded
-2: 1s-5s Evicted (Ignore) 12s-22s Succeeded
-wait 5s-6s
 wait 6s-11s
-Complete CompletionsReached at 22s: 5 pods, 39s`},
+Complete CompletionsReached at 22s: 3 pods, 25s`},
 		{"all are evicted before they run", indexed(1, 1), "startDelay: 5s\nevents: [{at: 2s, evict: all}]", `0: never-2s Evicted 17s-27s Succeeded
 wait 2s-12s
 Complete CompletionsReached at 27s: 2 pods, 10s`},
-		{"nobody wants what would wait", indexed(2, 2, perIndex(1)), "startDelay: 5s\nevents: [{at: 2s, parallelism: 0, lose: '0'}]", `0: never-2s Evicted
+		{"a pod would wait that is not wanted any more", indexed(2, 2, perIndex(1)), "startDelay: 5s\nevents: [{at: 2s, parallelism: 0, evict: '0'}]", `0: never-2s Evicted
 1: never-2s Deleted
 Stalled  at 2s: 2 pods, 0s`},
 		{"suspended and resumed", indexed(2, 2), "stopDelay: 3s\nevents: [{at: 4s, suspend: true}, {at: 20s, suspend: false}]", `0: 1s-7s Deleted 21s-31s Succeeded
@@ -139,28 +140,33 @@ Failed DeadlineExceeded at 8s: 1 pods, 7s`},
 1: 1s-18.194s Succeeded
 Complete CompletionsReached at 18.194s: 2 pods, 33.177s`},
 	} {
-		t.Run(tc.reason, func(t *testing.T) {
-			s, err := ReadScenario([]byte("batchPeriod: 0s\n" + tc.scenario))
-			if err != nil {
-				t.Fatal(err)
-			}
-			before := tc.job.DeepCopy()
-			got, err := Play(tc.job, s, Settings{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, drawn(got)); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-			if diff := cmp.Diff(before, tc.job); diff != "" {
-				t.Errorf("the Job was changed:\n%s", diff)
-			}
-			again, err := Play(tc.job, s, Settings{})
-			if diff := cmp.Diff(got, again); err != nil || diff != "" {
-				t.Errorf("the second time: got %v and\n%s\nwant the same", err, diff)
-			}
-		})
+		t.Run(tc.reason, func(t *testing.T) { checkPlay(t, tc.job, "batchPeriod: 0s\n"+tc.scenario, tc.want) })
 	}
+}
+
+// checkPlay plays a Job, twice.
+func checkPlay(t *testing.T, job *batchv1.Job, scenario, want string) *Result {
+	t.Helper()
+	s, err := ReadScenario([]byte(scenario))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := job.DeepCopy()
+	got, err := Play(job, s, Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, drawn(got)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(before, job); diff != "" {
+		t.Errorf("the Job was changed:\n%s", diff)
+	}
+	again, err := Play(job, s, Settings{})
+	if diff := cmp.Diff(got, again); err != nil || diff != "" {
+		t.Errorf("the second time: got %v and\n%s\nwant the same", err, diff)
+	}
+	return got
 }
 
 // TestBatches checks when the controller looks. So does that of Kubernetes: a
@@ -269,17 +275,32 @@ func TestReadScenario(t *testing.T) {
 		"pods: [{startDelay: -1s}]":    "pods[0].startDelay: -1s is negative",
 		"pods: [{spread: -1s}]":        "pods[0].spread: -1s is negative",
 		"pods: [{durations: [-1s]}]":   "pods[0].durations[0]: -1s is negative",
-		"pods: [{}, {exits: [0, -1]}]": "pods[1].exits[1]: -1 is no exit code",
+		"pods: [{}, {exits: [0, -1]}]": "pods[1].exits[1]: -1 is not an exit code",
 		"events: [{at: -1s}]":          "events[0].at: -1s is negative",
 		"events: [{at: 1s}]":           "events[0]: nothing happens",
 		"events: [{evict: some}]":      "events[0].evict: ",
 		"events: [{lose: some}]":       "events[0].lose: ",
+		"events: [{forceDelete: 3-1}]": "events[0].forceDelete: ",
+		"events: [{evict: 1.5}]":       `want indexes such as 3 or "0-1,7", or all`,
+		"events: [{capacity: -1}]":     "events[0].capacity: -1 is negative",
+		"capacity: -1":                 "capacity: -1 is negative",
+		"limit: 87601h":                "limit: 87601h0m0s is longer than 10 years",
+		"lostNodes: {toleration: -1s}": "lostNodes.toleration: -1s is negative",
+		"pods: [{exits: [a]}]":         "want a whole number of at most 32 bits; got string",
+		"pods: [{exits: 1}]":           "want a list; got number",
+		"pods: [{durations: [5]}]":     "want a duration such as 30s; got number",
+		"pods: [{evict: 1}]":           "want true or false; got number",
+		"seed: -1":                     "want a whole number from 0; got number -1",
 	} {
 		if _, err := ReadScenario([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want an error with %q", text, err, want)
+		} else if goName.MatchString(err.Error()) {
+			t.Errorf("%s: got %v, which names a Go type", text, err)
 		}
 	}
 }
+
+var goName = regexp.MustCompile(`\bGo\b|json:|int32|uint64|float64|v1\.|simulation\.`)
 
 func TestPlayRefuses(t *testing.T) {
 	negative := indexed(-1, 1)
@@ -291,6 +312,10 @@ func TestPlayRefuses(t *testing.T) {
 		{negative, Scenario{}, "spec.completions"},
 		{indexed(1, 1), Scenario{Events: []Event{{}}}, "events[0]: nothing happens"},
 		{indexed(2, 1), Scenario{Events: []Event{{Completions: ptr(int32(5))}}}, "events[0]: spec.completions"},
+		{indexed(2, 2), Scenario{Events: []Event{{Suspend: ptr(true)}, {Evict: "1-2"}}}, "events[1].evict: the Job has no index 2; its completions are 2"},
+		{indexed(2, 2), Scenario{Events: []Event{{At: seconds(9), Lose: "1"}, {At: seconds(5), Completions: ptr(int32(1)), Parallelism: ptr(int32(1))}}},
+			"events[0].lose: the Job has no index 1; its completions are 1"},
+		{indexed(2, 2, nonIndexed), Scenario{Events: []Event{{At: seconds(5), ForceDelete: "2"}}}, "events[0].forceDelete: there is no pod 2 at 5s; 2 have been created"},
 	} {
 		if got, err := Play(tc.job, tc.scenario, Settings{}); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("got %v and %v, want an error with %q", got, err, tc.want)

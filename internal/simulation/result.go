@@ -8,7 +8,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// Result is what became of a Job. All times are counted from its creation.
+// Result is what became of a Job. All times are counted from its creation, or
+// from the time at which the simulation went on from a Job that existed.
 type Result struct {
 	// End says how the simulation ended, at the time Took; one that has stalled,
 	// when the last thing happened.
@@ -27,11 +28,11 @@ type Result struct {
 	Conditions []Condition `json:"conditions"`
 	// Happened are the events of the scenario that came about.
 	Happened []Happening `json:"events"`
-	// Statuses are all statuses that were stored, in their order.
-	Statuses []Status `json:"-"`
+	// WaitsFor says how the Job stood when it had stalled.
+	WaitsFor string `json:"waitsFor,omitempty"`
 	// Completions are those of the spec in the end; 0 without.
 	Completions int32 `json:"-"`
-	// Status is the last of them.
+	// Status is the last status.
 	Status batchv1.JobStatus `json:"status"`
 }
 
@@ -47,7 +48,7 @@ const (
 	Stalled End = "Stalled"
 	// OutOfTime: the limit of the scenario was reached.
 	OutOfTime End = "OutOfTime"
-	// Interrupted: whoever let it run did not want to wait any longer.
+	// Interrupted: the caller interrupted it.
 	Interrupted End = "Interrupted"
 )
 
@@ -87,9 +88,13 @@ const (
 
 // Pod is a pod and its times. One that never ran has no Started.
 type Pod struct {
-	Name     string  `json:"name"`
-	Created  Time    `json:"created"`
-	Started  *Time   `json:"started,omitempty"`
+	Name    string `json:"name"`
+	Created Time   `json:"created"`
+	Started *Time  `json:"started,omitempty"`
+	// Terminating is when it was deleted, if it had not ended.
+	Terminating *Time `json:"terminating,omitempty"`
+	// Lost is when its node was lost.
+	Lost     *Time   `json:"lost,omitempty"`
 	Ended    *Time   `json:"ended,omitempty"`
 	Outcome  Outcome `json:"outcome"`
 	ExitCode *int32  `json:"exitCode,omitempty"`
@@ -99,13 +104,17 @@ type Pod struct {
 	Action string `json:"action,omitempty"`
 }
 
-// Ran returns how long the pod has run, until a time when it has not ended.
+// Ran returns how long the pod has run, until a time when it has not ended. On a
+// lost node it does not run any more.
 func (p Pod) Ran(until Time) Time {
 	switch {
 	case p.Started == nil:
 		return 0
 	case p.Ended != nil:
 		until = *p.Ended
+	}
+	if p.Lost != nil {
+		until = *p.Lost
 	}
 	return until - *p.Started
 }
@@ -137,7 +146,7 @@ type Status struct {
 	Old, New *batchv1.JobStatus
 }
 
-// Time is a time from the creation of the Job. Its JSON is a number of seconds.
+// Time is a time from the start of the simulation. Its JSON is a number of seconds.
 type Time time.Duration
 
 // String returns the time as a duration is written, to the millisecond.

@@ -21,7 +21,7 @@ func TestSpentPodsTellNothing(t *testing.T) {
 		play := func(keep bool) (*Result, error) {
 			p, err := newPlay(job, s, Settings{})
 			if err != nil {
-				rt.Fatal(err)
+				return nil, err
 			}
 			p.keep = keep
 			r, err := p.run()
@@ -55,7 +55,7 @@ func drawScenario(t *rapid.T) Scenario {
 	}
 	for range rapid.IntRange(1, 3).Draw(t, "courses") {
 		s.Pods = append(s.Pods, Course{
-			Indexes:   rapid.SampledFrom([]string{"", "0", "0-2", "1,3"}).Draw(t, "indexes"),
+			Indexes:   rapid.SampledFrom([]Indexes{"", "0", "0-2", "1,3"}).Draw(t, "indexes"),
 			Chance:    ptr(rapid.Float64Range(0, 1).Draw(t, "chance")),
 			Exits:     rapid.SliceOfN(rapid.SampledFrom([]int32{0, 1, 42}), 0, 3).Draw(t, "exits"),
 			Durations: []metav1.Duration{duration(20, "duration")},
@@ -73,7 +73,7 @@ func drawScenario(t *rapid.T) Scenario {
 			n := rapid.Int32Range(0, 6).Draw(t, "completions") // refused unless the Job is elastic
 			e.Completions, e.Parallelism = &n, &n
 		default:
-			e.Lose = rapid.SampledFrom([]string{"all", "0", "1-3"}).Draw(t, "lose")
+			e.Lose = rapid.SampledFrom([]Indexes{"all", "0", "1-3"}).Draw(t, "lose")
 		}
 		s.Events = append(s.Events, e)
 	}

@@ -6,18 +6,16 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// watch is told of every change of the cluster.
+// watch observes every change of the cluster.
 func (p *play) watch(s cluster.Step) {
 	if s.Refused != nil {
 		return
 	}
 	p.changed = p.now()
+	p.steps++
 	p.lookAt(p.cluster.Now.Add(p.batchPeriod(s)))
 	switch {
 	case s.Pod == nil && s.OldPod == nil:
@@ -25,7 +23,9 @@ func (p *play) watch(s cluster.Step) {
 			p.watchStatus(&s.OldJob.Status, &s.Job.Status)
 		}
 	case s.OldPod == nil:
-		p.born(s.Pod)
+		l := p.born(s.Pod, p.now())
+		p.draw(l)
+		p.schedule(l)
 	default:
 		if l := p.lives[s.OldPod.UID]; l != nil {
 			p.watchPod(l, s.OldPod, s.Pod)
@@ -42,7 +42,7 @@ func (p *play) batchPeriod(s cluster.Step) time.Duration {
 	return or(p.scenario.BatchPeriod, defaultBatch)
 }
 
-// watchPod takes down the end of a pod. A nil pod is gone.
+// watchPod records the end of a pod. A nil pod is gone.
 func (p *play) watchPod(l *life, old, pod *corev1.Pod) {
 	if pod != nil && cluster.HasEnded(pod) && len(pod.Finalizers) == 0 {
 		p.spent = append(p.spent, pod.UID)
@@ -52,23 +52,28 @@ func (p *play) watchPod(l *life, old, pod *corev1.Pod) {
 	}
 	switch {
 	case pod == nil && !cluster.HasEnded(old):
-		p.ended(l, old)
+		p.ended(l, old, p.now())
 	case pod != nil && cluster.HasEnded(pod):
-		p.ended(l, pod)
+		p.ended(l, pod, p.now())
 	case pod != nil && old.DeletionTimestamp == nil && pod.DeletionTimestamp != nil:
-		grace := *pod.DeletionGracePeriodSeconds
+		now, grace := p.now(), *pod.DeletionGracePeriodSeconds
+		l.pod().Terminating = &now
 		p.stopping(l, grace)
 	}
 }
 
-func (p *play) ended(l *life, pod *corev1.Pod) {
+// ended records that a pod has ended, at a time, and gives its place to others.
+func (p *play) ended(l *life, pod *corev1.Pod, at Time) {
 	l.gone = true
-	p.busy = min(p.busy, l.lane.Index)
-	told, now := l.pod(), p.now()
-	told.Ended = &now
-	if told.Started != nil {
-		p.result.Totals.Running += now - *told.Started
+	p.running--
+	if !p.indexed {
+		p.lanes.release(l.lane)
 	}
+	p.places.leave(l)
+	p.admit()
+	told := l.pod()
+	told.Ended = &at
+	p.result.Totals.Running += told.Ran(at)
 	t := &p.result.Totals
 	switch {
 	case pod.Status.Phase == corev1.PodSucceeded:
@@ -101,9 +106,13 @@ func disrupted(pod *corev1.Pod) bool {
 	return false
 }
 
-// watchStatus takes down a status, and what it changes of the conditions.
+// watchStatus records a status, and the conditions that it changes.
 func (p *play) watchStatus(old, next *batchv1.JobStatus) {
-	p.result.Statuses = append(p.result.Statuses, Status{p.now(), old, next})
+	if p.stored != nil {
+		if err := p.stored(Status{p.now(), old, next}); err != nil {
+			p.fail(err)
+		}
+	}
 	for _, c := range next.Conditions {
 		if was := conditionOf(old, c.Type); was == nil || was.Status != c.Status || was.Reason != c.Reason {
 			p.result.Conditions = append(p.result.Conditions,
@@ -121,20 +130,8 @@ func conditionOf(s *batchv1.JobStatus, kind batchv1.JobConditionType) *batchv1.J
 	return nil
 }
 
-// decided takes down what a decision waits for.
-func (p *play) decided(s jobfate.Snapshot, d jobfate.Decision) {
-	waiting := map[int32]time.Time{}
-	if backoff.LimitOf(&s.Job.Spec).Target != backoff.TargetIndex {
-		if why := explain.Of(d).Job(); why.Code == explain.JobBackingOff {
-			waiting[wholeJob] = why.Until
-		}
-	} else {
-		for why := range explain.Of(d).Indexes() {
-			for i := int64(why.First); why.Code == explain.IndexBackingOff && i <= int64(why.Last); i++ {
-				waiting[int32(i)] = why.Until
-			}
-		}
-	}
+// backsOff records until when indexes back off.
+func (p *play) backsOff(waiting map[int32]time.Time) {
 	for key, until := range p.waiting {
 		if !until.Equal(waiting[key]) && until.After(p.cluster.Now) {
 			p.cutShort(key)
@@ -143,7 +140,7 @@ func (p *play) decided(s jobfate.Snapshot, d jobfate.Decision) {
 	for key, until := range waiting {
 		if !until.Equal(p.waiting[key]) {
 			waits := p.waits(key)
-			*waits = append(*waits, Wait{p.now(), Time(until.Sub(epoch))})
+			*waits = append(*waits, Wait{p.now(), p.timeOf(until)})
 		}
 	}
 	p.waiting = waiting
@@ -160,13 +157,10 @@ func (p *play) cutShort(index int32) {
 	}
 }
 
-// wholeJob stands for the Job where an index is asked for.
-const wholeJob = -1
-
 // waits returns where the waits of an index are told.
 func (p *play) waits(index int32) *[]Wait {
 	if index == wholeJob {
 		return &p.result.Waits
 	}
-	return &p.lane(index).Waits
+	return &p.lanes.of(index).Waits
 }

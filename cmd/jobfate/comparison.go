@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -10,9 +9,9 @@ import (
 	"github.com/jobfate/jobfate/internal/simulation"
 )
 
-// versus is the output of simulate with --against and -o json: fields are added,
+// comparison is the output of simulate with --against and -o json: fields are added,
 // but none is removed or changes its meaning.
-type versus struct {
+type comparison struct {
 	// Runs are those of the two Jobs.
 	Runs []timeline `json:"runs"`
 	// Indexes are those that fared otherwise, when both Jobs are Indexed.
@@ -36,8 +35,8 @@ type fate struct {
 	Running simulation.Time  `json:"podSeconds"`
 }
 
-func newVersus(runs []timeline) versus {
-	v := versus{Runs: runs, Indexes: []contrast{}}
+func newComparison(runs []timeline) comparison {
+	v := comparison{Runs: runs, Indexes: []contrast{}}
 	if !runs[0].indexed || !runs[1].indexed {
 		return v
 	}
@@ -110,8 +109,8 @@ func (f fate) String() string {
 }
 
 // text writes the comparison for people to read.
-func (v versus) text(p paint) string {
-	first, second := shortNames(v.Runs[0].File, v.Runs[1].File)
+func (v comparison) text(p paint, full bool) string {
+	first, second := v.Runs[0].name, v.Runs[1].name
 	totals := [][]string{{"", first, second}}
 	for _, row := range []struct {
 		name string
@@ -121,7 +120,7 @@ func (v versus) text(p paint) string {
 		{"time", func(t timeline) string { return t.Took.String() }},
 		{"pods", func(t timeline) string { return fmt.Sprint(t.Totals.Pods) }},
 		{"  ended", timeline.outcomes},
-		{"pod-seconds", func(t timeline) string { return fmt.Sprintf("%.6g", t.Totals.Running.Seconds()) }},
+		{"pod time", func(t timeline) string { return t.Totals.Running.String() }},
 	} {
 		totals = append(totals, []string{row.name, row.of(v.Runs[0]), row.of(v.Runs[1])})
 	}
@@ -135,13 +134,17 @@ func (v versus) text(p paint) string {
 		return b.String()
 	}
 	rows := [][]string{{"index", first, second}}
-	for _, c := range v.Indexes[:min(mostLines, len(v.Indexes))] {
+	most := len(v.Indexes)
+	if !full {
+		most = min(mostLines, most)
+	}
+	for _, c := range v.Indexes[:most] {
 		rows = append(rows, []string{fmt.Sprint(c.Index), c.Fates[0].String(), c.Fates[1].String()})
 	}
 	fmt.Fprintf(&b, "\n%s\n", p.text(bold, "Where they differ:"))
 	writeTable(&b, p, rows)
-	if more := len(v.Indexes) - mostLines; more > 0 {
-		fmt.Fprintf(&b, "and %d more (-o json shows them)\n", more)
+	if more := len(v.Indexes) - most; more > 0 {
+		fmt.Fprintf(&b, "and %d more (--full shows them)\n", more)
 	}
 	return b.String()
 }
@@ -167,14 +170,14 @@ func writeTable(b *strings.Builder, p paint, rows [][]string) {
 	}
 }
 
-// spreadVersus is the output of simulate with --against, --runs and -o json.
-type spreadVersus struct {
+// spreadComparison is the output of simulate with --against, --runs and -o json.
+type spreadComparison struct {
 	Spreads []spread `json:"spreads"`
 	// Completed counts the runs by which of the two Jobs completed.
 	Completed pairs `json:"completed"`
 }
 
-// pairs counts pairs of runs with the same luck.
+// pairs counts pairs of runs with the same draws.
 type pairs struct {
 	Both       int `json:"both"`
 	OnlyFirst  int `json:"onlyFirst"`
@@ -197,12 +200,11 @@ func (p *pairs) add(runs []timeline) {
 }
 
 // text writes both spreads, row by row one below the other.
-func (v spreadVersus) text(p paint) string {
+func (v spreadComparison) text(p paint) string {
 	var b strings.Builder
-	var names [2]string
-	names[0], names[1] = shortNames(v.Spreads[0].File, v.Spreads[1].File)
-	width := max(len(names[0]), len(names[1]), len("pod-seconds")) + 2
-	fmt.Fprintf(&b, "%s each, with the same luck\n\n", p.text(bold, v.Spreads[0].counted()))
+	names := [2]string{v.Spreads[0].name, v.Spreads[1].name}
+	width := max(len(names[0]), len(names[1]), len("pod time")) + 2
+	fmt.Fprintf(&b, "%s each, with the same draws\n\n", p.text(bold, v.Spreads[0].counted()))
 	for i, s := range v.Spreads {
 		fmt.Fprintf(&b, "%-*s%s\n", width, names[i], s.ends())
 	}
@@ -211,17 +213,8 @@ func (v spreadVersus) text(p paint) string {
 	for _, row := range spreadRows {
 		b.WriteString("\n" + p.text(bold, fmt.Sprintf("%-*s", width, row.name)) + quantileHeader)
 		for i := range v.Spreads {
-			fmt.Fprintf(&b, "%-*s%s", width, names[i], row.of(&v.Spreads[i]))
+			fmt.Fprintf(&b, "%-*s%s", width, names[i], row.of(&v.Spreads[i]).line(row.show))
 		}
 	}
 	return b.String()
-}
-
-// shortNames returns the names of two files without their folders, if they can
-// be told apart by that.
-func shortNames(a, b string) (string, string) {
-	if x, y := filepath.Base(a), filepath.Base(b); x != y {
-		return x, y
-	}
-	return a, b
 }

@@ -1,0 +1,24 @@
+package simulation
+
+import "testing"
+
+// BenchmarkLarge plays a Job of 100,000 indexes, 1,000 at once.
+func BenchmarkLarge(b *testing.B) {
+	for _, bc := range []struct{ name, scenario string }{
+		{"alike", ""},
+		{"spread", "pods: [{chance: 0.02, exits: [1, 0]}, {spread: 20s}]"},
+	} {
+		b.Run(bc.name, func(b *testing.B) {
+			s, err := ReadScenario([]byte(bc.scenario))
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				r, err := Play(indexed(100_000, 1000, perIndex(3)), s, Settings{})
+				if err != nil || r.End != Complete {
+					b.Fatalf("got %v and %v", r, err)
+				}
+			}
+		})
+	}
+}

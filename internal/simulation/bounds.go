@@ -1,0 +1,86 @@
+package simulation
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+)
+
+// Bounds keep a simulation from using up memory or time. A zero field is the
+// bound of DefaultBounds.
+type Bounds struct {
+	// Pods is the number of pods in all, and AtOnce the number that the Job may
+	// want at once. A pod of many containers counts for each ten of them.
+	Pods, AtOnce int
+	// Events is the number of events of a scenario.
+	Events int
+	// Steps counts the work: one for each change of a pod or of the Job, and for
+	// each pod in each sync.
+	Steps int
+}
+
+// DefaultBounds returns the bounds that hold when nothing else is said.
+func DefaultBounds() Bounds {
+	return Bounds{Pods: 500_000, AtOnce: 20_000, Events: 10_000, Steps: 200_000_000}
+}
+
+func (b Bounds) orDefault() Bounds {
+	d := DefaultBounds()
+	for _, f := range []struct{ value, other *int }{{&b.Pods, &d.Pods}, {&b.AtOnce, &d.AtOnce}, {&b.Events, &d.Events}, {&b.Steps, &d.Steps}} {
+		if *f.value == 0 {
+			*f.value = *f.other
+		}
+	}
+	return b
+}
+
+// BoundError is the end of a simulation that went beyond one of its Bounds.
+type BoundError struct {
+	// Field is the field of Bounds, and Most its value.
+	Field string
+	Most  int
+	text  string
+}
+
+// Error names the field and the bound.
+func (e *BoundError) Error() string { return e.text }
+
+// checkPods returns an error when the Job wants too many pods at once.
+func (b Bounds) checkPods(spec *batchv1.JobSpec, succeeded int32) error {
+	want := int32(1)
+	if spec.Parallelism != nil {
+		want = *spec.Parallelism
+	}
+	if spec.Completions != nil {
+		want = min(want, *spec.Completions-succeeded)
+	}
+	containers := len(spec.Template.Spec.InitContainers) + len(spec.Template.Spec.Containers)
+	most := b.AtOnce / max(1, containers/10)
+	if int(want) <= most {
+		return nil
+	}
+	text := fmt.Sprintf("spec.parallelism: %d pods at once; want at most %d", want, most)
+	if most < b.AtOnce {
+		text += fmt.Sprintf(" of %d containers each", containers)
+	}
+	return &BoundError{"AtOnce", b.AtOnce, text}
+}
+
+// checkEvents returns an error when a scenario has too many events.
+func (b Bounds) checkEvents(n int) error {
+	if n <= b.Events {
+		return nil
+	}
+	return &BoundError{"Events", b.Events, fmt.Sprintf("events: there are %d; want at most %d", n, b.Events)}
+}
+
+// checkCost returns an error once the simulation has cost too much.
+func (b Bounds) checkCost(now Time, pods, steps int) error {
+	switch {
+	case pods > b.Pods:
+		return &BoundError{"Pods", b.Pods, fmt.Sprintf("given up at %s of virtual time: there were more than %d pods in all", now, b.Pods)}
+	case steps > b.Steps:
+		return &BoundError{"Steps", b.Steps, fmt.Sprintf("given up at %s of virtual time: it took more than %d steps", now, b.Steps)}
+	}
+	return nil
+}

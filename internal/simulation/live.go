@@ -1,0 +1,193 @@
+package simulation
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// Live is how a Job that exists stands: the simulation goes on from its status and
+// its pods.
+type Live struct {
+	// Now is the time of the status and of the pods.
+	Now time.Time
+	// Pods are pods of the namespace; those of other owners are left out.
+	Pods []*corev1.Pod
+}
+
+// PodsOf returns the pods that a Job owns or may adopt, in the order of their
+// creation. It fails when the selector of the Job is not valid.
+func PodsOf(job *batchv1.Job, pods []*corev1.Pod) ([]*corev1.Pod, error) {
+	owner, err := tracking.OwnerOf(job)
+	if err != nil {
+		return nil, err
+	}
+	pods = slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool {
+		r := owner.Relation(pod)
+		return r != tracking.Owned && r != tracking.Adoptable
+	})
+	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	})
+	return pods, nil
+}
+
+// goLive puts the status and the pods of a Job that exists into the cluster, under
+// the UIDs that the cluster gives.
+func (p *play) goLive(job *batchv1.Job, pods []*corev1.Pod) error {
+	uids := map[types.UID]types.UID{job.UID: p.cluster.Job().UID}
+	pods, err := PodsOf(job, pods)
+	if err != nil {
+		return err
+	}
+	counted := 0
+	for _, pod := range pods {
+		added := p.cluster.Add(slimPod(pod, job.Spec.Selector))
+		if added == nil {
+			return fmt.Errorf("there are two pods %s", pod.Name)
+		}
+		uids[pod.UID] = added.UID
+		p.cluster.Edit(added.UID, func(next *corev1.Pod) {
+			next.CreationTimestamp, next.Status = pod.CreationTimestamp, *pod.Status.DeepCopy()
+			next.DeletionTimestamp, next.DeletionGracePeriodSeconds = pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds
+			p.relabel(next, uids)
+		})
+		if cluster.HasEnded(pod) && len(pod.Finalizers) == 0 {
+			counted++
+		}
+	}
+	status := *job.Status.DeepCopy()
+	if u := status.UncountedTerminatedPods; u != nil {
+		for _, list := range [][]types.UID{u.Succeeded, u.Failed} {
+			for i, uid := range list {
+				if known, ok := uids[uid]; ok {
+					list[i] = known
+				}
+			}
+		}
+	}
+	p.cluster.SetStatus(status)
+	p.earlier = max(0, status.Succeeded+status.Failed-int32(counted))
+	for _, pod := range p.cluster.Pods() {
+		p.resume(pod)
+	}
+	return nil
+}
+
+// relabel replaces the UID of the Job in the owner and in the labels of a pod.
+func (p *play) relabel(pod *corev1.Pod, uids map[types.UID]types.UID) {
+	for i, owner := range pod.OwnerReferences {
+		if uid, ok := uids[owner.UID]; ok {
+			pod.OwnerReferences[i].UID = uid
+		}
+	}
+	for _, key := range generatedLabels {
+		if uid, ok := uids[types.UID(pod.Labels[key])]; ok {
+			pod.Labels[key] = string(uid)
+		}
+	}
+}
+
+// resume takes up a pod that exists, and lets it go on.
+func (p *play) resume(pod *corev1.Pod) {
+	l := p.born(pod, p.timeOf(pod.CreationTimestamp.Time))
+	l.pod().Restarts = restartsOf(pod)
+	earlier := backoff.CountsOf(pod.Annotations)
+	l.turn = max(l.turn, int(earlier.Failures)+int(earlier.Ignored)) + l.pod().Restarts
+	p.taken[l.index] = l.turn + 1
+	p.draw(l)
+	var runs Time // since when
+	if since, ok := runningSince(pod); ok {
+		at := p.timeOf(since)
+		runs = at
+		if at > 0 && pod.Status.StartTime != nil { // it is restarted then
+			at = p.timeOf(pod.Status.StartTime.Time)
+		}
+		l.pod().Started = &at
+		l.placed = true
+		p.places.taken++
+	}
+	switch {
+	case cluster.HasEnded(pod):
+		l.pod().ExitCode = exitCodeOf(pod)
+		at := p.timeOf(backoff.FinishTime(pod))
+		if started := l.pod().Started; started != nil {
+			at = max(at, *started)
+		}
+		p.ended(l, pod, max(at, l.pod().Created))
+		if len(pod.Finalizers) == 0 {
+			p.spent = append(p.spent, pod.UID)
+		}
+	case pod.DeletionTimestamp != nil:
+		since := p.timeOf(pod.DeletionTimestamp.Add(-graceOf(pod)))
+		l.pod().Terminating = &since
+		p.stopping(l, max(0, int64(pod.DeletionTimestamp.Sub(p.start).Seconds())))
+	case l.pod().Started != nil:
+		p.proceed(l, time.Duration(runs))
+	default:
+		p.schedule(l)
+	}
+}
+
+// graceOf returns the grace period with which a pod was deleted.
+func graceOf(pod *corev1.Pod) time.Duration {
+	if s := pod.DeletionGracePeriodSeconds; s != nil {
+		return time.Duration(min(max(0, *s), int64(longest/time.Second))) * time.Second
+	}
+	return 0
+}
+
+// restartsOf returns how often the first container of a pod was restarted, one that
+// is to come included.
+func restartsOf(pod *corev1.Pod) int {
+	if len(pod.Status.ContainerStatuses) == 0 {
+		return 0
+	}
+	c := pod.Status.ContainerStatuses[0]
+	n := min(max(0, int(c.RestartCount)), math.MaxInt16)
+	if c.State.Waiting != nil && c.LastTerminationState.Terminated != nil {
+		n++
+	}
+	return n
+}
+
+// runningSince returns when the containers of a pod were started, or are to be
+// restarted, if they were started at all.
+func runningSince(pod *corev1.Pod) (time.Time, bool) {
+	for _, c := range pod.Status.ContainerStatuses {
+		switch s := c.State; {
+		case s.Running != nil && !s.Running.StartedAt.IsZero():
+			return s.Running.StartedAt.Time, true
+		case s.Waiting != nil && c.LastTerminationState.Terminated != nil: // to be restarted
+			return c.LastTerminationState.Terminated.FinishedAt.Add(crashDelayAfter(int(c.RestartCount))), true
+		case s.Terminated != nil && !s.Terminated.StartedAt.IsZero():
+			return s.Terminated.StartedAt.Time, true
+		}
+	}
+	if pod.Status.Phase == corev1.PodPending || pod.Status.StartTime == nil {
+		return time.Time{}, false
+	}
+	return pod.Status.StartTime.Time, true
+}
+
+// exitCodeOf returns the exit code of a pod that has ended: that of a container
+// that failed, if one did.
+func exitCodeOf(pod *corev1.Pod) (code *int32) {
+	for _, c := range pod.Status.ContainerStatuses {
+		if t := c.State.Terminated; t != nil && (code == nil || *code == 0) {
+			code = &t.ExitCode
+		}
+	}
+	return code
+}

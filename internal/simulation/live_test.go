@@ -1,0 +1,210 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// snapshot plays a Job for a while and returns it and its pods as they stand then.
+func snapshot(t *testing.T, job *batchv1.Job, s Scenario, at time.Duration) (*batchv1.Job, *Live) {
+	t.Helper()
+	s.Limit = &metav1.Duration{Duration: at}
+	p, err := newPlay(job, s, Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.keep = true
+	if _, err := p.run(); err != nil {
+		t.Fatal(err)
+	}
+	live := &Live{Now: p.cluster.Now}
+	for _, pod := range p.cluster.Pods() {
+		live.Pods = append(live.Pods, pod.DeepCopy())
+	}
+	return underOtherUIDs(p.cluster.Job().DeepCopy(), live.Pods), live
+}
+
+// underOtherUIDs gives a Job and its pods other UIDs than those of the cluster.
+func underOtherUIDs(job *batchv1.Job, pods []*corev1.Pod) *batchv1.Job {
+	const other = "other-"
+	rename := func(labels map[string]string) {
+		for key, value := range labels {
+			if value == string(job.UID) {
+				labels[key] = other + value
+			}
+		}
+	}
+	rename(job.Spec.Selector.MatchLabels)
+	rename(job.Spec.Template.Labels)
+	for _, pod := range pods {
+		rename(pod.Labels)
+		pod.UID, pod.OwnerReferences[0].UID = other+pod.UID, other+pod.OwnerReferences[0].UID
+	}
+	if u := job.Status.UncountedTerminatedPods; u != nil {
+		for _, list := range [][]types.UID{u.Succeeded, u.Failed} {
+			for i := range list {
+				list[i] = other + list[i]
+			}
+		}
+	}
+	job.UID = other + job.UID
+	return job
+}
+
+func ended(r *Result) string {
+	failed := ""
+	if r.Status.FailedIndexes != nil {
+		failed = *r.Status.FailedIndexes
+	}
+	return fmt.Sprintf("%s %s: succeeded %d, failed %d, completed %q, failed indexes %q",
+		r.End, r.Reason, r.Status.Succeeded, r.Status.Failed, r.Status.CompletedIndexes, failed)
+}
+
+// TestLive interrupts Jobs and goes on from what was stored. They come to the same
+// end, at about the same time: a pod that was to start begins to do so anew.
+func TestLive(t *testing.T) {
+	for _, tc := range []struct {
+		reason   string
+		job      *batchv1.Job
+		scenario string
+	}{
+		{"all is well", indexed(4, 2), ""},
+		{"an index fails twice", indexed(3, 2, perIndex(2)), "pods: [{indexes: 1, exits: [1, 1, 0], durations: [5s]}]"},
+		{"an index fails for good", indexed(2, 2, perIndex(1)), "pods: [{indexes: 1, exits: [1]}]"},
+		{"the second pod of a Job fails", indexed(3, 1, nonIndexed), "pods: [{indexes: 1, exits: [3]}]"},
+		{"the Job fails", indexed(3, 3, nonIndexed, func(s *batchv1.JobSpec) { s.BackoffLimit = ptr(int32(1)) }), "pods: [{exits: [1]}]"},
+		{"a rule fails the Job", indexed(2, 2, ignoreDisruptions), "pods: [{indexes: 0, exits: [42]}, {durations: [1h]}]"},
+		{"a pod takes long to stop", indexed(1, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr(int64(9)) }), "stopDelay: 25s"},
+		{"few places", indexed(4, 4), "capacity: 1"},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			s, err := ReadScenario([]byte(tc.scenario))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := Play(tc.job, s, Settings{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for at := time.Duration(0); at <= time.Duration(want.Took); at += time.Second {
+				job, live := snapshot(t, tc.job, s, at)
+				before := job.DeepCopy()
+				got, err := Play(job, s, Settings{Live: live})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if ended(got) != ended(want) {
+					t.Errorf("from %s on: got %s\nwant %s", at, ended(got), ended(want))
+				}
+				if took := time.Duration(got.Took) + at; took < time.Duration(want.Took)-2*time.Second || took > time.Duration(want.Took)+12*time.Second {
+					t.Errorf("from %s on: it ended at %s, want about %s", at, took, want.Took)
+				}
+				live.Pods = slices.DeleteFunc(live.Pods, func(pod *corev1.Pod) bool { return len(pod.Finalizers) == 0 })
+				if got, err := Play(job, s, Settings{Live: live}); err != nil || ended(got) != ended(want) {
+					t.Errorf("from %s on, when the pods that have been counted are gone: got %v, %s\nwant %s", at, err, ended(got), ended(want))
+				}
+				if before.Status.String() != job.Status.String() {
+					t.Errorf("from %s on: the Job was changed", at)
+				}
+			}
+		})
+	}
+}
+
+// TestLiveCounts checks the result of a Job that has two counted pods, one that
+// runs, and one of another owner.
+func TestLiveCounts(t *testing.T) {
+	job, live := snapshot(t, indexed(4, 1), Scenario{}, 30*time.Second)
+	foreign := live.Pods[0].DeepCopy()
+	foreign.Name, foreign.UID, foreign.OwnerReferences[0].UID = "foreign", "foreign", "other"
+	live.Pods = append(live.Pods, foreign)
+	got, err := Play(job, Scenario{}, Settings{Live: live})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `0: -29s--19s Succeeded
+1: -17s--7s Succeeded
+2: -5s-5s Succeeded
+3: 7s-17s Succeeded
+Complete CompletionsReached at 18s: 4 pods, 40s`
+	if drawn(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", drawn(got), want)
+	}
+	most := 0
+	p, err := newPlay(job, Scenario{}, Settings{Live: live})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.goOn = func(now Time, _ int) bool {
+		if now > 0 {
+			most = max(most, len(p.cluster.Pods()))
+		}
+		return true
+	}
+	if _, err := p.run(); err != nil || most > 1 {
+		t.Errorf("got %v, and syncs look at %d pods, want only those that have not been counted", err, most)
+	}
+	live.Pods = append(live.Pods, live.Pods[0])
+	if _, err := Play(job, Scenario{}, Settings{Live: live}); err == nil || !strings.Contains(err.Error(), "there are two pods job-0-1") {
+		t.Errorf("a pod twice: got %v, want an error", err)
+	}
+}
+
+// TestLiveRestarts goes on from a pod whose container is restarted in place, 4s
+// after it has crashed for the second time.
+func TestLiveRestarts(t *testing.T) {
+	s := Scenario{Pods: []Course{{Exits: []int32{1, 1, 1, 0}, Durations: []metav1.Duration{seconds(3)}}}}
+	onFailure := func(s *batchv1.JobSpec) { s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }
+	job, live := snapshot(t, indexed(1, 1, onFailure), Scenario{}, 9*time.Second)
+	crashed := metav1.NewTime(live.Now.Add(-4 * time.Second))
+	pod := live.Pods[0].DeepCopy()
+	pod.Status.ContainerStatuses[0].RestartCount = 1
+	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: crashed}
+	live.Pods[0] = pod
+	got, err := Play(job, s, Settings{Live: live})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It is restarted at 16s and runs for 3s; 40s after that it succeeds in 3s.
+	if last := got.Lanes[0].Pods[0]; last.Restarts != 3 || *last.Ended != Time(62*time.Second) {
+		t.Errorf("got %d restarts and the end at %s, want 3 and 1m2s", last.Restarts, *last.Ended)
+	}
+}
+
+// TestLiveEnded goes on from a Job that has ended, with a pod that never will.
+func TestLiveEnded(t *testing.T) {
+	job, live := snapshot(t, indexed(1, 1), Scenario{}, 30*time.Second)
+	pending := live.Pods[0].DeepCopy()
+	pending.Name, pending.UID, pending.Spec.NodeName, pending.Status = "late", "late", "", corev1.PodStatus{Phase: corev1.PodPending}
+	live.Pods = append(live.Pods, pending)
+	got, err := Play(job, Scenario{Capacity: ptr(int32(0))}, Settings{Live: live})
+	if err != nil || got.End != Complete || got.WaitsFor != "" {
+		t.Errorf("got %v, %v; want Complete", got, err)
+	}
+}
+
+// TestLiveUncounted goes on from a status that has recorded a failed pod and not
+// counted it yet.
+func TestLiveUncounted(t *testing.T) {
+	job, live := snapshot(t, indexed(1, 1), Scenario{}, 5*time.Second)
+	pod := live.Pods[0]
+	pod.Status.Phase = corev1.PodFailed
+	job.Status.Active = 0
+	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{pod.UID}}
+	for _, finalizers := range [][]string{nil, {batchv1.JobTrackingFinalizer}} {
+		pod.Finalizers = finalizers
+		got, err := Play(job, Scenario{}, Settings{Live: live})
+		if err != nil || got.End != Complete || got.Status.Failed != 1 || len(got.Status.UncountedTerminatedPods.Failed) != 0 {
+			t.Errorf("finalizers %q: got %v, %v; want 1 failed pod", finalizers, got, err)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package simulation
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// lose loses the nodes of pods, each of which has its own. As in Kubernetes they
+// count as unreachable after a while, and then evict their pods after another;
+// no kubelet is there to stop the pods.
+func (p *play) lose(pods []*life) {
+	now := p.now()
+	for _, l := range pods {
+		l.lost = true
+		l.pod().Lost = &now
+	}
+	how := p.scenario.LostNodes
+	unreachable := or(how.UnreachableAfter, defaultUnreachable)
+	p.after(unreachable, func() {
+		left := p.those(pods, (*play).isLost)
+		for _, l := range left {
+			p.cluster.Ready(l.uid, corev1.ConditionFalse)
+		}
+		p.tellOf(left, "the node of %s is unreachable", "the nodes of %s are unreachable")
+	})
+	if toleration, ends := p.toleration(); ends {
+		p.after(unreachable+toleration, func() {
+			left := p.those(pods, (*play).isActive)
+			for _, l := range left {
+				p.evict(l)
+			}
+			p.tellOf(left, "%s is evicted from its lost node, and stays terminating", "%s are evicted from their lost nodes, and stay terminating")
+		})
+	}
+	if how.RemovedAfter != nil {
+		p.after(how.RemovedAfter.Duration, func() {
+			left := p.those(pods, (*play).isLost)
+			p.tellOf(left, "the node of %s is removed", "the nodes of %s are removed")
+			p.removeNodes(left)
+		})
+	}
+}
+
+// toleration returns how long the pods tolerate an unreachable node, unless they
+// do so for ever.
+func (p *play) toleration() (time.Duration, bool) {
+	if d := p.scenario.LostNodes.Toleration; d != nil {
+		return d.Duration, true
+	}
+	taint := corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute}
+	least, tolerated, ends := time.Duration(0), false, false
+	for _, t := range p.cluster.Job().Spec.Template.Spec.Tolerations {
+		if !tolerates(t, taint) {
+			continue
+		}
+		tolerated = true
+		if t.TolerationSeconds == nil {
+			continue
+		}
+		d := time.Duration(min(max(0, *t.TolerationSeconds), int64(longest/time.Second))) * time.Second
+		if !ends || d < least {
+			least, ends = d, true
+		}
+	}
+	if !tolerated {
+		return defaultToleration, true
+	}
+	return least, ends
+}
+
+// tolerates reports whether a toleration matches a taint without a value.
+func tolerates(t corev1.Toleration, taint corev1.Taint) bool {
+	if t.Effect != "" && t.Effect != taint.Effect || t.Key != "" && t.Key != taint.Key {
+		return false
+	}
+	return t.Operator == corev1.TolerationOpExists || t.Key != "" && t.Value == taint.Value
+}
+
+// removeNodes removes the nodes of lost pods. Pod garbage collection then fails
+// and deletes them.
+func (p *play) removeNodes(pods []*life) {
+	p.after(or(p.scenario.LostNodes.CollectedAfter, defaultCollected), func() {
+		left := p.those(pods, (*play).isUnfinished)
+		p.tellOf(left, "%s is failed and deleted by pod garbage collection", "%s are failed and deleted by pod garbage collection")
+		for _, l := range left {
+			p.cluster.Lose(l.uid)
+		}
+	})
+}
+
+// those returns the pods that still exist and that a condition holds for.
+func (p *play) those(pods []*life, holds func(*play, *life) bool) (out []*life) {
+	for _, l := range pods {
+		if p.cluster.Pod(l.uid) != nil && holds(p, l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func (p *play) tellOf(pods []*life, one, many string) {
+	if len(pods) > 0 {
+		p.tell("%s", p.phrase(pods, one, many))
+	}
+}

@@ -1,0 +1,40 @@
+package simulation
+
+// places are the pods that the cluster can run at once.
+type places struct {
+	limited bool
+	most    int
+	taken   int
+	queue   []*life // pods without a place, in the order of their creation
+}
+
+// set sets the number of places; nil is no limit.
+func (p *places) set(most *int32) {
+	p.limited = most != nil
+	if p.limited {
+		p.most = int(*most)
+	}
+}
+
+// admitted gives free places to pods, and returns those that got one.
+func (p *places) admitted() (in []*life) {
+	for len(p.queue) > 0 && (!p.limited || p.taken < p.most) {
+		l := p.queue[0]
+		p.queue = p.queue[1:]
+		if l.gone {
+			continue
+		}
+		l.placed = true
+		p.taken++
+		in = append(in, l)
+	}
+	return in
+}
+
+// leave frees the place of a pod, if it has one.
+func (p *places) leave(l *life) {
+	if l.placed {
+		l.placed = false
+		p.taken--
+	}
+}
