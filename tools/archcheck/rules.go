@@ -28,7 +28,7 @@ var layers = []layer{
 	{"backoff", []string{k8s, "indexset", "internal/sidecar"}, "it is at the bottom, beside failurepolicy"},
 	{"failurepolicy", []string{k8s, "indexset"}, "it is at the bottom, beside backoff"},
 	{"tracking", []string{k8s, "indexset", "backoff", "failurepolicy"}, "it stands on backoff and failurepolicy"},
-	{"jobstatus", []string{k8s, "indexset", "backoff", "failurepolicy", "tracking"}, "it stands on tracking"},
+	{"jobstatus", []string{k8s, "indexset", "backoff"}, "it decides ends from numbers, and knows no pods"},
 	{"validation", append([]string{k8s}, leaves...), "it stands beside the leaves, under no root"},
 	{"internal/decide", append([]string{k8s, "internal/sidecar"}, leaves...), "it composes the leaves and nothing else"},
 	{".", append([]string{k8s, "internal/decide"}, leaves...), "the root is the front door of internal/decide"},

@@ -18,6 +18,8 @@ var pictures = map[string]func() string{
 	"index":    index,
 	"end":      end,
 
+	"architecture": architecture,
+
 	"replacement": replacement,
 }
 

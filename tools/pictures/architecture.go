@@ -1,0 +1,53 @@
+package main
+
+import "fmt"
+
+// architecture draws the packages that decide, and the way of an input through the
+// files of internal/decide.
+func architecture() string {
+	d := newDrawing(542, "How jobfate is built",
+		"The root and explain stand on internal/decide, which stands on the leaves. Inside internal/decide an input becomes a view, a plan, an outcome and a settled status, in this order.")
+	d.box("box", 40, 16, 360, 50, "jobfate", "Decide, and what callers act on")
+	d.box("box", 440, 16, 360, 50, "explain", "why, and whether it can still succeed")
+	d.arrow("M440 41H404")
+	d.arrow("M220 66V100")
+	d.arrow("M620 66V100")
+
+	fmt.Fprintf(d, `<rect class="pure" x="20" y="104" width="800" height="276" rx="8"/>`+"\n")
+	d.text(36, 128, "start", "head", "internal/decide: values in four steps, none changes after it is made")
+	columns := []struct {
+		x           int
+		value, made string
+		files       []string
+	}{
+		{34, "Input", "what the caller knows", []string{"input.go", "the caller's settings", "check.go", "what is refused"}},
+		{230, "View", "made by Read", []string{"view.go", "spec, status, pods read", "totals.go", "counted together", "rebuild.go", "the backoff record"}},
+		{426, "Plan", "made by plan", []string{"plan.go", "how the Job stands", "manage.go, choose.go", "how many, which indexes", "remove.go, create.go", "pods to delete, to create"}},
+		{622, "Outcome", "made by Close; then Settle", []string{"outcome.go", "the end, what is due", "status.go, settle.go", "before and after finalizers", "metrics.go", "what to count"}},
+	}
+	for i, c := range columns {
+		d.box("box", c.x, 144, 184, 46, c.value, c.made)
+		if i > 0 {
+			d.arrow(fmt.Sprintf("M%d 167H%d", c.x-12, c.x-2))
+		}
+		for n := 0; n < len(c.files); n += 2 {
+			y := 222 + 58*n/2
+			d.text(c.x+8, y, "start", "code", c.files[n])
+			d.text(c.x+8, y+18, "start", "small", c.files[n+1])
+		}
+	}
+	d.arrow("M420 380V404")
+
+	for i, leaf := range []struct{ name, about string }{
+		{"jobstatus", "ends, conditions"}, {"tracking", "finalizers, census"},
+	} {
+		d.box("box", 40+400*i, 408, 360, 44, leaf.name, leaf.about)
+	}
+	for i, leaf := range []struct{ name, about string }{
+		{"failurepolicy", "rules"}, {"backoff", "delays, limits"}, {"indexset", "sets of indexes"},
+	} {
+		d.box("box", 40+267*i, 484, 226, 44, leaf.name, leaf.about)
+	}
+	d.arrow("M420 452V480")
+	return d.end()
+}
