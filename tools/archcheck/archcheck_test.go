@@ -29,7 +29,7 @@ require sigs.k8s.io/yaml v1.3.0 // indirect
 // and returns what the check finds, but for what is not documented.
 func check(t *testing.T, files map[string]string) []string {
 	t.Helper()
-	return checkFor(t, files, func(rule string) bool { return rule != documentation })
+	return checkFor(t, files, func(rule string) bool { return rule != documentation && rule != unusedArrow })
 }
 
 func checkFor(t *testing.T, files map[string]string, wanted func(rule string) bool) []string {
@@ -286,5 +286,19 @@ func TestRun(t *testing.T) {
 				t.Errorf("got status %d and\n%s\nwant %d and\n%s", status, out.String(), tc.status, tc.want)
 			}
 		})
+	}
+}
+
+// A permission that is not used is told, and one that is used in a test alone is not
+// used.
+func TestUnusedArrow(t *testing.T) {
+	files := map[string]string{
+		"jobstatus/x.go":      "package jobstatus\nimport _ \"github.com/jobfate/jobfate/indexset\"\n",
+		"jobstatus/x_test.go": "package jobstatus\nimport _ \"github.com/jobfate/jobfate/backoff\"\n",
+	}
+	got := checkFor(t, files, func(rule string) bool { return rule == unusedArrow })
+	want := "tools/archcheck/rules.go:1: warning: unused arrow: jobstatus may import backoff, and does not"
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -71,5 +71,6 @@ func (r *repository) check() []finding {
 			checkPurity(r.fset, p, &all)
 		}
 	}
+	r.checkUnused(&all)
 	return all.sorted()
 }

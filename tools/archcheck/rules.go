@@ -20,25 +20,29 @@ const (
 	rapid = "pgregory.net/rapid"
 )
 
-var leaves = []string{"indexset", "backoff", "failurepolicy", "tracking", "jobstatus", "validation"}
+// leaves are what a decision is composed of; every is those and validation.
+var (
+	leaves = []string{"indexset", "backoff", "failurepolicy", "tracking", "jobstatus"}
+	every  = append([]string{"validation"}, leaves...)
+)
 
 var layers = []layer{
 	{"indexset", nil, "it is a set of numbers and knows no Kubernetes"},
 	{"internal/sidecar", []string{k8s}, "it reads single pods, for what decides"},
-	{"backoff", []string{k8s, "indexset", "internal/sidecar"}, "it is at the bottom, beside failurepolicy"},
-	{"failurepolicy", []string{k8s, "indexset"}, "it is at the bottom, beside backoff"},
+	{"backoff", []string{k8s, "internal/sidecar"}, "it is at the bottom, beside failurepolicy"},
+	{"failurepolicy", []string{k8s}, "it is at the bottom, beside backoff"},
 	{"tracking", []string{k8s, "indexset", "backoff", "failurepolicy"}, "it stands on backoff and failurepolicy"},
 	{"jobstatus", []string{k8s, "indexset", "backoff"}, "it decides ends from numbers, and knows no pods"},
-	{"validation", append([]string{k8s}, leaves...), "it stands beside the leaves, under no root"},
+	{"validation", []string{k8s, "indexset", "failurepolicy"}, "it stands beside the leaves, under no root"},
 	{"internal/decide", append([]string{k8s, "internal/sidecar"}, leaves...), "it composes the leaves and nothing else"},
-	{".", append([]string{k8s, "internal/decide"}, leaves...), "the root is the front door of internal/decide"},
+	{".", []string{k8s, "internal/decide", "backoff", "failurepolicy", "jobstatus", "tracking"}, "the root is the front door of internal/decide"},
 	{"explain", append([]string{k8s, ".", "internal/decide"}, leaves...), "it reads decisions"},
 	{"inflight", []string{k8s, ".", "backoff", "tracking"}, "it remembers for callers, which stand above the root"},
-	{"jobtest/...", append([]string{k8s, gocmp, rapid, ".", "explain", "inflight", "jobtest/..."}, leaves...), "it is a test kit for the public packages"},
+	{"jobtest/...", append([]string{k8s, gocmp, rapid, ".", "explain", "inflight", "jobtest/..."}, every...), "it is a test kit for the public packages"},
 	{"internal/simulation", append([]string{k8s, ".", "explain", "jobtest/cluster"}, leaves...), "it plays decisions on the simulated cluster, which needs no test helper"},
-	{"internal/...", append([]string{k8s, "internal/..."}, leaves...), "internal packages serve the commands"},
-	{"cmd/...", append([]string{k8s, ".", "explain", "internal/..."}, leaves...), "a command only wires public and internal packages"},
-	{"examples/...", append([]string{k8s, ".", "explain", "inflight"}, leaves...), "an example shows what a caller can do"},
+	{"internal/...", append([]string{k8s, "internal/..."}, every...), "internal packages serve the commands"},
+	{"cmd/...", append([]string{k8s, ".", "explain", "internal/..."}, every...), "a command only wires public and internal packages"},
+	{"examples/...", append([]string{k8s, ".", "explain", "inflight"}, every...), "an example shows what a caller can do"},
 }
 
 // dependencies are the direct requirements of the main module, these and no
