@@ -1,0 +1,2 @@
+// Package kube is an API server in process, for tests of controllers.
+package kube

@@ -1,0 +1,105 @@
+package kube
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/mergepatch"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func (s *Server) servePatch(r *Request) (answer, error) {
+	if !r.kind.patches(r.ContentType) {
+		supported := []string{string(types.JSONPatchType), string(types.MergePatchType)}
+		if !r.kind.custom {
+			supported = append(supported, string(types.StrategicMergePatchType))
+		}
+		return answer{}, unsupportedMediaType(supported)
+	}
+	old := r.kind.objects[key(r.Namespace, r.Name)]
+	if old == nil {
+		return answer{}, r.kind.notFound(r.Name)
+	}
+	text, err := r.patch(r.kind.appendJSON(nil, old, false))
+	if err != nil {
+		return answer{}, err
+	}
+	next, err := r.kind.decodeJSON(text, false)
+	if err != nil {
+		return answer{}, apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{
+			field.Invalid(field.NewPath("patch"), string(text), err.Error())})
+	}
+	if err := ensureNamespace(r.kind, r.Namespace, next); err != nil {
+		return answer{}, err
+	}
+	if next.GetName() != r.Name {
+		return answer{}, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", next.GetName(), r.Name))
+	}
+	v, err := s.update(r.kind, old, next, r)
+	if err != nil {
+		return answer{}, err
+	}
+	return s.show(http.StatusOK, r, v)
+}
+
+func (k *kind) patches(contentType string) bool {
+	switch types.PatchType(contentType) {
+	case types.JSONPatchType, types.MergePatchType:
+		return true
+	case types.StrategicMergePatchType:
+		return !k.custom
+	}
+	return false
+}
+
+// patch applies the patch in the body to the JSON of an object.
+func (r *Request) patch(text []byte) ([]byte, error) {
+	switch types.PatchType(r.ContentType) {
+	case types.JSONPatchType:
+		patch, err := jsonpatch.DecodePatch(r.Body)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		patched, err := patch.Apply(text)
+		if err != nil {
+			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+		}
+		return patched, nil
+	case types.MergePatchType:
+		if err := isObject(r.Body); err != nil {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+		}
+		patched, err := jsonpatch.MergePatch(text, r.Body)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		return patched, nil
+	default:
+		if err := isObject(r.Body); err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		patched, err := strategicpatch.StrategicMergePatch(text, r.Body, r.kind.fresh())
+		switch {
+		case err == nil:
+			return patched, nil
+		case errors.Is(err, mergepatch.ErrBadJSONDoc), errors.Is(err, mergepatch.ErrBadPatchFormatForPrimitiveList),
+			errors.Is(err, mergepatch.ErrBadPatchFormatForRetainKeys), errors.Is(err, mergepatch.ErrBadPatchFormatForSetElementOrderList),
+			errors.Is(err, mergepatch.ErrUnsupportedStrategicMergePatchFormat):
+			return nil, apierrors.NewBadRequest(err.Error())
+		default:
+			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+		}
+	}
+}
+
+func isObject(text []byte) error {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(text, &object)
+}
