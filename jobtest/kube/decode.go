@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
@@ -36,7 +37,7 @@ func (k *kind) decode(r *Request) (Object, error) {
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
-		if err := k.checkType(*gvk); err != nil {
+		if err := k.checkType(*gvk, obj.GetName()); err != nil {
 			return nil, err
 		}
 		if found != runtime.Object(obj) {
@@ -77,7 +78,7 @@ func (k *kind) decodeJSON(text []byte, strict bool) (Object, error) {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v",
 			k.GroupVersionKind.Kind, k.GroupVersionKind.Version, k.GroupVersionKind.Kind, err))
 	}
-	if err := k.checkType(obj.GetObjectKind().GroupVersionKind()); err != nil {
+	if err := k.checkType(obj.GetObjectKind().GroupVersionKind(), obj.GetName()); err != nil {
 		return nil, err
 	}
 	u, ok := obj.(*unstructured.Unstructured)
@@ -115,7 +116,7 @@ func repairMetadata(u *unstructured.Unstructured) error {
 
 // checkType compares kind and version of a body with those of the path. A body of
 // a built-in kind may leave them out.
-func (k *kind) checkType(got schema.GroupVersionKind) error {
+func (k *kind) checkType(got schema.GroupVersionKind, name string) error {
 	want := k.GroupVersionKind
 	switch {
 	case got == want || got.Empty() && !k.custom:
@@ -125,6 +126,8 @@ func (k *kind) checkType(got schema.GroupVersionKind) error {
 	case got.GroupVersion() != want.GroupVersion():
 		return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
 			got.GroupVersion(), want.GroupVersion()))
+	case k.custom:
+		return apierrors.NewInvalid(got.GroupKind(), name, field.ErrorList{field.Invalid(field.NewPath("kind"), got.Kind, "must be "+want.Kind)})
 	default:
 		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s", got.Kind, got.Version, want.Kind))
 	}

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/scheme"
+	kjson "sigs.k8s.io/json"
 )
 
 func (s *Server) serveDelete(r *Request) (answer, error) {
@@ -44,13 +45,8 @@ func (s *Server) serveDelete(r *Request) (answer, error) {
 func (r *Request) deleteOptions() (*metav1.DeleteOptions, error) {
 	options := &metav1.DeleteOptions{}
 	if len(r.Body) > 0 {
-		gvk := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
-		obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(r.Body, &gvk, options)
-		if err != nil {
+		if err := decodeOptions(r, options); err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
-		}
-		if obj != runtime.Object(options) {
-			return nil, apierrors.NewBadRequest("decoded object cannot be converted to DeleteOptions")
 		}
 	} else if err := metav1.Convert_url_Values_To_v1_DeleteOptions(&r.Query, options, nil); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
@@ -62,6 +58,24 @@ func (r *Request) deleteOptions() (*metav1.DeleteOptions, error) {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
 	}
 	return options, nil
+}
+
+// decodeOptions reads options in JSON or protobuf, whose version may be that of
+// any group.
+func decodeOptions(r *Request, options *metav1.DeleteOptions) error {
+	if r.ContentType != runtime.ContentTypeProtobuf {
+		return kjson.UnmarshalCaseSensitivePreserveInts(r.Body, options)
+	}
+	const magic = "k8s\x00"
+	envelope := runtime.Unknown{}
+	text, ok := bytes.CutPrefix(r.Body, []byte(magic))
+	if !ok {
+		return fmt.Errorf("the body is not protobuf")
+	}
+	if err := envelope.Unmarshal(text); err != nil {
+		return err
+	}
+	return options.Unmarshal(envelope.Raw)
 }
 
 func (s *Server) serveDeleteCollection(r *Request) (answer, error) {

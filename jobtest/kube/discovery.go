@@ -51,6 +51,10 @@ func (s *Server) discover(hr *http.Request) ([]byte, bool) {
 	return text, err == nil
 }
 
+func (s *Server) serves(gv schema.GroupVersion) bool {
+	return slices.ContainsFunc(s.kinds, func(k *kind) bool { return k.GroupVersionKind.GroupVersion() == gv })
+}
+
 // groups are those of the kinds, in the order of their first kind, with versions
 // in that order.
 func (s *Server) groups() []metav1.APIGroup {

@@ -8,6 +8,7 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/mergepatch"
@@ -17,11 +18,10 @@ import (
 
 func (s *Server) servePatch(r *Request) (answer, error) {
 	if !r.kind.patches(r.ContentType) {
-		supported := []string{string(types.JSONPatchType), string(types.MergePatchType)}
 		if !r.kind.custom {
-			supported = append(supported, string(types.StrategicMergePatchType))
+			return answer{}, routeError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type")
 		}
-		return answer{}, unsupportedMediaType(supported)
+		return answer{}, unsupportedMediaType([]string{string(types.JSONPatchType), string(types.MergePatchType)})
 	}
 	old := r.kind.objects[key(r.Namespace, r.Name)]
 	if old == nil {
@@ -39,8 +39,8 @@ func (s *Server) servePatch(r *Request) (answer, error) {
 	if err := ensureNamespace(r.kind, r.Namespace, next); err != nil {
 		return answer{}, err
 	}
-	if next.GetName() != r.Name {
-		return answer{}, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", next.GetName(), r.Name))
+	if err := r.checkName(next); err != nil {
+		return answer{}, err
 	}
 	v, err := s.update(r.kind, old, next, r)
 	if err != nil {
@@ -100,6 +100,6 @@ func (r *Request) patch(text []byte) ([]byte, error) {
 }
 
 func isObject(text []byte) error {
-	var object map[string]json.RawMessage
+	var object map[string]any
 	return json.Unmarshal(text, &object)
 }

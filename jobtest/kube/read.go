@@ -56,7 +56,7 @@ func (r *Request) selection() (selection, error) {
 	var err error
 	if text := r.Query.Get("labelSelector"); text != "" {
 		if sel.labels, err = labels.Parse(text); err != nil {
-			return sel, apierrors.NewBadRequest(fmt.Sprintf("unable to parse requirement: %v", err))
+			return sel, apierrors.NewBadRequest(err.Error())
 		}
 	}
 	if text := r.Query.Get("fieldSelector"); text != "" {
@@ -66,7 +66,7 @@ func (r *Request) selection() (selection, error) {
 		known := r.kind.fieldsOf(r.kind.fresh())
 		for _, requirement := range sel.fields.Requirements() {
 			if !known.Has(requirement.Field) {
-				return sel, apierrors.NewBadRequest(fmt.Sprintf("field label not supported: %s", requirement.Field))
+				return sel, r.kind.unknownField(requirement.Field)
 			}
 		}
 	}
@@ -74,6 +74,13 @@ func (r *Request) selection() (selection, error) {
 		sel.fields = fields.AndSelectors(sel.fields, fields.OneTermEqualSelector("metadata.name", r.Name))
 	}
 	return sel, nil
+}
+
+func (k *kind) unknownField(name string) error {
+	if k.rules.fields == nil && !k.custom {
+		return apierrors.NewBadRequest(fmt.Sprintf(`%q is not a known field selector: only "metadata.name", "metadata.namespace"`, name))
+	}
+	return apierrors.NewBadRequest("field label not supported: " + name)
 }
 
 func (k *kind) fieldsOf(o Object) fields.Set {
@@ -126,7 +133,7 @@ func (s *Server) page(r *Request) (page, error) {
 	wanted, err := parseRevision(asked)
 	switch {
 	case err != nil:
-		return p, err
+		return p, apierrors.NewBadRequest("invalid resource version: " + err.Error())
 	case wanted > s.revision:
 		return p, tooLargeVersion(wanted, s.revision)
 	case wanted > 0 && (match == metav1.ResourceVersionMatchExact || match == "" && p.limit > 0):
@@ -142,12 +149,11 @@ func parseRevision(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
-	revision, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || revision < 0 {
-		return 0, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "",
-			field.ErrorList{field.Invalid(field.NewPath("resourceVersion"), text, "is not a number")})
+	revision, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return 0, field.Invalid(field.NewPath("resourceVersion"), text, err.Error())
 	}
-	return revision, nil
+	return int64(revision), nil
 }
 
 func listErrors(r *Request, asked string, match metav1.ResourceVersionMatch) field.ErrorList {
@@ -179,7 +185,7 @@ func (p *page) resume(token string, compacted int64) error {
 		err = json.Unmarshal(text, p)
 	}
 	if err != nil {
-		return apierrors.NewBadRequest(fmt.Sprintf("continue key is not valid: %v", err))
+		return apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: continue key is not valid: %v", err))
 	}
 	p.past = true
 	if p.Revision < compacted {

@@ -22,6 +22,8 @@ var jobRules = rules{
 		*job = *validation.Default(job)
 		defaultPodSpec(&job.Spec.Template.Spec)
 	},
+	// The defaults come afterwards: where the labels come from depends on which of
+	// them were there before.
 	create: func(o Object) {
 		job := o.(*batchv1.Job)
 		*job = *validation.PrepareCreate(job)
@@ -52,6 +54,7 @@ var podRules = rules{
 	defaults: func(o Object) { defaultPod(o.(*corev1.Pod)) },
 	create: func(o Object) {
 		pod := o.(*corev1.Pod)
+		defaultPod(pod)
 		pod.Generation = 1
 		pod.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qosClass(&pod.Spec)}
 		admitPod(pod)
@@ -140,9 +143,15 @@ var namespaceRules = rules{
 
 var secretRules = rules{
 	defaults: func(o Object) {
-		if secret := o.(*corev1.Secret); secret.Type == "" {
-			secret.Type = corev1.SecretTypeOpaque
+		secret := o.(*corev1.Secret)
+		setDefault(&secret.Type, corev1.SecretTypeOpaque)
+		for name, text := range secret.StringData {
+			if secret.Data == nil {
+				secret.Data = map[string][]byte{}
+			}
+			secret.Data[name] = []byte(text)
 		}
+		secret.StringData = nil
 	},
 	fields: func(o Object) fields.Set { return fields.Set{"type": string(o.(*corev1.Secret).Type)} },
 }
@@ -244,7 +253,6 @@ func (s *Server) systemFields(o Object) {
 	o.SetDeletionGracePeriodSeconds(nil)
 	o.SetSelfLink("")
 	o.SetManagedFields(nil)
-	o.SetGeneration(0)
 }
 
 func metadataErrors(k *kind, o metav1.Object) field.ErrorList {

@@ -55,6 +55,9 @@ func (s *Server) Intercept(f func(*Request) Verdict) {
 	s.hooks.intercept = f
 }
 
+// errNoPage is the answer to a path of no group that is served.
+var errNoPage = errors.New("404 page not found")
+
 // answer is what goes back to the client.
 type answer struct {
 	code  int
@@ -152,7 +155,6 @@ func (s *Server) parse(hr *http.Request, body []byte) (*Request, error) {
 		UserAgent:   hr.UserAgent(),
 		accept:      hr.Header.Get("Accept"),
 	}
-	notFound := apierrors.NewGenericServerResponse(http.StatusNotFound, hr.Method, schema.GroupResource{}, "", "", 0, true)
 	parts := strings.Split(strings.Trim(hr.URL.Path, "/"), "/")
 	var gv schema.GroupVersion
 	switch {
@@ -161,7 +163,10 @@ func (s *Server) parse(hr *http.Request, body []byte) (*Request, error) {
 	case len(parts) >= 4 && parts[0] == "apis":
 		gv.Group, gv.Version, parts = parts[1], parts[2], parts[3:]
 	default:
-		return nil, notFound
+		return nil, errNoPage
+	}
+	if !s.serves(gv) {
+		return nil, errNoPage
 	}
 	if len(parts) >= 3 && parts[0] == "namespaces" && !isNamespaceSubresource(parts) {
 		r.Namespace, parts = parts[1], parts[2:]
@@ -169,7 +174,7 @@ func (s *Server) parse(hr *http.Request, body []byte) (*Request, error) {
 	r.Resource = gv.WithResource(parts[0])
 	r.kind = s.byPath[r.Resource]
 	if r.kind == nil || len(parts) > 3 || r.kind.ClusterScoped && r.Namespace != "" {
-		return nil, notFound
+		return nil, noResource()
 	}
 	if len(parts) > 1 {
 		r.Name = parts[1]
@@ -178,10 +183,10 @@ func (s *Server) parse(hr *http.Request, body []byte) (*Request, error) {
 		r.Subresource = parts[2]
 	}
 	if r.Verb = verb(hr.Method, r); r.Verb == "" {
-		return nil, apierrors.NewMethodNotSupported(r.kind.groupResource(), strings.ToLower(hr.Method))
+		return nil, noMethod()
 	}
 	if !r.kind.ClusterScoped && r.Namespace == "" && r.Verb != "list" && r.Verb != "watch" {
-		return nil, notFound
+		return nil, noMethod()
 	}
 	return r, nil
 }
@@ -227,11 +232,13 @@ func mediaType(header string) string {
 // serve carries a request out.
 func (s *Server) serve(ctx context.Context, r *Request) (answer, error) {
 	if !acceptsJSON(r.accept) {
-		return answer{}, apierrors.NewGenericServerResponse(http.StatusNotAcceptable, r.Verb, r.kind.groupResource(), r.Name,
-			"only the following media types are accepted: "+runtime.ContentTypeJSON, 0, true)
+		return answer{}, notAcceptable()
 	}
 	if r.Subresource != "" && !r.kind.hasSubresource(r.Subresource) {
-		return answer{}, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Verb, schema.GroupResource{}, "", "", 0, true)
+		if r.kind.custom {
+			return answer{}, r.kind.notFound(r.Name)
+		}
+		return answer{}, noResource()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,6 +272,11 @@ func acceptsJSON(accept string) bool {
 
 // refuse is the answer to a request that failed.
 func refuse(hr *http.Request, err error) (*http.Response, error) {
+	if errors.Is(err, errNoPage) {
+		response := respond(hr, answer{code: http.StatusNotFound, body: []byte("404 page not found\n")})
+		response.Header.Set("Content-Type", "text/plain; charset=utf-8")
+		return response, nil
+	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return nil, err

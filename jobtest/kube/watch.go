@@ -43,7 +43,7 @@ func (s *Server) serveWatch(ctx context.Context, r *Request) (answer, error) {
 	}
 	revision, err := parseRevision(asked)
 	if err != nil {
-		return answer{}, err
+		return answer{}, internal(err.Error())
 	}
 	w := &watch{
 		Request:   r,

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// errDryRun is no failure: the change is right but is not to be made.
+// dryRun reports whether a change is to be checked but not made.
 func dryRun(r *Request) bool { return r != nil && r.Query.Get("dryRun") == metav1.DryRunAll }
 
 func (s *Server) serveCreate(r *Request) (answer, error) {
@@ -40,14 +40,14 @@ func (s *Server) create(k *kind, namespace string, obj Object, r *Request) (*ver
 		return nil, err
 	}
 	if obj.GetResourceVersion() != "" {
-		return nil, apierrors.NewInternalError(fmt.Errorf("resourceVersion should not be set on objects to be created"))
+		return nil, internal("resourceVersion should not be set on objects to be created")
 	}
 	s.systemFields(obj)
-	if k.defaults != nil {
-		k.defaults(obj)
-	}
 	if k.rules.create != nil {
 		k.rules.create(obj)
+	}
+	if k.defaults != nil {
+		k.defaults(obj)
 	}
 	var errs field.ErrorList
 	if k.validate != nil {
@@ -130,8 +130,8 @@ func (s *Server) serveUpdate(r *Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if next.GetName() == "" && !r.kind.custom || next.GetName() != r.Name && next.GetName() != "" {
-		return answer{}, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", next.GetName(), r.Name))
+	if err := r.checkName(next); err != nil {
+		return answer{}, err
 	}
 	if err := ensureNamespace(r.kind, r.Namespace, next); err != nil {
 		return answer{}, err
@@ -156,6 +156,16 @@ func (s *Server) serveUpdate(r *Request) (answer, error) {
 		return answer{}, err
 	}
 	return s.show(http.StatusOK, r, v)
+}
+
+func (r *Request) checkName(next Object) error {
+	switch next.GetName() {
+	case r.Name:
+		return nil
+	case "":
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", r.Name))
+	}
+	return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", next.GetName(), r.Name))
 }
 
 // update stores the next version of an object, which the caller has made. An

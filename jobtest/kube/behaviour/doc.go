@@ -15,7 +15,8 @@
 //	  name: a
 //
 // A step may have header lines ("Content-Type: …"). The line "show" picks fields
-// of the answer; without it the answer is shown whole. The line "eventually" marks
+// of the answer; without it the answer is shown whole. A failure is shown whole
+// unless the line picks its reason. The line "eventually" marks
 // a request that is repeated until the recorded answer comes: the garbage collector
 // has to act first.
 //

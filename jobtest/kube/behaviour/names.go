@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -28,6 +29,9 @@ type names struct {
 	list, proceed  string
 	generatedNames map[string]string
 }
+
+// suffixLength is that of generated names.
+const suffixLength = 5
 
 type seen struct{ uid, version, before string }
 
@@ -136,9 +140,10 @@ func (n *names) meet(metadata map[string]any) {
 		}
 		return
 	}
-	base, generated := metadata["generateName"].(string)
-	if generated && strings.HasPrefix(name, base) && name != base {
-		n.generatedNames[name] = base + strings.Repeat("?", len(name)-len(base))
+	if base, ok := metadata["generateName"].(string); ok && len(name) > suffixLength {
+		if cut := name[:len(name)-suffixLength]; strings.HasPrefix(base, cut) {
+			n.generatedNames[name] = cut + strings.Repeat("?", suffixLength)
+		}
 	}
 	n.last = name
 	if !slices.Contains(n.uids, uid) {
@@ -163,6 +168,7 @@ func (n *names) normal(value any, field string, now time.Time) any {
 	switch v := value.(type) {
 	case map[string]any:
 		delete(v, "managedFields")
+		uniqueCauses(v)
 		_, isObject := v["uid"]
 		for name, part := range v {
 			if name == "resourceVersion" && !isObject {
@@ -188,12 +194,35 @@ func (n *names) normal(value any, field string, now time.Time) any {
 			}
 		}
 		if at, err := time.Parse(time.RFC3339, v); err == nil {
-			if away := at.Sub(now).Round(10 * time.Second); away.Abs() < time.Hour {
+			away := at.Sub(now).Round(10 * time.Second)
+			switch {
+			case away.Abs() > time.Hour:
+			case away <= 0:
+				return "(now)"
+			default:
 				return "(now+" + away.String() + ")"
 			}
 		}
 	}
 	return value
+}
+
+// uniqueCauses makes the causes of a failure unique, for the API server checks
+// some things several times, and drops the message, which repeats them.
+func uniqueCauses(status map[string]any) {
+	details, _ := status["details"].(map[string]any)
+	causes, _ := details["causes"].([]any)
+	if status["reason"] != "Invalid" || len(causes) == 0 {
+		return
+	}
+	var unique []any
+	for _, cause := range causes {
+		if !slices.ContainsFunc(unique, func(u any) bool { return reflect.DeepEqual(u, cause) }) {
+			unique = append(unique, cause)
+		}
+	}
+	details["causes"] = unique
+	delete(status, "message")
 }
 
 // hide replaces what may be anywhere in a text.
@@ -215,7 +244,8 @@ func (n *names) hide(text string) string {
 // pick keeps the fields that are asked for, of an object, of each item of a list
 // and of the object of an event. A failure is shown whole.
 func pick(answer map[string]any, show []string) map[string]any {
-	if len(show) == 0 || answer["kind"] == "Status" {
+	failed := answer["kind"] == "Status"
+	if len(show) == 0 || failed && !slices.Contains(show, "reason") {
 		return answer
 	}
 	if object, ok := answer["object"].(map[string]any); ok {

@@ -62,6 +62,7 @@ func (t *stage) play(ctx context.Context, step Step) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the answer to %s %s: %w\n%s", step.Method, step.Path, err, text)
 	}
+	shown = strings.ReplaceAll(shown, "\n\n", "\n") // an empty line would end the step
 	return strings.TrimSpace(fmt.Sprintf("%d %s\n%s", code, http.StatusText(code), shown)), nil
 }
 
