@@ -89,10 +89,9 @@ func TestScripts(t *testing.T) {
 }
 
 func play(t *testing.T, row behaviour.Row, namespace string) []string {
-	deadline := time.Now().Add(settleTime)
-	player := behaviour.Player{Config: api.Config(), Settle: func() bool {
+	player := behaviour.Player{Config: api.Config(), Settle: func(since time.Time) bool {
 		time.Sleep(pollTime)
-		return time.Now().Before(deadline)
+		return time.Since(since) < settleTime
 	}}
 	got, err := player.Play(t.Context(), row, namespace)
 	if err != nil {

@@ -3,6 +3,7 @@ package kube_test
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -41,7 +42,7 @@ func TestBehaviour(t *testing.T) {
 func playRow(t *testing.T, row behaviour.Row) {
 	s := kube.New(kube.Options{Kinds: []kube.Kind{widgets, gadgets}})
 	collector := kube.Collector{Server: s}
-	player := behaviour.Player{Config: s.Config(), Settle: collector.Step}
+	player := behaviour.Player{Config: s.Config(), Settle: func(time.Time) bool { return collector.Step() }}
 	got, err := player.Play(t.Context(), row, "behaviour-1")
 	if err != nil {
 		t.Fatal(err)

@@ -32,6 +32,7 @@ type Server struct {
 	names    *rand.Rand
 	observe  func(Change)
 	watches  map[*watch]struct{}
+	caches   []*Cache
 }
 
 // Options of a server. The zero value is ready to use.

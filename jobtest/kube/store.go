@@ -19,6 +19,8 @@ type version struct {
 	// body is its JSON without kind, API version and resource version; it begins
 	// with the metadata.
 	body []byte
+	// others are the same object in the Go types that caches were asked for.
+	others map[reflect.Type]Object
 }
 
 // Event is a change of an object, as the past of its kind remembers it.
@@ -162,8 +164,8 @@ func (k *kind) at(revision int64) map[string]*version {
 }
 
 // Compact forgets the past up to a revision, as etcd does every few minutes:
-// watches and lists that need it are refused with 410 Gone. Watches that are open
-// are not harmed.
+// watches and lists that need it are refused with 410 Gone. Watches that are open,
+// and caches, are not harmed.
 func (s *Server) Compact(revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,6 +177,9 @@ func (s *Server) Compact(revision int64) {
 			if w.kind == k {
 				unread = min(unread, w.seen)
 			}
+		}
+		for _, c := range s.caches {
+			unread = min(unread, c.views[k].upto)
 		}
 		k.events = slices.Clone(k.since(unread))
 	}

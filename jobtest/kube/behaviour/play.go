@@ -15,9 +15,9 @@ import (
 type Player struct {
 	// Config is of a client that may do everything.
 	Config *rest.Config
-	// Settle is called before a request is repeated that waits for its answer. It
-	// reports whether it is worth to go on.
-	Settle func() bool
+	// Settle is called before a request that waits for its answer is repeated, with
+	// the time of its first try. It reports whether another try makes sense.
+	Settle func(since time.Time) bool
 }
 
 // Play plays a row in a new namespace and returns the answers, one for each step.
@@ -33,11 +33,12 @@ func (p Player) Play(ctx context.Context, row Row, namespace string) ([]string, 
 	}
 	var answers []string
 	for _, step := range row.Steps {
+		since := time.Now()
 		got, err := t.play(ctx, step)
 		if err != nil {
 			return answers, err
 		}
-		for step.Eventually && got != step.Want && p.Settle() {
+		for step.Eventually && got != step.Want && p.Settle(since) {
 			if got, err = t.play(ctx, step); err != nil {
 				return answers, err
 			}
