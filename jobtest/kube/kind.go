@@ -70,7 +70,8 @@ type rules struct {
 	// validate checks a whole object.
 	validate func(Object) field.ErrorList
 	// update prepares the next version of an object, and updateStatus that which
-	// comes through the status subresource.
+	// comes through the status subresource. The versions may share what neither
+	// changes any more.
 	update, updateStatus func(next, old Object)
 	// validateUpdate compares two versions. When it is nil, validate is enough.
 	validateUpdate, validateStatus func(next, old Object) field.ErrorList

@@ -34,13 +34,13 @@ var jobRules = rules{
 	},
 	update: func(o, was Object) {
 		job, old := o.(*batchv1.Job), was.(*batchv1.Job)
-		job.Status = *old.Status.DeepCopy()
+		job.Status = old.Status
 		bump(o, was, !equality.Semantic.DeepEqual(job.Spec, old.Spec))
 	},
 	validateUpdate: func(o, was Object) field.ErrorList {
 		return validation.Update(o.(*batchv1.Job), was.(*batchv1.Job))
 	},
-	updateStatus: func(o, was Object) { o.(*batchv1.Job).Spec = *was.(*batchv1.Job).Spec.DeepCopy() },
+	updateStatus: func(o, was Object) { o.(*batchv1.Job).Spec = was.(*batchv1.Job).Spec },
 	validateStatus: func(o, was Object) field.ErrorList {
 		return validation.StatusUpdate(o.(*batchv1.Job), was.(*batchv1.Job))
 	},
@@ -64,14 +64,14 @@ var podRules = rules{
 	},
 	update: func(o, was Object) {
 		pod, old := o.(*corev1.Pod), was.(*corev1.Pod)
-		pod.Status = *old.Status.DeepCopy()
+		pod.Status = old.Status
 		bump(o, was, !equality.Semantic.DeepEqual(pod.Spec, old.Spec))
 	},
 	validateUpdate: func(o, was Object) field.ErrorList {
 		return changedPodSpec(&o.(*corev1.Pod).Spec, &was.(*corev1.Pod).Spec)
 	},
 	updateStatus: func(o, was Object) {
-		pod, old := o.(*corev1.Pod), was.(*corev1.Pod).DeepCopy()
+		pod, old := o.(*corev1.Pod), was.(*corev1.Pod)
 		pod.Spec, pod.OwnerReferences = old.Spec, old.OwnerReferences
 		if pod.Status.QOSClass == "" {
 			pod.Status.QOSClass = old.Status.QOSClass
@@ -131,10 +131,10 @@ var namespaceRules = rules{
 		return errs
 	},
 	update: func(o, was Object) {
-		ns, old := o.(*corev1.Namespace), was.(*corev1.Namespace).DeepCopy()
+		ns, old := o.(*corev1.Namespace), was.(*corev1.Namespace)
 		ns.Spec.Finalizers, ns.Status = old.Spec.Finalizers, old.Status
 	},
-	updateStatus:   func(o, was Object) { o.(*corev1.Namespace).Spec = was.(*corev1.Namespace).DeepCopy().Spec },
+	updateStatus:   func(o, was Object) { o.(*corev1.Namespace).Spec = was.(*corev1.Namespace).Spec },
 	returnsDeleted: true,
 	fields: func(o Object) fields.Set {
 		return fields.Set{"status.phase": string(o.(*corev1.Namespace).Status.Phase), "name": o.GetName()}
@@ -187,7 +187,7 @@ func keepStatus[T Object](next, old Object) { keep(next, old, "Status") }
 func keepSpec[T Object](next, old Object)   { keep(next, old, "Spec") }
 
 func keep(next, old Object, part string) {
-	from := reflect.ValueOf(old.DeepCopyObject()).Elem().FieldByName(part)
+	from := reflect.ValueOf(old).Elem().FieldByName(part)
 	reflect.ValueOf(next).Elem().FieldByName(part).Set(from)
 }
 
@@ -211,7 +211,7 @@ func createWithStatus(o Object) {
 func updateCustom(next, old Object) { bump(next, old, contentChanged(next, old, false)) }
 
 func updateWithStatus(next, old Object) {
-	to, from := next.(*unstructured.Unstructured).Object, old.DeepCopyObject().(*unstructured.Unstructured).Object
+	to, from := next.(*unstructured.Unstructured).Object, old.(*unstructured.Unstructured).Object
 	setOrDelete(to, "status", from)
 	bump(next, old, contentChanged(next, old, true))
 }

@@ -2,10 +2,13 @@ package kube
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -181,7 +184,7 @@ func (s *Server) update(k *kind, old *version, next Object, r *Request) (*versio
 	}
 	next.SetResourceVersion(old.obj.GetResourceVersion())
 	next.SetGeneration(old.obj.GetGeneration())
-	if k.defaults != nil {
+	if k.defaults != nil && r.Subresource == "" {
 		k.defaults(next)
 	}
 	errs := k.prepare(old.obj, next, r.Subresource)
@@ -219,8 +222,11 @@ func (k *kind) prepare(old, next Object, subresource string) field.ErrorList {
 	if next.GetDeletionGracePeriodSeconds() == nil {
 		next.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
 	}
-	errs := metadataErrors(k, next)
-	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(next, old, field.NewPath("metadata"))...)
+	var errs field.ErrorList
+	if !sameMetadata(next, old) {
+		errs = metadataErrors(k, next)
+		errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(next, old, field.NewPath("metadata"))...)
+	}
 	if check != nil {
 		errs = append(errs, check(next, old)...)
 	}
@@ -228,6 +234,17 @@ func (k *kind) prepare(old, next Object, subresource string) field.ErrorList {
 		errs = append(errs, k.validate(next)...)
 	}
 	return errs
+}
+
+// sameMetadata reports whether an update leaves alone what it may change of the
+// metadata. What is stored was checked before.
+func sameMetadata(next, old Object) bool {
+	return next.GetUID() == old.GetUID() && next.GetGenerateName() == old.GetGenerateName() &&
+		maps.Equal(next.GetLabels(), old.GetLabels()) &&
+		maps.Equal(next.GetAnnotations(), old.GetAnnotations()) &&
+		slices.Equal(next.GetFinalizers(), old.GetFinalizers()) &&
+		equality.Semantic.DeepEqual(next.GetOwnerReferences(), old.GetOwnerReferences()) &&
+		equality.Semantic.DeepEqual(next.GetDeletionGracePeriodSeconds(), old.GetDeletionGracePeriodSeconds())
 }
 
 // finalized reports whether an update removed the last thing that a deletion
