@@ -29,7 +29,7 @@ func (c Collector) Step() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	owners := s.owners()
-	for _, k := range s.kinds {
+	for _, k := range s.tables() {
 		for _, id := range k.keys {
 			v := k.objects[id]
 			if s.collect(k, v, owners) || s.finish(k, v) || s.empty(v.obj) {
@@ -40,17 +40,17 @@ func (c Collector) Step() bool {
 	return false
 }
 
-// stored is an object and where it is stored.
-type stored struct {
+// placed is an object and where it is stored.
+type placed struct {
 	*kind
 	*version
 }
 
-func (s *Server) owners() map[types.UID]stored {
-	all := map[types.UID]stored{}
-	for _, k := range s.kinds {
+func (s *Server) owners() map[types.UID]placed {
+	all := map[types.UID]placed{}
+	for _, k := range s.tables() {
 		for _, v := range k.objects {
-			all[v.obj.GetUID()] = stored{k, v}
+			all[v.obj.GetUID()] = placed{k, v}
 		}
 	}
 	return all
@@ -58,7 +58,7 @@ func (s *Server) owners() map[types.UID]stored {
 
 // collect acts on the owners of an object: references to those that are gone go
 // when another owner stays, and else the object goes.
-func (s *Server) collect(k *kind, v *version, owners map[types.UID]stored) bool {
+func (s *Server) collect(k *kind, v *version, owners map[types.UID]placed) bool {
 	refs := v.obj.GetOwnerReferences()
 	if len(refs) == 0 || v.obj.GetDeletionTimestamp() != nil {
 		return false
@@ -94,7 +94,7 @@ func (s *Server) collect(k *kind, v *version, owners map[types.UID]stored) bool 
 }
 
 // is reports whether a reference from a namespace means this object.
-func (o stored) is(ref metav1.OwnerReference, namespace string) bool {
+func (o placed) is(ref metav1.OwnerReference, namespace string) bool {
 	return o.GroupVersionKind.Kind == ref.Kind && o.obj.GetName() == ref.Name &&
 		(o.ClusterScoped || o.obj.GetNamespace() == namespace)
 }
@@ -143,18 +143,18 @@ func (s *Server) hasDependents(owner Object) bool {
 }
 
 // dependent finds an object with a reference to the owner that meets a condition.
-func (s *Server) dependent(owner Object, when func(metav1.OwnerReference) bool) (stored, metav1.OwnerReference, bool) {
-	for _, k := range s.kinds {
+func (s *Server) dependent(owner Object, when func(metav1.OwnerReference) bool) (placed, metav1.OwnerReference, bool) {
+	for _, k := range s.tables() {
 		for _, id := range k.keys {
 			v := k.objects[id]
 			for _, ref := range v.obj.GetOwnerReferences() {
 				if ref.UID == owner.GetUID() && (when == nil || when(ref)) {
-					return stored{k, v}, ref, true
+					return placed{k, v}, ref, true
 				}
 			}
 		}
 	}
-	return stored{}, metav1.OwnerReference{}, false
+	return placed{}, metav1.OwnerReference{}, false
 }
 
 // empty deletes the content of a namespace that is being deleted, and then the
@@ -165,7 +165,7 @@ func (s *Server) empty(o Object) bool {
 		return false
 	}
 	left := false
-	for _, k := range s.kinds {
+	for _, k := range s.tables() {
 		for _, id := range k.keys {
 			v := k.objects[id]
 			if k.ClusterScoped || v.obj.GetNamespace() != ns.Name {
@@ -198,4 +198,9 @@ func (s *Server) edit(k *kind, v *version, change func(Object)) {
 	}
 	// An object that was encoded before can be encoded again.
 	_, _ = k.put(v, next, nil)
+}
+
+// tables are the kinds whose objects are their own.
+func (s *Server) tables() []*kind {
+	return slices.DeleteFunc(slices.Clone(s.kinds), func(k *kind) bool { return k.stored != nil })
 }

@@ -43,8 +43,7 @@ func (k *kind) decode(r *Request) (Object, error) {
 		if found != runtime.Object(obj) {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("the body is not a %s", k.GroupVersionKind.Kind))
 		}
-		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
-		return obj, nil
+		return k.toStore(obj), nil
 	}
 	return nil, unsupportedMediaType([]string{runtime.ContentTypeJSON, runtime.ContentTypeYAML, runtime.ContentTypeProtobuf})
 }
@@ -83,13 +82,21 @@ func (k *kind) decodeJSON(text []byte, strict bool) (Object, error) {
 	}
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
-		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
-		return obj, nil
+		return k.toStore(obj), nil
 	}
 	if err := repairMetadata(u); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	return obj, nil
+}
+
+// toStore makes an object of a Go type what is stored.
+func (k *kind) toStore(obj Object) Object {
+	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	if k.stored != nil {
+		return k.stored(obj)
+	}
+	return obj
 }
 
 // repairMetadata makes the metadata of a custom resource what it must be: the

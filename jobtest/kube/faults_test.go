@@ -53,7 +53,9 @@ func TestFaults(t *testing.T) {
 		{"invalid", kube.Verdict{Err: apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "a", nil)}, apierrors.IsInvalid, false, 1},
 		{"internal", kube.Verdict{Err: apierrors.NewInternalError(errors.New("x"))}, apierrors.IsInternalError, false, 1},
 		{"too many requests, once", kube.Verdict{Err: apierrors.NewTooManyRequests("slow down", 2)}, nil, true, 2},
-		{"quota", kube.Verdict{Err: quota}, func(err error) bool { return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota") }, false, 1},
+		{"quota", kube.Verdict{Err: quota}, func(err error) bool {
+			return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
+		}, false, 1},
 		{"timeout without effect", kube.Verdict{Err: apierrors.NewTimeoutError("x", 0)}, apierrors.IsTimeout, false, 1},
 		{"timeout with effect", kube.Verdict{Err: apierrors.NewTimeoutError("x", 0), Lost: true}, apierrors.IsTimeout, true, 1},
 		{"broken connection", kube.Verdict{Err: reset}, func(err error) bool { return errors.Is(err, reset) }, false, 1},

@@ -48,9 +48,16 @@ type kind struct {
 	Kind
 	rules
 	s *Server
-	// fresh makes an empty object of the Go type that is stored.
+	// fresh makes an empty object of the Go type that clients see.
 	fresh func() Object
+	// stored and shown convert between what clients see and what is stored, for a
+	// kind that is another's objects under another name; else they are nil.
+	stored, shown func(Object) Object
+	*table
+}
 
+// table is the objects of a kind and their past.
+type table struct {
 	objects map[string]*version // by key
 	keys    []string            // sorted
 	events  []Event
@@ -102,8 +109,16 @@ func builtIn() []*kind {
 		typed[corev1.ServiceAccount](corev1.SchemeGroupVersion, "serviceaccounts", "sa", rules{returnsDeleted: true}),
 		typed[batchv1.Job](batchv1.SchemeGroupVersion, "jobs", "", jobRules),
 		typed[coordinationv1.Lease](coordinationv1.SchemeGroupVersion, "leases", "", rules{needsVersion: true, createOnUpdate: true}),
-		typed[eventsv1.Event](eventsv1.SchemeGroupVersion, "events", "ev", rules{createOnUpdate: true}),
 	}
+}
+
+// newerEvents are the events of core/v1 as events.k8s.io/v1 shows them.
+func newerEvents(core *kind) *kind {
+	k := typed[eventsv1.Event](eventsv1.SchemeGroupVersion, "events", "ev", core.rules)
+	k.table = core.table
+	k.stored = func(o Object) Object { return toCoreEvent(o.(*eventsv1.Event)) }
+	k.shown = func(o Object) Object { return fromCoreEvent(o.(*corev1.Event)) }
+	return k
 }
 
 // typed is a kind with a Go type, whose name is that of the kind.

@@ -58,7 +58,7 @@ func (k *kind) patches(contentType string) bool {
 
 // patched returns the object that the patch makes of a version.
 func (r *Request) patched(old *version) (Object, error) {
-	if !r.kind.custom && r.ContentType == string(types.MergePatchType) {
+	if !r.kind.custom && r.kind.stored == nil && r.ContentType == string(types.MergePatchType) {
 		if next, ok := r.mergeParts(old); ok {
 			return next, nil
 		}

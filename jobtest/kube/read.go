@@ -63,7 +63,7 @@ func (r *Request) selection() (selection, error) {
 		if sel.fields, err = fields.ParseSelector(text); err != nil {
 			return sel, apierrors.NewBadRequest(err.Error())
 		}
-		known := r.kind.fieldsOf(r.kind.fresh())
+		known := r.kind.fieldsOf(r.kind.empty())
 		for _, requirement := range sel.fields.Requirements() {
 			if !known.Has(requirement.Field) {
 				return sel, r.kind.unknownField(requirement.Field)
@@ -81,6 +81,14 @@ func (k *kind) unknownField(name string) error {
 		return apierrors.NewBadRequest(fmt.Sprintf(`%q is not a known field selector: only "metadata.name", "metadata.namespace"`, name))
 	}
 	return apierrors.NewBadRequest("field label not supported: " + name)
+}
+
+// empty is an object as it would be stored.
+func (k *kind) empty() Object {
+	if k.stored != nil {
+		return k.stored(k.fresh())
+	}
+	return k.fresh()
 }
 
 func (k *kind) fieldsOf(o Object) fields.Set {

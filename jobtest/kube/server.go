@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -60,6 +61,7 @@ func New(o Options) *Server {
 	for _, k := range builtIn() {
 		s.add(k)
 	}
+	s.add(newerEvents(s.byPath[corev1.SchemeGroupVersion.WithResource("events")]))
 	for _, k := range o.Kinds {
 		s.add(custom(k))
 	}
@@ -70,7 +72,10 @@ func New(o Options) *Server {
 }
 
 func (s *Server) add(k *kind) {
-	k.s, k.objects = s, map[string]*version{}
+	k.s = s
+	if k.table == nil {
+		k.table = &table{objects: map[string]*version{}}
+	}
 	s.kinds = append(s.kinds, k)
 	s.byPath[k.gvr()] = k
 }
@@ -83,7 +88,11 @@ func (s *Server) Config() *rest.Config {
 
 // RESTMapper knows all kinds of the server, without a request.
 func (s *Server) RESTMapper() meta.RESTMapper {
-	m := meta.NewDefaultRESTMapper(nil)
+	var versions []schema.GroupVersion
+	for _, k := range s.kinds {
+		versions = append(versions, k.GroupVersionKind.GroupVersion())
+	}
+	m := meta.NewDefaultRESTMapper(versions)
 	for _, k := range s.kinds {
 		scope := meta.RESTScopeNamespace
 		if k.ClusterScoped {

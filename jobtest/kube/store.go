@@ -134,7 +134,7 @@ func (k *kind) record(e Event, r *Request) {
 		k.s.observe(c)
 	}
 	for w := range k.s.watches {
-		if w.kind == k {
+		if w.kind.table == k.table {
 			w.wake()
 		}
 	}
@@ -174,7 +174,7 @@ func (s *Server) Compact(revision int64) {
 		k.compacted = max(k.compacted, revision)
 		unread := revision
 		for w := range s.watches {
-			if w.kind == k {
+			if w.kind.table == k.table {
 				unread = min(unread, w.seen)
 			}
 		}
@@ -218,6 +218,10 @@ const metadataPrefix = `{"metadata":{`
 // appendJSON appends a version as the API shows it. Lists of built-in kinds do
 // not repeat kind and API version.
 func (k *kind) appendJSON(to []byte, v *version, inList bool) []byte {
+	body := v.body
+	if k.shown != nil {
+		body = k.shownBody(v)
+	}
 	to = append(to, '{')
 	if !inList || k.custom {
 		to = append(to, `"kind":"`...)
@@ -230,7 +234,18 @@ func (k *kind) appendJSON(to []byte, v *version, inList bool) []byte {
 	to = append(to, `"resourceVersion":"`...)
 	to = strconv.AppendInt(to, v.revision, 10)
 	to = append(to, `",`...)
-	return append(to, v.body[len(metadataPrefix):]...)
+	return append(to, body[len(metadataPrefix):]...)
+}
+
+// shownBody is the body of a version as another kind.
+func (k *kind) shownBody(v *version) []byte {
+	obj := k.shown(v.obj)
+	obj.SetResourceVersion("")
+	body, err := encode(obj)
+	if err != nil { // it was encoded before
+		return v.body
+	}
+	return body
 }
 
 // metadataOnly is a version as PartialObjectMetadata.

@@ -261,7 +261,7 @@ func (w *watch) write(kind watchapi.EventType, object []byte) {
 }
 
 func (w *watch) bookmark(annotations map[string]string) {
-	obj := w.kind.fresh()
+	obj := w.kind.empty()
 	obj.SetAnnotations(annotations)
 	body, err := encode(obj)
 	if annotations == nil {
