@@ -70,9 +70,6 @@ func (r *Request) selection() (selection, error) {
 			}
 		}
 	}
-	if r.Name != "" {
-		sel.fields = fields.AndSelectors(sel.fields, fields.OneTermEqualSelector("metadata.name", r.Name))
-	}
 	return sel, nil
 }
 

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"maps"
 	"reflect"
 	"strconv"
 
@@ -40,7 +41,13 @@ var jobRules = rules{
 	validateUpdate: func(o, was Object) field.ErrorList {
 		return validation.Update(o.(*batchv1.Job), was.(*batchv1.Job))
 	},
-	updateStatus: func(o, was Object) { o.(*batchv1.Job).Spec = was.(*batchv1.Job).Spec },
+	updateStatus: func(o, was Object) {
+		job := o.(*batchv1.Job)
+		job.Spec = was.(*batchv1.Job).Spec
+		if len(job.Labels) == 0 { // a default, too
+			job.Labels = maps.Clone(job.Spec.Template.Labels)
+		}
+	},
 	validateStatus: func(o, was Object) field.ErrorList {
 		return validation.StatusUpdate(o.(*batchv1.Job), was.(*batchv1.Job))
 	},
@@ -72,7 +79,7 @@ var podRules = rules{
 	},
 	updateStatus: func(o, was Object) {
 		pod, old := o.(*corev1.Pod), was.(*corev1.Pod)
-		pod.Spec, pod.OwnerReferences = old.Spec, old.OwnerReferences
+		pod.Spec, pod.OwnerReferences, pod.DeletionTimestamp = old.Spec, old.OwnerReferences, old.DeletionTimestamp
 		if pod.Status.QOSClass == "" {
 			pod.Status.QOSClass = old.Status.QOSClass
 		}

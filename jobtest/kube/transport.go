@@ -199,10 +199,10 @@ func isNamespaceSubresource(parts []string) bool {
 func verb(method string, r *Request) string {
 	named := r.Name != ""
 	switch {
-	case method == http.MethodGet && isTrue(r.Query.Get("watch")):
-		return "watch"
 	case method == http.MethodGet && named:
 		return "get"
+	case method == http.MethodGet && isTrue(r.Query.Get("watch")):
+		return "watch"
 	case method == http.MethodGet:
 		return "list"
 	case method == http.MethodPost && !named:

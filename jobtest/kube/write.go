@@ -218,7 +218,9 @@ func (k *kind) prepare(old, next Object, subresource string) field.ErrorList {
 	next.SetManagedFields(nil)
 	next.SetSelfLink("")
 	next.SetCreationTimestamp(old.GetCreationTimestamp())
-	next.SetDeletionTimestamp(old.GetDeletionTimestamp())
+	if at := old.GetDeletionTimestamp(); at != nil {
+		next.SetDeletionTimestamp(at)
+	}
 	if next.GetDeletionGracePeriodSeconds() == nil {
 		next.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
 	}
@@ -244,6 +246,7 @@ func sameMetadata(next, old Object) bool {
 		maps.Equal(next.GetAnnotations(), old.GetAnnotations()) &&
 		slices.Equal(next.GetFinalizers(), old.GetFinalizers()) &&
 		equality.Semantic.DeepEqual(next.GetOwnerReferences(), old.GetOwnerReferences()) &&
+		equality.Semantic.DeepEqual(next.GetDeletionTimestamp(), old.GetDeletionTimestamp()) &&
 		equality.Semantic.DeepEqual(next.GetDeletionGracePeriodSeconds(), old.GetDeletionGracePeriodSeconds())
 }
 

@@ -208,7 +208,8 @@ func (n *names) normal(value any, field string, now time.Time) any {
 }
 
 // uniqueCauses makes the causes of a failure unique, for the API server checks
-// some things several times, and drops the message, which repeats them.
+// some things several times, and sorts them, for it goes through maps. It drops the
+// message, which repeats them.
 func uniqueCauses(status map[string]any) {
 	details, _ := status["details"].(map[string]any)
 	causes, _ := details["causes"].([]any)
@@ -221,6 +222,7 @@ func uniqueCauses(status map[string]any) {
 			unique = append(unique, cause)
 		}
 	}
+	slices.SortFunc(unique, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	details["causes"] = unique
 	delete(status, "message")
 }
