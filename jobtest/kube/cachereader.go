@@ -1,0 +1,355 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	watchapi "k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// Cache is a [client.Reader] that lags behind the server as far as the test says,
+// for each kind. It makes no requests and starts no goroutine.
+type Cache struct {
+	s      *Server
+	scheme *runtime.Scheme
+
+	mu      sync.Mutex
+	views   map[*kind]*view
+	indexes map[schema.GroupVersionKind]map[string]client.IndexerFunc
+}
+
+// view is what a cache shows of a kind.
+type view struct {
+	*kind
+	objects map[string]*version
+	// upto is the revision up to which every event is shown or dropped, ahead the
+	// revision up to which those of an object are.
+	upto  int64
+	ahead map[string]int64
+}
+
+var (
+	_ client.Reader       = &Cache{}
+	_ client.FieldIndexer = &Cache{}
+)
+
+// NewCache starts a cache that shows what is stored.
+func (s *Server) NewCache(scheme *runtime.Scheme) *Cache {
+	c := &Cache{s: s, scheme: scheme, views: map[*kind]*view{}, indexes: map[schema.GroupVersionKind]map[string]client.IndexerFunc{}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range s.kinds {
+		c.views[k] = newView(k, s.revision)
+	}
+	s.caches = append(s.caches, c)
+	return c
+}
+
+// newView is how a kind was at a revision, which must not be compacted.
+func newView(k *kind, revision int64) *view {
+	return &view{kind: k, objects: k.at(revision), upto: revision, ahead: map[string]int64{}}
+}
+
+// late are the events that are not shown.
+func (v *view) late() []Event {
+	var late []Event
+	for _, e := range v.since(v.upto) {
+		if e.Revision > v.ahead[keyOf(e.Object)] {
+			late = append(late, e)
+		}
+	}
+	return late
+}
+
+func (v *view) show(e Event) {
+	id := keyOf(e.Object)
+	if e.Type == watchapi.Deleted {
+		delete(v.objects, id)
+	} else {
+		v.objects[id] = e.now
+	}
+	v.ahead[id] = e.Revision
+}
+
+// lock returns the view of a kind. The caller unlocks.
+func (c *Cache) lock(gvk schema.GroupVersionKind) (*view, error) {
+	c.mu.Lock()
+	c.s.mu.Lock()
+	if k := c.s.kindOf(gvk); k != nil {
+		return c.views[k], nil
+	}
+	c.unlock()
+	return nil, &meta.NoKindMatchError{GroupKind: gvk.GroupKind(), SearchedVersions: []string{gvk.Version}}
+}
+
+func (c *Cache) unlock() {
+	c.s.mu.Unlock()
+	c.mu.Unlock()
+}
+
+// Late returns the events of a kind that the cache does not show yet, in order.
+func (c *Cache) Late(gvk schema.GroupVersionKind) []Event {
+	v, err := c.lock(gvk)
+	if err != nil {
+		return nil
+	}
+	defer c.unlock()
+	return v.late()
+}
+
+// Step shows the next event of a kind and returns it.
+func (c *Cache) Step(gvk schema.GroupVersionKind) (Event, bool) {
+	return c.next(gvk, (*view).show)
+}
+
+// Drop lets the next event of a kind pass unseen: what the cache shows of its
+// object is wrong until the object changes again.
+func (c *Cache) Drop(gvk schema.GroupVersionKind) (Event, bool) {
+	return c.next(gvk, func(v *view, e Event) { v.ahead[keyOf(e.Object)] = e.Revision })
+}
+
+func (c *Cache) next(gvk schema.GroupVersionKind, take func(*view, Event)) (Event, bool) {
+	v, err := c.lock(gvk)
+	if err != nil {
+		return Event{}, false
+	}
+	defer c.unlock()
+	late := v.late()
+	if len(late) == 0 {
+		return Event{}, false
+	}
+	take(v, late[0])
+	if len(late) == 1 {
+		v.settle()
+	}
+	return late[0], true
+}
+
+// settle forgets what is ahead when nothing is late.
+func (v *view) settle() {
+	v.upto = v.s.revision
+	clear(v.ahead)
+}
+
+// Show shows an object as it is stored, before events that came earlier.
+func (c *Cache) Show(gvk schema.GroupVersionKind, namespace, name string) bool {
+	v, err := c.lock(gvk)
+	if err != nil {
+		return false
+	}
+	defer c.unlock()
+	shown := false
+	for _, e := range v.late() {
+		if keyOf(e.Object) == key(namespace, name) {
+			v.show(e)
+			shown = true
+		}
+	}
+	return shown
+}
+
+// CatchUp shows what is stored, of some kinds or of all when none is named. It also
+// repairs what was dropped, as a new list does.
+func (c *Cache) CatchUp(kinds ...schema.GroupVersionKind) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	for k := range c.views {
+		if len(kinds) == 0 || slices.Contains(kinds, k.GroupVersionKind) {
+			c.views[k] = newView(k, c.s.revision)
+		}
+	}
+}
+
+// Jump shows a kind as it was at a revision, earlier or later than now: what a
+// controller sees that starts again and is served by a server that lags.
+func (c *Cache) Jump(gvk schema.GroupVersionKind, revision int64) error {
+	v, err := c.lock(gvk)
+	if err != nil {
+		return err
+	}
+	defer c.unlock()
+	if revision < v.compacted || revision > c.s.revision {
+		return fmt.Errorf("revision %d of %s is not known: the past goes from %d to %d", revision, gvk.Kind, v.compacted, c.s.revision)
+	}
+	c.views[v.kind] = newView(v.kind, revision)
+	return nil
+}
+
+// Revision is how far the cache shows every event of a kind.
+func (c *Cache) Revision(gvk schema.GroupVersionKind) int64 {
+	v, err := c.lock(gvk)
+	if err != nil {
+		return 0
+	}
+	defer c.unlock()
+	if late := v.late(); len(late) > 0 {
+		return late[0].Revision - 1
+	}
+	return c.s.revision
+}
+
+// IndexField implements [client.FieldIndexer].
+func (c *Cache) IndexField(_ context.Context, obj client.Object, field string, extract client.IndexerFunc) error {
+	gvk, err := apiutil.GVKForObject(obj, c.scheme)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.indexes[gvk] == nil {
+		c.indexes[gvk] = map[string]client.IndexerFunc{}
+	}
+	c.indexes[gvk][field] = extract
+	return nil
+}
+
+// Get implements [client.Reader].
+func (c *Cache) Get(_ context.Context, id client.ObjectKey, out client.Object, _ ...client.GetOption) error {
+	gvk, err := apiutil.GVKForObject(out, c.scheme)
+	if err != nil {
+		return err
+	}
+	v, err := c.lock(gvk)
+	if err != nil {
+		return err
+	}
+	defer c.unlock()
+	found := v.objects[key(id.Namespace, id.Name)]
+	if found == nil {
+		return apierrors.NewNotFound(v.groupResource(), id.Name)
+	}
+	obj, err := v.as(found, reflect.TypeOf(out))
+	if err != nil {
+		return err
+	}
+	reflect.ValueOf(out).Elem().Set(reflect.ValueOf(obj.DeepCopyObject()).Elem())
+	out.GetObjectKind().SetGroupVersionKind(gvk)
+	return nil
+}
+
+// as returns a version as a Go type, which is made once.
+func (v *view) as(found *version, want reflect.Type) (client.Object, error) {
+	if reflect.TypeOf(found.obj) == want {
+		return found.obj, nil
+	}
+	if obj := found.others[want]; obj != nil {
+		return obj, nil
+	}
+	obj, ok := reflect.New(want.Elem()).Interface().(client.Object)
+	if !ok {
+		return nil, fmt.Errorf("%s is no object", want)
+	}
+	if err := json.Unmarshal(v.appendJSON(nil, found, false), obj); err != nil {
+		return nil, err
+	}
+	if found.others == nil {
+		found.others = map[reflect.Type]Object{}
+	}
+	found.others[want] = obj
+	return obj, nil
+}
+
+// List implements [client.Reader].
+func (c *Cache) List(_ context.Context, out client.ObjectList, opts ...client.ListOption) error {
+	gvk, err := apiutil.GVKForObject(out, c.scheme)
+	if err != nil {
+		return err
+	}
+	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
+	options := (&client.ListOptions{}).ApplyOptions(opts)
+	item, err := c.itemType(gvk, out)
+	if err != nil {
+		return err
+	}
+	v, err := c.lock(gvk)
+	if err != nil {
+		return err
+	}
+	defer c.unlock()
+	var items []runtime.Object
+	for _, id := range slices.Sorted(maps.Keys(v.objects)) {
+		found := v.objects[id]
+		if options.Namespace != "" && found.obj.GetNamespace() != options.Namespace ||
+			options.LabelSelector != nil && !options.LabelSelector.Matches(labels.Set(found.obj.GetLabels())) {
+			continue
+		}
+		obj, err := v.as(found, item)
+		if err != nil {
+			return err
+		}
+		if matches, err := c.matches(gvk, obj, options.FieldSelector); err != nil {
+			return err
+		} else if !matches {
+			continue
+		}
+		shown := obj.DeepCopyObject()
+		shown.GetObjectKind().SetGroupVersionKind(gvk)
+		if items = append(items, shown); options.Limit > 0 && int64(len(items)) == options.Limit {
+			break
+		}
+	}
+	out.SetResourceVersion(strconv.FormatInt(v.upto, 10))
+	return meta.SetList(out, items)
+}
+
+// itemType is the Go type of the items of a list.
+func (c *Cache) itemType(gvk schema.GroupVersionKind, list client.ObjectList) (reflect.Type, error) {
+	switch list.(type) {
+	case *unstructured.UnstructuredList:
+		return reflect.TypeFor[*unstructured.Unstructured](), nil
+	case *metav1.PartialObjectMetadataList:
+		return reflect.TypeFor[*metav1.PartialObjectMetadata](), nil
+	}
+	item, err := c.scheme.New(gvk)
+	return reflect.TypeOf(item), err
+}
+
+// matches asks the indexes, as the cache of controller-runtime does: only fields
+// with an index can be selected.
+func (c *Cache) matches(gvk schema.GroupVersionKind, obj client.Object, selector fields.Selector) (bool, error) {
+	if selector == nil {
+		return true, nil
+	}
+	for _, r := range selector.Requirements() {
+		extract := c.indexes[gvk][r.Field]
+		if extract == nil {
+			return false, fmt.Errorf("Index with name field:%s does not exist", r.Field) //nolint:staticcheck // the text of client-go
+		}
+		if !slices.Contains(extract(obj), r.Value) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// Client returns a client of controller-runtime that writes to the server, with a
+// user agent that Intercept sees. It reads from the cache, or from the server when
+// there is none.
+func (s *Server) Client(userAgent string, scheme *runtime.Scheme, from *Cache) (client.Client, error) {
+	config := s.Config()
+	config.UserAgent = userAgent
+	options := client.Options{Scheme: scheme, Mapper: s.RESTMapper()}
+	if from != nil {
+		options.Cache = &client.CacheOptions{Reader: from, Unstructured: true}
+	}
+	return client.New(config, options)
+}

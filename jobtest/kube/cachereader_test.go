@@ -1,0 +1,225 @@
+package kube_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+)
+
+var (
+	jobKind       = batchv1.SchemeGroupVersion.WithKind("Job")
+	podKind       = corev1.SchemeGroupVersion.WithKind("Pod")
+	configMapKind = corev1.SchemeGroupVersion.WithKind("ConfigMap")
+)
+
+// lagging is a client that writes live and reads from a cache.
+func lagging(t *testing.T, s *kube.Server) (*kube.Cache, client.Client) {
+	t.Helper()
+	cache := s.NewCache(scheme.Scheme)
+	c, err := s.Client("test", scheme.Scheme, cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cache, c
+}
+
+func configMap(name, value string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", Labels: map[string]string{"x": value}},
+		Data: map[string]string{"x": value}}
+}
+
+// shown is what a reader shows of the ConfigMaps, as name=value.
+func shown(t *testing.T, r client.Reader, opts ...client.ListOption) string {
+	t.Helper()
+	var list corev1.ConfigMapList
+	if err := r.List(context.Background(), &list, opts...); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, m := range list.Items {
+		all = append(all, m.Name+"="+m.Data["x"])
+	}
+	return strings.Join(all, " ")
+}
+
+// history writes a=1, b=1, a=2, b is deleted, a=3.
+func history(t *testing.T, c client.Client) {
+	t.Helper()
+	ctx := context.Background()
+	a, b := configMap("a", "1"), configMap("b", "1")
+	set := func(value string) error {
+		a.Data["x"] = value
+		return c.Update(ctx, a)
+	}
+	for _, write := range []func() error{
+		func() error { return c.Create(ctx, a) },
+		func() error { return c.Create(ctx, b) },
+		func() error { return set("2") },
+		func() error { return c.Delete(ctx, b) },
+		func() error { return set("3") },
+	} {
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestCacheSteps(t *testing.T) {
+	s := kube.New(kube.Options{})
+	cache, c := lagging(t, s)
+	history(t, c)
+	got := []string{shown(t, c)}
+	for {
+		if _, ok := cache.Step(configMapKind); !ok {
+			break
+		}
+		got = append(got, shown(t, c))
+	}
+	if want := "|a=1|a=1 b=1|a=2 b=1|a=2|a=3"; strings.Join(got, "|") != want {
+		t.Errorf("shown: %s, want %s", strings.Join(got, "|"), want)
+	}
+	if late := cache.Late(configMapKind); len(late) != 0 {
+		t.Errorf("%d events are late", len(late))
+	}
+}
+
+func TestCacheLiesAndRepents(t *testing.T) {
+	s := kube.New(kube.Options{})
+	cache, c := lagging(t, s)
+	start := cache.Revision(configMapKind)
+	history(t, c)
+	end := s.Revision()
+	for _, test := range []struct {
+		name string
+		do   func() error
+		want string
+	}{
+		{"an object before its turn", func() error { cache.Show(configMapKind, "default", "a"); return nil }, "a=3"},
+		{"the others in theirs", func() error { cache.Step(configMapKind); return nil }, "a=3 b=1"},
+		{"all", func() error { cache.CatchUp(configMapKind); return nil }, "a=3"},
+		{"back in time", func() error { return cache.Jump(configMapKind, start+3) }, "a=2 b=1"},
+		{"a delete that is never seen", func() error { cache.Drop(configMapKind); cache.Step(configMapKind); return nil }, "a=3 b=1"},
+		{"still not", func() error { cache.Step(configMapKind); return nil }, "a=3 b=1"},
+		{"a new list", func() error { cache.CatchUp(); return nil }, "a=3"},
+		{"the beginning", func() error { return cache.Jump(configMapKind, start) }, ""},
+		{"the end", func() error { return cache.Jump(configMapKind, end) }, "a=3"},
+	} {
+		if err := test.do(); err != nil {
+			t.Fatalf("%s: %v", test.name, err)
+		}
+		if got := shown(t, c); got != test.want {
+			t.Errorf("%s: shown %q, want %q", test.name, got, test.want)
+		}
+	}
+	if err := cache.Jump(configMapKind, end+1); err == nil {
+		t.Error("the cache jumped into the future")
+	}
+	s.Compact(end)
+	if err := cache.Jump(configMapKind, start); err == nil {
+		t.Error("the cache jumped into a past that is forgotten")
+	}
+}
+
+// Compacting does not take from a cache what it has yet to show.
+func TestCacheKeepsItsPast(t *testing.T) {
+	s := kube.New(kube.Options{})
+	cache, c := lagging(t, s)
+	history(t, c)
+	s.Compact(s.Revision())
+	cache.Step(configMapKind)
+	if got := shown(t, c); got != "a=1" {
+		t.Errorf("shown %q, want a=1", got)
+	}
+}
+
+func TestCacheReads(t *testing.T) {
+	s := kube.New(kube.Options{Kinds: []kube.Kind{widgets}})
+	cache, c := lagging(t, s)
+	ctx := t.Context()
+	for name, value := range map[string]string{"a": "1", "b": "2", "c": "1"} {
+		if err := c.Create(ctx, configMap(name, value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := configMap("d", "1")
+	other.Namespace = "kube-system"
+	if err := c.Create(ctx, other); err != nil {
+		t.Fatal(err)
+	}
+	cache.CatchUp()
+	if err := cache.IndexField(ctx, &corev1.ConfigMap{}, "x", func(o client.Object) []string { return []string{o.(*corev1.ConfigMap).Data["x"]} }); err != nil {
+		t.Fatal(err)
+	}
+	for want, opts := range map[string][]client.ListOption{
+		"a=1 b=2 c=1 d=1": nil,
+		"a=1 b=2 c=1":     {client.InNamespace("default")},
+		"a=1 c=1 d=1":     {client.MatchingLabels{"x": "1"}},
+		"b=2":             {client.MatchingFields{"x": "2"}},
+		"a=1 b=2":         {client.Limit(2)},
+	} {
+		if got := shown(t, c, opts...); got != want {
+			t.Errorf("shown %q, want %q", got, want)
+		}
+	}
+	if err := c.List(ctx, &corev1.ConfigMapList{}, client.MatchingFields{"y": "2"}); err == nil {
+		t.Error("a field without an index was selected")
+	}
+
+	// The same objects in other Go types, which are the caller's to change.
+	key := client.ObjectKey{Namespace: "default", Name: "a"}
+	loose := &unstructured.Unstructured{}
+	loose.SetGroupVersionKind(configMapKind)
+	meta := &metav1.PartialObjectMetadata{}
+	meta.SetGroupVersionKind(configMapKind)
+	typed := &corev1.ConfigMap{}
+	for range 2 {
+		for _, obj := range []client.Object{loose, meta, typed} {
+			if err := c.Get(ctx, key, obj); err != nil {
+				t.Fatal(err)
+			}
+			if obj.GetLabels()["x"] != "1" || obj.GetResourceVersion() == "" || obj.GetObjectKind().GroupVersionKind() != configMapKind {
+				t.Errorf("%T: %v %s %s", obj, obj.GetLabels(), obj.GetResourceVersion(), obj.GetObjectKind().GroupVersionKind())
+			}
+			obj.SetLabels(map[string]string{"x": "changed"})
+		}
+	}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: "default", Name: "z"}, typed); !apierrors.IsNotFound(err) {
+		t.Errorf("the error is %v, want NotFound", err)
+	}
+}
+
+// A write that is based on an old version conflicts, and a live read shows why.
+func TestCacheStaleWrite(t *testing.T) {
+	s := kube.New(kube.Options{})
+	cache, c := lagging(t, s)
+	live, err := s.Client("live", scheme.Scheme, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Create(t.Context(), configMap("a", "1")); err != nil {
+		t.Fatal(err)
+	}
+	cache.CatchUp()
+	kube.Edit(s, "default", "a", func(m *corev1.ConfigMap) { m.Data = map[string]string{"x": "2"} })
+	var old, now corev1.ConfigMap
+	key := client.ObjectKey{Namespace: "default", Name: "a"}
+	if err := c.Get(t.Context(), key, &old); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Update(t.Context(), &old); !apierrors.IsConflict(err) {
+		t.Errorf("the error is %v, want a conflict", err)
+	}
+	if err := live.Get(t.Context(), key, &now); err != nil || now.Data["x"] != "2" {
+		t.Errorf("the live reader shows %v, %v", now.Data, err)
+	}
+}

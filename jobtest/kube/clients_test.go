@@ -1,0 +1,273 @@
+package kube_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+)
+
+// Widget is a custom resource with a Go type, as users of controller-runtime have
+// it.
+type Widget struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	Spec              WidgetSpec   `json:"spec,omitempty"`
+	Status            WidgetStatus `json:"status,omitempty"`
+}
+
+type WidgetSpec struct {
+	Size int `json:"size,omitempty"`
+}
+
+type WidgetStatus struct {
+	Ready bool `json:"ready,omitempty"`
+}
+
+func (w *Widget) DeepCopyObject() runtime.Object {
+	to := *w
+	to.ObjectMeta = *w.ObjectMeta.DeepCopy()
+	return &to
+}
+
+type WidgetList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Widget `json:"items"`
+}
+
+func (l *WidgetList) DeepCopyObject() runtime.Object {
+	to := *l
+	to.Items = nil
+	for i := range l.Items {
+		to.Items = append(to.Items, *l.Items[i].DeepCopyObject().(*Widget))
+	}
+	return &to
+}
+
+func widgetScheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	s := runtime.NewScheme()
+	if err := scheme.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	s.AddKnownTypes(exampleGroup, &Widget{}, &WidgetList{})
+	metav1.AddToGroupVersion(s, exampleGroup)
+	return s
+}
+
+func TestCustomResourceWithGoType(t *testing.T) {
+	s := kube.New(kube.Options{Kinds: []kube.Kind{widgets}})
+	types := widgetScheme(t)
+	cache := s.NewCache(types)
+	c, err := s.Client("test", types, cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	w := &Widget{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default"}, Spec: WidgetSpec{Size: 1}, Status: WidgetStatus{Ready: true}}
+	if err := c.Create(ctx, w); err != nil {
+		t.Fatal(err)
+	}
+	if w.Status.Ready || w.Generation != 1 {
+		t.Errorf("made with status %+v, generation %d", w.Status, w.Generation)
+	}
+	before := w.DeepCopyObject().(*Widget)
+	w.Spec.Size, w.Status.Ready = 2, true
+	if err := c.Status().Patch(ctx, w, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	if !w.Status.Ready || w.Spec.Size != 1 || w.Generation != 1 {
+		t.Errorf("after the status patch: %+v", w)
+	}
+	w.Spec.Size, w.Status.Ready = 3, false
+	if err := c.Update(ctx, w); err != nil {
+		t.Fatal(err)
+	}
+	if !w.Status.Ready || w.Spec.Size != 3 || w.Generation != 2 {
+		t.Errorf("after the update: %+v", w)
+	}
+	var late WidgetList
+	if err := c.List(ctx, &late); err != nil || len(late.Items) != 0 {
+		t.Errorf("the cache shows %v, %v", late.Items, err)
+	}
+	cache.CatchUp()
+	if err := c.List(ctx, &late); err != nil || len(late.Items) != 1 || late.Items[0].Spec.Size != 3 {
+		t.Errorf("the cache shows %v, %v", late.Items, err)
+	}
+	if err := c.Patch(ctx, w, client.StrategicMergeFrom(before)); !apierrors.IsUnsupportedMediaType(err) {
+		t.Errorf("a strategic merge patch: %v", err)
+	}
+}
+
+func TestProtobufClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := kube.New(kube.Options{})
+		config := s.Config()
+		config.ContentType = runtime.ContentTypeProtobuf
+		client := clientset(t, config)
+		ctx := t.Context()
+		w, err := client.BatchV1().Jobs("").Watch(ctx, metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Stop()
+		job, err := client.BatchV1().Jobs("default").Create(ctx, newJob("a"), metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := <-w.ResultChan(); e.Object.(*batchv1.Job).UID != job.UID {
+			t.Errorf("the watch shows %v", e.Object)
+		}
+		job.Spec.Parallelism = new(int32(2))
+		if job, err = client.BatchV1().Jobs("default").Update(ctx, job, metav1.UpdateOptions{}); err != nil || job.Generation != 2 {
+			t.Errorf("the update: %v, %v", job, err)
+		}
+		wrong := types.UID("other")
+		err = client.BatchV1().Jobs("default").Delete(ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &wrong}})
+		if !apierrors.IsConflict(err) {
+			t.Errorf("the deletion of another: %v", err)
+		}
+		policy := metav1.DeletePropagationForeground
+		if err := client.BatchV1().Jobs("default").Delete(ctx, "a", metav1.DeleteOptions{PropagationPolicy: &policy}); err != nil {
+			t.Fatal(err)
+		}
+		if job, err = client.BatchV1().Jobs("default").Get(ctx, "a", metav1.GetOptions{}); err != nil || !slices.Contains(job.Finalizers, metav1.FinalizerDeleteDependents) {
+			t.Errorf("after the deletion: %v, %v", job, err)
+		}
+	})
+}
+
+func TestDynamicAndMetadataClients(t *testing.T) {
+	s := kube.New(kube.Options{Kinds: []kube.Kind{widgets}})
+	ctx := t.Context()
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(clientset(t, s.Config()).Discovery()))
+	loose, err := dynamic.NewForConfig(s.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	only, err := metadata.NewForConfig(s.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		kind    schema.GroupKind
+		content map[string]any
+	}{
+		{schema.GroupKind{Group: "example.com", Kind: "Widget"}, map[string]any{"spec": map[string]any{"size": int64(1)}}},
+		{schema.GroupKind{Kind: "ConfigMap"}, map[string]any{"data": map[string]any{"x": "y"}}},
+	} {
+		mapping, err := mapper.RESTMapping(test.kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := s.RESTMapper().RESTMapping(test.kind)
+		if err != nil || own.Resource != mapping.Resource || own.Scope.Name() != mapping.Scope.Name() {
+			t.Errorf("mapped to %v and %v, %v", own, mapping, err)
+		}
+		obj := &unstructured.Unstructured{Object: test.content}
+		obj.SetGroupVersionKind(mapping.GroupVersionKind)
+		obj.SetName("a")
+		made, err := loose.Resource(mapping.Resource).Namespace("default").Create(ctx, obj, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, err := only.Resource(mapping.Resource).Namespace("default").Get(ctx, "a", metav1.GetOptions{})
+		if err != nil || part.UID != made.GetUID() {
+			t.Errorf("the metadata: %v, %v", part, err)
+		}
+		if list, err := only.Resource(mapping.Resource).List(ctx, metav1.ListOptions{}); err != nil || len(list.Items) != 1 {
+			t.Errorf("the list: %v, %v", list, err)
+		}
+	}
+	if _, err := mapper.RESTMapping(schema.GroupKind{Group: "example.com", Kind: "Gadget"}); !meta.IsNoMatchError(err) {
+		t.Errorf("a kind that is not served: %v", err)
+	}
+}
+
+// An event of events.k8s.io is one of core/v1.
+func TestEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := kube.New(kube.Options{})
+		client := clientset(t, s.Config())
+		job, err := client.BatchV1().Jobs("default").Create(t.Context(), newJob("a"), metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
+			t.Fatal(err)
+		}
+		recorder := broadcaster.NewRecorder(scheme.Scheme, "controller")
+		for range 3 {
+			recorder.Eventf(job, nil, corev1.EventTypeNormal, "Started", "Start", "it begins")
+			settle()
+		}
+		old, err := client.CoreV1().Events("default").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=a,reason=Started"})
+		if err != nil || len(old.Items) != 1 || old.Items[0].Message != "it begins" || old.Items[0].Series == nil {
+			t.Errorf("core/v1 shows %+v, %v", old, err)
+		}
+		newer, err := client.EventsV1().Events("default").List(ctx, metav1.ListOptions{})
+		if err != nil || len(newer.Items) != 1 || newer.Items[0].Note != "it begins" || newer.Items[0].UID != old.Items[0].UID {
+			t.Errorf("events.k8s.io shows %+v, %v", newer, err)
+		}
+		cancel()
+		broadcaster.Shutdown()
+	})
+}
+
+func TestNamespaceThatEnds(t *testing.T) {
+	s := kube.New(kube.Options{})
+	client := clientset(t, s.Config())
+	ctx := t.Context()
+	if _, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b"} {
+		if _, err := client.BatchV1().Jobs("n").Create(ctx, newJobIn("n", name), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := client.CoreV1().Namespaces().Delete(ctx, "n", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := client.BatchV1().Jobs("n").Create(ctx, newJobIn("n", "c"), metav1.CreateOptions{})
+	if !apierrors.IsForbidden(err) || !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		t.Errorf("a Job in a namespace that ends: %v", err)
+	}
+	if steps := (kube.Collector{Server: s}).Run(); steps != 3 {
+		t.Errorf("%d steps to empty and remove the namespace, want 3", steps)
+	}
+	if _, err := client.CoreV1().Namespaces().Get(ctx, "n", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the namespace: %v", err)
+	}
+	if jobs := kube.List[*batchv1.Job](s, ""); len(jobs) != 0 {
+		t.Errorf("%d Jobs are left", len(jobs))
+	}
+}
+
+func newJobIn(namespace, name string) *batchv1.Job {
+	job := newJob(name)
+	job.Namespace = namespace
+	return job
+}

@@ -1,0 +1,252 @@
+package kube_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+)
+
+var podResource = schema.GroupResource{Resource: "pods"}
+
+// once lets a verdict fall on the first request with a verb.
+func once(s *kube.Server, verb string, verdict kube.Verdict) *int {
+	asked := 0
+	s.Intercept(func(r *kube.Request) kube.Verdict {
+		if r.Verb != verb {
+			return kube.Verdict{}
+		}
+		if asked++; asked > 1 {
+			return kube.Verdict{}
+		}
+		return verdict
+	})
+	return &asked
+}
+
+func TestFaults(t *testing.T) {
+	reset := errors.New("connection reset by peer")
+	quota := apierrors.NewForbidden(podResource, "a", errors.New("exceeded quota: q"))
+	for _, test := range []struct {
+		name    string
+		verdict kube.Verdict
+		// is reports whether the error is the right one; nil: there is none.
+		is func(error) bool
+		// stored is whether the pod is there afterwards, tries how often it was asked for.
+		stored bool
+		tries  int
+	}{
+		{"nothing", kube.Verdict{}, nil, true, 1},
+		{"conflict", kube.Verdict{Err: apierrors.NewConflict(podResource, "a", errors.New("x"))}, apierrors.IsConflict, false, 1},
+		{"invalid", kube.Verdict{Err: apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "a", nil)}, apierrors.IsInvalid, false, 1},
+		{"internal", kube.Verdict{Err: apierrors.NewInternalError(errors.New("x"))}, apierrors.IsInternalError, false, 1},
+		{"too many requests, once", kube.Verdict{Err: apierrors.NewTooManyRequests("slow down", 2)}, nil, true, 2},
+		{"quota", kube.Verdict{Err: quota}, func(err error) bool {
+			return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
+		}, false, 1},
+		{"timeout without effect", kube.Verdict{Err: apierrors.NewTimeoutError("x", 0)}, apierrors.IsTimeout, false, 1},
+		{"timeout with effect", kube.Verdict{Err: apierrors.NewTimeoutError("x", 0), Lost: true}, apierrors.IsTimeout, true, 1},
+		{"broken connection", kube.Verdict{Err: reset}, func(err error) bool { return errors.Is(err, reset) }, false, 1},
+		{"lost answer", kube.Verdict{Err: reset, Lost: true}, func(err error) bool { return errors.Is(err, reset) }, true, 1},
+		{"slow", kube.Verdict{Delay: 9 * time.Second}, nil, true, 1},
+		{"too slow", kube.Verdict{Delay: 11 * time.Second}, func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }, false, 1},
+		{"too slow an answer", kube.Verdict{Delay: 11 * time.Second, Lost: true}, func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }, true, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := kube.New(kube.Options{})
+				tries := once(s, "create", test.verdict)
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: newJob("a").Spec.Template.Spec}
+				_, err := clientset(t, s.Config()).CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
+				if test.is == nil && err != nil || test.is != nil && !test.is(err) {
+					t.Errorf("the error is %v", err)
+				}
+				if _, stored := kube.Get[*corev1.Pod](s, "default", "a"); stored != test.stored {
+					t.Errorf("stored = %t, want %t", stored, test.stored)
+				}
+				if *tries != test.tries {
+					t.Errorf("asked %d times, want %d", *tries, test.tries)
+				}
+			})
+		})
+	}
+}
+
+// A client that is told to try again later waits as long as it is told.
+func TestTooManyRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := kube.New(kube.Options{})
+		refusal := apierrors.NewTooManyRequests("slow down", 7)
+		s.Intercept(func(*kube.Request) kube.Verdict { return kube.Verdict{Err: refusal} })
+		start := time.Now()
+		_, err := clientset(t, s.Config()).CoreV1().Pods("default").Get(t.Context(), "a", metav1.GetOptions{})
+		if seconds, ok := apierrors.SuggestsClientDelay(err); !apierrors.IsTooManyRequests(err) || !ok || seconds != 7 {
+			t.Errorf("the error is %v, a delay of %d s", err, seconds)
+		}
+		if waited := time.Since(start); waited < 7*time.Second {
+			t.Errorf("the client tried for %s", waited)
+		}
+	})
+}
+
+// What a function that intercepts does comes before the request.
+func TestInterceptChangesTheClusterFirst(t *testing.T) {
+	s := kube.New(kube.Options{})
+	client := clientset(t, s.Config())
+	job, err := client.BatchV1().Jobs("default").Create(t.Context(), newJob("a"), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Intercept(func(r *kube.Request) kube.Verdict {
+		if r.Verb == "update" {
+			kube.Edit(s, "default", "a", func(j *batchv1.Job) { j.Labels["x"] = "y" })
+		}
+		return kube.Verdict{}
+	})
+	if _, err = client.BatchV1().Jobs("default").Update(t.Context(), job, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+		t.Errorf("the error is %v, want a conflict", err)
+	}
+}
+
+func TestObserve(t *testing.T) {
+	s := kube.New(kube.Options{})
+	var told []string
+	s.Observe(func(c kube.Change) {
+		who := "an actor"
+		if c.Request != nil {
+			who = c.Request.UserAgent + " " + c.Request.Verb
+		}
+		obj, what := c.New, "made"
+		switch {
+		case c.New == nil:
+			obj, what = c.Old, "removed"
+		case c.Old != nil:
+			what = "changed"
+		}
+		told = append(told, who+" "+what+" "+obj.GetName()+" "+strings.Repeat("*", len(c.Objects(corev1.SchemeGroupVersion.WithKind("Pod")))))
+	})
+	config := s.Config()
+	config.UserAgent = "me"
+	client := clientset(t, config)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: newJob("a").Spec.Template.Spec}
+	if _, err := client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if kubelet := (kube.Kubelet{Server: s}); !kubelet.Start("default", "a") || !kubelet.End("default", "a", 0) || kubelet.End("default", "a", 0) {
+		t.Error("the kubelet did not do what it was told, or twice")
+	}
+	if err := client.CoreV1().Pods("default").Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"me create made a *", "an actor changed a *", "an actor changed a *", "me delete changed a *", "me delete removed a "}
+	if strings.Join(told, "\n") != strings.Join(want, "\n") {
+		t.Errorf("told:\n%s\nwant:\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Events on the way to a client may be dropped, repeated and put in another order.
+func TestDeliver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := kube.New(kube.Options{})
+		client := clientset(t, s.Config())
+		maps := client.CoreV1().ConfigMaps("default")
+		var held []kube.Event
+		s.Deliver(func(r *kube.Request, e kube.Event) []kube.Event {
+			switch e.Object.GetName() {
+			case "dropped":
+				return nil
+			case "twice":
+				return []kube.Event{e, e}
+			case "held":
+				held = append(held, e)
+				return nil
+			}
+			return append([]kube.Event{e}, held...)
+		})
+		w, err := maps.Watch(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Stop()
+		for _, name := range []string{"dropped", "twice", "held", "last"} {
+			if _, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var names []string
+		for range 4 {
+			e := <-w.ResultChan()
+			names = append(names, e.Object.(*corev1.ConfigMap).Name)
+		}
+		if got := strings.Join(names, " "); got != "twice twice last held" {
+			t.Errorf("delivered: %s", got)
+		}
+	})
+}
+
+// A watch or a list of a forgotten past is refused, and one that is open goes on.
+func TestCompact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := kube.New(kube.Options{})
+		maps := clientset(t, s.Config()).CoreV1().ConfigMaps("default")
+		var versions []string
+		for _, name := range []string{"a", "b", "c"} {
+			m, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			versions = append(versions, m.ResourceVersion)
+		}
+		open, err := maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: versions[0]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer open.Stop()
+		page, err := maps.List(t.Context(), metav1.ListOptions{Limit: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := maps.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"data":{"x":"y"}}`), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		s.Compact(s.Revision())
+		for range 3 {
+			if e := <-open.ResultChan(); e.Type == watch.Error {
+				t.Errorf("the open watch failed: %v", e.Object)
+			}
+		}
+		late, err := maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: versions[1]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := <-late.ResultChan(); e.Type != watch.Error || !apierrors.IsResourceExpired(apierrors.FromObject(e.Object)) {
+			t.Errorf("the late watch got %s %v", e.Type, e.Object)
+		}
+		for name, options := range map[string]metav1.ListOptions{
+			"continue": {Continue: page.Continue},
+			"exact":    {ResourceVersion: versions[1], ResourceVersionMatch: metav1.ResourceVersionMatchExact},
+		} {
+			if _, err := maps.List(t.Context(), options); !apierrors.IsResourceExpired(err) {
+				t.Errorf("%s: the error is %v", name, err)
+			}
+		}
+		future := metav1.ListOptions{ResourceVersion: "1000000"}
+		if _, err := maps.List(t.Context(), future); !apierrors.IsTimeout(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+			t.Errorf("a list of the future: %v", err)
+		}
+	})
+}

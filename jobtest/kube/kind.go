@@ -1,0 +1,154 @@
+package kube
+
+import (
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Object is what the server stores: a Go type of k8s.io/api, or
+// *unstructured.Unstructured for a custom resource.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// Kind is a kind of custom resources.
+type Kind struct {
+	GroupVersionKind schema.GroupVersionKind
+	// Resource is the plural name in paths. By default it is the kind in lower case
+	// with an s.
+	Resource   string
+	ShortNames []string
+	// ClusterScoped objects are in no namespace.
+	ClusterScoped bool
+	// Status says that there is a status subresource.
+	Status bool
+}
+
+func (k *Kind) singular() string { return strings.ToLower(k.GroupVersionKind.Kind) }
+
+func (k *Kind) gvr() schema.GroupVersionResource {
+	return k.GroupVersionKind.GroupVersion().WithResource(k.Resource)
+}
+
+func (k *Kind) groupResource() schema.GroupResource { return k.gvr().GroupResource() }
+
+// kind is a kind with its rules and its objects.
+type kind struct {
+	Kind
+	rules
+	s *Server
+	// fresh makes an empty object of the Go type that clients see.
+	fresh func() Object
+	// stored and shown convert between what clients see and what is stored, for a
+	// kind that is another's objects under another name; else they are nil.
+	stored, shown func(Object) Object
+	*table
+}
+
+// table is the objects of a kind and their past.
+type table struct {
+	objects map[string]*version // by key
+	keys    []string            // sorted
+	events  []Event
+	// compacted is the revision up to which the past is forgotten.
+	compacted int64
+}
+
+// rules are where kinds differ. A nil function does nothing.
+type rules struct {
+	// custom resources: strangers to strategic merge patches, and a status update
+	// keeps their metadata.
+	custom bool
+	// defaults fills in what a request left out, at each write.
+	defaults func(Object)
+	// create prepares a new object, after the defaults.
+	create func(Object)
+	// validate checks a whole object.
+	validate func(Object) field.ErrorList
+	// update prepares the next version of an object, and updateStatus that which
+	// comes through the status subresource. The versions may share what neither
+	// changes any more.
+	update, updateStatus func(next, old Object)
+	// validateUpdate compares two versions. When it is nil, validate is enough.
+	validateUpdate, validateStatus func(next, old Object) field.ErrorList
+	// needsVersion refuses an update without a resource version.
+	needsVersion bool
+	// createOnUpdate lets an update create an object.
+	createOnUpdate bool
+	// orphans says that dependents are orphaned unless the request says otherwise.
+	orphans bool
+	// returnsDeleted answers a deletion with the object instead of a status.
+	returnsDeleted bool
+	// grace is how many seconds a deletion takes; nil when it takes none.
+	grace func(obj Object, asked *int64) int64
+	// fields are what field selectors see beside name and namespace.
+	fields func(Object) fields.Set
+}
+
+// builtIn are the kinds that every server has.
+func builtIn() []*kind {
+	return []*kind{
+		typed[corev1.Namespace](corev1.SchemeGroupVersion, "namespaces", "ns", namespaceRules),
+		typed[corev1.Node](corev1.SchemeGroupVersion, "nodes", "no", rules{updateStatus: keepSpec[*corev1.Node], update: keepStatus[*corev1.Node]}),
+		typed[corev1.Pod](corev1.SchemeGroupVersion, "pods", "po", podRules),
+		typed[corev1.Event](corev1.SchemeGroupVersion, "events", "ev", eventRules),
+		typed[corev1.ConfigMap](corev1.SchemeGroupVersion, "configmaps", "cm", rules{}),
+		typed[corev1.Secret](corev1.SchemeGroupVersion, "secrets", "", secretRules),
+		typed[corev1.Service](corev1.SchemeGroupVersion, "services", "svc", rules{createOnUpdate: true, returnsDeleted: true}),
+		typed[corev1.ServiceAccount](corev1.SchemeGroupVersion, "serviceaccounts", "sa", rules{returnsDeleted: true}),
+		typed[batchv1.Job](batchv1.SchemeGroupVersion, "jobs", "", jobRules),
+		typed[coordinationv1.Lease](coordinationv1.SchemeGroupVersion, "leases", "", rules{needsVersion: true, createOnUpdate: true}),
+	}
+}
+
+// newerEvents are the events of core/v1 as events.k8s.io/v1 shows them.
+func newerEvents(core *kind) *kind {
+	k := typed[eventsv1.Event](eventsv1.SchemeGroupVersion, "events", "ev", core.rules)
+	k.table = core.table
+	k.stored = func(o Object) Object { return toCoreEvent(o.(*eventsv1.Event)) }
+	k.shown = func(o Object) Object { return fromCoreEvent(o.(*corev1.Event)) }
+	return k
+}
+
+// typed is a kind with a Go type, whose name is that of the kind.
+func typed[T any, P interface {
+	*T
+	Object
+}](gv schema.GroupVersion, resource, short string, r rules) *kind {
+	name := strings.TrimPrefix(typeName[T](), gv.Version+".")
+	k := &kind{
+		Kind:  Kind{GroupVersionKind: gv.WithKind(name), Resource: resource, Status: r.updateStatus != nil},
+		rules: r,
+		fresh: func() Object { return P(new(T)) },
+	}
+	if short != "" {
+		k.ShortNames = []string{short}
+	}
+	k.ClusterScoped = resource == "namespaces" || resource == "nodes"
+	return k
+}
+
+// custom is a kind without a Go type.
+func custom(c Kind) *kind {
+	if c.Resource == "" {
+		c.Resource = c.singular() + "s"
+	}
+	r := rules{custom: true, needsVersion: true, create: createCustom, update: updateCustom}
+	if c.Status {
+		r.create, r.update, r.updateStatus = createWithStatus, updateWithStatus, updateCustomStatus
+	}
+	return &kind{Kind: c, rules: r, fresh: func() Object {
+		return &unstructured.Unstructured{Object: map[string]any{}}
+	}}
+}

@@ -1,0 +1,116 @@
+package kube
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// Kubelet is the scheduler and the kubelets of all nodes. It acts when a method
+// says so; each method reports whether it changed the pod.
+type Kubelet struct{ Server *Server }
+
+// Start schedules a pod and runs it.
+func (k Kubelet) Start(namespace, name string) bool {
+	return k.act(namespace, name, cluster.StartPod)
+}
+
+// End ends the containers of a pod with an exit code. A pod that is being deleted
+// is then confirmed as stopped.
+func (k Kubelet) End(namespace, name string, code int32) bool {
+	return k.act(namespace, name, func(p *corev1.Pod, now time.Time) *corev1.Pod { return cluster.EndPod(p, code, now) })
+}
+
+// Restart restarts the containers of a pod in place.
+func (k Kubelet) Restart(namespace, name string) bool {
+	return k.act(namespace, name, func(p *corev1.Pod, _ time.Time) *corev1.Pod { return cluster.RestartPod(p) })
+}
+
+// Ready sets whether a pod is ready.
+func (k Kubelet) Ready(namespace, name string, ready corev1.ConditionStatus) bool {
+	return k.act(namespace, name, func(p *corev1.Pod, now time.Time) *corev1.Pod { return cluster.ReadyPod(p, ready, now) })
+}
+
+// Disrupt announces the eviction of a pod with the condition DisruptionTarget.
+func (k Kubelet) Disrupt(namespace, name string) bool {
+	return k.act(namespace, name, cluster.DisruptPod)
+}
+
+// Lose loses the node of a pod: the pod is marked as failed, with a disruption, and
+// deleted by force.
+func (k Kubelet) Lose(namespace, name string) bool {
+	changed := k.act(namespace, name, func(p *corev1.Pod, now time.Time) *corev1.Pod {
+		return cluster.FailPod(cluster.DisruptPod(p, now))
+	})
+	s := k.Server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pods := kindFor[*corev1.Pod](s)
+	v := pods.objects[key(namespace, name)]
+	if v == nil {
+		return changed
+	}
+	before := s.revision
+	// Nothing is asked of the pod that it could refuse.
+	_, _, _ = s.remove(pods, v, &metav1.DeleteOptions{GracePeriodSeconds: new(int64)}, nil)
+	return changed || s.revision != before
+}
+
+// Vanish tears a pod out, whatever holds it.
+func (k Kubelet) Vanish(namespace, name string) bool {
+	return k.act(namespace, name, func(*corev1.Pod, time.Time) *corev1.Pod { return nil })
+}
+
+func (k Kubelet) act(namespace, name string, change func(*corev1.Pod, time.Time) *corev1.Pod) bool {
+	s := k.Server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pods := kindFor[*corev1.Pod](s)
+	old := pods.objects[key(namespace, name)]
+	if old == nil {
+		return false
+	}
+	next := change(old.obj.(*corev1.Pod), s.now())
+	switch {
+	case next == nil:
+		pods.drop(old, nil)
+	case next == old.obj:
+		return false
+	default:
+		// A pod that was encoded before can be encoded again.
+		v, err := pods.put(old, next.DeepCopy(), nil)
+		return err == nil && v != old
+	}
+	return true
+}
+
+// terminated is the exit code of a container that was stopped by SIGTERM.
+const terminated = 143
+
+// Step does the first thing that there is to do, in the order of the pods' names:
+// it runs a pod that waits, ends one that the script lets end, or stops one that
+// is being deleted. It reports whether there was anything to do. The script says
+// how a running pod ends and whether it ends now.
+func (k Kubelet) Step(script func(*corev1.Pod) (code int32, ends bool)) bool {
+	for _, pod := range List[*corev1.Pod](k.Server, "") {
+		switch {
+		case cluster.HasEnded(pod):
+		case pod.DeletionTimestamp != nil:
+			if k.End(pod.Namespace, pod.Name, terminated) {
+				return true
+			}
+		case pod.Status.Phase != corev1.PodRunning:
+			if len(pod.Spec.SchedulingGates) == 0 && k.Start(pod.Namespace, pod.Name) {
+				return true
+			}
+		default:
+			if code, ends := script(pod); ends && k.End(pod.Namespace, pod.Name, code) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,68 @@
+package kube_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+)
+
+func TestKubelet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := kube.New(kube.Options{})
+		pods := clientset(t, s.Config()).CoreV1().Pods("default")
+		kubelet := kube.Kubelet{Server: s}
+		for _, name := range []string{"held", "lost", "stopped"} {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: newJob("a").Spec.Template.Spec}
+			if name != "stopped" {
+				pod.Finalizers = []string{batchv1.JobTrackingFinalizer}
+			}
+			if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if !kubelet.Start("default", name) || !kubelet.Ready("default", name, corev1.ConditionFalse) || !kubelet.Restart("default", name) {
+				t.Errorf("%s did not start, or not again", name)
+			}
+			if kubelet.Start("default", name) {
+				t.Errorf("%s started twice", name)
+			}
+		}
+		if !kubelet.Lose("default", "lost") {
+			t.Error("no node was lost")
+		}
+		lost, _ := kube.Get[*corev1.Pod](s, "default", "lost")
+		if lost.Status.Phase != corev1.PodFailed || lost.DeletionTimestamp == nil || *lost.DeletionGracePeriodSeconds != 0 {
+			t.Errorf("the lost pod: %+v", lost)
+		}
+		for _, name := range []string{"held", "stopped"} {
+			if err := pods.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			pod, _ := kube.Get[*corev1.Pod](s, "default", name)
+			if want := time.Now().Add(30 * time.Second); !pod.DeletionTimestamp.Time.Equal(want) {
+				t.Errorf("%s is to be gone by %s, want %s", name, pod.DeletionTimestamp, want)
+			}
+		}
+		for kubelet.Step(func(*corev1.Pod) (int32, bool) { return 0, true }) {
+		}
+		if _, there := kube.Get[*corev1.Pod](s, "default", "stopped"); there {
+			t.Error("the pod that stopped is still there")
+		}
+		held, there := kube.Get[*corev1.Pod](s, "default", "held")
+		if !there || held.Status.Phase != corev1.PodFailed || *held.DeletionGracePeriodSeconds != 0 {
+			t.Errorf("the pod with a finalizer: there %t, %+v", there, held)
+		}
+		kube.Edit(s, "default", "held", func(p *corev1.Pod) { p.Finalizers = nil })
+		if !kubelet.Vanish("default", "lost") || kubelet.Vanish("default", "lost") {
+			t.Error("the lost pod did not vanish, or twice")
+		}
+		if left := kube.List[*corev1.Pod](s, ""); len(left) != 0 {
+			t.Errorf("%d pods are left", len(left))
+		}
+	})
+}

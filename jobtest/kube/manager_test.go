@@ -1,0 +1,215 @@
+package kube_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+)
+
+// jobReconciler is a Reconciler as people write them: it keeps one pod per
+// completion and counts those that succeeded.
+type jobReconciler struct{ client.Client }
+
+func (r *jobReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var job batchv1.Job
+	if err := r.Get(ctx, req.NamespacedName, &job); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	var pods corev1.PodList
+	if err := r.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels(job.Spec.Selector.MatchLabels)); err != nil {
+		return ctrl.Result{}, err
+	}
+	succeeded := int32(0)
+	for i := range pods.Items {
+		if pods.Items[i].Status.Phase == corev1.PodSucceeded {
+			succeeded++
+		}
+	}
+	// The names keep a stale cache from leading to a pod too many.
+	for i := range int(*job.Spec.Completions) {
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", job.Name, i), Namespace: job.Namespace, Labels: job.Spec.Template.Labels},
+			Spec:       job.Spec.Template.Spec,
+		}
+		if err := controllerutil.SetControllerReference(&job, pod, r.Scheme()); err != nil {
+			return ctrl.Result{}, err
+		}
+		if slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return p.Name == pod.Name }) {
+			continue
+		}
+		if err := r.Create(ctx, pod); err != nil && !apierrors.IsAlreadyExists(err) {
+			return ctrl.Result{}, err
+		}
+	}
+	if succeeded == job.Status.Succeeded {
+		return ctrl.Result{}, nil
+	}
+	before := job.DeepCopy()
+	job.Status.Succeeded = succeeded
+	return ctrl.Result{}, r.Status().Patch(ctx, &job, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+}
+
+func startManager(t *testing.T, ctx context.Context, s *kube.Server, options ctrl.Options) (ctrl.Manager, <-chan error) {
+	t.Helper()
+	options.Scheme = scheme.Scheme
+	options.Metrics = server.Options{BindAddress: "0"}
+	options.Controller = config.Controller{SkipNameValidation: new(true)}
+	mgr, err := ctrl.NewManager(s.Config(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = ctrl.NewControllerManagedBy(mgr).For(&batchv1.Job{}).Owns(&corev1.Pod{}).Complete(&jobReconciler{mgr.GetClient()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	settle()
+	return mgr, ended
+}
+
+// settle lets everything happen that waits no longer than a second: caches are
+// polled until they are in sync.
+func settle() {
+	time.Sleep(time.Second)
+	synctest.Wait()
+}
+
+func TestManager(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := kube.New(kube.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		mgr, ended := startManager(t, ctx, s, ctrl.Options{})
+		job := newJob("a")
+		job.Spec.Completions = new(int32(3))
+		if err := mgr.GetClient().Create(ctx, job); err != nil {
+			t.Fatal(err)
+		}
+		kubelet := kube.Kubelet{Server: s}
+		for steps := 0; ; steps++ {
+			synctest.Wait()
+			if !kubelet.Step(func(*corev1.Pod) (int32, bool) { return 0, true }) {
+				break
+			}
+			if steps > 20 {
+				t.Fatal("the pods do not come to an end")
+			}
+		}
+		stored, _ := kube.Get[*batchv1.Job](s, "default", "a")
+		if stored.Status.Succeeded != 3 {
+			t.Errorf("succeeded = %d, want 3", stored.Status.Succeeded)
+		}
+		if pods := kube.List[*corev1.Pod](s, "default"); len(pods) != 3 {
+			t.Errorf("%d pods, want 3", len(pods))
+		}
+
+		// In the background the Job goes first, and then its pods.
+		if err := mgr.GetClient().Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+			t.Fatal(err)
+		}
+		// A stale reconciler may make pods for a Job that is gone.
+		for collector := (kube.Collector{Server: s}); collector.Run() > 0; {
+			synctest.Wait()
+		}
+		if pods := kube.List[*corev1.Pod](s, "default"); len(pods) != 0 {
+			t.Errorf("%d pods are left", len(pods))
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A manager that starts again finds everything by itself, after watches that end,
+// and after a past that is forgotten.
+func TestManagerSurvivesDisturbance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := kube.New(kube.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		mgr, ended := startManager(t, ctx, s, ctrl.Options{})
+		kubelet := kube.Kubelet{Server: s}
+		for i, name := range []string{"a", "b", "c"} {
+			synctest.Wait()
+			s.CloseWatches(nil)
+			if err := mgr.GetClient().Create(ctx, newJob(name)); err != nil {
+				t.Fatal(err)
+			}
+			s.Compact(s.Revision())
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			for kubelet.Step(func(*corev1.Pod) (int32, bool) { return 0, true }) {
+				time.Sleep(time.Minute)
+				synctest.Wait()
+			}
+			if job, ok := kube.Get[*batchv1.Job](s, "default", name); !ok || job.Status.Succeeded != 1 {
+				t.Errorf("Job %d: stored %t, status %+v", i, ok, job.Status)
+			}
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestLeaderElection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := kube.New(kube.Options{})
+		options := ctrl.Options{LeaderElection: true, LeaderElectionID: "jobs", LeaderElectionNamespace: "default", LeaderElectionReleaseOnCancel: true}
+		first, stopFirst := context.WithCancel(t.Context())
+		one, firstEnded := startManager(t, first, s, options)
+		<-one.Elected()
+		second, stopSecond := context.WithCancel(t.Context())
+		two, secondEnded := startManager(t, second, s, options)
+		time.Sleep(time.Minute)
+		select {
+		case <-two.Elected():
+			t.Fatal("two managers lead at once")
+		default:
+		}
+		stopFirst()
+		if err := <-firstEnded; err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		<-two.Elected()
+		if waited := time.Since(start); waited > 20*time.Second {
+			t.Errorf("the second manager waited %s to lead", waited)
+		}
+		if err := two.GetClient().Create(second, newJob("a")); err != nil {
+			t.Fatal(err)
+		}
+		settle()
+		if pods := kube.List[*corev1.Pod](s, "default"); len(pods) != 1 {
+			t.Errorf("%d pods, want 1", len(pods))
+		}
+		// A leader whose renewals fail stops.
+		s.Intercept(func(r *kube.Request) kube.Verdict {
+			if r.Resource.Resource == "leases" && r.Verb == "update" {
+				return kube.Verdict{Err: context.DeadlineExceeded}
+			}
+			return kube.Verdict{}
+		})
+		if err := <-secondEnded; err == nil {
+			t.Error("the manager ended without an error, though it lost its lease")
+		}
+		stopSecond()
+	})
+}

@@ -1,0 +1,83 @@
+package kube
+
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// These are for tests and actors: they make no request, and nothing intercepts
+// them.
+
+// Get returns an object as it is stored, by its Go type: Get[*corev1.Pod]. The
+// object must not be changed.
+func Get[T Object](s *Server, namespace, name string) (T, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var none T
+	k := kindFor[T](s)
+	if k == nil {
+		return none, false
+	}
+	v := k.objects[key(namespace, name)]
+	if v == nil {
+		return none, false
+	}
+	obj, ok := v.obj.(T)
+	return obj, ok
+}
+
+// List returns the objects of a Go type in a namespace, by name, or in all when
+// it is empty. They must not be changed.
+func List[T Object](s *Server, namespace string) []T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := kindFor[T](s)
+	if k == nil {
+		return nil
+	}
+	var found []T
+	for _, obj := range k.all() {
+		if obj, ok := obj.(T); ok && (namespace == "" || namespace == obj.GetNamespace()) {
+			found = append(found, obj)
+		}
+	}
+	return found
+}
+
+// Edit changes an object at will, status and all, without any check. It reports
+// whether the object is there. An object that is being deleted and that nothing
+// holds any more afterwards is removed.
+func Edit[T Object](s *Server, namespace, name string, change func(T)) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := kindFor[T](s)
+	if k == nil || k.objects[key(namespace, name)] == nil {
+		return false
+	}
+	s.edit(k, k.objects[key(namespace, name)], func(o Object) { change(o.(T)) })
+	return true
+}
+
+// Object returns an object of any kind as it is stored; nil when there is none. It
+// must not be changed.
+func (s *Server) Object(kind schema.GroupVersionKind, namespace, name string) Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k := s.kindOf(kind); k != nil {
+		if v := k.objects[key(namespace, name)]; v != nil {
+			return v.obj
+		}
+	}
+	return nil
+}
+
+// kindFor finds the built-in kind of a Go type.
+func kindFor[T Object](s *Server) *kind {
+	for _, k := range s.kinds {
+		if !k.custom && reflect.TypeOf(k.fresh()) == reflect.TypeFor[T]() {
+			return k
+		}
+	}
+	return nil
+}

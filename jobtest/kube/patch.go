@@ -1,0 +1,154 @@
+package kube
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/mergepatch"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
+)
+
+func (s *Server) servePatch(r *Request) (answer, error) {
+	if !r.kind.patches(r.ContentType) {
+		if !r.kind.custom {
+			return answer{}, routeError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type")
+		}
+		return answer{}, unsupportedMediaType([]string{string(types.JSONPatchType), string(types.MergePatchType)})
+	}
+	old := r.kind.objects[key(r.Namespace, r.Name)]
+	if old == nil {
+		return answer{}, r.kind.notFound(r.Name)
+	}
+	next, err := r.patched(old)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := ensureNamespace(r.kind, r.Namespace, next); err != nil {
+		return answer{}, err
+	}
+	if err := r.checkName(next); err != nil {
+		return answer{}, err
+	}
+	v, err := s.update(r.kind, old, next, r)
+	if err != nil {
+		return answer{}, err
+	}
+	return s.show(http.StatusOK, r, v)
+}
+
+func (k *kind) patches(contentType string) bool {
+	switch types.PatchType(contentType) {
+	case types.JSONPatchType, types.MergePatchType:
+		return true
+	case types.StrategicMergePatchType:
+		return !k.custom
+	}
+	return false
+}
+
+// patched returns the object that the patch makes of a version.
+func (r *Request) patched(old *version) (Object, error) {
+	if !r.kind.custom && r.kind.stored == nil && r.ContentType == string(types.MergePatchType) {
+		if next, ok := r.mergeParts(old); ok {
+			return next, nil
+		}
+	}
+	text, err := r.patch(r.kind.appendJSON(nil, old, false))
+	if err != nil {
+		return nil, err
+	}
+	next, err := r.kind.decodeJSON(text, false)
+	if err != nil {
+		return nil, apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{
+			field.Invalid(field.NewPath("patch"), string(text), err.Error())})
+	}
+	return next, nil
+}
+
+// mergeParts applies a merge patch to metadata, spec and status alone, as far as
+// it names them: most patches are small, and most objects are not. It is for speed;
+// whatever is not as usual is left to the slow way.
+func (r *Request) mergeParts(old *version) (Object, bool) {
+	var patch map[string]json.RawMessage
+	if json.Unmarshal(r.Body, &patch) != nil {
+		return nil, false
+	}
+	next := old.obj.DeepCopyObject().(Object)
+	for name, change := range patch {
+		part := reflect.ValueOf(next).Elem().FieldByName(parts[name])
+		if !part.IsValid() || change[0] != '{' {
+			return nil, false
+		}
+		now, err := json.Marshal(part.Addr().Interface())
+		if err != nil {
+			return nil, false
+		}
+		merged, err := jsonpatch.MergePatch(now, change)
+		if err != nil {
+			return nil, false
+		}
+		part.SetZero()
+		if kjson.UnmarshalCaseSensitivePreserveInts(merged, part.Addr().Interface()) != nil {
+			return nil, false
+		}
+	}
+	return next, true
+}
+
+// parts are the fields of Go types that a patch may touch apart from others.
+var parts = map[string]string{"metadata": "ObjectMeta", "spec": "Spec", "status": "Status"}
+
+// patch applies the patch in the body to the JSON of an object.
+func (r *Request) patch(text []byte) ([]byte, error) {
+	switch types.PatchType(r.ContentType) {
+	case types.JSONPatchType:
+		patch, err := jsonpatch.DecodePatch(r.Body)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		patched, err := patch.Apply(text)
+		if err != nil {
+			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+		}
+		return patched, nil
+	case types.MergePatchType:
+		if err := isObject(r.Body); err != nil {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+		}
+		patched, err := jsonpatch.MergePatch(text, r.Body)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		return patched, nil
+	default:
+		if err := isObject(r.Body); err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		patched, err := strategicpatch.StrategicMergePatch(text, r.Body, r.kind.fresh())
+		switch {
+		case err == nil:
+			return patched, nil
+		case errors.Is(err, mergepatch.ErrBadJSONDoc), errors.Is(err, mergepatch.ErrBadPatchFormatForPrimitiveList),
+			errors.Is(err, mergepatch.ErrBadPatchFormatForRetainKeys), errors.Is(err, mergepatch.ErrBadPatchFormatForSetElementOrderList),
+			errors.Is(err, mergepatch.ErrUnsupportedStrategicMergePatchFormat):
+			return nil, apierrors.NewBadRequest(err.Error())
+		default:
+			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+		}
+	}
+}
+
+func isObject(text []byte) error {
+	var object map[string]any
+	return json.Unmarshal(text, &object)
+}

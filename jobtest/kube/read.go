@@ -1,0 +1,281 @@
+package kube
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// show is the answer that holds one object.
+func (s *Server) show(code int, r *Request, v *version) (answer, error) {
+	text, err := r.render(nil, v, false)
+	return answer{code: code, body: text}, err
+}
+
+// render appends a version in the form that the request asks for.
+func (r *Request) render(to []byte, v *version, inList bool) ([]byte, error) {
+	if !r.wantsMetadata() {
+		return r.kind.appendJSON(slices.Grow(to, len(v.body)+96), v, inList), nil
+	}
+	text, err := metadataOnly(v)
+	return append(to, text...), err
+}
+
+// wantsMetadata reports whether the client asks for PartialObjectMetadata.
+func (r *Request) wantsMetadata() bool { return strings.Contains(r.accept, "as=PartialObjectMetadata") }
+
+func (s *Server) serveGet(r *Request) (answer, error) {
+	v := r.kind.objects[key(r.Namespace, r.Name)]
+	if v == nil {
+		return answer{}, r.kind.notFound(r.Name)
+	}
+	return s.show(http.StatusOK, r, v)
+}
+
+// selection is which objects of a kind a request is about.
+type selection struct {
+	namespace string
+	labels    labels.Selector
+	fields    fields.Selector
+	k         *kind
+}
+
+func (r *Request) selection() (selection, error) {
+	sel := selection{namespace: r.Namespace, labels: labels.Everything(), fields: fields.Everything(), k: r.kind}
+	var err error
+	if text := r.Query.Get("labelSelector"); text != "" {
+		if sel.labels, err = labels.Parse(text); err != nil {
+			return sel, apierrors.NewBadRequest(err.Error())
+		}
+	}
+	if text := r.Query.Get("fieldSelector"); text != "" {
+		if sel.fields, err = fields.ParseSelector(text); err != nil {
+			return sel, apierrors.NewBadRequest(err.Error())
+		}
+		known := r.kind.fieldsOf(r.kind.empty())
+		for _, requirement := range sel.fields.Requirements() {
+			if !known.Has(requirement.Field) {
+				return sel, r.kind.unknownField(requirement.Field)
+			}
+		}
+	}
+	return sel, nil
+}
+
+func (k *kind) unknownField(name string) error {
+	if k.rules.fields == nil && !k.custom {
+		return apierrors.NewBadRequest(fmt.Sprintf(`%q is not a known field selector: only "metadata.name", "metadata.namespace"`, name))
+	}
+	return apierrors.NewBadRequest("field label not supported: " + name)
+}
+
+// empty is an object as it would be stored.
+func (k *kind) empty() Object {
+	if k.stored != nil {
+		return k.stored(k.fresh())
+	}
+	return k.fresh()
+}
+
+func (k *kind) fieldsOf(o Object) fields.Set {
+	set := fields.Set{}
+	if k.rules.fields != nil {
+		set = k.rules.fields(o)
+	}
+	set["metadata.name"] = o.GetName()
+	if !k.ClusterScoped {
+		set["metadata.namespace"] = o.GetNamespace()
+	}
+	return set
+}
+
+func (sel *selection) empty() bool { return sel.labels.Empty() && sel.fields.Empty() }
+
+func (sel *selection) has(v *version) bool {
+	return v != nil &&
+		(sel.namespace == "" || sel.namespace == v.obj.GetNamespace()) &&
+		(sel.labels.Empty() || sel.labels.Matches(labels.Set(v.obj.GetLabels()))) &&
+		(sel.fields.Empty() || sel.fields.Matches(sel.k.fieldsOf(v.obj)))
+}
+
+// page is where a list begins and ends.
+type page struct {
+	// Revision is that of the whole list, Start the first key.
+	Revision int64  `json:"rv"`
+	Start    string `json:"start"`
+
+	limit int
+	past  bool // the list is of a revision before the present
+}
+
+func (s *Server) page(r *Request) (page, error) {
+	p := page{Revision: s.revision}
+	if text := r.Query.Get("limit"); text != "" {
+		limit, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return p, apierrors.NewBadRequest(err.Error())
+		}
+		p.limit = max(0, int(limit))
+	}
+	asked, match := r.Query.Get("resourceVersion"), metav1.ResourceVersionMatch(r.Query.Get("resourceVersionMatch"))
+	if errs := listErrors(r, asked, match); len(errs) > 0 {
+		return p, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
+	}
+	if text := r.Query.Get("continue"); text != "" {
+		return p, p.resume(text, r.kind.compacted)
+	}
+	wanted, err := parseRevision(asked)
+	switch {
+	case err != nil:
+		return p, apierrors.NewBadRequest("invalid resource version: " + err.Error())
+	case wanted > s.revision:
+		return p, tooLargeVersion(wanted, s.revision)
+	case wanted > 0 && (match == metav1.ResourceVersionMatchExact || match == "" && p.limit > 0):
+		p.Revision, p.past = wanted, true
+		if wanted < r.kind.compacted {
+			return p, gone("The resourceVersion for the provided list is too old.")
+		}
+	}
+	return p, nil
+}
+
+func parseRevision(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	revision, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return 0, field.Invalid(field.NewPath("resourceVersion"), text, err.Error())
+	}
+	return int64(revision), nil
+}
+
+func listErrors(r *Request, asked string, match metav1.ResourceVersionMatch) field.ErrorList {
+	var errs field.ErrorList
+	path := field.NewPath("resourceVersionMatch")
+	if match != "" {
+		if asked == "" {
+			errs = append(errs, field.Forbidden(path, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+		}
+		if r.Query.Get("continue") != "" {
+			errs = append(errs, field.Forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
+		}
+		if match != metav1.ResourceVersionMatchExact && match != metav1.ResourceVersionMatchNotOlderThan {
+			errs = append(errs, field.NotSupported(path, match, []string{string(metav1.ResourceVersionMatchExact), string(metav1.ResourceVersionMatchNotOlderThan), ""}))
+		}
+		if match == metav1.ResourceVersionMatchExact && asked == "0" {
+			errs = append(errs, field.Forbidden(path, `resourceVersionMatch "exact" is forbidden for resourceVersion "0"`))
+		}
+	}
+	if r.Query.Get("sendInitialEvents") != "" {
+		errs = append(errs, field.Forbidden(field.NewPath("sendInitialEvents"), "sendInitialEvents is forbidden for list"))
+	}
+	return errs
+}
+
+func (p *page) resume(token string, compacted int64) error {
+	text, err := base64.RawURLEncoding.DecodeString(token)
+	if err == nil {
+		err = json.Unmarshal(text, p)
+	}
+	if err != nil {
+		return apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: continue key is not valid: %v", err))
+	}
+	p.past = true
+	if p.Revision < compacted {
+		return gone("The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.")
+	}
+	return nil
+}
+
+func (p page) token() string {
+	text, _ := json.Marshal(p) // a number and a string
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func (s *Server) serveList(r *Request) (answer, error) {
+	k := r.kind
+	sel, err := r.selection()
+	if err != nil {
+		return answer{}, err
+	}
+	p, err := s.page(r)
+	if err != nil {
+		return answer{}, err
+	}
+	objects, keys := k.objects, k.keys
+	if p.past && p.Revision < s.revision {
+		objects = k.at(p.Revision)
+		keys = make([]string, 0, len(objects))
+		for id := range objects {
+			keys = append(keys, id)
+		}
+		slices.Sort(keys)
+	}
+	from, _ := slices.BinarySearch(keys, p.Start)
+	var found []*version
+	next := ""
+	for i, id := range keys[from:] {
+		if !sel.has(objects[id]) {
+			continue
+		}
+		if p.limit > 0 && len(found) == p.limit {
+			next = keys[from+i]
+			break
+		}
+		found = append(found, objects[id])
+	}
+	var list metav1.ListMeta
+	list.ResourceVersion = strconv.FormatInt(p.Revision, 10)
+	if next != "" {
+		list.Continue = page{Revision: p.Revision, Start: next}.token()
+		if sel.empty() {
+			left := int64(0)
+			at, _ := slices.BinarySearch(keys, next)
+			for _, id := range keys[at:] {
+				if sel.has(objects[id]) {
+					left++
+				}
+			}
+			list.RemainingItemCount = &left
+		}
+	}
+	text, err := r.renderList(list, found)
+	return answer{code: http.StatusOK, body: text}, err
+}
+
+func (r *Request) renderList(list metav1.ListMeta, found []*version) ([]byte, error) {
+	kind, gv := r.kind.GroupVersionKind.Kind+"List", r.kind.GroupVersionKind.GroupVersion().String()
+	if r.wantsMetadata() {
+		kind, gv = "PartialObjectMetadataList", "meta.k8s.io/v1"
+	}
+	metadata, err := json.Marshal(list)
+	if err != nil {
+		return nil, err
+	}
+	size := 128
+	for _, v := range found {
+		size += len(v.body) + 96
+	}
+	text := fmt.Appendf(make([]byte, 0, size), `{"kind":%q,"apiVersion":%q,"metadata":%s,"items":[`, kind, gv, metadata)
+	for i, v := range found {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		if text, err = r.render(text, v, true); err != nil {
+			return nil, err
+		}
+	}
+	return append(text, "]}"...), nil
+}

@@ -1,0 +1,143 @@
+package kube
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+)
+
+// Server is a kube-apiserver in process. Its zero value is not usable; see [New].
+// It may be used by several goroutines at once.
+type Server struct {
+	now func() time.Time
+
+	hooks struct {
+		sync.RWMutex
+		intercept func(*Request) Verdict
+		deliver   func(*Request, Event) []Event
+	}
+
+	mu       sync.Mutex // guards everything below
+	kinds    []*kind
+	byPath   map[schema.GroupVersionResource]*kind
+	revision int64
+	made     uint64 // objects, ever
+	names    *rand.Rand
+	observe  func(Change)
+	watches  map[*watch]struct{}
+	caches   []*Cache
+}
+
+// Options of a server. The zero value is ready to use.
+type Options struct {
+	// Now is the clock. By default it is time.Now, which is virtual in a bubble of
+	// testing/synctest.
+	Now func() time.Time
+	// Seed decides the suffixes of generated names.
+	Seed uint64
+	// Kinds are served beside the built-in ones, as custom resources are.
+	Kinds []Kind
+}
+
+// New starts a server with the namespaces that every cluster has.
+func New(o Options) *Server {
+	s := &Server{
+		now:     o.Now,
+		byPath:  map[schema.GroupVersionResource]*kind{},
+		names:   rand.New(rand.NewPCG(o.Seed, 0)),
+		watches: map[*watch]struct{}{},
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	for _, k := range builtIn() {
+		s.add(k)
+	}
+	s.add(newerEvents(s.byPath[corev1.SchemeGroupVersion.WithResource("events")]))
+	for _, k := range o.Kinds {
+		s.add(custom(k))
+	}
+	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, "kube-node-lease"} {
+		s.addNamespace(name)
+	}
+	return s
+}
+
+func (s *Server) add(k *kind) {
+	k.s = s
+	if k.table == nil {
+		k.table = &table{objects: map[string]*version{}}
+	}
+	s.kinds = append(s.kinds, k)
+	s.byPath[k.gvr()] = k
+}
+
+// Config is for any client of the server: a clientset, a dynamic client, a
+// client or a manager of controller-runtime. It sets no limit of requests.
+func (s *Server) Config() *rest.Config {
+	return &rest.Config{Host: "http://kube-apiserver", Transport: s, QPS: -1}
+}
+
+// RESTMapper knows all kinds of the server, without a request.
+func (s *Server) RESTMapper() meta.RESTMapper {
+	var versions []schema.GroupVersion
+	for _, k := range s.kinds {
+		versions = append(versions, k.GroupVersionKind.GroupVersion())
+	}
+	m := meta.NewDefaultRESTMapper(versions)
+	for _, k := range s.kinds {
+		scope := meta.RESTScopeNamespace
+		if k.ClusterScoped {
+			scope = meta.RESTScopeRoot
+		}
+		gv := k.GroupVersionKind.GroupVersion()
+		m.AddSpecific(k.GroupVersionKind, gv.WithResource(k.Resource), gv.WithResource(k.singular()), scope)
+	}
+	return m
+}
+
+// Revision is the resource version of the last change.
+func (s *Server) Revision() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.revision
+}
+
+// stamp is the time as objects hold it: cut to seconds.
+func (s *Server) stamp() metav1.Time { return metav1.NewTime(s.now().UTC().Truncate(time.Second)) }
+
+// newUID returns a UID that no object has had.
+func (s *Server) newUID() types.UID {
+	s.made++
+	return types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", s.made, s.made))
+}
+
+// suffixLetters are those of generated names: no vowels, and nothing that looks
+// like another.
+const suffixLetters = "bcdfghjklmnpqrstvwxz2456789"
+
+// suffixLength and the longest base make names of at most 63 characters.
+const suffixLength, longestBase = 5, 58
+
+// newName generates a name that no object of the kind in the namespace has.
+func (s *Server) newName(k *kind, namespace, base string) string {
+	base = base[:min(len(base), longestBase)]
+	for {
+		suffix := make([]byte, suffixLength)
+		for i := range suffix {
+			suffix[i] = suffixLetters[s.names.IntN(len(suffixLetters))]
+		}
+		name := base + string(suffix)
+		if k.objects[key(namespace, name)] == nil {
+			return name
+		}
+	}
+}

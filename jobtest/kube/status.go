@@ -1,0 +1,97 @@
+package kube
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// failure is the answer for an error of the API, and after how many seconds the
+// client is asked to try again.
+func failure(err apierrors.APIStatus) (a answer, retryAfter int) {
+	status := err.Status()
+	status.Kind, status.APIVersion = "Status", "v1"
+	if status.Status == "" {
+		status.Status = metav1.StatusFailure
+	}
+	if status.Code == 0 {
+		status.Code = http.StatusInternalServerError
+	}
+	if status.Details != nil {
+		retryAfter = int(status.Details.RetryAfterSeconds)
+	}
+	return answer{code: int(status.Code), body: statusJSON(&status)}, retryAfter
+}
+
+func statusJSON(status *metav1.Status) []byte {
+	text, err := json.Marshal(status)
+	if err != nil {
+		return []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":500}`)
+	}
+	return text
+}
+
+// success says that an object is gone.
+func success(k *kind, name string, uid types.UID) answer {
+	gr := k.groupResource()
+	return answer{code: http.StatusOK, body: statusJSON(&metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusSuccess,
+		Details:  &metav1.StatusDetails{Name: name, Group: gr.Group, Kind: gr.Resource, UID: uid},
+	})}
+}
+
+func (k *kind) notFound(name string) error { return apierrors.NewNotFound(k.groupResource(), name) }
+
+func (k *kind) invalid(name string, errs field.ErrorList) error {
+	return apierrors.NewInvalid(k.GroupVersionKind.GroupKind(), name, errs)
+}
+
+func (k *kind) conflict(name, format string, args ...any) error {
+	return apierrors.NewConflict(k.groupResource(), name, fmt.Errorf(format, args...))
+}
+
+func (k *kind) staleVersion(name string) error {
+	return k.conflict(name, "the object has been modified; please apply your changes to the latest version and try again")
+}
+
+func gone(text string) error { return apierrors.NewResourceExpired(text) }
+
+// tooLargeVersion is the answer to a request for a future that has not come. The
+// API server gives it after three seconds.
+func tooLargeVersion(wanted, has int64) error {
+	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", wanted, has), 1)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
+		Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
+	return err
+}
+
+// routeError is the answer to a request that no kind is asked about.
+func routeError(code int32, reason metav1.StatusReason, message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message, Details: &metav1.StatusDetails{}}}
+}
+
+func noResource() error {
+	return routeError(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource")
+}
+
+func noMethod() error {
+	return routeError(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource")
+}
+
+func notAcceptable() error {
+	return routeError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
+		"406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf")
+}
+
+// internal is an error that the API server shows as it is.
+func internal(message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: message}}
+}

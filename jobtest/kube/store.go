@@ -1,0 +1,274 @@
+package kube
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	watchapi "k8s.io/apimachinery/pkg/watch"
+)
+
+// version is an object as it was stored by one change. It never changes.
+type version struct {
+	obj      Object
+	revision int64
+	// body is its JSON without kind, API version and resource version; it begins
+	// with the metadata.
+	body []byte
+	// others are the same object in the Go types that caches were asked for.
+	others map[reflect.Type]Object
+}
+
+// Event is a change of an object, as the past of its kind remembers it.
+type Event struct {
+	// Type is Added, Modified or Deleted; a watch also sees Bookmark and Error.
+	Type     watchapi.EventType
+	Revision int64
+	// Object is the object after the change, or the last version of it when it
+	// was deleted. It must not be changed.
+	Object Object
+
+	old, now *version
+}
+
+// Change is told to an observer at the moment when it happens.
+type Change struct {
+	// Request caused it; nil when an actor did.
+	Request *Request
+	// Old and New are the versions; Old is nil for a creation and New for a
+	// removal. They must not be changed.
+	Old, New Object
+
+	s *Server
+}
+
+// Objects returns what is stored of a kind after the change, by namespace and
+// name. They must not be changed.
+func (c Change) Objects(kind schema.GroupVersionKind) []Object {
+	k := c.s.kindOf(kind)
+	if k == nil {
+		return nil
+	}
+	return k.all()
+}
+
+// Observe sets who is told of every change. It must not call the server, which
+// waits for it.
+func (s *Server) Observe(f func(Change)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.observe = f
+}
+
+func key(namespace, name string) string { return namespace + "/" + name }
+
+func keyOf(obj Object) string { return key(obj.GetNamespace(), obj.GetName()) }
+
+func (k *kind) all() []Object {
+	objects := make([]Object, 0, len(k.keys))
+	for _, key := range k.keys {
+		objects = append(objects, k.objects[key].obj)
+	}
+	return objects
+}
+
+// put stores the next version of an object, which nobody else holds, and returns
+// it. When nothing has changed, it returns the old one.
+func (k *kind) put(old *version, next Object, r *Request) (*version, error) {
+	next.SetResourceVersion("")
+	body, err := encode(next)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil && bytes.Equal(old.body, body) {
+		return old, nil
+	}
+	now := &version{obj: next, body: body, revision: k.s.advance()}
+	next.SetResourceVersion(strconv.FormatInt(now.revision, 10))
+	id := keyOf(next)
+	if old == nil {
+		at, _ := slices.BinarySearch(k.keys, id)
+		k.keys = slices.Insert(k.keys, at, id)
+	}
+	k.objects[id] = now
+	kindOf := watchapi.Modified
+	if old == nil {
+		kindOf = watchapi.Added
+	}
+	k.record(Event{Type: kindOf, Revision: now.revision, Object: next, old: old, now: now}, r)
+	return now, nil
+}
+
+// drop removes an object.
+func (k *kind) drop(old *version, r *Request) *version {
+	last := &version{obj: old.obj.DeepCopyObject().(Object), body: old.body, revision: k.s.advance()}
+	last.obj.SetResourceVersion(strconv.FormatInt(last.revision, 10))
+	id := keyOf(old.obj)
+	delete(k.objects, id)
+	if at, found := slices.BinarySearch(k.keys, id); found {
+		k.keys = slices.Delete(k.keys, at, at+1)
+	}
+	k.record(Event{Type: watchapi.Deleted, Revision: last.revision, Object: last.obj, old: old, now: last}, r)
+	return last
+}
+
+func (s *Server) advance() int64 {
+	s.revision++
+	return s.revision
+}
+
+func (k *kind) record(e Event, r *Request) {
+	k.events = append(k.events, e)
+	if k.s.observe != nil {
+		c := Change{Request: r, New: e.Object, s: k.s}
+		if e.old != nil {
+			c.Old = e.old.obj
+		}
+		if e.Type == watchapi.Deleted {
+			c.New = nil
+		}
+		k.s.observe(c)
+	}
+	for w := range k.s.watches {
+		if w.kind.table == k.table {
+			w.wake()
+		}
+	}
+}
+
+// since are the events after a revision.
+func (k *kind) since(revision int64) []Event {
+	at, _ := slices.BinarySearchFunc(k.events, revision+1, func(e Event, r int64) int { return int(e.Revision - r) })
+	return k.events[at:]
+}
+
+// at returns the objects as they were at a revision that is not compacted, by
+// key.
+func (k *kind) at(revision int64) map[string]*version {
+	state := make(map[string]*version, len(k.objects))
+	for id, v := range k.objects {
+		state[id] = v
+	}
+	for _, e := range slices.Backward(k.since(revision)) {
+		if e.old == nil {
+			delete(state, keyOf(e.Object))
+		} else {
+			state[keyOf(e.Object)] = e.old
+		}
+	}
+	return state
+}
+
+// Compact forgets the past up to a revision, as etcd does every few minutes:
+// watches and lists that need it are refused with 410 Gone. Watches that are open,
+// and caches, are not harmed.
+func (s *Server) Compact(revision int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	revision = min(revision, s.revision)
+	for _, k := range s.kinds {
+		k.compacted = max(k.compacted, revision)
+		unread := revision
+		for w := range s.watches {
+			if w.kind.table == k.table {
+				unread = min(unread, w.seen)
+			}
+		}
+		for _, c := range s.caches {
+			unread = min(unread, c.views[k].upto)
+		}
+		k.events = slices.Clone(k.since(unread))
+	}
+}
+
+// encode returns the JSON of an object without kind, API version and resource
+// version, which the caller has cleared.
+func encode(obj Object) ([]byte, error) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return json.Marshal(obj)
+	}
+	metadata, err := json.Marshal(u.Object["metadata"])
+	if err != nil {
+		return nil, err
+	}
+	rest := make(map[string]any, len(u.Object))
+	for name, value := range u.Object {
+		if name != "metadata" && name != "apiVersion" && name != "kind" {
+			rest[name] = value
+		}
+	}
+	others, err := json.Marshal(rest)
+	if err != nil {
+		return nil, err
+	}
+	body := append([]byte(metadataPrefix), metadata[1:]...)
+	if len(rest) == 0 {
+		return append(body, '}'), nil
+	}
+	return append(append(body, ','), others[1:]...), nil
+}
+
+const metadataPrefix = `{"metadata":{`
+
+// appendJSON appends a version as the API shows it. Lists of built-in kinds do
+// not repeat kind and API version.
+func (k *kind) appendJSON(to []byte, v *version, inList bool) []byte {
+	body := v.body
+	if k.shown != nil {
+		body = k.shownBody(v)
+	}
+	to = append(to, '{')
+	if !inList || k.custom {
+		to = append(to, `"kind":"`...)
+		to = append(to, k.GroupVersionKind.Kind...)
+		to = append(to, `","apiVersion":"`...)
+		to = append(to, k.GroupVersionKind.GroupVersion().String()...)
+		to = append(to, `",`...)
+	}
+	to = append(to, metadataPrefix[1:]...)
+	to = append(to, `"resourceVersion":"`...)
+	to = strconv.AppendInt(to, v.revision, 10)
+	to = append(to, `",`...)
+	return append(to, body[len(metadataPrefix):]...)
+}
+
+// shownBody is the body of a version as another kind.
+func (k *kind) shownBody(v *version) []byte {
+	obj := k.shown(v.obj)
+	obj.SetResourceVersion("")
+	body, err := encode(obj)
+	if err != nil { // it was encoded before
+		return v.body
+	}
+	return body
+}
+
+// metadataOnly is a version as PartialObjectMetadata.
+func metadataOnly(v *version) ([]byte, error) {
+	var parts struct {
+		Metadata json.RawMessage `json:"metadata"`
+	}
+	if err := json.Unmarshal(v.body, &parts); err != nil {
+		return nil, err
+	}
+	text := []byte(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"`)
+	text = strconv.AppendInt(text, v.revision, 10)
+	text = append(text, `",`...)
+	return append(append(text, parts.Metadata[1:]...), '}'), nil
+}
+
+func (s *Server) kindOf(gvk schema.GroupVersionKind) *kind {
+	for _, k := range s.kinds {
+		if k.GroupVersionKind == gvk {
+			return k
+		}
+	}
+	return nil
+}
+
+func typeName[T any]() string { return reflect.TypeFor[T]().Name() }

@@ -1,0 +1,309 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Request is a request for objects, as the server understands it.
+type Request struct {
+	// Verb is create, get, list, watch, update, patch, delete or deletecollection.
+	Verb string
+	// Resource is what it is about; Subresource and Name may be empty.
+	Resource                     schema.GroupVersionResource
+	Subresource, Namespace, Name string
+	Query                        url.Values
+	// ContentType and Body are as sent.
+	ContentType string
+	Body        []byte
+	// UserAgent is that of the client: rest.Config.UserAgent.
+	UserAgent string
+
+	accept string
+	kind   *kind
+}
+
+// Verdict is what happens to a request. The zero Verdict lets it pass.
+type Verdict struct {
+	// Err is what the client gets. A *apierrors.StatusError is an answer of the
+	// server; any other error is one of the network.
+	Err error
+	// Lost says that the request takes effect before the client gets Err.
+	Lost bool
+	// Delay passes before the request takes effect or, if the answer is lost, after
+	// that. A client that waits no longer gets the error of its context instead of
+	// Err.
+	Delay time.Duration
+}
+
+// Intercept sets who decides what happens to each request. The function may use
+// the server, for other things to happen first.
+func (s *Server) Intercept(f func(*Request) Verdict) {
+	s.hooks.Lock()
+	defer s.hooks.Unlock()
+	s.hooks.intercept = f
+}
+
+// errNoPage is the answer to a path of no group that is served.
+var errNoPage = errors.New("404 page not found")
+
+// answer is what goes back to the client.
+type answer struct {
+	code  int
+	body  []byte
+	watch *watch
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (s *Server) RoundTrip(hr *http.Request) (*http.Response, error) {
+	body, err := readBody(hr)
+	if err != nil {
+		return nil, err
+	}
+	if err := hr.Context().Err(); err != nil {
+		return nil, err
+	}
+	if text, ok := s.discover(hr); ok {
+		return respond(hr, answer{code: http.StatusOK, body: text}), nil
+	}
+	r, err := s.parse(hr, body)
+	if err != nil {
+		return refuse(hr, err)
+	}
+	verdict := s.ask(r)
+	if !verdict.Lost {
+		if err := pause(hr.Context(), verdict.Delay); err != nil {
+			return nil, err
+		}
+		if verdict.Err != nil {
+			return refuse(hr, verdict.Err)
+		}
+	}
+	a, err := s.serve(hr.Context(), r)
+	if verdict.Lost {
+		if a.watch != nil {
+			a.watch.Close()
+		}
+		if err := pause(hr.Context(), verdict.Delay); err != nil {
+			return nil, err
+		}
+		if verdict.Err == nil {
+			verdict.Err = io.ErrUnexpectedEOF
+		}
+		return refuse(hr, verdict.Err)
+	}
+	if err != nil {
+		return refuse(hr, err)
+	}
+	return respond(hr, a), nil
+}
+
+func (s *Server) ask(r *Request) Verdict {
+	s.hooks.RLock()
+	f := s.hooks.intercept
+	s.hooks.RUnlock()
+	if f == nil {
+		return Verdict{}
+	}
+	return f(r)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func readBody(hr *http.Request) ([]byte, error) {
+	if hr.Body == nil || hr.Body == http.NoBody {
+		return nil, nil
+	}
+	defer hr.Body.Close()
+	if hr.ContentLength > 0 {
+		body := make([]byte, hr.ContentLength)
+		_, err := io.ReadFull(hr.Body, body)
+		return body, err
+	}
+	return io.ReadAll(hr.Body)
+}
+
+// parse reads the path of a request for objects.
+func (s *Server) parse(hr *http.Request, body []byte) (*Request, error) {
+	r := &Request{
+		Query:       hr.URL.Query(),
+		ContentType: mediaType(hr.Header.Get("Content-Type")),
+		Body:        body,
+		UserAgent:   hr.UserAgent(),
+		accept:      hr.Header.Get("Accept"),
+	}
+	parts := strings.Split(strings.Trim(hr.URL.Path, "/"), "/")
+	var gv schema.GroupVersion
+	switch {
+	case len(parts) >= 3 && parts[0] == "api":
+		gv.Version, parts = parts[1], parts[2:]
+	case len(parts) >= 4 && parts[0] == "apis":
+		gv.Group, gv.Version, parts = parts[1], parts[2], parts[3:]
+	default:
+		return nil, errNoPage
+	}
+	if !s.serves(gv) {
+		return nil, errNoPage
+	}
+	if len(parts) >= 3 && parts[0] == "namespaces" && !isNamespaceSubresource(parts) {
+		r.Namespace, parts = parts[1], parts[2:]
+	}
+	r.Resource = gv.WithResource(parts[0])
+	r.kind = s.byPath[r.Resource]
+	if r.kind == nil || len(parts) > 3 || r.kind.ClusterScoped && r.Namespace != "" {
+		return nil, noResource()
+	}
+	if len(parts) > 1 {
+		r.Name = parts[1]
+	}
+	if len(parts) > 2 {
+		r.Subresource = parts[2]
+	}
+	if r.Verb = verb(hr.Method, r); r.Verb == "" {
+		return nil, noMethod()
+	}
+	if !r.kind.ClusterScoped && r.Namespace == "" && r.Verb != "list" && r.Verb != "watch" {
+		return nil, noMethod()
+	}
+	return r, nil
+}
+
+func isNamespaceSubresource(parts []string) bool {
+	return len(parts) == 3 && (parts[2] == "status" || parts[2] == "finalize")
+}
+
+// verb is empty for a method that the path does not have.
+func verb(method string, r *Request) string {
+	named := r.Name != ""
+	switch {
+	case method == http.MethodGet && named:
+		return "get"
+	case method == http.MethodGet && isTrue(r.Query.Get("watch")):
+		return "watch"
+	case method == http.MethodGet:
+		return "list"
+	case method == http.MethodPost && !named:
+		return "create"
+	case method == http.MethodPut && named:
+		return "update"
+	case method == http.MethodPatch && named:
+		return "patch"
+	case method == http.MethodDelete && named && r.Subresource == "":
+		return "delete"
+	case method == http.MethodDelete && !named:
+		return "deletecollection"
+	}
+	return ""
+}
+
+func isTrue(value string) bool {
+	yes, err := strconv.ParseBool(value)
+	return err == nil && yes
+}
+
+func mediaType(header string) string {
+	kind, _, _ := strings.Cut(header, ";")
+	return strings.TrimSpace(kind)
+}
+
+// serve carries a request out.
+func (s *Server) serve(ctx context.Context, r *Request) (answer, error) {
+	if !acceptsJSON(r.accept) {
+		return answer{}, notAcceptable()
+	}
+	if r.Subresource != "" && !r.kind.hasSubresource(r.Subresource) {
+		if r.kind.custom {
+			return answer{}, r.kind.notFound(r.Name)
+		}
+		return answer{}, noResource()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch r.Verb {
+	case "create":
+		return s.serveCreate(r)
+	case "get":
+		return s.serveGet(r)
+	case "list":
+		return s.serveList(r)
+	case "watch":
+		return s.serveWatch(ctx, r)
+	case "update":
+		return s.serveUpdate(r)
+	case "patch":
+		return s.servePatch(r)
+	case "delete":
+		return s.serveDelete(r)
+	default:
+		return s.serveDeleteCollection(r)
+	}
+}
+
+func (k *kind) hasSubresource(name string) bool {
+	return name == "status" && k.updateStatus != nil || name == "finalize" && k.Resource == "namespaces"
+}
+
+func acceptsJSON(accept string) bool {
+	return accept == "" || strings.Contains(accept, "json") || strings.Contains(accept, "*/*")
+}
+
+// refuse is the answer to a request that failed.
+func refuse(hr *http.Request, err error) (*http.Response, error) {
+	if errors.Is(err, errNoPage) {
+		response := respond(hr, answer{code: http.StatusNotFound, body: []byte("404 page not found\n")})
+		response.Header.Set("Content-Type", "text/plain; charset=utf-8")
+		return response, nil
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return nil, err
+	}
+	a, after := failure(status)
+	response := respond(hr, a)
+	if after > 0 {
+		response.Header.Set("Retry-After", strconv.Itoa(after))
+	}
+	return response, nil
+}
+
+func respond(hr *http.Request, a answer) *http.Response {
+	response := &http.Response{
+		Status:        strconv.Itoa(a.code) + " " + http.StatusText(a.code),
+		StatusCode:    a.code,
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        http.Header{"Content-Type": {runtime.ContentTypeJSON}},
+		ContentLength: int64(len(a.body)),
+		Request:       hr,
+	}
+	if a.watch != nil {
+		response.Body, response.ContentLength = a.watch, -1
+	} else {
+		response.Body = io.NopCloser(bytes.NewReader(a.body))
+	}
+	return response
+}

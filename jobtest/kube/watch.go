@@ -1,0 +1,284 @@
+package kube
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	watchapi "k8s.io/apimachinery/pkg/watch"
+)
+
+// watch is the body of the answer to a watch. It has no goroutine: events are
+// rendered when the client reads.
+type watch struct {
+	*Request
+	ctx       context.Context
+	sel       selection
+	bookmarks bool
+	timeout   <-chan time.Time
+	timer     *time.Timer
+	woken     chan struct{}
+	closed    chan struct{}
+
+	// Guarded by the server's lock.
+	seen  int64  // the revision up to which events are rendered
+	frame []byte // what the client has not read yet
+	ended bool
+}
+
+func (s *Server) serveWatch(ctx context.Context, r *Request) (answer, error) {
+	sel, err := r.selection()
+	if err != nil {
+		return answer{}, err
+	}
+	asked, initial := r.Query.Get("resourceVersion"), r.Query.Get("sendInitialEvents")
+	if errs := watchErrors(r, initial); len(errs) > 0 {
+		return answer{}, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
+	}
+	revision, err := parseRevision(asked)
+	if err != nil {
+		return answer{}, internal(err.Error())
+	}
+	w := &watch{
+		Request:   r,
+		ctx:       ctx,
+		sel:       sel,
+		bookmarks: isTrue(r.Query.Get("allowWatchBookmarks")),
+		woken:     make(chan struct{}, 1),
+		closed:    make(chan struct{}),
+		seen:      revision,
+	}
+	switch {
+	case isTrue(initial) && revision > s.revision:
+		w.fail(tooLargeVersion(revision, s.revision))
+	case isTrue(initial) || initial == "" && revision == 0:
+		w.seen = s.revision
+		for _, key := range r.kind.keys {
+			if v := r.kind.objects[key]; sel.has(v) {
+				w.emit(Event{Type: watchapi.Added, Revision: v.revision, Object: v.obj, now: v})
+			}
+		}
+		if isTrue(initial) && w.bookmarks {
+			w.bookmark(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+		}
+	case revision == 0:
+		w.seen = s.revision
+	case revision < r.kind.compacted:
+		w.fail(gone("too old resource version: " + strconv.FormatInt(revision, 10) + " (" + strconv.FormatInt(r.kind.compacted, 10) + ")"))
+	}
+	if seconds, err := strconv.Atoi(r.Query.Get("timeoutSeconds")); err == nil && seconds > 0 {
+		w.timer = time.NewTimer(time.Duration(seconds) * time.Second)
+		w.timeout = w.timer.C
+	}
+	s.watches[w] = struct{}{}
+	return answer{code: http.StatusOK, watch: w}, nil
+}
+
+func watchErrors(r *Request, initial string) field.ErrorList {
+	var errs field.ErrorList
+	path := field.NewPath("resourceVersionMatch")
+	match := metav1.ResourceVersionMatch(r.Query.Get("resourceVersionMatch"))
+	if initial != "" && match != metav1.ResourceVersionMatchNotOlderThan {
+		errs = append(errs, field.Forbidden(path, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+	}
+	if match != "" {
+		if initial == "" {
+			errs = append(errs, field.Forbidden(path, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
+		}
+		if match != metav1.ResourceVersionMatchNotOlderThan {
+			errs = append(errs, field.NotSupported(path, match, []string{string(metav1.ResourceVersionMatchNotOlderThan)}))
+		}
+		if r.Query.Get("continue") != "" {
+			errs = append(errs, field.Forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
+		}
+	}
+	return errs
+}
+
+// Deliver sets what becomes of the events of watches on their way to the client:
+// for each event, a function that returns it, none, or others. It must not call
+// the server.
+func (s *Server) Deliver(f func(*Request, Event) []Event) {
+	s.hooks.Lock()
+	defer s.hooks.Unlock()
+	s.hooks.deliver = f
+}
+
+// CloseWatches ends the watches that a function picks, as a server that restarts
+// does; nil picks all.
+func (s *Server) CloseWatches(which func(*Request) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.watches {
+		if which == nil || which(w.Request) {
+			w.ended = true
+			w.wake()
+		}
+	}
+}
+
+// Bookmark sends a bookmark to every watch that allows them. The API server does
+// so about once a minute.
+func (s *Server) Bookmark() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.watches {
+		if w.bookmarks {
+			w.collect()
+			w.bookmark(nil)
+			w.wake()
+		}
+	}
+}
+
+func (w *watch) wake() {
+	select {
+	case w.woken <- struct{}{}:
+	default:
+	}
+}
+
+// Read implements io.Reader. It waits for an event.
+func (w *watch) Read(p []byte) (int, error) {
+	s := w.kind.s
+	for {
+		s.mu.Lock()
+		if len(w.frame) == 0 && !w.ended {
+			w.collect()
+		}
+		n := copy(p, w.frame)
+		w.frame = w.frame[n:]
+		ended := w.ended
+		s.mu.Unlock()
+		if n > 0 {
+			return n, nil
+		}
+		if ended {
+			return 0, io.EOF
+		}
+		select {
+		case <-w.woken:
+		case <-w.closed:
+			return 0, io.EOF
+		case <-w.ctx.Done():
+			return 0, w.ctx.Err()
+		case <-w.timeout:
+			w.expire()
+		}
+	}
+}
+
+// expire ends a watch after its timeout, with a last bookmark.
+func (w *watch) expire() {
+	s := w.kind.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.collect()
+	if w.bookmarks {
+		w.bookmark(nil)
+	}
+	w.ended = true
+}
+
+// Close implements io.Closer.
+func (w *watch) Close() error {
+	s := w.kind.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, open := s.watches[w]; open {
+		delete(s.watches, w)
+		close(w.closed)
+		if w.timer != nil {
+			w.timer.Stop()
+		}
+	}
+	return nil
+}
+
+// collect renders the events that came since the last time.
+func (w *watch) collect() {
+	for _, e := range w.kind.since(w.seen) {
+		w.seen = e.Revision
+		if e, ok := w.sees(e); ok {
+			w.emit(e)
+		}
+	}
+}
+
+// sees returns a change as it looks to one who sees the selected objects alone.
+func (w *watch) sees(e Event) (Event, bool) {
+	before := e.old != nil && w.sel.has(e.old)
+	after := e.Type != watchapi.Deleted && w.sel.has(e.now)
+	switch {
+	case before && after:
+		e.Type = watchapi.Modified
+	case after:
+		e.Type = watchapi.Added
+	case before && e.Type == watchapi.Deleted:
+	case before: // it is selected no longer: the watcher gets what it knew
+		e.Type = watchapi.Deleted
+		gone := &version{obj: e.old.obj, body: e.old.body, revision: e.Revision}
+		e.Object, e.now = gone.obj, gone
+	default:
+		return e, false
+	}
+	return e, true
+}
+
+// emit renders an event, or what becomes of it on the way.
+func (w *watch) emit(e Event) {
+	s := w.kind.s
+	s.hooks.RLock()
+	deliver := s.hooks.deliver
+	s.hooks.RUnlock()
+	events := []Event{e}
+	if deliver != nil {
+		events = deliver(w.Request, e)
+	}
+	for _, e := range events {
+		if e.now == nil {
+			continue
+		}
+		text, err := w.render(nil, e.now, false)
+		if err == nil {
+			w.write(e.Type, text)
+		}
+	}
+}
+
+func (w *watch) write(kind watchapi.EventType, object []byte) {
+	w.frame = append(w.frame, `{"type":"`...)
+	w.frame = append(w.frame, kind...)
+	w.frame = append(w.frame, `","object":`...)
+	w.frame = append(w.frame, object...)
+	w.frame = append(w.frame, "}\n"...)
+}
+
+func (w *watch) bookmark(annotations map[string]string) {
+	obj := w.kind.empty()
+	obj.SetAnnotations(annotations)
+	body, err := encode(obj)
+	if annotations == nil {
+		body, err = []byte(metadataPrefix+`"creationTimestamp":null}}`), nil
+	}
+	if err == nil {
+		if text, err := w.render(nil, &version{obj: obj, body: body, revision: w.seen}, false); err == nil {
+			w.write(watchapi.Bookmark, text)
+		}
+	}
+}
+
+// fail ends a watch with an error, which comes as an event.
+func (w *watch) fail(err error) {
+	if status, ok := err.(apierrors.APIStatus); ok {
+		a, _ := failure(status)
+		w.write(watchapi.Error, a.body)
+	}
+	w.ended = true
+}

@@ -1,0 +1,270 @@
+package kube
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// dryRun reports whether a change is to be checked but not made.
+func dryRun(r *Request) bool { return r != nil && r.Query.Get("dryRun") == metav1.DryRunAll }
+
+func (s *Server) serveCreate(r *Request) (answer, error) {
+	obj, err := r.kind.decode(r)
+	if err != nil {
+		return answer{}, err
+	}
+	v, err := s.create(r.kind, r.Namespace, obj, r)
+	if err != nil {
+		return answer{}, err
+	}
+	return s.show(http.StatusCreated, r, v)
+}
+
+// create stores a new object.
+func (s *Server) create(k *kind, namespace string, obj Object, r *Request) (*version, error) {
+	if err := ensureNamespace(k, namespace, obj); err != nil {
+		return nil, err
+	}
+	generated := obj.GetName() == "" && obj.GetGenerateName() != ""
+	if generated {
+		obj.SetName(s.newName(k, namespace, obj.GetGenerateName()))
+	}
+	if err := s.admit(k, namespace, obj.GetName()); err != nil {
+		return nil, err
+	}
+	if obj.GetResourceVersion() != "" {
+		return nil, internal("resourceVersion should not be set on objects to be created")
+	}
+	s.systemFields(obj)
+	if k.rules.create != nil {
+		k.rules.create(obj)
+	}
+	if k.defaults != nil {
+		k.defaults(obj)
+	}
+	var errs field.ErrorList
+	if k.validate != nil {
+		errs = k.validate(obj)
+	}
+	if len(errs) == 0 {
+		errs = metadataErrors(k, obj)
+	}
+	if len(errs) > 0 {
+		return nil, k.invalid(obj.GetName(), errs)
+	}
+	if old := k.objects[keyOf(obj)]; old != nil {
+		err := apierrors.NewAlreadyExists(k.groupResource(), obj.GetName())
+		if old.obj.GetDeletionTimestamp() != nil {
+			err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
+		}
+		return nil, err
+	}
+	return k.store(nil, obj, r)
+}
+
+// store puts a version, or only shows what it would be.
+func (k *kind) store(old *version, next Object, r *Request) (*version, error) {
+	if !dryRun(r) {
+		return k.put(old, next, r)
+	}
+	next.SetResourceVersion("")
+	body, err := encode(next)
+	v := &version{obj: next, body: body}
+	if old != nil {
+		v.revision = old.revision
+	}
+	return v, err
+}
+
+// ensureNamespace gives an object the namespace of the path.
+func ensureNamespace(k *kind, namespace string, obj Object) error {
+	if k.ClusterScoped {
+		if obj.GetNamespace() != "" {
+			return apierrors.NewBadRequest("namespace is not allowed on this type")
+		}
+		return nil
+	}
+	if obj.GetNamespace() == "" {
+		obj.SetNamespace(namespace)
+	}
+	if obj.GetNamespace() != namespace {
+		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+	}
+	return nil
+}
+
+// admit refuses new objects in a namespace that is not there or about to go.
+func (s *Server) admit(k *kind, namespace, name string) error {
+	if k.ClusterScoped {
+		return nil
+	}
+	namespaces := s.byPath[corev1.SchemeGroupVersion.WithResource("namespaces")]
+	v := namespaces.objects[key("", namespace)]
+	if v == nil {
+		return namespaces.notFound(namespace)
+	}
+	if v.obj.(*corev1.Namespace).Status.Phase != corev1.NamespaceTerminating {
+		return nil
+	}
+	err := apierrors.NewForbidden(k.groupResource(), name, fmt.Errorf("unable to create new content in namespace %s because it is being terminated", namespace))
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
+		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", namespace), Field: "metadata.namespace"})
+	return err
+}
+
+func (s *Server) addNamespace(name string) {
+	k := s.byPath[corev1.SchemeGroupVersion.WithResource("namespaces")]
+	// The names are those that every cluster has, which are valid.
+	_, _ = s.create(k, "", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, nil)
+}
+
+func (s *Server) serveUpdate(r *Request) (answer, error) {
+	next, err := r.kind.decode(r)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := r.checkName(next); err != nil {
+		return answer{}, err
+	}
+	if err := ensureNamespace(r.kind, r.Namespace, next); err != nil {
+		return answer{}, err
+	}
+	old := r.kind.objects[key(r.Namespace, r.Name)]
+	if old == nil {
+		if !r.kind.createOnUpdate || r.Subresource != "" {
+			return answer{}, r.kind.notFound(r.Name)
+		}
+		v, err := s.create(r.kind, r.Namespace, next, r)
+		if err != nil {
+			return answer{}, err
+		}
+		return s.show(http.StatusCreated, r, v)
+	}
+	if uid := next.GetUID(); uid != "" && uid != old.obj.GetUID() {
+		return answer{}, r.kind.conflict(r.Name, "StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %v, UID in object meta: %v",
+			r.kind.Resource, strings.TrimPrefix(keyOf(old.obj), "/"), uid, old.obj.GetUID())
+	}
+	v, err := s.update(r.kind, old, next, r)
+	if err != nil {
+		return answer{}, err
+	}
+	return s.show(http.StatusOK, r, v)
+}
+
+func (r *Request) checkName(next Object) error {
+	switch next.GetName() {
+	case r.Name:
+		return nil
+	case "":
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", r.Name))
+	}
+	return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", next.GetName(), r.Name))
+}
+
+// update stores the next version of an object, which the caller has made. An
+// object that only waited for its last finalizer is removed.
+func (s *Server) update(k *kind, old *version, next Object, r *Request) (*version, error) {
+	switch given := next.GetResourceVersion(); {
+	case given == "" && k.needsVersion:
+		err := apierrors.NewInvalid(k.groupResource().WithVersion("").GroupVersion().WithKind(k.Resource).GroupKind(), next.GetName(),
+			field.ErrorList{field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
+		return nil, err
+	case given != "" && given != old.obj.GetResourceVersion():
+		return nil, k.staleVersion(old.obj.GetName())
+	}
+	next.SetResourceVersion(old.obj.GetResourceVersion())
+	next.SetGeneration(old.obj.GetGeneration())
+	if k.defaults != nil && r.Subresource == "" {
+		k.defaults(next)
+	}
+	errs := k.prepare(old.obj, next, r.Subresource)
+	if len(errs) > 0 {
+		return nil, k.invalid(old.obj.GetName(), errs)
+	}
+	if k.finalized(old.obj, next) && !dryRun(r) {
+		k.drop(old, r)
+		next.SetResourceVersion("")
+		body, err := encode(next)
+		return &version{obj: next, body: body, revision: old.revision}, err
+	}
+	return k.store(old, next, r)
+}
+
+// prepare keeps what an update may not change, and returns what is wrong with
+// the rest.
+func (k *kind) prepare(old, next Object, subresource string) field.ErrorList {
+	change, check := k.rules.update, k.validateUpdate
+	if subresource == "status" {
+		change, check = k.updateStatus, k.validateStatus
+	} else if subresource == "finalize" {
+		change = finalizeNamespace
+	}
+	if change != nil {
+		change(next, old)
+	}
+	if next.GetUID() == "" {
+		next.SetUID(old.GetUID())
+	}
+	next.SetManagedFields(nil)
+	next.SetSelfLink("")
+	next.SetCreationTimestamp(old.GetCreationTimestamp())
+	if at := old.GetDeletionTimestamp(); at != nil {
+		next.SetDeletionTimestamp(at)
+	}
+	if next.GetDeletionGracePeriodSeconds() == nil {
+		next.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
+	}
+	var errs field.ErrorList
+	if !sameMetadata(next, old) {
+		errs = metadataErrors(k, next)
+		errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(next, old, field.NewPath("metadata"))...)
+	}
+	if check != nil {
+		errs = append(errs, check(next, old)...)
+	}
+	if k.validate != nil && subresource == "" && k.validateUpdate == nil {
+		errs = append(errs, k.validate(next)...)
+	}
+	return errs
+}
+
+// sameMetadata reports whether an update leaves alone what it may change of the
+// metadata. What is stored was checked before.
+func sameMetadata(next, old Object) bool {
+	return next.GetUID() == old.GetUID() && next.GetGenerateName() == old.GetGenerateName() &&
+		maps.Equal(next.GetLabels(), old.GetLabels()) &&
+		maps.Equal(next.GetAnnotations(), old.GetAnnotations()) &&
+		slices.Equal(next.GetFinalizers(), old.GetFinalizers()) &&
+		equality.Semantic.DeepEqual(next.GetOwnerReferences(), old.GetOwnerReferences()) &&
+		equality.Semantic.DeepEqual(next.GetDeletionTimestamp(), old.GetDeletionTimestamp()) &&
+		equality.Semantic.DeepEqual(next.GetDeletionGracePeriodSeconds(), old.GetDeletionGracePeriodSeconds())
+}
+
+// finalized reports whether an update removed the last thing that a deletion
+// waited for.
+func (k *kind) finalized(old, next Object) bool {
+	if len(next.GetFinalizers()) > 0 || old.GetDeletionTimestamp() == nil {
+		return false
+	}
+	if ns, ok := next.(*corev1.Namespace); ok && len(ns.Spec.Finalizers) > 0 {
+		return false
+	}
+	grace := old.GetDeletionGracePeriodSeconds()
+	return grace == nil || *grace == 0
+}
+
+func finalizeNamespace(next, old Object) {
+	finalizers := next.(*corev1.Namespace).Spec.Finalizers
+	*next.(*corev1.Namespace) = *old.(*corev1.Namespace).DeepCopy()
+	next.(*corev1.Namespace).Spec.Finalizers = finalizers
+}
