@@ -298,7 +298,7 @@ func TestAlgorithm_sizeOfTheLists(t *testing.T) {
 // too recently and the number of uncounted Pods is a small percentage of
 // parallelism."
 func TestAlgorithm_throttle(t *testing.T) {
-	w := newWorld(t, "completions: 100\nparallelism: 20", jobfate.WithThrottle(tracking.Throttle{Every: 5 * time.Second, Share: 0.1}))
+	w := newWorld(t, "completions: 100\nparallelism: 20", jobfate.Throttle(tracking.Throttle{Every: 5 * time.Second, Share: 0.1}))
 	w.settle()
 	first := w.snapshot().LastStatus
 
@@ -344,7 +344,7 @@ func TestAlgorithm_throttle(t *testing.T) {
 
 // A failure whose record is put off is remembered only with it.
 func TestAlgorithm_throttledFailureCountsOnce(t *testing.T) {
-	w := newWorld(t, "completions: 100\nparallelism: 20", jobfate.WithThrottle(tracking.Throttle{Every: 5 * time.Second, Share: 0.1}))
+	w := newWorld(t, "completions: 100\nparallelism: 20", jobfate.Throttle(tracking.Throttle{Every: 5 * time.Second, Share: 0.1}))
 	w.settle()
 	w.End("pod-1", 1)
 	for range 3 {
@@ -422,12 +422,12 @@ func mustDecide(t testing.TB, s jobfate.Snapshot, opts ...jobfate.Option) jobfat
 func TestAlgorithm_throttleOfNothing(t *testing.T) {
 	s := largeJob(3, false, running)
 	s.LastStatus = s.Now.Add(-time.Second)
-	d := mustDecide(t, s, jobfate.WithThrottle(tracking.Throttle{Every: time.Minute, Share: 1}))
+	d := mustDecide(t, s, jobfate.Throttle(tracking.Throttle{Every: time.Minute, Share: 1}))
 	if !d.Idle() || d.Requeue != 0 || len(explain.Of(d).Notes()) != 0 {
 		t.Errorf("idle %t, look again in %s, notes %v; want nothing", d.Idle(), d.Requeue, explain.Of(d).Notes())
 	}
 	s.Job.Status.Active = 2
-	d = mustDecide(t, s, jobfate.WithThrottle(tracking.Throttle{Every: time.Minute, Share: 1}))
+	d = mustDecide(t, s, jobfate.Throttle(tracking.Throttle{Every: time.Minute, Share: 1}))
 	if !d.Idle() || d.Requeue != 59*time.Second || len(explain.Of(d).Notes()) != 1 || explain.Of(d).Notes()[0].Code != explain.NoteStatusPutOff {
 		t.Errorf("idle %t, look again in %s, notes %v; want the status put off for 59s", d.Idle(), d.Requeue, explain.Of(d).Notes())
 	}
@@ -442,7 +442,7 @@ func TestAlgorithm_revisedTwice(t *testing.T) {
 	job.Status.StartTime, job.Status.Active = &job.CreationTimestamp, 1
 	now := job.CreationTimestamp.Time
 	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{done, surplus}, Now: now, LastStatus: now}
-	d := mustDecide(t, s, jobfate.WithThrottle(tracking.Throttle{Every: time.Minute, Share: 2}))
+	d := mustDecide(t, s, jobfate.Throttle(tracking.Throttle{Every: time.Minute, Share: 2}))
 
 	putOff := d.Revise(jobfate.Done{NotDeleted: []types.UID{"surplus"}})
 	if putOff.Status != nil || putOff.Settle(putOff.Strip...).Status != nil {

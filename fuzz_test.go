@@ -20,7 +20,7 @@ import (
 var fuzzOptions = [][]jobfate.Option{
 	nil,
 	{jobfate.WithoutPerIndexBackoff(), jobfate.WithoutReplacementPolicy()},
-	{jobfate.FillFreeSlots(), jobfate.GranularReasons(), jobfate.WithCaps(1, 1)},
+	{jobfate.FillFreeSlots(), jobfate.GranularReasons(), jobfate.MaxUncounted(1), jobfate.MaxChanges(1)},
 }
 
 // fatal is what a test of testing and one of rapid have in common.

@@ -369,7 +369,7 @@ func TestInput_nilArguments(t *testing.T) {
 	for name, call := range map[string]func(){
 		"an option":         func() { mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, nil) },
 		"a pod in Settle":   func() { mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}).Settle(nil) },
-		"a failure policy":  func() { mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.WithFailurePolicy(nil)) },
+		"a failure policy":  func() { mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.FailurePolicy(nil)) },
 		"no names of rules": func() { mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.RuleNames()) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,7 +32,7 @@ type Snapshot struct {
 	// and that last success, have not been deleted.
 	BackoffInDoubt bool
 	// LastStatus is when the caller last stored a status of the Job. Only
-	// WithThrottle needs it.
+	// Throttle needs it.
 	LastStatus time.Time
 }
 

@@ -61,7 +61,7 @@ func matchers(t *testing.T) {
 		{Name: "Node", Action: batchv1.PodFailurePolicyActionIgnore, Matcher: failurepolicy.OnPodReason("NodeLost")},
 	}}
 	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}
-	opts := []jobfate.Option{jobfate.WithFailurePolicy(policy), jobfate.GranularReasons()}
+	opts := []jobfate.Option{jobfate.FailurePolicy(policy), jobfate.GranularReasons()}
 	if d := mustDecide(t, s, opts...); len(d.Status.UncountedTerminatedPods.Failed) != 0 || len(d.Strip) != 1 {
 		t.Errorf("a lost node: %s recorded, %d to strip; want none, 1", toJSON(d.Status.UncountedTerminatedPods), len(d.Strip))
 	}
@@ -75,7 +75,7 @@ func matchers(t *testing.T) {
 // "Other delays": base, cap, factor.
 func otherDelays(t *testing.T) {
 	policy := backoff.Policy{Base: time.Second, Cap: 5 * time.Second, Factor: 3}
-	w := newWorld(t, "completions: 1\nbackoffLimit: 9", jobfate.WithBackoff(policy))
+	w := newWorld(t, "completions: 1\nbackoffLimit: 9", jobfate.Backoff(policy))
 	w.rules.Backoff = policy
 	for _, want := range []time.Duration{time.Second, 3 * time.Second, 5 * time.Second, 5 * time.Second} {
 		w.runAll()
@@ -88,7 +88,7 @@ func otherDelays(t *testing.T) {
 	}
 	// A delay may be shorter than the batch period, unless that is shorter too.
 	for _, test := range []struct{ period, want time.Duration }{{time.Second, time.Second}, {0, 10 * time.Millisecond}, {-1, 10 * time.Millisecond}, {30 * time.Second, 30 * time.Second}} {
-		w := newWorld(t, "completions: 1", jobfate.WithBackoff(backoff.Policy{Base: 10 * time.Millisecond}), jobfate.WithBatchPeriod(test.period))
+		w := newWorld(t, "completions: 1", jobfate.Backoff(backoff.Policy{Base: 10 * time.Millisecond}), jobfate.BatchPeriod(test.period))
 		w.settle()
 		w.End("pod-1", 1)
 		w.settle()

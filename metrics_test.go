@@ -206,7 +206,7 @@ func TestMetrics_whileTheStatusIsPutOff(t *testing.T) {
 	job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp}
 	now := job.CreationTimestamp.Time
 	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodSucceeded)}, Now: now, LastStatus: now}
-	d := mustDecide(t, s, jobfate.WithThrottle(tracking.Throttle{Every: time.Minute, Share: 1}))
+	d := mustDecide(t, s, jobfate.Throttle(tracking.Throttle{Every: time.Minute, Share: 1}))
 	if d.Status != nil || len(d.Strip) != 0 || d.Requeue == 0 {
 		t.Fatalf("status %v, %d to strip, requeue %s: the status is not put off", d.Status, len(d.Strip), d.Requeue)
 	}

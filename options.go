@@ -40,44 +40,50 @@ func OwnerKind(kind schema.GroupVersionKind) Option {
 	return func(c *decide.Config) { c.Controller.Kind, c.NoKind = kind, kind.Kind == "" }
 }
 
-// WithBackoff sets the base, cap and factor of the delay with which failed pods
+// Backoff sets the base, cap and factor of the delay with which failed pods
 // are replaced. The default is 10 s, 10 min and 2.
-func WithBackoff(p backoff.Policy) Option {
+func Backoff(p backoff.Policy) Option {
 	return func(c *decide.Config) { c.Backoff = p }
 }
 
-// WithCaps sets how many UIDs the uncounted lists may hold, and how many pods
-// one decision may create, or delete because they are too many. The default is
-// 500 of each; values below 1 leave it.
-func WithCaps(uncounted, changes int) Option {
+// MaxUncounted sets how many UIDs the uncounted lists may hold. The default is 500;
+// values below 1 leave it.
+func MaxUncounted(n int) Option {
 	return func(c *decide.Config) {
-		if uncounted > 0 {
-			c.UncountedCap = uncounted
-		}
-		if changes > 0 {
-			c.ChangesCap = changes
+		if n > 0 {
+			c.UncountedCap = n
 		}
 	}
 }
 
-// WithBatchPeriod sets the least time to wait before looking again at a Job
+// MaxChanges sets how many pods one decision may create, or delete because they are
+// too many. The default is 500; values below 1 leave it.
+func MaxChanges(n int) Option {
+	return func(c *decide.Config) {
+		if n > 0 {
+			c.ChangesCap = n
+		}
+	}
+}
+
+// BatchPeriod sets the least time to wait before looking again at a Job
 // that backs off, and the time to wait for a status of the caller's own to be seen.
 // The default is 1 s.
-func WithBatchPeriod(d time.Duration) Option {
+func BatchPeriod(d time.Duration) Option {
 	return func(c *decide.Config) { c.BatchPeriod = max(d, 0) }
 }
 
-// WithThrottle puts off status writes that come too soon after
+// Throttle puts off status writes that come too soon after
 // Snapshot.LastStatus and record too little. By default none is put off.
-func WithThrottle(t tracking.Throttle) Option {
+func Throttle(t tracking.Throttle) Option {
 	return func(c *decide.Config) { c.Throttle = t }
 }
 
-// WithFailurePolicy replaces the pod failure policy of the Job's spec. It is
+// FailurePolicy replaces the pod failure policy of the Job's spec. It is
 // for rules that the API cannot express: named ones, and ones with a matcher. The
 // names show in reasons only with GranularReasons, and RuleNames gives none to these
 // rules. Nil leaves the policy of the spec.
-func WithFailurePolicy(s *failurepolicy.Spec) Option {
+func FailurePolicy(s *failurepolicy.Spec) Option {
 	return func(c *decide.Config) { c.FailurePolicy = s }
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 )
 
-// Every option is used somewhere: WithThrottle in algorithm_test.go, WithBackoff,
-// WithBatchPeriod and matchers in lessons_asks_test.go, ManagedBy in input_test.go,
+// Every option is used somewhere: Throttle in algorithm_test.go, Backoff,
+// BatchPeriod and matchers in lessons_asks_test.go, ManagedBy in input_test.go,
 // FillFreeSlots in story_blog_test.go, and RuleNames and WithoutPerIndexBackoff in
 // testdata/scenarios. The rest is here.
 
@@ -57,7 +57,7 @@ func TestOptions_caps(t *testing.T) {
 		uncounted, changes           int
 		wantUncounted, wantedChanges int
 	}{{3, 2, 3, 2}, {0, 0, 12, 12}, {-1, -1, 12, 12}, {1, 100, 1, 12}} {
-		w := newWorld(t, "completions: 12\nparallelism: 12", jobfate.WithCaps(test.uncounted, test.changes))
+		w := newWorld(t, "completions: 12\nparallelism: 12", jobfate.MaxUncounted(test.uncounted), jobfate.MaxChanges(test.changes))
 		if d := mustDecide(t, w.snapshot(), w.opts...); len(d.Create) != test.wantedChanges {
 			t.Errorf("%+v: %d to create", test, len(d.Create))
 		}
@@ -137,11 +137,11 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 		{[]jobfate.Option{jobfate.RuleNames("Mine")}, "PodFailurePolicy_Mine"},
 		{[]jobfate.Option{jobfate.RuleNames()}, "PodFailurePolicy_0"},
 		{[]jobfate.Option{jobfate.RuleNames("", "more", "than", "rules")}, "PodFailurePolicy_0"},
-		{[]jobfate.Option{jobfate.WithFailurePolicy(named)}, "PodFailurePolicy"},
-		{[]jobfate.Option{jobfate.WithFailurePolicy(named), jobfate.GranularReasons()}, "PodFailurePolicy_One"},
-		{[]jobfate.Option{jobfate.WithFailurePolicy(named), jobfate.RuleNames("Ignored")}, "PodFailurePolicy_One"},
-		{[]jobfate.Option{jobfate.WithFailurePolicy(&failurepolicy.Spec{})}, ""},
-		{[]jobfate.Option{jobfate.WithFailurePolicy(nil)}, "PodFailurePolicy"},
+		{[]jobfate.Option{jobfate.FailurePolicy(named)}, "PodFailurePolicy"},
+		{[]jobfate.Option{jobfate.FailurePolicy(named), jobfate.GranularReasons()}, "PodFailurePolicy_One"},
+		{[]jobfate.Option{jobfate.FailurePolicy(named), jobfate.RuleNames("Ignored")}, "PodFailurePolicy_One"},
+		{[]jobfate.Option{jobfate.FailurePolicy(&failurepolicy.Spec{})}, ""},
+		{[]jobfate.Option{jobfate.FailurePolicy(nil)}, "PodFailurePolicy"},
 	} {
 		job := specJob(t, spec)
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}, test.opts...)
@@ -156,7 +156,7 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 	job := specJob(t, "completions: 1")
 	pod := podIn(job, 1, corev1.PodRunning)
 	pod.DeletionTimestamp = &job.CreationTimestamp
-	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, jobfate.WithFailurePolicy(named))
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, jobfate.FailurePolicy(named))
 	if explain.Of(d).Job().Code != explain.JobAwaitingTermination {
 		t.Errorf("a terminating pod with a policy: %s, want %s", explain.Of(d).Job().Code, explain.JobAwaitingTermination)
 	}
@@ -168,7 +168,7 @@ func TestOptions_order(t *testing.T) {
 	for _, caps := range [][]int{{1, 4}, {4, 1}} {
 		var opts []jobfate.Option
 		for _, n := range caps {
-			opts = append(opts, jobfate.WithCaps(0, n))
+			opts = append(opts, jobfate.MaxChanges(n))
 		}
 		if d := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, opts...); len(d.Create) != caps[1] {
 			t.Errorf("%v: %d to create", fmt.Sprint(caps), len(d.Create))
@@ -180,7 +180,7 @@ func TestOptions_order(t *testing.T) {
 		done = append(done, podIn(job, n+1, corev1.PodSucceeded))
 	}
 	s := jobfate.Snapshot{Job: job, Pods: done, Now: job.CreationTimestamp.Time}
-	if d := mustDecide(t, s, jobfate.WithCaps(3, 0), jobfate.WithCaps(0, 5), jobfate.WithCaps(-1, 0)); len(d.Strip) != 3 {
+	if d := mustDecide(t, s, jobfate.MaxUncounted(3), jobfate.MaxChanges(5), jobfate.MaxUncounted(-1)); len(d.Strip) != 3 {
 		t.Errorf("%d to strip, want 3", len(d.Strip))
 	}
 }
@@ -193,7 +193,7 @@ func TestOptions_batchPeriodOfAnUnobservedStatus(t *testing.T) {
 	for _, test := range []struct {
 		opts []jobfate.Option
 		want time.Duration
-	}{{nil, time.Second}, {[]jobfate.Option{jobfate.WithBatchPeriod(7 * time.Second)}, 7 * time.Second}} {
+	}{{nil, time.Second}, {[]jobfate.Option{jobfate.BatchPeriod(7 * time.Second)}, 7 * time.Second}} {
 		if d := mustDecide(t, s, test.opts...); d.Requeue != test.want || !d.Idle() {
 			t.Errorf("%d options: look again in %s, idle %t; want %s and nothing else", len(test.opts), d.Requeue, d.Idle(), test.want)
 		}

@@ -42,7 +42,7 @@ func (r run) indexed() bool { return *r.s.Job.Spec.CompletionMode == batchv1.Ind
 func drawRun(t *rapid.T, snapshots *rapid.Generator[jobfate.Snapshot]) run {
 	r := run{s: snapshots.Draw(t, "snapshot")}
 	if rapid.Bool().Draw(t, "small caps") {
-		r.opts = append(r.opts, jobfate.WithCaps(rapid.IntRange(1, 3).Draw(t, "uncounted cap"), rapid.IntRange(1, 3).Draw(t, "changes cap")))
+		r.opts = append(r.opts, jobfate.MaxUncounted(rapid.IntRange(1, 3).Draw(t, "uncounted cap")), jobfate.MaxChanges(rapid.IntRange(1, 3).Draw(t, "changes cap")))
 	}
 	if rapid.Bool().Draw(t, "fill slots") {
 		r.opts = append(r.opts, jobfate.FillFreeSlots())

@@ -14,7 +14,7 @@ import (
 )
 
 // anHour puts every status off that may be put off.
-var anHour = jobfate.WithThrottle(tracking.Throttle{Every: time.Hour, Share: 1})
+var anHour = jobfate.Throttle(tracking.Throttle{Every: time.Hour, Share: 1})
 
 // throttled is a Job that stored a status just now, with a pod to count.
 func throttled(t *testing.T, manifest string, phase corev1.PodPhase) jobfate.Snapshot {

@@ -28,7 +28,7 @@ type habits struct {
 }
 
 func (h habits) options() []jobfate.Option {
-	return []jobfate.Option{jobfate.WithCaps(h.limits.MaxUncounted, h.limits.MaxCreateDelete)}
+	return []jobfate.Option{jobfate.MaxUncounted(h.limits.MaxUncounted), jobfate.MaxChanges(h.limits.MaxCreateDelete)}
 }
 
 // faults are the writes that the API server refuses in one sync.

@@ -314,7 +314,7 @@ func TestDivergence_options(t *testing.T) {
 			jobfate.RuleNames("Broken"), reasons("PodFailurePolicy", "PodFailurePolicy_Broken"),
 		},
 		{
-			"WithThrottle", throttled, jobfate.WithThrottle(tracking.Throttle{Every: time.Minute, Share: 0.5}),
+			"Throttle", throttled, jobfate.Throttle(tracking.Throttle{Every: time.Minute, Share: 0.5}),
 			func(without, with jobfate.Decision) bool { return without.Status != nil && with.Status == nil },
 		},
 	}

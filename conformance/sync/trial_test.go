@@ -32,11 +32,11 @@ type trial struct {
 // options are what jobfate is told of the limits and features.
 func (t *trial) options() []jobfate.Option {
 	opts := []jobfate.Option{
-		jobfate.WithCaps(t.limits.MaxUncounted, t.limits.MaxCreateDelete),
-		jobfate.WithBackoff(backoff.Policy{Base: t.limits.Base, Cap: t.limits.Cap}),
+		jobfate.MaxUncounted(t.limits.MaxUncounted), jobfate.MaxChanges(t.limits.MaxCreateDelete),
+		jobfate.Backoff(backoff.Policy{Base: t.limits.Base, Cap: t.limits.Cap}),
 	}
 	if t.limits.BatchPeriod != 0 {
-		opts = append(opts, jobfate.WithBatchPeriod(t.limits.BatchPeriod))
+		opts = append(opts, jobfate.BatchPeriod(t.limits.BatchPeriod))
 	}
 	if t.noPerIndex {
 		opts = append(opts, jobfate.WithoutPerIndexBackoff())

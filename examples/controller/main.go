@@ -137,7 +137,7 @@ func (s *settings) managerOptions() ctrl.Options {
 func newController(managedBy string, store store, reader, writer kubernetes.Interface) *controller {
 	return &controller{
 		me:       tracking.Controller{Name: managedBy},
-		options:  []jobfate.Option{jobfate.ManagedBy(managedBy), jobfate.WithBatchPeriod(batchPeriod), jobfate.FillFreeSlots()},
+		options:  []jobfate.Option{jobfate.ManagedBy(managedBy), jobfate.BatchPeriod(batchPeriod), jobfate.FillFreeSlots()},
 		store:    store,
 		reader:   reader,
 		writer:   writer,

@@ -155,7 +155,7 @@ var knownBugs = []bug{
 		}
 	})},
 	{name: "k114391, parallelism gets round the backoff", property: "S12", controller: func() cluster.Controller {
-		return cluster.NewCaller(jobfate.WithBackoff(backoff.Policy{Base: time.Millisecond, Cap: time.Millisecond}))
+		return cluster.NewCaller(jobfate.Backoff(backoff.Policy{Base: time.Millisecond, Cap: time.Millisecond}))
 	}},
 	{name: "k114516, k114768, an event resets the backoff", property: "S12", controller: func() cluster.Controller { return amnesiac{} }, job: plain},
 	{name: "k114650, a restart forgets the backoff", property: "S12", controller: looking(func(v *cluster.View) {

@@ -147,7 +147,7 @@ var kindsOfJob = []kindOfJob{
 	{"short delays", func(n int32) Config {
 		p := backoff.Policy{Base: 10 * time.Second, Cap: 20 * time.Second}
 		c := jobOf(n, perIndex)
-		c.New = func() Searchable { return FromCaller(cluster.NewCaller(jobfate.WithBackoff(p))) }
+		c.New = func() Searchable { return FromCaller(cluster.NewCaller(jobfate.Backoff(p))) }
 		c.Rules = referee.Rules{Backoff: p}
 		c.Ticks, c.Old, c.AnyTime = []time.Duration{7 * time.Second}, 21*time.Second, true
 		return c

@@ -298,7 +298,7 @@ func TestVerdicts(t *testing.T) {
 			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](0)}}}
 		}), referee.Rules{}, func(k *court) { k.End("pod-3", 0) }, ""},
 		{"failures that no status holds yet exceed a limit", all(indexed(4), func(s *batchv1.JobSpec) { s.BackoffLimit = ptr[int32](1) }), referee.Rules{}, func(k *court) {
-			k.caller.Options = []jobfate.Option{jobfate.WithCaps(1, 500)}
+			k.caller.Options = []jobfate.Option{jobfate.MaxUncounted(1), jobfate.MaxChanges(500)}
 			k.End("pod-1", 1)
 			k.Delete("pod-2", 30)
 		}, ""},
