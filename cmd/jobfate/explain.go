@@ -56,7 +56,10 @@ func explain(env environment, args []string) error {
 	if err != nil {
 		return err
 	}
-	r, err := decide(in, req)
+	if len(in.Jobs) > 1 {
+		return fmt.Errorf("%s is a second Job; the first is %s", in.Jobs[1].At, in.Jobs[0].At)
+	}
+	r, err := decide(in, in.Jobs[0], req)
 	if err != nil {
 		return err
 	}
@@ -119,6 +122,9 @@ func withSources(env environment, names []string, f func([]kubefile.Source) erro
 		}
 		defer file.Close()
 		sources[i] = kubefile.Source{Name: name, Reader: file}
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			sources[i].Size = int(info.Size())
+		}
 	}
 	return f(sources)
 }
@@ -126,21 +132,21 @@ func withSources(env environment, names []string, f func([]kubefile.Source) erro
 // decide decides on the input and reports the decision. What the controller
 // remembers of failures is rebuilt from the pods: a controller that has seen
 // others, which are gone, may wait longer.
-func decide(in *kubefile.Input, req request) (*report, error) {
+func decide(in *kubefile.Input, m *kubefile.Manifest, req request) (*report, error) {
 	manager := req.managedBy
 	if manager == "" {
-		manager = managerOf(in.Job)
+		manager = managerOf(m.Job)
 	}
 	opts := []jobfate.Option{jobfate.ManagedBy(manager)}
-	if in.RuleNames != nil {
-		opts = append(opts, jobfate.RuleNames(in.RuleNames...))
+	if m.RuleNames != nil {
+		opts = append(opts, jobfate.RuleNames(m.RuleNames...))
 	}
-	snapshot := jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: req.now, BackoffInDoubt: true}
+	snapshot := jobfate.Snapshot{Job: m.Job, Pods: in.Pods, Now: req.now, BackoffInDoubt: true}
 	d, err := jobfate.Decide(snapshot, opts...)
 	if err != nil {
-		return nil, locate(err, in)
+		return nil, locate(err, m, in.Pods, in.PodsAt)
 	}
-	return newReport(in, req.now, d), nil
+	return newReport(in, m, req.now, d), nil
 }
 
 // managerOf returns the name of the controller that manages the Job when it is

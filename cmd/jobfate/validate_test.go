@@ -66,7 +66,7 @@ func TestValidate(t *testing.T) {
 		{"two old ones", elastic, []string{"--old", "two.yaml"}, exitInput, []string{"two.yaml: document 2 is a second Job; want one with --old"}},
 		{"two new ones", elastic + "---\n" + elastic, []string{"--old", manifest("elastic.yaml")}, exitInput, []string{"standard input: document 2 is a second Job; want one with --old"}},
 		{"no old one", elastic, []string{"--old", "nowhere.yaml"}, exitInput, []string{"open nowhere.yaml"}},
-		{"an old one that is none", elastic, []string{"--old", filepath.Join(samples, "finished", "pods.yaml")}, exitInput, []string{"is a Pod; want a Job"}},
+		{"an old one that is none", elastic, []string{"--old", filepath.Join(samples, "finished", "pods.yaml")}, exitInput, []string{"there is no Job in it, only Pod; want a Job"}},
 		{"a list without Jobs", "apiVersion: v1\nkind: List\nitems: []\n", nil, exitInput, []string{"standard input: there is no Job in it"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
