@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -34,9 +33,6 @@ and 0 when it runs well, or has succeeded.
 Flags:
 `
 
-// standardInput is how the standard input is called in messages.
-const standardInput = "standard input"
-
 // request is what the arguments of explain ask for.
 type request struct {
 	output
@@ -52,6 +48,7 @@ func explain(env environment, args []string) error {
 	if err != nil {
 		return err
 	}
+	env.maxInput = req.maxInput
 	in, err := readFiles(env, req.files)
 	if err != nil {
 		return err
@@ -98,35 +95,6 @@ func readFiles(env environment, names []string) (*kubefile.Input, error) {
 		return err
 	})
 	return in, err
-}
-
-// withSources opens the files, the standard input for -, and calls f with them.
-func withSources(env environment, names []string, f func([]kubefile.Source) error) error {
-	sources := make([]kubefile.Source, len(names))
-	read := false
-	for i, name := range names {
-		if name == "-" {
-			if read {
-				return misused("the standard input is named twice")
-			}
-			if env.typed {
-				fmt.Fprintln(env.stderr, "jobfate: reading the standard input, which Ctrl-D ends")
-			}
-			read = true
-			sources[i] = kubefile.Source{Name: standardInput, Reader: env.stdin}
-			continue
-		}
-		file, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		sources[i] = kubefile.Source{Name: name, Reader: file}
-		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-			sources[i].Size = int(info.Size())
-		}
-	}
-	return f(sources)
 }
 
 // decide decides on the input and reports the decision. What the controller

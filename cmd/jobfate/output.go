@@ -10,10 +10,11 @@ import (
 	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 )
 
-// output is how a command prints what it found.
+// output is how a command reads and prints.
 type output struct {
-	format string // text, json or yaml
-	color  string // auto, always or never
+	maxInput sizeLimit
+	format   string // text, json or yaml
+	color    string // auto, always or never
 }
 
 // flags adds the flags; more are formats that only one command has.
@@ -21,6 +22,7 @@ func (o *output) flags(fs *flag.FlagSet, more ...string) {
 	formats := append([]string{"text", "json", "yaml"}, more...)
 	oneOf(fs, &o.format, "o", "the `format` of the output: "+alternatives(formats)+" (default text)", formats...)
 	oneOf(fs, &o.color, "color", "`when` the text is coloured: auto, always or never (default auto: on a terminal,\nunless NO_COLOR is set)", "auto", "always", "never")
+	fs.Var(&o.maxInput, "max-input", "how many `bytes` are read at most, as in 500Mi (default 1Gi)")
 }
 
 // paint returns the colours to use.

@@ -33,6 +33,8 @@ type environment struct {
 	told   bool // the standard error is a terminal
 	// catch lets the first Ctrl-C be asked for, until it is released.
 	catch func() (caught func() bool, release func())
+	// maxInput is how much is read at most; when it is zero, the default.
+	maxInput sizeLimit
 }
 
 // command is a subcommand.

@@ -53,6 +53,7 @@ type part struct {
 
 // play reads the Jobs and the scenario, and plays them.
 func (s *simulator) play(env environment) error {
+	env.maxInput = s.maxInput
 	if err := s.read(env); err != nil {
 		return err
 	}

@@ -57,6 +57,7 @@ func validate(env environment, args []string) error {
 	if len(c.files) == 0 {
 		c.files = []string{"-"}
 	}
+	env.maxInput = c.maxInput
 	all, err := c.verdicts(env)
 	if err != nil {
 		return err
