@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 )
 
 // The exit statuses that all commands share. Others stand with their command.
@@ -65,7 +66,18 @@ type answer int
 func (a answer) Error() string { return fmt.Sprintf("exit status %d", int(a)) }
 
 // run runs the command that the arguments name and returns the exit status.
+// Nothing is written but through a safeWriter.
 func run(args []string, env environment) int {
+	env.stdout, env.stderr = safeWriter{env.stdout}, safeWriter{env.stderr}
+	for i, arg := range args {
+		if !utf8.ValidString(arg) {
+			return env.status("", misused("argument %d, %q, is not UTF-8 text", i+1, arg))
+		}
+	}
+	return env.dispatch(args)
+}
+
+func (env environment) dispatch(args []string) int {
 	if len(args) == 0 {
 		fmt.Fprint(env.stderr, usage())
 		return exitUsage
@@ -73,7 +85,7 @@ func run(args []string, env environment) int {
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
 		if len(args) == 2 {
-			return run([]string{args[1], "-h"}, env)
+			return env.dispatch([]string{args[1], "-h"})
 		}
 		return env.status("", env.print(usage()))
 	}

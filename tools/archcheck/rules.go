@@ -44,7 +44,7 @@ var layers = []layer{
 	{"internal/simulation", append([]string{k8s, ".", "explain", "jobtest/cluster"}, leaves...), "it plays decisions on the simulated cluster, which needs no test helper"},
 	{"internal/kubefile", []string{k8s, kjson, yamls, "failurepolicy"}, "it reads files with the parsers of kubectl"},
 	{"internal/...", append([]string{k8s, "internal/..."}, every...), "internal packages serve the commands"},
-	{"cmd/...", append([]string{k8s, ".", "explain", "internal/..."}, every...), "a command only wires public and internal packages"},
+	{"cmd/...", append([]string{k8s, yamls, ".", "explain", "internal/..."}, every...), "a command only wires public and internal packages"},
 	{"examples/...", append([]string{k8s, ".", "explain", "inflight"}, every...), "an example shows what a caller can do"},
 }
 
