@@ -1,7 +1,7 @@
 // Jobfate tells what becomes of a Kubernetes Job.
 //
 //	jobfate explain [-o text|json|yaml] [--color auto|always|never] [--now TIME] [--managed-by NAME] [--all] [--exit-status] [file ...]
-//	jobfate validate [-o text|json|yaml] [--color auto|always|never] [--old FILE] [--status] [file ...]
+//	jobfate validate [-o text|json|yaml|sarif] [--color auto|always|never] [--old FILE] [--status] [--strict] [file ...]
 //	jobfate simulate [-o text|json|yaml|svg] [--color auto|always|never] [--scenario FILE] [--set FIELD=VALUE] [--against FILE] [--against-set FIELD=VALUE] [--runs N] [--full] [file ...]
 //	jobfate indexes count|contains|union|minus|missing|next [--completions N] [--count N] SET ...
 //
@@ -14,8 +14,8 @@
 // has examples.
 //
 // What a controller remembers of failures between two decisions is read off the
-// pods that are still there. Of files above a mebibyte only the fields of a pod
-// that matter are read.
+// pods that are still there. Of pods only the
+// fields that matter are kept.
 //
 // # Exit status
 //
@@ -57,13 +57,15 @@
 //	                last; absent when no failed pod is known
 //	notes           code, text: what was not as it should be in the input
 //
-// and that of validate has jobs, each with
+// and that of validate has skipped, the number of objects of each other kind, and
+// jobs, each with
 //
 //	job             namespace, name, uid
 //	file, line      where it stands
 //	accepted        whether the API server would accept it
-//	errors          field, file, line, message
-//	warnings        field, file, line, message
+//	errors          rule, field, file, line, column, message
+//	warnings        rule, field, file, line, column, message
+//	notChecked      what of the Job was not looked at
 //
 // That of simulate has times in seconds from the creation of the Job, or from the
 // time at which the simulation went on from a Job that exists; what was before that

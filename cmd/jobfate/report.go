@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -277,11 +278,18 @@ func newRule(m failurepolicy.Match) *rule {
 	return &rule{Position: m.Rule, Name: m.Name, Action: string(m.Action), Text: m.Explain()}
 }
 
+// read matches the fields that need no mention though the API lacks them: the
+// names of rules are read, and what the template says decides nothing.
+var read = regexp.MustCompile(`^spec\.(template\..*|podFailurePolicy\.rules\[\d+\]\.name)$`)
+
 // notes returns what the decision tolerated, and what of the input it did not
 // see.
 func notes(in *kubefile.Input, m *kubefile.Manifest, d jobfate.Decision) []note {
 	out := mapped(why.Of(d).Notes(), func(n why.Note) note { return note{string(n.Code), n.Text} })
 	for _, field := range m.Unknown {
+		if read.MatchString(field) {
+			continue
+		}
 		out = append(out, note{"UnknownField", field + " is not a field that this version knows; it was not looked at"})
 	}
 	if active := m.Job.Status.Active; len(in.Pods) == 0 && active > 0 {

@@ -1,7 +1,7 @@
 package kubefile
 
 import (
-	"regexp"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -15,92 +15,124 @@ import (
 type Manifest struct {
 	Job *batchv1.Job
 	At  Place
+	// Path is where in a CronJob the Job is the template; empty for a Job.
+	Path string
 	// RuleNames are the names of the rules of the Job's pod failure policy, as a
 	// cluster with KEP-4443 stores them; nil when no rule has one.
 	RuleNames []string
 	// Unknown are the fields of the Job that the API does not have as far as
-	// this program knows, those of the pod template left out.
+	// this program knows: from a later release, or misspelt.
 	Unknown []string
+	// Problems are the fields that cannot be read. The Job is then incomplete.
+	Problems []Problem
 }
 
 // ReadJobs reads the Jobs of the sources, at least one. They need no status. Other
 // objects are skipped.
 func ReadJobs(sources ...Source) ([]*Manifest, error) {
-	const want = "a Job"
+	all, skipped, err := ReadManifests(sources...)
+	if err != nil {
+		return nil, err
+	}
 	var out []*Manifest
-	skipped := Kinds{}
-	for _, s := range sources {
-		err := each(s, want, func(o object) error {
-			if err := o.check(want, typeJob); err != nil {
-				return err
-			}
-			if o.typeOf() != typeJob {
-				skipped[o.Kind]++
-				return nil
-			}
-			m, err := o.manifest()
-			if err == nil {
-				out = append(out, m)
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
+	for _, m := range all {
+		switch {
+		case m.Path != "":
+			skipped["CronJob"]++
+		case len(m.Problems) > 0:
+			return nil, m.Problems[0].at(m.At)
+		default:
+			out = append(out, m)
 		}
 	}
 	if len(out) == 0 {
-		return nil, noJob(sources, skipped, want)
+		return nil, noJob(sources, skipped, "a Job")
 	}
 	return out, nil
 }
 
-// manifest reads a Job, and the fields of it that are not known. A field may be
-// from a later release, or misspelt; either way nothing is made of it.
-func (o object) manifest() (*Manifest, error) {
-	m := &Manifest{Job: &batchv1.Job{}, At: o.at}
-	if err := o.decode(m.Job); err != nil {
-		return nil, err
-	}
-	m.Job.Kind, m.Job.APIVersion = o.Kind, o.APIVersion
-	strict, err := kjson.UnmarshalStrict(o.json, &batchv1.Job{})
-	if err != nil {
-		return nil, Problem{Message: plain(err)}.at(o.at)
-	}
-	for _, err := range strict {
-		name, unknown := strings.CutPrefix(err.Error(), "unknown field ")
-		if !unknown {
-			return nil, Problem{Message: plain(err)}.at(o.at)
+// ReadManifests reads the Jobs of the sources and the templates of CronJobs, one
+// at least, with all that is wrong with them. Other objects are counted.
+func ReadManifests(sources ...Source) (out []*Manifest, skipped Kinds, err error) {
+	const want = "a Job"
+	skipped = Kinds{}
+	for _, s := range sources {
+		err := each(s, want, func(o object) error {
+			if err := o.check(want, typeJob, typeCronJob); err != nil {
+				return err
+			}
+			switch o.typeOf() {
+			case typeJob:
+				out = append(out, o.manifest())
+			case typeCronJob:
+				out = append(out, o.template())
+			default:
+				skipped[o.Kind]++
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
 		}
-		if name = strings.Trim(name, `"`); !known.MatchString(name) {
-			m.Unknown = append(m.Unknown, name)
-		}
 	}
-	m.RuleNames, err = o.ruleNames()
-	return m, err
+	if len(out) == 0 {
+		return nil, nil, noJob(sources, skipped, want)
+	}
+	return out, skipped, nil
 }
 
-// known matches the fields that need no mention though the API type lacks them:
-// the names of rules are read, and what the template says decides nothing.
-var known = regexp.MustCompile(`^spec\.(template\..*|podFailurePolicy\.rules\[\d+\]\.name)$`)
-
-// ruleNames returns the names of the rules of a Job's pod failure policy, nil
-// when there are none.
-func (o object) ruleNames() ([]string, error) {
+// manifest reads a Job.
+func (o object) manifest() *Manifest {
+	m := &Manifest{Job: &batchv1.Job{}, At: o.at}
+	m.Problems = o.problems(m.Job)
 	var named struct {
 		Spec struct {
 			PodFailurePolicy failurepolicy.Spec `json:"podFailurePolicy"`
 		} `json:"spec"`
 	}
-	if err := o.decode(&named); err != nil {
-		return nil, err
+	if m.Problems == nil {
+		m.Problems = o.problems(&named)
+	}
+	strict, _ := kjson.UnmarshalStrict(o.json, &batchv1.Job{})
+	for _, err := range strict {
+		name := err.(kjson.FieldError).FieldPath()
+		if strings.HasPrefix(err.Error(), "unknown field ") {
+			m.Unknown = append(m.Unknown, name)
+		} else {
+			m.Problems = append(m.Problems, Problem{name, "the field is there twice"})
+		}
 	}
 	rules := named.Spec.PodFailurePolicy.Rules
-	if !slices.ContainsFunc(rules, func(r failurepolicy.Rule) bool { return r.Name != "" }) {
-		return nil, nil
+	if slices.ContainsFunc(rules, func(r failurepolicy.Rule) bool { return r.Name != "" }) {
+		for _, rule := range rules {
+			m.RuleNames = append(m.RuleNames, rule.Name)
+		}
 	}
-	names := make([]string, len(rules))
-	for i, rule := range rules {
-		names[i] = rule.Name
+	return m
+}
+
+// template reads the template of a CronJob as a Job of that name.
+func (o object) template() *Manifest {
+	const path = "spec.jobTemplate"
+	var cron struct {
+		Metadata struct {
+			Name      string `json:"name"`
+			Namespace string `json:"namespace"`
+		} `json:"metadata"`
+		Spec struct {
+			JobTemplate json.RawMessage `json:"jobTemplate"`
+		} `json:"spec"`
 	}
-	return names, nil
+	problems := o.problems(&cron)
+	if problems == nil && len(cron.Spec.JobTemplate) == 0 {
+		problems = []Problem{{path, "the CronJob has no template"}}
+	}
+	m := &Manifest{Job: &batchv1.Job{}, At: o.at, Problems: problems}
+	if problems == nil {
+		o.json = cron.Spec.JobTemplate
+		o.at.path = strings.TrimPrefix(o.at.path+"."+path, ".")
+		m = o.manifest()
+	}
+	m.Path, m.Job.Name, m.Job.Namespace = path, cron.Metadata.Name, cron.Metadata.Namespace
+	return m
 }

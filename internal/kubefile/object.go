@@ -148,11 +148,19 @@ func (o object) checkWhole() error {
 // decode decodes the object into a value of an API type, to which it gives a
 // pointer.
 func (o object) decode(into any) error {
+	if problems := o.problems(into); problems != nil {
+		return problems[0].at(o.at)
+	}
+	return nil
+}
+
+// problems decodes likewise, and returns all that cannot be decoded.
+func (o object) problems(into any) []Problem {
 	err := kjson.UnmarshalCaseSensitivePreserveInts(o.json, into)
 	if err == nil {
 		return nil
 	}
 	return problemsIn(o.json, err, func(part []byte) error {
 		return kjson.UnmarshalCaseSensitivePreserveInts(part, reflect.New(reflect.TypeOf(into).Elem()).Interface())
-	})[0].at(o.at)
+	})
 }

@@ -161,11 +161,12 @@ func (in *Input) add(o object, want string) error {
 		if err := o.checkWhole(); err != nil {
 			return err
 		}
-		m, err := o.manifest()
-		if err == nil {
-			in.Jobs = append(in.Jobs, m)
+		m := o.manifest()
+		if len(m.Problems) > 0 {
+			return m.Problems[0].at(o.at)
 		}
-		return err
+		in.Jobs = append(in.Jobs, m)
+		return nil
 	case typeEvent:
 		in.Events = append(in.Events, &corev1.Event{})
 		return o.decode(in.Events[len(in.Events)-1])
