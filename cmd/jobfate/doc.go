@@ -1,6 +1,6 @@
 // Jobfate tells what becomes of a Kubernetes Job.
 //
-//	jobfate explain [-o text|json|yaml] [--color auto|always|never] [--now TIME] [--managed-by NAME] [--all] [--exit-status] [file ...]
+//	jobfate explain [-o text|json|yaml] [--color auto|always|never] [--job NAME] [--now TIME] [--managed-by NAME] [--all] [--exit-status] [file ...]
 //	jobfate validate [-o text|json|yaml|sarif] [--color auto|always|never] [--old FILE] [--status] [--strict] [file ...]
 //	jobfate simulate [-o text|json|yaml|svg] [--color auto|always|never] [--scenario FILE] [--set FIELD=VALUE] [--against FILE] [--against-set FIELD=VALUE] [--runs N] [--full] [file ...]
 //	jobfate indexes count|contains|union|minus|missing|next [--completions N] [--count N] SET ...
@@ -57,7 +57,9 @@
 //	                last; absent when no failed pod is known
 //	notes           code, text: what was not as it should be in the input
 //
-// and that of validate has skipped, the number of objects of each other kind, and
+// With several Jobs it has jobs, a list of these objects.
+//
+// That of validate has skipped, the number of objects of each other kind, and
 // jobs, each with
 //
 //	job             namespace, name, uid
@@ -112,7 +114,7 @@
 //	completed       both, onlyFirst, onlySecond, neither: in how many runs
 //
 // The codes of reason, prospect, waits, indexes, deletions and notes are those of
-// package jobfate; explain adds the notes UnknownField and NoPods. A rule has its position, name,
+// package jobfate; explain adds the notes UnknownField, NoPods, OtherKinds and EvidenceUnused. A rule has its position, name,
 // action and text. Old and new values are a number, text, a list of UIDs, an
 // object for a condition, or null for what is unset.
 package main

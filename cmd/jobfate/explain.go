@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"cmp"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -20,6 +20,10 @@ no pod, or no further one.
 The files are what kubectl prints with -o yaml or -o json, in any order:
 
   (kubectl get job/NAME -o yaml; echo ---; kubectl get pods -l job-name=NAME -o yaml) | jobfate explain
+  kubectl get job,pods,events -o yaml | jobfate explain --job NAME
+
+Of several Jobs it prints a line each, those first that need attention most; --job
+selects one. Objects of other kinds are skipped, with a note.
 
 Without a file, and for the file -, it reads the standard input.
 
@@ -37,6 +41,7 @@ Flags:
 type request struct {
 	output
 	now        time.Time
+	job        string // a name, or a namespace and a name; empty: all
 	managedBy  string // empty: whoever manages the Job
 	all        bool
 	exitStatus bool
@@ -53,18 +58,26 @@ func explain(env environment, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := req.choose(in); err != nil {
+		return err
+	}
 	if len(in.Jobs) > 1 {
-		return fmt.Errorf("%s is a second Job; the first is %s", in.Jobs[1].At, in.Jobs[0].At)
+		return req.overview(env, in)
 	}
 	r, err := decide(in, in.Jobs[0], req)
 	if err != nil {
 		return err
 	}
 	err = req.print(env, r, func(p paint) string { return r.text(p, req.all) })
-	if err == nil && req.exitStatus && r.standing() != fine {
-		return answer(exitNo + int(r.standing()-waiting))
+	return cmp.Or(err, req.statusOf(r.standing()))
+}
+
+// statusOf returns the answer that --exit-status asks for.
+func (req request) statusOf(s standing) error {
+	if !req.exitStatus || s == fine {
+		return nil
 	}
-	return err
+	return answer(exitNo + int(s-waiting))
 }
 
 func parseExplain(env environment, args []string) (request, error) {
@@ -73,6 +86,7 @@ func parseExplain(env environment, args []string) (request, error) {
 	req.flags(fs)
 	fs.BoolVar(&req.all, "all", false, "show everything, however long; by default the text shows the first of long lists")
 	fs.BoolVar(&req.exitStatus, "exit-status", false, "tell by the exit status how the Job stands")
+	fs.StringVar(&req.job, "job", "", "explain the Job of this `name`, or namespace/name, in an input with several")
 	fs.StringVar(&req.managedBy, "managed-by", "", "decide as the controller of this `name` in spec.managedBy;\nby default, as the one that the Job names")
 	fs.Func("now", "the `time` of the decision, as in 2023-08-21T10:00:00Z; by default, the present", func(text string) (err error) {
 		req.now, err = time.Parse(time.RFC3339, text)

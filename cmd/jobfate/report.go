@@ -292,6 +292,7 @@ func notes(in *kubefile.Input, m *kubefile.Manifest, d jobfate.Decision) []note 
 		}
 		out = append(out, note{"UnknownField", field + " is not a field that this version knows; it was not looked at"})
 	}
+	out = append(out, skippedNotes(in)...)
 	if active := m.Job.Status.Active; len(in.Pods) == 0 && active > 0 {
 		out = append(out, note{"NoPods", fmt.Sprintf("the Job's status tells of active pods, %d of them, and the input has none", active)})
 	}

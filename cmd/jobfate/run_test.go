@@ -38,7 +38,7 @@ func TestStatusAndMessages(t *testing.T) {
 		{reason: "an empty input", args: []string{"explain"}, status: exitInput, stderr: "jobfate explain: standard input: it is empty; want a Job and its pods\n"},
 		{reason: "pods alone", args: []string{"explain", pods}, status: exitInput, stderr: "pods.yaml: there is no Job in it"},
 		{reason: "one Job given twice", args: []string{"explain", job, job}, status: exitInput,
-			stderr: "job.yaml: document 1 is a second Job; the first is " + job + ": document 1"},
+			stderr: "job.yaml: document 1 is a second Job job-backoff-limit-per-index-execute-all; the first is " + job + ": document 1"},
 		{reason: "pods given twice", args: []string{"explain", job, pods, pods}, status: exitInput,
 			stderr: pods + ":27: pod job-backoff-limit-per-index-execute-all-0-b26vc: metadata.uid: Duplicate value"},
 		{reason: "flags after files", args: []string{"explain", job, "-o", "json", pods}, stdout: `"code": "BackingOff"`},
