@@ -3,6 +3,7 @@
 //	jobfate explain [-o text|json|yaml] [--color auto|always|never] [--job NAME] [--now TIME] [--managed-by NAME] [--all] [--exit-status] [file ...]
 //	jobfate validate [-o text|json|yaml|sarif] [--color auto|always|never] [--old FILE] [--status] [--strict] [file ...]
 //	jobfate simulate [-o text|json|yaml|svg] [--color auto|always|never] [--scenario FILE] [--set FIELD=VALUE] [--against FILE] [--against-set FIELD=VALUE] [--runs N] [--full] [file ...]
+//	jobfate completion bash|zsh|fish
 //	jobfate indexes count|contains|union|minus|missing|next [--completions N] [--count N] SET ...
 //
 // explain reads a Job and its pods as kubectl prints them and says what the Job

@@ -88,8 +88,8 @@ func parseExplain(env environment, args []string) (request, error) {
 	fs.BoolVar(&req.exitStatus, "exit-status", false, "tell by the exit status how the Job stands")
 	fs.StringVar(&req.job, "job", "", "explain the Job of this `name`, or namespace/name, in an input with several")
 	fs.StringVar(&req.managedBy, "managed-by", "", "decide as the controller of this `name` in spec.managedBy;\nby default, as the one that the Job names")
-	fs.Func("now", "the `time` of the decision, as in 2023-08-21T10:00:00Z; by default, the present", func(text string) (err error) {
-		req.now, err = time.Parse(time.RFC3339, text)
+	fs.Func("now", "the `time` of the decision, as in 2023-08-21T10:00:00Z, 2023-08-21T10:00:00 (local time)\nor -10m (ten minutes ago); by default, the present", func(text string) (err error) {
+		req.now, err = instantOf(text, env.now)
 		return err
 	})
 	var err error

@@ -36,6 +36,8 @@ type environment struct {
 	catch func() (caught func() bool, release func())
 	// maxInput is how much is read at most; when it is zero, the default.
 	maxInput sizeLimit
+	// inspect, if it is set, gets the flags of a command, which then does nothing.
+	inspect func(*flag.FlagSet)
 }
 
 // command is a subcommand.
@@ -46,11 +48,17 @@ type command struct {
 }
 
 // commands are in the order in which the usage lists them.
-var commands = []command{
-	{"explain", "say what the Job controller does next for a Job, and why", explain},
-	{"validate", "say what the API server would refuse about a Job, an update or a status", validate},
-	{"simulate", "play a Job and a scenario in virtual time, to the end", simulate},
-	{"indexes", "count, compare and combine sets of completion indexes", indexes},
+var commands []command
+
+// completion goes through the commands, and is one of them.
+func init() {
+	commands = []command{
+		{"explain", "say what the Job controller does next for a Job, and why", explain},
+		{"validate", "say what the API server would refuse about a Job, an update or a status", validate},
+		{"simulate", "play a Job and a scenario in virtual time, to the end", simulate},
+		{"indexes", "count, compare and combine sets of completion indexes", indexes},
+		{"completion", "print a script that completes commands and flags in a shell", completion},
+	}
 }
 
 // usageError is an error that is answered with exitUsage.
@@ -83,6 +91,8 @@ func (env environment) dispatch(args []string) int {
 		return exitUsage
 	}
 	switch args[0] {
+	case "version", "-version", "--version":
+		return env.status("", env.print(version()))
 	case "help", "-h", "-help", "--help":
 		if len(args) == 2 {
 			return env.dispatch([]string{args[1], "-h"})
@@ -136,6 +146,6 @@ func usage() string {
 	for _, c := range commands {
 		fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.summary)
 	}
-	b.WriteString("\njobfate COMMAND -h tells of the flags of a command.\n")
+	b.WriteString("\njobfate COMMAND -h tells of the flags of a command; jobfate --version of the build.\n")
 	return b.String()
 }
