@@ -106,15 +106,18 @@ func (c checks) verdicts(env environment) (verdicts, error) {
 			}
 			old, sources = before[0], sources[1:]
 		}
-		jobs, skipped, err := kubefile.ReadManifests(sources...)
-		if old != nil && len(jobs) > 1 {
-			return fmt.Errorf("%s is a second Job; want one with --old", jobs[1].At)
+		in, err := kubefile.ReadManifests(sources...)
+		if err != nil {
+			return err
 		}
-		for _, m := range jobs {
+		if old != nil && len(in.Jobs) > 1 {
+			return fmt.Errorf("%s is a second Job; want one with --old", in.Jobs[1].At)
+		}
+		for _, m := range in.Jobs {
 			out.Jobs = append(out.Jobs, c.verdict(m, old))
 		}
-		out.Skipped = skipped
-		return err
+		out.Skipped = in.Skipped
+		return nil
 	})
 	return out, err
 }

@@ -30,55 +30,36 @@ type Manifest struct {
 // ReadJobs reads the Jobs of the sources, at least one. They need no status. Other
 // objects are skipped.
 func ReadJobs(sources ...Source) ([]*Manifest, error) {
-	all, skipped, err := ReadManifests(sources...)
+	in, err := ReadManifests(sources...)
 	if err != nil {
 		return nil, err
 	}
-	var out []*Manifest
-	for _, m := range all {
-		switch {
-		case m.Path != "":
-			skipped["CronJob"]++
-		case len(m.Problems) > 0:
+	out := slices.DeleteFunc(in.Jobs, func(m *Manifest) bool { return m.Path != "" })
+	for _, m := range out {
+		if len(m.Problems) > 0 {
 			return nil, m.Problems[0].at(m.At)
-		default:
-			out = append(out, m)
 		}
 	}
 	if len(out) == 0 {
-		return nil, noJob(sources, skipped, "a Job")
+		return nil, noJob(sources, Kinds{typeCronJob.kind: 1}, "a Job")
 	}
 	return out, nil
 }
 
 // ReadManifests reads the Jobs of the sources and the templates of CronJobs, one
 // at least, with all that is wrong with them. Other objects are counted.
-func ReadManifests(sources ...Source) (out []*Manifest, skipped Kinds, err error) {
-	const want = "a Job"
-	skipped = Kinds{}
-	for _, s := range sources {
-		err := each(s, want, func(o object) error {
-			if err := o.check(want, typeJob, typeCronJob); err != nil {
-				return err
-			}
-			switch o.typeOf() {
-			case typeJob:
-				out = append(out, o.manifest())
-			case typeCronJob:
-				out = append(out, o.template())
-			default:
-				skipped[o.Kind]++
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, nil, err
+func ReadManifests(sources ...Source) (*Input, error) {
+	return read(sources, "a Job", func(in *Input, o object) error {
+		switch o.typeOf() {
+		case typeJob:
+			in.Jobs = append(in.Jobs, o.manifest())
+		case typeCronJob:
+			in.Jobs = append(in.Jobs, o.template())
+		default:
+			in.Skipped[o.Kind]++
 		}
-	}
-	if len(out) == 0 {
-		return nil, nil, noJob(sources, skipped, want)
-	}
-	return out, skipped, nil
+		return nil
+	})
 }
 
 // manifest reads a Job.

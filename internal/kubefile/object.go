@@ -110,9 +110,9 @@ func newObject(value []byte) object {
 	return o
 }
 
-// check sees to it that the object has a kind, and a version if the kind is one of
-// those given.
-func (o object) check(want string, types ...objectType) error {
+// check sees to it that the object has a kind, and if that is one of ours, its
+// version.
+func (o object) check(want string) error {
 	t := o.typeOf()
 	if o.pod == nil && (len(o.json) == 0 || o.json[0] != '{') {
 		return fmt.Errorf("%s is not an object; want %s", o.at, want)
@@ -120,7 +120,7 @@ func (o object) check(want string, types ...objectType) error {
 	if t.kind == "" {
 		return fmt.Errorf("%s has no kind; want %s", o.at, want)
 	}
-	for _, may := range types {
+	for _, may := range []objectType{typeJob, typeCronJob, typePod} {
 		if t.kind == may.kind && t != may {
 			return fmt.Errorf("%s is a %s of apiVersion %q; want %s", o.at, t.kind, t.apiVersion, may.apiVersion)
 		}

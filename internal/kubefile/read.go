@@ -56,10 +56,20 @@ func (k Kinds) String() string {
 
 // Read reads Jobs and their pods. An error of a source names it.
 func Read(sources ...Source) (*Input, error) {
-	const want = "a Job and its pods"
+	return read(sources, "a Job and its pods", (*Input).add)
+}
+
+// read calls add with each object. There must be a Job.
+func read(sources []Source, want string, add func(*Input, object) error) (*Input, error) {
 	in := &Input{Skipped: Kinds{}}
 	for _, s := range sources {
-		if err := each(s, want, func(o object) error { return in.add(o, want) }); err != nil {
+		err := each(s, want, func(o object) error {
+			if err := o.check(want); err != nil {
+				return err
+			}
+			return add(in, o)
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -150,10 +160,7 @@ func (r *reader) document(o object, itemsOK bool, items iter.Seq[object]) error 
 }
 
 // add takes an object of a snapshot.
-func (in *Input) add(o object, want string) error {
-	if err := o.check(want, typeJob, typePod); err != nil {
-		return err
-	}
+func (in *Input) add(o object) error {
 	switch o.typeOf() {
 	case typePod:
 		return in.addPod(o)
