@@ -46,7 +46,7 @@ func (p Place) Position(field string) (line, column int) {
 		return line, column
 	}
 	n, _ := find(root, p.path, root)
-	n, key := find(n, field, n)
+	_, key := find(n, field, n)
 	if key.Line == 1 {
 		return line, column + key.Column - 1
 	}
