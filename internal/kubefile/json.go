@@ -13,28 +13,45 @@ import (
 
 // json reads a part that holds JSON values, one after the other.
 func (r *reader) json(p span) error {
-	data := r.text.bytes[p.start:p.end]
-	decoder := kjson.NewDecoderCaseSensitivePreserveInts(bytes.NewReader(data))
+	p.end = p.start + len(bytes.TrimRight(r.text.bytes[p.start:p.end], space))
 	for {
-		start := len(data) - len(bytes.TrimLeft(data[decoder.InputOffset():], space))
-		if start == len(data) {
+		p.start = p.end - len(bytes.TrimLeft(r.text.bytes[p.start:p.end], space))
+		if p.start == p.end {
 			return nil
 		}
-		at := r.nextPlace(span{p.start + start, p.end}, 0)
+		at := r.nextPlace(p, 0)
 		var d struct {
 			header
 			Items []json.RawMessage `json:"items"`
 		}
-		err := decoder.Decode(&d)
-		if syntax, _ := kjson.SyntaxErrorOffset(err); syntax || errors.Is(err, io.ErrUnexpectedEOF) {
+		length, err := decodeFirst(r.text.bytes[p.start:p.end], &d)
+		if isSyntax(err) {
 			return r.syntaxError(err, at)
 		}
-		at.part.end = p.start + int(decoder.InputOffset())
+		p.start += length
+		at.part.end = p.start
 		o := object{header: d.header, json: r.text.bytes[at.part.start:at.part.end], at: at}
 		if err := r.document(o, err == nil, r.jsonItems(d.Items, at)); err != nil {
 			return err
 		}
 	}
+}
+
+// decodeFirst decodes the first of the JSON values in a text and returns its
+// length. Most often there is only one, and then the text need not be copied.
+func decodeFirst(text []byte, into any) (length int, err error) {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, into); !isSyntax(err) {
+		return len(text), err
+	}
+	decoder := kjson.NewDecoderCaseSensitivePreserveInts(bytes.NewReader(text))
+	err = decoder.Decode(into)
+	return int(decoder.InputOffset()), err
+}
+
+// isSyntax reports whether an error says that a text is not JSON.
+func isSyntax(err error) bool {
+	syntax, _ := kjson.SyntaxErrorOffset(err)
+	return syntax || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // jsonItems returns the items of a JSON list.
@@ -56,7 +73,7 @@ func (r *reader) jsonItems(raw []json.RawMessage, at Place) iter.Seq[object] {
 // syntaxError adds the line to an error of the JSON parser. The decoder does not
 // know the offset within all that it has read, so the document is parsed again.
 func (r *reader) syntaxError(err error, at Place) error {
-	value := bytes.TrimRight(r.text.bytes[at.part.start:at.part.end], space)
+	value := r.text.bytes[at.part.start:at.part.end]
 	offset := len(value)
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		err = kjson.UnmarshalCaseSensitivePreserveInts(value, new(present))
