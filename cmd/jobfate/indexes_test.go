@@ -9,7 +9,7 @@ import (
 )
 
 func TestIndexes(t *testing.T) {
-	const hint = "jobfate indexes -h tells of the usage\n"
+	const hint = "run jobfate indexes -h for usage\n"
 	for _, tc := range []struct {
 		args  []string
 		stdin string

@@ -121,7 +121,7 @@ func (env environment) status(command string, err error) int {
 	}
 	env.tell(command, err)
 	if errors.As(err, &usageError{}) {
-		fmt.Fprintf(env.stderr, "jobfate%s -h tells of the usage\n", command)
+		fmt.Fprintf(env.stderr, "run jobfate%s -h for usage\n", command)
 		return exitUsage
 	}
 	return exitInput
@@ -146,6 +146,6 @@ func usage() string {
 	for _, c := range commands {
 		fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.summary)
 	}
-	b.WriteString("\njobfate COMMAND -h tells of the flags of a command; jobfate --version of the build.\n")
+	b.WriteString("\nRun jobfate COMMAND -h for the flags of a command, and jobfate --version for the version.\n")
 	return b.String()
 }

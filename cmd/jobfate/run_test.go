@@ -29,7 +29,7 @@ func TestStatusAndMessages(t *testing.T) {
 		{reason: "help is asked for", args: []string{"--help"}, stdout: "Usage: jobfate COMMAND"},
 		{reason: "help of a command is asked for", args: []string{"explain", "-h"}, stdout: "-managed-by name"},
 		{reason: "unknown flag", args: []string{"explain", "-x"}, status: exitUsage,
-			stderr: "jobfate explain: flag provided but not defined: -x\njobfate explain -h tells of the usage\n"},
+			stderr: "jobfate explain: flag provided but not defined: -x\nrun jobfate explain -h for usage\n"},
 		{reason: "unknown format", args: []string{"explain", "-o", "xml"}, status: exitUsage, stderr: `invalid value "xml" for flag -o: want text, json or yaml`},
 		{reason: "a time that is none", args: []string{"explain", "-now", "noon"}, status: exitUsage, stderr: `invalid value "noon" for flag -now`},
 		{reason: "standard input twice", args: []string{"explain", "-", "-"}, status: exitUsage, stderr: "the standard input is named twice"},
