@@ -1,8 +1,9 @@
 // Jobfate tells what becomes of a Kubernetes Job.
 //
-//	jobfate explain [-o text|json|yaml] [--color auto|always|never] [--now TIME] [--managed-by NAME] [--all] [--exit-status] [file ...]
-//	jobfate validate [-o text|json|yaml] [--color auto|always|never] [--old FILE] [--status] [file ...]
+//	jobfate explain [-o text|json|yaml] [--color auto|always|never] [--job NAME] [--now TIME] [--managed-by NAME] [--all] [--exit-status] [file ...]
+//	jobfate validate [-o text|json|yaml|sarif] [--color auto|always|never] [--old FILE] [--status] [--strict] [file ...]
 //	jobfate simulate [-o text|json|yaml|svg] [--color auto|always|never] [--scenario FILE] [--set FIELD=VALUE] [--against FILE] [--against-set FIELD=VALUE] [--runs N] [--full] [file ...]
+//	jobfate completion bash|zsh|fish
 //	jobfate indexes count|contains|union|minus|missing|next [--completions N] [--count N] SET ...
 //
 // explain reads a Job and its pods as kubectl prints them and says what the Job
@@ -14,8 +15,8 @@
 // has examples.
 //
 // What a controller remembers of failures between two decisions is read off the
-// pods that are still there. Of files above a mebibyte only the fields of a pod
-// that matter are read.
+// pods that are still there. Of pods only the
+// fields that matter are kept.
 //
 // # Exit status
 //
@@ -57,13 +58,17 @@
 //	                last; absent when no failed pod is known
 //	notes           code, text: what was not as it should be in the input
 //
-// and that of validate has jobs, each with
+// With several Jobs it has jobs, a list of these objects.
+//
+// That of validate has skipped, the number of objects of each other kind, and
+// jobs, each with
 //
 //	job             namespace, name, uid
 //	file, line      where it stands
 //	accepted        whether the API server would accept it
-//	errors          field, file, line, message
-//	warnings        field, file, line, message
+//	errors          rule, field, file, line, column, message
+//	warnings        rule, field, file, line, column, message
+//	notChecked      what of the Job was not looked at
 //
 // That of simulate has times in seconds from the creation of the Job, or from the
 // time at which the simulation went on from a Job that exists; what was before that
@@ -110,7 +115,7 @@
 //	completed       both, onlyFirst, onlySecond, neither: in how many runs
 //
 // The codes of reason, prospect, waits, indexes, deletions and notes are those of
-// package jobfate; explain adds the notes UnknownField and NoPods. A rule has its position, name,
+// package jobfate; explain adds the notes UnknownField, NoPods, OtherKinds and EvidenceUnused. A rule has its position, name,
 // action and text. Old and new values are a number, text, a list of UIDs, an
 // object for a condition, or null for what is unset.
 package main

@@ -1,8 +1,7 @@
 package main
 
 import (
-	"fmt"
-	"os"
+	"cmp"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -21,6 +20,10 @@ no pod, or no further one.
 The files are what kubectl prints with -o yaml or -o json, in any order:
 
   (kubectl get job/NAME -o yaml; echo ---; kubectl get pods -l job-name=NAME -o yaml) | jobfate explain
+  kubectl get job,pods,events -o yaml | jobfate explain --job NAME
+
+Of several Jobs it prints a line each, those first that need attention most; --job
+selects one. Objects of other kinds are skipped, with a note.
 
 Without a file, and for the file -, it reads the standard input.
 
@@ -34,13 +37,11 @@ and 0 when it runs well, or has succeeded.
 Flags:
 `
 
-// standardInput is how the standard input is called in messages.
-const standardInput = "standard input"
-
 // request is what the arguments of explain ask for.
 type request struct {
 	output
 	now        time.Time
+	job        string // a name, or a namespace and a name; empty: all
 	managedBy  string // empty: whoever manages the Job
 	all        bool
 	exitStatus bool
@@ -52,19 +53,31 @@ func explain(env environment, args []string) error {
 	if err != nil {
 		return err
 	}
+	env.maxInput = req.maxInput
 	in, err := readFiles(env, req.files)
 	if err != nil {
 		return err
 	}
-	r, err := decide(in, req)
+	if err := req.choose(in); err != nil {
+		return err
+	}
+	if len(in.Jobs) > 1 {
+		return req.overview(env, in)
+	}
+	r, err := decide(in, in.Jobs[0], req)
 	if err != nil {
 		return err
 	}
 	err = req.print(env, r, func(p paint) string { return r.text(p, req.all) })
-	if err == nil && req.exitStatus && r.standing() != fine {
-		return answer(exitNo + int(r.standing()-waiting))
+	return cmp.Or(err, req.statusOf(r.standing()))
+}
+
+// statusOf returns the answer that --exit-status asks for.
+func (req request) statusOf(s standing) error {
+	if !req.exitStatus || s == fine {
+		return nil
 	}
-	return err
+	return answer(exitNo + int(s-waiting))
 }
 
 func parseExplain(env environment, args []string) (request, error) {
@@ -73,9 +86,10 @@ func parseExplain(env environment, args []string) (request, error) {
 	req.flags(fs)
 	fs.BoolVar(&req.all, "all", false, "show everything, however long; by default the text shows the first of long lists")
 	fs.BoolVar(&req.exitStatus, "exit-status", false, "tell by the exit status how the Job stands")
+	fs.StringVar(&req.job, "job", "", "explain the Job of this `name`, or namespace/name, in an input with several")
 	fs.StringVar(&req.managedBy, "managed-by", "", "decide as the controller of this `name` in spec.managedBy;\nby default, as the one that the Job names")
-	fs.Func("now", "the `time` of the decision, as in 2023-08-21T10:00:00Z; by default, the present", func(text string) (err error) {
-		req.now, err = time.Parse(time.RFC3339, text)
+	fs.Func("now", "the `time` of the decision, as in 2023-08-21T10:00:00Z, 2023-08-21T10:00:00 (local time)\nor -10m (ten minutes ago); by default, the present", func(text string) (err error) {
+		req.now, err = instantOf(text, env.now)
 		return err
 	})
 	var err error
@@ -97,50 +111,24 @@ func readFiles(env environment, names []string) (*kubefile.Input, error) {
 	return in, err
 }
 
-// withSources opens the files, the standard input for -, and calls f with them.
-func withSources(env environment, names []string, f func([]kubefile.Source) error) error {
-	sources := make([]kubefile.Source, len(names))
-	read := false
-	for i, name := range names {
-		if name == "-" {
-			if read {
-				return misused("the standard input is named twice")
-			}
-			if env.typed {
-				fmt.Fprintln(env.stderr, "jobfate: reading the standard input, which Ctrl-D ends")
-			}
-			read = true
-			sources[i] = kubefile.Source{Name: standardInput, Reader: env.stdin}
-			continue
-		}
-		file, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		sources[i] = kubefile.Source{Name: name, Reader: file}
-	}
-	return f(sources)
-}
-
 // decide decides on the input and reports the decision. What the controller
 // remembers of failures is rebuilt from the pods: a controller that has seen
 // others, which are gone, may wait longer.
-func decide(in *kubefile.Input, req request) (*report, error) {
+func decide(in *kubefile.Input, m *kubefile.Manifest, req request) (*report, error) {
 	manager := req.managedBy
 	if manager == "" {
-		manager = managerOf(in.Job)
+		manager = managerOf(m.Job)
 	}
 	opts := []jobfate.Option{jobfate.ManagedBy(manager)}
-	if in.RuleNames != nil {
-		opts = append(opts, jobfate.RuleNames(in.RuleNames...))
+	if m.RuleNames != nil {
+		opts = append(opts, jobfate.RuleNames(m.RuleNames...))
 	}
-	snapshot := jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: req.now, BackoffInDoubt: true}
+	snapshot := jobfate.Snapshot{Job: m.Job, Pods: in.Pods, Now: req.now, BackoffInDoubt: true}
 	d, err := jobfate.Decide(snapshot, opts...)
 	if err != nil {
-		return nil, locate(err, in)
+		return nil, locate(err, m, in.Pods, in.PodsAt)
 	}
-	return newReport(in, req.now, d), nil
+	return newReport(in, m, req.now, d), nil
 }
 
 // managerOf returns the name of the controller that manages the Job when it is

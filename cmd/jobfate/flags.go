@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +18,10 @@ func newFlags(name string) *flag.FlagSet {
 // parse parses the arguments of a command and returns those that are no flags.
 // When help is asked for, it prints the usage.
 func parse(env environment, fs *flag.FlagSet, usage string, args []string) ([]string, error) {
+	if env.inspect != nil {
+		env.inspect(fs)
+		return nil, flag.ErrHelp
+	}
 	rest, err := parseInterleaved(fs, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -57,15 +62,24 @@ func defaults(fs *flag.FlagSet) string {
 // oneOf adds a flag that takes one of some values, the first by default.
 func oneOf(fs *flag.FlagSet, p *string, name, usage string, values ...string) {
 	*p = values[0]
-	fs.Func(name, usage, func(text string) error {
-		for _, v := range values {
-			if v == text {
-				*p = text
-				return nil
-			}
-		}
-		return errors.New("want " + alternatives(values))
-	})
+	fs.Var(choice{p, values}, name, usage)
+}
+
+// choice is the value of such a flag.
+type choice struct {
+	*string
+	values []string
+}
+
+// String returns nothing: the usage says which value is the default.
+func (choice) String() string { return "" }
+
+func (c choice) Set(text string) error {
+	if !slices.Contains(c.values, text) {
+		return errors.New("want " + alternatives(c.values))
+	}
+	*c.string = text
+	return nil
 }
 
 func alternatives(values []string) string {

@@ -205,3 +205,10 @@ func readFile(t *testing.T, name string) string {
 	}
 	return string(text)
 }
+
+func writeFile(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate"
@@ -14,13 +15,13 @@ import (
 )
 
 // locate says on which lines of the input the fields stand that an error names.
-func locate(err error, in *kubefile.Input) error {
+func locate(err error, m *kubefile.Manifest, pods []*corev1.Pod, podsAt []kubefile.Place) error {
 	var located []error
 	for _, e := range fieldErrors(err) {
-		located = append(located, locateOne(e, in))
+		located = append(located, locateOne(e, m, pods, podsAt))
 	}
 	if located == nil {
-		return fmt.Errorf("%s: %w", in.JobAt.At(fieldIn(err)), err)
+		return fmt.Errorf("%s: %w", m.At.At(fieldIn(err)), err)
 	}
 	return errors.Join(located...)
 }
@@ -46,13 +47,13 @@ func fieldErrors(err error) (fields []*field.Error) {
 
 var podField = regexp.MustCompile(`^pods\[(\d+)\]\.(.+)$`)
 
-func locateOne(e *field.Error, in *kubefile.Input) error {
-	if m := podField.FindStringSubmatch(e.Field); m != nil {
-		if i, err := strconv.Atoi(m[1]); err == nil && i < len(in.PodsAt) {
-			return fmt.Errorf("%s: pod %s: %s: %s", in.PodsAt[i].At(m[2]), in.Pods[i].Name, m[2], e.ErrorBody())
+func locateOne(e *field.Error, m *kubefile.Manifest, pods []*corev1.Pod, podsAt []kubefile.Place) error {
+	if match := podField.FindStringSubmatch(e.Field); match != nil {
+		if i, err := strconv.Atoi(match[1]); err == nil && i < len(podsAt) {
+			return fmt.Errorf("%s: pod %s: %s: %s", podsAt[i].At(match[2]), pods[i].Name, match[2], e.ErrorBody())
 		}
 	}
-	return fmt.Errorf("%s: %w", in.JobAt.At(e.Field), e)
+	return fmt.Errorf("%s: %w", m.At.At(e.Field), e)
 }
 
 // fieldIn returns the field that the text of an error begins with.

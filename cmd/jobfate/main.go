@@ -7,14 +7,17 @@ import (
 	"time"
 )
 
-// softLimit keeps a run on the largest of inputs below a gibibyte. Below it,
-// garbage is let grow: most of what is read is kept.
-const softLimit = 800 << 20
+// Most of what is read is kept, so garbage may grow more than by default, up to a
+// limit from which on memory matters more than time.
+const (
+	softLimit      = 3 << 30
+	garbagePercent = 150
+)
 
 func main() {
 	if os.Getenv("GOMEMLIMIT") == "" && os.Getenv("GOGC") == "" {
 		debug.SetMemoryLimit(softLimit)
-		debug.SetGCPercent(300)
+		debug.SetGCPercent(garbagePercent)
 	}
 	os.Exit(run(os.Args[1:], environment{
 		stdin:  os.Stdin,

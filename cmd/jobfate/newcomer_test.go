@@ -19,13 +19,12 @@ func TestWrongInput(t *testing.T) {
 	}{
 		{"an empty file", "", "explain", "standard input: it is empty; want a Job and its pods"},
 		{"an empty file", "", "validate", "standard input: it is empty; want a Job"},
-		{"a Deployment", "apiVersion: apps/v1\nkind: Deployment\n", "explain", "document 1 is a Deployment; want a Job and its pods"},
-		{"a Deployment", "apiVersion: apps/v1\nkind: Deployment\n", "validate", "document 1 is a Deployment; want a Job"},
-		{"pods", whole, "validate", "document 2, item 1 is a Pod; want a Job"},
+		{"a Deployment", "apiVersion: apps/v1\nkind: Deployment\n", "explain", "there is no Job in it, only Deployment; want a Job and its pods"},
+		{"a Deployment", "apiVersion: apps/v1\nkind: Deployment\n", "validate", "there is no Job in it, only Deployment; want a Job"},
 		{"half a Job", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n", "explain", "document 1: the Job has no spec; has the input been cut short?"},
 		{"cut within a pod of a List", cut, "explain", "document 2 has no kind"},
 		{"cut within a line", whole[:strings.LastIndex(whole, "data:")], "explain", "standard input: document 2: line 305: could not find expected ':'"},
-		{"a number that is none", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  completions: many\n", "validate",
+		{"a number that is none", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  completions: many\nstatus: {}\n", "explain",
 			"standard input:5: spec.completions: cannot unmarshal string into int32"},
 		{"not found", "Error from server (NotFound): jobs.batch \"x\" not found\n", "explain", "document 1 has no kind"},
 	} {

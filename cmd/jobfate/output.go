@@ -4,16 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"go.yaml.in/yaml/v3"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// output is how a command prints what it found.
+// output is how a command reads and prints.
 type output struct {
-	format string // text, json or yaml
-	color  string // auto, always or never
+	maxInput sizeLimit
+	format   string // text, json or yaml
+	color    string // auto, always or never
 }
 
 // flags adds the flags; more are formats that only one command has.
@@ -21,6 +22,7 @@ func (o *output) flags(fs *flag.FlagSet, more ...string) {
 	formats := append([]string{"text", "json", "yaml"}, more...)
 	oneOf(fs, &o.format, "o", "the `format` of the output: "+alternatives(formats)+" (default text)", formats...)
 	oneOf(fs, &o.color, "color", "`when` the text is coloured: auto, always or never (default auto: on a terminal,\nunless NO_COLOR is set)", "auto", "always", "never")
+	fs.Var(&o.maxInput, "max-input", "how many `bytes` are read at most, as in 500Mi (default 1Gi)")
 }
 
 // paint returns the colours to use.
@@ -55,23 +57,41 @@ func toJSON(value any) string {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	_ = e.Encode(value) // what is printed always has a JSON
-	return b.String()
+	return visible(b.String(), escapeJSON)
 }
 
 // toYAML returns the YAML of what the JSON of the value is.
 func toYAML(value any) (string, error) {
-	var b bytes.Buffer
-	s := serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, nil, nil, serializer.SerializerOptions{Yaml: true})
-	err := s.Encode(object{value}, &b)
-	return b.String(), err
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "", err
+	}
+	var plain any
+	if err := utiljson.Unmarshal(text, &plain); err != nil {
+		return "", err
+	}
+	var node yaml.Node
+	if err := node.Encode(plain); err != nil {
+		return "", err
+	}
+	quoteHarmful(&node)
+	var b strings.Builder
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	e.CompactSeqIndent()
+	err = e.Encode(&node)
+	return visible(b.String(), escapeRune), err
 }
 
-// object makes a value one that the serializers of Kubernetes take.
-type object struct{ value any }
-
-func (o object) MarshalJSON() ([]byte, error)     { return json.Marshal(o.value) }
-func (o object) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
-func (o object) DeepCopyObject() runtime.Object   { return o }
+// quoteHarmful puts texts into double quotes that have characters to escape.
+func quoteHarmful(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && visible(n.Value, escapeRune) != n.Value {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, inner := range n.Content {
+		quoteHarmful(inner)
+	}
+}
 
 // paint colours text, or leaves it.
 type paint struct{ on bool }
@@ -90,5 +110,5 @@ func (p paint) text(code, text string) string {
 	if !p.on || code == "" {
 		return text
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return control("\x1b["+code+"m") + text + control("\x1b[0m")
 }

@@ -40,13 +40,13 @@ func (p *progress) show(format string, args ...any) {
 		return
 	}
 	p.next, p.shown = now.Add(lineEvery), true
-	fmt.Fprintf(p.out, clearLine+format, args...)
+	fmt.Fprintf(p.out, control(clearLine)+format, args...)
 }
 
 // clear leaves the terminal as it was.
 func (p *progress) clear() {
 	if p.shown {
-		fmt.Fprint(p.out, clearLine)
+		fmt.Fprint(p.out, control(clearLine))
 	}
 }
 

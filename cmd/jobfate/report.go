@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -169,8 +170,8 @@ type note struct {
 }
 
 // newReport reports a decision on the input.
-func newReport(in *kubefile.Input, now time.Time, d jobfate.Decision) *report {
-	job := in.Job
+func newReport(in *kubefile.Input, m *kubefile.Manifest, now time.Time, d jobfate.Decision) *report {
+	job := m.Job
 	settled := d.Settle(d.Strip...)
 	stored := &job.Status
 	if d.Status != nil {
@@ -193,7 +194,7 @@ func newReport(in *kubefile.Input, now time.Time, d jobfate.Decision) *report {
 		Waits:      mapped(why.Of(d).Waits(), newReason),
 		Completed:  completed(job, d.Status, settled.Status),
 		Indexes:    mapped(slices.Collect(why.Of(d).Indexes()), newIndex),
-		Notes:      notes(in, d),
+		Notes:      notes(in, m, d),
 		indexed:    isIndexed(job),
 	}
 	policy := job.Spec.PodFailurePolicy != nil
@@ -277,14 +278,22 @@ func newRule(m failurepolicy.Match) *rule {
 	return &rule{Position: m.Rule, Name: m.Name, Action: string(m.Action), Text: m.Explain()}
 }
 
+// read matches the fields that need no mention though the API lacks them: the
+// names of rules are read, and what the template says decides nothing.
+var read = regexp.MustCompile(`^spec\.(template\..*|podFailurePolicy\.rules\[\d+\]\.name)$`)
+
 // notes returns what the decision tolerated, and what of the input it did not
 // see.
-func notes(in *kubefile.Input, d jobfate.Decision) []note {
+func notes(in *kubefile.Input, m *kubefile.Manifest, d jobfate.Decision) []note {
 	out := mapped(why.Of(d).Notes(), func(n why.Note) note { return note{string(n.Code), n.Text} })
-	for _, field := range in.Unknown {
+	for _, field := range m.Unknown {
+		if read.MatchString(field) {
+			continue
+		}
 		out = append(out, note{"UnknownField", field + " is not a field that this version knows; it was not looked at"})
 	}
-	if active := in.Job.Status.Active; len(in.Pods) == 0 && active > 0 {
+	out = append(out, skippedNotes(in)...)
+	if active := m.Job.Status.Active; len(in.Pods) == 0 && active > 0 {
 		out = append(out, note{"NoPods", fmt.Sprintf("the Job's status tells of active pods, %d of them, and the input has none", active)})
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 )
 
 // The exit statuses that all commands share. Others stand with their command.
@@ -33,6 +34,10 @@ type environment struct {
 	told   bool // the standard error is a terminal
 	// catch lets the first Ctrl-C be asked for, until it is released.
 	catch func() (caught func() bool, release func())
+	// maxInput is how much is read at most; when it is zero, the default.
+	maxInput sizeLimit
+	// inspect, if it is set, gets the flags of a command, which then does nothing.
+	inspect func(*flag.FlagSet)
 }
 
 // command is a subcommand.
@@ -43,11 +48,17 @@ type command struct {
 }
 
 // commands are in the order in which the usage lists them.
-var commands = []command{
-	{"explain", "say what the Job controller does next for a Job, and why", explain},
-	{"validate", "say what the API server would refuse about a Job, an update or a status", validate},
-	{"simulate", "play a Job and a scenario in virtual time, to the end", simulate},
-	{"indexes", "count, compare and combine sets of completion indexes", indexes},
+var commands []command
+
+// completion goes through the commands, and is one of them.
+func init() {
+	commands = []command{
+		{"explain", "say what the Job controller does next for a Job, and why", explain},
+		{"validate", "say what the API server would refuse about a Job, an update or a status", validate},
+		{"simulate", "play a Job and a scenario in virtual time, to the end", simulate},
+		{"indexes", "count, compare and combine sets of completion indexes", indexes},
+		{"completion", "print a script that completes commands and flags in a shell", completion},
+	}
 }
 
 // usageError is an error that is answered with exitUsage.
@@ -63,15 +74,28 @@ type answer int
 func (a answer) Error() string { return fmt.Sprintf("exit status %d", int(a)) }
 
 // run runs the command that the arguments name and returns the exit status.
+// Nothing is written but through a safeWriter.
 func run(args []string, env environment) int {
+	env.stdout, env.stderr = safeWriter{env.stdout}, safeWriter{env.stderr}
+	for i, arg := range args {
+		if !utf8.ValidString(arg) {
+			return env.status("", misused("argument %d, %q, is not UTF-8 text", i+1, arg))
+		}
+	}
+	return env.dispatch(args)
+}
+
+func (env environment) dispatch(args []string) int {
 	if len(args) == 0 {
 		fmt.Fprint(env.stderr, usage())
 		return exitUsage
 	}
 	switch args[0] {
+	case "version", "-version", "--version":
+		return env.status("", env.print(version()))
 	case "help", "-h", "-help", "--help":
 		if len(args) == 2 {
-			return run([]string{args[1], "-h"}, env)
+			return env.dispatch([]string{args[1], "-h"})
 		}
 		return env.status("", env.print(usage()))
 	}
@@ -97,7 +121,7 @@ func (env environment) status(command string, err error) int {
 	}
 	env.tell(command, err)
 	if errors.As(err, &usageError{}) {
-		fmt.Fprintf(env.stderr, "jobfate%s -h tells of the usage\n", command)
+		fmt.Fprintf(env.stderr, "run jobfate%s -h for usage\n", command)
 		return exitUsage
 	}
 	return exitInput
@@ -122,6 +146,6 @@ func usage() string {
 	for _, c := range commands {
 		fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.summary)
 	}
-	b.WriteString("\njobfate COMMAND -h tells of the flags of a command.\n")
+	b.WriteString("\nRun jobfate COMMAND -h for the flags of a command, and jobfate --version for the version.\n")
 	return b.String()
 }

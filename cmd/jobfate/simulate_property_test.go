@@ -119,7 +119,7 @@ func TestSimulationAddsUp(t *testing.T) {
 			if err != nil {
 				return timeline{}, err
 			}
-			return newTimeline(titled{File: "a <&\x00> b", name: "a <&\x00> b"}, part{Input: &kubefile.Input{Job: job}}, r, &rec), nil
+			return newTimeline(titled{File: "a <&\x00> b", name: "a <&\x00> b"}, part{Manifest: &kubefile.Manifest{Job: job}}, r, &rec), nil
 		}
 		tell, err := play()
 		if err != nil {

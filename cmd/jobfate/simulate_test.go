@@ -80,7 +80,7 @@ func TestSimulateMessages(t *testing.T) {
 			stderr: "standard input: document 1 is not an object; want a scenario\n"},
 		{reason: "two scenarios", args: []string{job, "--scenario", "-"}, stdin: "seed: 1\n---\nseed: 2\n", status: exitInput,
 			stderr: "standard input:3: a second document; want a scenario\n"},
-		{reason: "a scenario that is cut short", args: []string{job, "--scenario", "-"}, stdin: "seed: 1\npods: [{exits: [1\n", status: exitInput, stderr: "standard input: line 2: "},
+		{reason: "a scenario that is cut short", args: []string{job, "--scenario", "-"}, stdin: "seed: 1\npods: [{exits: [1\n", status: exitInput, stderr: "standard input: document 1: line 2: "},
 		{reason: "an empty scenario", args: []string{job, "--scenario", "-"}, stdin: "# nothing\n", status: exitInput, stderr: "standard input: it is empty; want a scenario\n"},
 		{reason: "a seed that is none", args: []string{"--seed", "-1", job}, status: exitUsage, stderr: `invalid value "-1" for flag -seed`},
 		{reason: "a scenario is no Job", args: []string{scenario}, status: exitInput, stderr: "retry.yaml: "},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -41,15 +42,18 @@ type simulator struct {
 
 // part is a Job that is played.
 type part struct {
-	*kubefile.Input
-	live *simulation.Live // set for a Job that exists
-	sets overrides
-	flag string // with which it was set
-	name string // that differs from that of the other Job
+	*kubefile.Manifest
+	pods   []*corev1.Pod
+	podsAt []kubefile.Place
+	live   *simulation.Live // set for a Job that exists
+	sets   overrides
+	flag   string // with which it was set
+	name   string // that differs from that of the other Job
 }
 
 // play reads the Jobs and the scenario, and plays them.
 func (s *simulator) play(env environment) error {
+	env.maxInput = s.maxInput
 	if err := s.read(env); err != nil {
 		return err
 	}
@@ -170,7 +174,7 @@ type titled struct {
 func (s *simulator) titled(i int) titled {
 	out := titled{Job: refOfNew(s.jobs[i].Job)}
 	if len(s.jobs) > 1 {
-		out.File, out.name = s.jobs[i].JobAt.File, s.jobs[i].name
+		out.File, out.name = s.jobs[i].At.File, s.jobs[i].name
 		out.Set = mapped(s.jobs[i].sets, func(o override) string { return o.text })
 	}
 	return out
@@ -203,9 +207,9 @@ func (s *simulator) locateOne(err error, name string, job part) error {
 	case strings.HasPrefix(name, "events"):
 		return fmt.Errorf("%s: %w", s.scenarioAt.At(name), err)
 	case errors.As(err, &e):
-		return locateOne(e, job.Input)
+		return locateOne(e, job.Manifest, job.pods, job.podsAt)
 	}
-	return fmt.Errorf("%s: %w", job.JobAt.At(name), err)
+	return fmt.Errorf("%s: %w", job.At.At(name), err)
 }
 
 // read reads the Jobs and the scenario.
@@ -243,20 +247,20 @@ func (s *simulator) read(env environment) error {
 // parts applies what is set, and names two Jobs so that they can be told apart.
 func (s *simulator) parts(first, second part) ([]part, error) {
 	var err error
-	first.flag, first.sets, first.name = "--set", s.sets, first.JobAt.File
-	if first.Input, err = overridden(first.Input, "--set", s.sets); err != nil {
+	first.flag, first.sets, first.name = "--set", s.sets, first.At.File
+	if first.Manifest, err = overridden(first.Manifest, "--set", s.sets); err != nil {
 		return nil, err
 	}
 	if s.against == "" && len(s.againstSets) == 0 {
 		return []part{first}, nil
 	}
-	if second.Input, err = overridden(second.Input, "--set", s.sets); err != nil {
+	if second.Manifest, err = overridden(second.Manifest, "--set", s.sets); err != nil {
 		return nil, err
 	}
-	if second.Input, err = overridden(second.Input, "--against-set", s.againstSets); err != nil {
+	if second.Manifest, err = overridden(second.Manifest, "--against-set", s.againstSets); err != nil {
 		return nil, err
 	}
-	second.flag, second.sets, second.name = "--against-set", append(append(overrides{}, s.sets...), s.againstSets...), second.JobAt.File
+	second.flag, second.sets, second.name = "--against-set", append(append(overrides{}, s.sets...), s.againstSets...), second.At.File
 	if len(s.againstSets) > 0 {
 		second.name = s.againstSets.String()
 	}
@@ -266,9 +270,9 @@ func (s *simulator) parts(first, second part) ([]part, error) {
 	return []part{first, second}, nil
 }
 
-func overridden(in *kubefile.Input, flag string, sets overrides) (*kubefile.Input, error) {
-	job, err := sets.apply(flag, in.Job)
-	out := *in
+func overridden(m *kubefile.Manifest, flag string, sets overrides) (*kubefile.Manifest, error) {
+	job, err := sets.apply(flag, m.Job)
+	out := *m
 	out.Job = job
 	return &out, err
 }
@@ -291,23 +295,24 @@ func (s *simulator) readJob(sources []kubefile.Source) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	out := part{Input: in}
+	m := in.Jobs[0]
+	out := part{Manifest: m, pods: in.Pods, podsAt: in.PodsAt}
 	if s.fromCreation {
 		return out, nil
 	}
-	pods, err := simulation.PodsOf(in.Job, in.Pods)
+	pods, err := simulation.PodsOf(m.Job, in.Pods)
 	if err != nil {
-		return part{}, fmt.Errorf("%s: %w", in.JobAt.At("spec.selector"), err)
+		return part{}, fmt.Errorf("%s: %w", m.At.At("spec.selector"), err)
 	}
-	st := &in.Job.Status
+	st := &m.Job.Status
 	switch {
 	case len(pods) == 0 && isZero(st):
 		return out, nil
-	case in.Job.DeletionTimestamp != nil:
-		return part{}, fmt.Errorf("%s: the Job is being deleted; add --from-creation to play it from its creation", in.JobAt.At("metadata.deletionTimestamp"))
+	case m.Job.DeletionTimestamp != nil:
+		return part{}, fmt.Errorf("%s: the Job is being deleted; add --from-creation to play it from its creation", m.At.At("metadata.deletionTimestamp"))
 	case len(pods) == 0 && (st.Active > 0 || st.Terminating != nil && *st.Terminating > 0):
 		return part{}, fmt.Errorf("%s: the status has active pods, and none is in the input; add the pods of the Job, "+
-			"or --from-creation to play it from its creation", in.JobAt.At("status.active"))
+			"or --from-creation to play it from its creation", m.At.At("status.active"))
 	}
 	out.live = &simulation.Live{Now: s.now, Pods: pods}
 	return out, nil

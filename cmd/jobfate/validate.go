@@ -21,6 +21,9 @@ Says what the API server would refuse about Jobs, and what it would warn about.
   jobfate validate --status job.yaml                 the status, by itself
   jobfate validate --status --old old.yaml new.yaml  the status is replaced
 
+The template of a CronJob is checked as a Job. Objects of other kinds are skipped,
+and counted in a note.
+
 Without a file, and for the file -, it reads the standard input. A Job that is
 created may lack what the API server fills in: namespace, UID, defaults, selector
 and labels; so may one that replaces another. Of the pod template only that is
@@ -28,8 +31,12 @@ checked which concerns the Job, and its own defaults are not filled in: compare
 files of one kind, two that were written or two that kubectl printed.
 
 The names of rules of a pod failure policy are checked as KEP-4443 proposes.
-Warnings are those of the API server, and advice from the KEPs on the number of
-completions and the size of the status.
+Warnings are those of the API server, advice from the KEPs on the number of
+completions and the size of the status, fields that the API does not have, and
+policies that do something else than they seem to. With --strict, a field that the
+API does not have is an error, as it is for kubectl apply.
+
+-o sarif is for the code scanning of CI systems (SARIF 2.1.0).
 
 Exit status: 0 accepted, 1 the input cannot be read, 2 usage, 3 refused.
 
@@ -41,15 +48,17 @@ type checks struct {
 	output
 	old    string // a file; empty: there is no old Job
 	status bool
+	strict bool
 	files  []string
 }
 
 func validate(env environment, args []string) error {
 	c := checks{}
 	fs := newFlags("validate")
-	c.flags(fs)
+	c.flags(fs, "sarif")
 	fs.StringVar(&c.old, "old", "", "the `file` with the Job as it is now")
 	fs.BoolVar(&c.status, "status", false, "check the status instead of the spec")
+	fs.BoolVar(&c.strict, "strict", false, "refuse fields that the API does not have")
 	var err error
 	if c.files, err = parse(env, fs, validateUsage, args); err != nil {
 		return err
@@ -57,11 +66,17 @@ func validate(env environment, args []string) error {
 	if len(c.files) == 0 {
 		c.files = []string{"-"}
 	}
+	env.maxInput = c.maxInput
 	all, err := c.verdicts(env)
 	if err != nil {
 		return err
 	}
-	if err := c.print(env, all, all.text); err != nil {
+	if c.format == "sarif" {
+		err = env.print(toJSON(all.sarif()))
+	} else {
+		err = c.print(env, all, all.text)
+	}
+	if err != nil {
 		return err
 	}
 	for _, v := range all.Jobs {
@@ -79,8 +94,8 @@ func (c checks) verdicts(env environment) (verdicts, error) {
 	if c.old != "" {
 		names = append([]string{c.old}, names...)
 	}
-	var jobs []*kubefile.Manifest
-	err := withSources(env, names, func(sources []kubefile.Source) (err error) {
+	out := verdicts{Jobs: []verdict{}}
+	err := withSources(env, names, func(sources []kubefile.Source) error {
 		if c.old != "" {
 			before, err := kubefile.ReadJobs(sources[0])
 			if err != nil {
@@ -91,49 +106,86 @@ func (c checks) verdicts(env environment) (verdicts, error) {
 			}
 			old, sources = before[0], sources[1:]
 		}
-		jobs, err = kubefile.ReadJobs(sources...)
-		return err
+		in, err := kubefile.ReadManifests(sources...)
+		if err != nil {
+			return err
+		}
+		if old != nil && len(in.Jobs) > 1 {
+			return fmt.Errorf("%s is a second Job; want one with --old", in.Jobs[1].At)
+		}
+		for _, m := range in.Jobs {
+			out.Jobs = append(out.Jobs, c.verdict(m, old))
+		}
+		out.Skipped = in.Skipped
+		return nil
 	})
-	if err != nil {
-		return verdicts{}, err
-	}
-	if old != nil && len(jobs) > 1 {
-		return verdicts{}, fmt.Errorf("%s is a second Job; want one with --old", jobs[1].At)
-	}
-	out := verdicts{Jobs: []verdict{}}
-	for _, m := range jobs {
-		out.Jobs = append(out.Jobs, c.verdict(m, old))
-	}
-	return out, nil
+	return out, err
 }
 
 // verdict checks a Job, or how it replaces the old one.
 func (c checks) verdict(m, old *kubefile.Manifest) verdict {
-	var errs field.ErrorList
-	var warnings []string
-	switch {
-	case c.status && old != nil:
-		errs = validation.StatusUpdate(replacing(m.Job, old.Job), stored(old.Job))
-	case c.status:
-		errs = validation.Status(m.Job)
-	case old != nil:
-		errs = distinct(validation.Update(replacing(m.Job, old.Job), stored(old.Job)))
-	default:
-		errs = validation.Create(validation.PrepareCreate(named(m.Job)))
+	v := newVerdict(m, c.status)
+	for _, p := range m.Problems {
+		v.refuse("Unreadable", p.Field, p.Message)
+	}
+	v.unknown(m, c.strict)
+	if len(m.Problems) > 0 {
+		return v.sorted()
+	}
+	for _, err := range c.errors(m, old) {
+		v.refuse(string(err.Type), err.Field, body(err))
 	}
 	if !c.status {
-		spec := failurepolicy.FromAPI(m.Job.Spec.PodFailurePolicy, m.RuleNames...)
-		errs = append(errs, validation.RuleNames(spec, field.NewPath("spec", "podFailurePolicy"))...)
-		warnings = validation.Warnings(named(m.Job))
+		for _, text := range validation.Warnings(named(m.Job)) {
+			v.warnText("APIWarning", text)
+		}
+		v.warnings(traps(validation.Default(named(m.Job))))
+	} else if reflect.DeepEqual(m.Job.Status, batchv1.JobStatus{}) {
+		v.warn("NoStatus", "status", "there is none; an empty one was checked")
 	}
-	if c.status && reflect.DeepEqual(m.Job.Status, batchv1.JobStatus{}) {
-		warnings = append(warnings, "status: there is none; an empty one was checked")
+	for _, text := range validation.Advice(m.Job) {
+		v.warnText("Advice", text)
 	}
-	v := newVerdict(m, errs, append(warnings, validation.Advice(m.Job)...))
 	if old != nil {
 		v.tellDifferences(m, stored(old.Job), replacing(m.Job, old.Job))
 	}
-	return v
+	return v.sorted()
+}
+
+// errors returns what the API server would refuse.
+func (c checks) errors(m, old *kubefile.Manifest) (errs field.ErrorList) {
+	switch {
+	case c.status && old != nil:
+		return validation.StatusUpdate(replacing(m.Job, old.Job), stored(old.Job))
+	case c.status:
+		return validation.Status(m.Job)
+	case old != nil:
+		errs = distinct(validation.Update(replacing(m.Job, old.Job), stored(old.Job)))
+		errs = append(errs, renamed(m, old)...)
+	default:
+		errs = validation.Create(validation.PrepareCreate(named(m.Job)))
+	}
+	spec := failurepolicy.FromAPI(m.Job.Spec.PodFailurePolicy, m.RuleNames...)
+	return append(errs, validation.RuleNames(spec, policyPath)...)
+}
+
+var policyPath = field.NewPath("spec", "podFailurePolicy")
+
+// renamed refuses a new name of a rule: the policy is immutable. The API types
+// lack the names, so that the validation of an update does not see them.
+func renamed(m, old *kubefile.Manifest) (errs field.ErrorList) {
+	name := func(names []string, i int) string {
+		if i < len(names) {
+			return names[i]
+		}
+		return ""
+	}
+	for i := range max(len(m.RuleNames), len(old.RuleNames)) {
+		if is := name(m.RuleNames, i); is != name(old.RuleNames, i) {
+			errs = append(errs, field.Invalid(policyPath.Child("rules").Index(i).Child("name"), is, "field is immutable"))
+		}
+	}
+	return errs
 }
 
 // placeholder stands for the UID that the API server will give a new Job.

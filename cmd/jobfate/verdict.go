@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,6 +20,8 @@ import (
 // removed or changes its meaning. A list is never null.
 type verdicts struct {
 	Jobs []verdict `json:"jobs"`
+	// Skipped counts the objects that are no Jobs, by their kind.
+	Skipped kubefile.Kinds `json:"skipped"`
 }
 
 // verdict is what would become of a Job.
@@ -28,54 +32,129 @@ type verdict struct {
 	Accepted bool      `json:"accepted"`
 	Errors   []finding `json:"errors"`
 	Warnings []finding `json:"warnings"`
+	// NotChecked is what of the Job was not looked at.
+	NotChecked string `json:"notChecked"`
+
+	manifest *kubefile.Manifest
 }
 
-// finding is something about a field, and the line on which it stands or, when
-// it is not there, the nearest field around it.
+// finding is something about a field, and the place at which it stands or, when it
+// is not there, that of the nearest field around it.
 type finding struct {
+	// Rule is a code for what was found: the type of an error of the API server,
+	// or one of this program.
+	Rule    string `json:"rule"`
 	Field   string `json:"field"`
 	File    string `json:"file"`
 	Line    int    `json:"line"`
+	Column  int    `json:"column"`
 	Message string `json:"message"`
+
+	level string // error or warning
 }
 
-func newVerdict(m *kubefile.Manifest, errs field.ErrorList, warnings []string) verdict {
-	at := func(name, message string) finding {
-		return finding{Field: name, File: m.At.File, Line: m.At.Line(name), Message: message}
+func newVerdict(m *kubefile.Manifest, status bool) verdict {
+	notChecked := "the pod template, except where the Job depends on it"
+	if status {
+		notChecked = "everything but the status"
 	}
-	v := verdict{
-		Job:      refOf(m.Job),
-		File:     m.At.File,
-		Line:     m.At.Line(""),
-		Accepted: len(errs) == 0,
-		Errors:   mapped(errs, func(err *field.Error) finding { return at(err.Field, body(err)) }),
-		Warnings: mapped(warnings, func(text string) finding {
-			name, message, _ := strings.Cut(text, ": ")
-			return at(name, message)
-		}),
+	return verdict{
+		Job: refOf(m.Job), File: m.At.File, Line: m.At.Line(""), Accepted: true, NotChecked: notChecked,
+		Errors: []finding{}, Warnings: []finding{}, manifest: m,
 	}
+}
+
+// find returns a finding about a field of the Job.
+func (v *verdict) find(level, rule, name, message string) finding {
+	f := finding{Rule: rule, Field: name, File: v.File, Message: message, level: level}
+	f.Line, f.Column = v.manifest.At.Position(name)
+	if path := v.manifest.Path; path != "" && !strings.HasPrefix(name, path) {
+		f.Field = strings.TrimSuffix(path+"."+name, ".")
+	}
+	return f
+}
+
+func (v *verdict) refuse(rule, name, message string) {
+	v.Accepted = false
+	v.Errors = append(v.Errors, v.find("error", rule, name, message))
+}
+
+func (v *verdict) warn(rule, name, message string) {
+	v.Warnings = append(v.Warnings, v.find("warning", rule, name, message))
+}
+
+// warnText adds a warning that begins with the field.
+func (v *verdict) warnText(rule, text string) {
+	name, message, _ := strings.Cut(text, ": ")
+	v.warn(rule, name, message)
+}
+
+func (v *verdict) warnings(all []finding) {
+	for _, f := range all {
+		v.warn(f.Rule, f.Field, f.Message)
+	}
+}
+
+// unknown adds the fields that the API does not have. Only if it is strict are
+// those of the pod template among them: they decide nothing about the Job, and a
+// later release may have them.
+func (v *verdict) unknown(m *kubefile.Manifest, strict bool) {
 	for _, name := range m.Unknown {
-		v.Warnings = append(v.Warnings, at(name, "not a field that this version knows; kubectl refuses a field that the cluster does not know"))
+		message := "not a field that this version knows; kubectl refuses a field that the cluster does not know"
+		if ruleName.MatchString(name) {
+			message = "KEP-4443 proposes names of rules; kubectl refuses them where the cluster does not know them"
+		} else if known := suggestion(reflect.TypeFor[batchv1.Job](), name); known != "" {
+			message = "not a field that this version knows; did you mean " + known + "?"
+		}
+		switch {
+		case strict:
+			v.refuse("UnknownField", name, message)
+		case !strings.HasPrefix(name, "spec.template."):
+			v.warn("UnknownField", name, message)
+		}
 	}
+}
+
+var ruleName = regexp.MustCompile(`^spec\.podFailurePolicy\.rules\[\d+\]\.name$`)
+
+// sorted returns the verdict with its findings in the order of the file.
+func (v verdict) sorted() verdict {
+	slices.SortStableFunc(v.Errors, byPosition)
+	slices.SortStableFunc(v.Warnings, byPosition)
 	return v
+}
+
+func byPosition(a, b finding) int {
+	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+}
+
+// findings returns errors and warnings in the order of the file.
+func (v verdict) findings() []finding {
+	all := slices.Concat(v.Errors, v.Warnings)
+	slices.SortStableFunc(all, byPosition)
+	return all
 }
 
 // text returns the verdicts as compilers print errors.
 func (all verdicts) text(p paint) string {
 	var b strings.Builder
 	for _, v := range all.Jobs {
-		for _, f := range v.Errors {
-			fmt.Fprintf(&b, "%s:%d: %s %s: %s\n", f.File, f.Line, p.text(bold+";"+red, "error:"), p.text(bold, f.Field), f.Message)
+		for _, f := range v.findings() {
+			color := map[string]string{"error": red, "warning": yellow}[f.level]
+			fmt.Fprintf(&b, "%s:%d:%d: %s %s: %s\n", f.File, f.Line, f.Column, p.text(bold+";"+color, f.level+":"), p.text(bold, f.Field), f.Message)
 		}
-		for _, f := range v.Warnings {
-			fmt.Fprintf(&b, "%s:%d: %s %s: %s\n", f.File, f.Line, p.text(bold+";"+yellow, "warning:"), p.text(bold, f.Field), f.Message)
-		}
-		how := p.text(green, "accepted")
+		how, kind := p.text(green, "accepted"), "Job"
 		if !v.Accepted {
 			how = p.text(red, "refused")
 		}
-		fmt.Fprintf(&b, "%s:%d: Job %s %s, %s, %s\n", v.File, v.Line, orNone(v.Job.Name), how,
-			count(len(v.Errors), "error"), count(len(v.Warnings), "warning"))
+		if v.manifest.Path != "" {
+			kind = "CronJob"
+		}
+		fmt.Fprintf(&b, "%s:%d: %s %s %s, %s, %s; not checked: %s\n", v.File, v.Line, kind, orNone(v.Job.Name), how,
+			count(len(v.Errors), "error"), count(len(v.Warnings), "warning"), v.NotChecked)
+	}
+	if len(all.Skipped) > 0 {
+		fmt.Fprintf(&b, "%s objects of other kinds, which were not checked: %s\n", p.text(bold, "note:"), all.Skipped)
 	}
 	return b.String()
 }
@@ -108,7 +187,7 @@ func (v *verdict) tellDifferences(m *kubefile.Manifest, old, job *batchv1.Job) {
 	for i := range v.Errors {
 		f := &v.Errors[i]
 		if path := difference(valueAt(was, f.Field), valueAt(is, f.Field), f.Field); path != "" && path != f.Field {
-			f.Line = m.At.Line(path)
+			f.Line, f.Column = m.At.Position(path)
 			f.Message += "; it differs at " + path
 		}
 	}

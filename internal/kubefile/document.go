@@ -7,99 +7,117 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	kjson "sigs.k8s.io/json"
 )
 
 // ReadDocument reads a source that is a single document, and hands its JSON to
 // decode. What decode does not take is narrowed down, and the error says on which
 // line it stands. want is what an error says should be there.
 func ReadDocument(s Source, want string, decode func([]byte) error) (Place, error) {
-	all, err := chunks(s)
-	if err != nil {
-		return Place{}, fmt.Errorf("%s: %w", s.Name, err)
-	}
-	var found []document
-	for _, c := range all {
-		documents, err := c.documents()
-		if err != nil {
-			return Place{}, fmt.Errorf("%s: %w", s.Name, err)
+	var found []object
+	err := each(s, want, func(o object) error {
+		found = append(found, o)
+		if len(found) > 1 {
+			return fmt.Errorf("%s: a second document; want %s", o.at.At(""), want)
 		}
-		found = append(found, documents...)
-	}
-	switch len(found) {
-	case 0:
-		return Place{}, fmt.Errorf("%s: it is empty; want %s", s.Name, want)
-	case 1:
-	default:
-		return Place{}, fmt.Errorf("%s:%d: a second document; want %s", s.Name, found[1].text.lineOf(""), want)
-	}
-	at := Place{File: s.Name, Document: 1, text: found[0].text}
-	h, err := readHeader(found[0].value, at, want)
+		return nil
+	})
 	switch {
 	case err != nil:
-		return at, err
-	case h.Kind != "":
-		return at, object{header: h, at: at}.check(want)
+		return Place{}, err
+	case len(found) == 0:
+		return Place{}, fmt.Errorf("%s: an empty list; want %s", s.Name, want)
 	}
-	if err := decode(found[0].value); err != nil {
-		path, err := narrowed(found[0].value, err, decode)
-		if path != "" {
-			path += ": "
-		}
-		return at, fmt.Errorf("%s: %s%s", at.At(strings.TrimSuffix(path, ": ")), path, plain(err))
+	o := found[0]
+	if o.json[0] != '{' {
+		return o.at, fmt.Errorf("%s is not an object; want %s", o.at, want)
 	}
-	return at, nil
+	if o.Kind != "" {
+		return o.at, fmt.Errorf("%s is a %s; want %s", o.at, o.Kind, want)
+	}
+	if err := decode(o.json); err != nil {
+		return o.at, problemsIn(o.json, err, decode)[0].at(o.at)
+	}
+	return o.at, nil
 }
 
-// narrowed returns the path of the smallest part of a document that decode does
-// not take, were it alone, and the error then.
-func narrowed(document json.RawMessage, err error, decode func([]byte) error) (string, error) {
-	var value any
-	if json.Unmarshal(document, &value) != nil {
-		return "", err
+// Problem is why a field of an object cannot be read. The field is empty when it
+// is the object as a whole.
+type Problem struct{ Field, Message string }
+
+// at returns the problem as an error of the object at a place.
+func (p Problem) at(at Place) error {
+	if p.Field == "" {
+		return fmt.Errorf("%s: %s", at.At(""), p.Message)
 	}
-	n := narrowing{decode: decode, err: err}
-	return n.within(value, "", func(part any) any { return part }), n.err
+	return fmt.Errorf("%s: %s: %s", at.At(p.Field), p.Field, p.Message)
+}
+
+// mostProblems is how many problems of an object are looked for.
+const mostProblems = 100
+
+// problemsIn returns the smallest parts of a document that decode does not take,
+// were each alone. There is one at least.
+func problemsIn(document []byte, err error, decode func([]byte) error) []Problem {
+	n := narrowing{decode: decode}
+	var value any
+	if kjson.UnmarshalCaseSensitivePreserveInts(document, &value) == nil {
+		n.within(value, "", err, func(part any) any { return part })
+	}
+	if len(n.found) == 0 {
+		return []Problem{{Message: plain(err)}}
+	}
+	return n.found
 }
 
 type narrowing struct {
 	decode func([]byte) error
-	err    error
+	found  []Problem
 }
 
-// within narrows down to a part of a value; whole makes a document of a part.
-func (n *narrowing) within(value any, path string, whole func(any) any) string {
+// within narrows an error down to parts of a value; whole makes a document of a
+// part.
+func (n *narrowing) within(value any, path string, err error, whole func(any) any) {
+	before := len(n.found)
 	switch v := value.(type) {
 	case map[string]any:
-		if n.fails(whole(map[string]any{})) {
-			return path // it is no place for an object
+		if wrong := n.try(whole(map[string]any{})); wrong != nil {
+			err = wrong // it is no place for an object
+			break
 		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			inner := func(part any) any { return whole(map[string]any{name: part}) }
-			if n.fails(inner(v[name])) {
-				return n.within(v[name], strings.TrimPrefix(path+"."+name, "."), inner)
-			}
+			n.part(v[name], strings.TrimPrefix(path+"."+name, "."), func(part any) any { return whole(map[string]any{name: part}) })
 		}
 	case []any:
-		if n.fails(whole([]any{})) {
-			return path
+		if wrong := n.try(whole([]any{})); wrong != nil {
+			err = wrong
+			break
 		}
 		for i := range v {
-			inner := func(part any) any { return whole([]any{part}) }
-			if n.fails(inner(v[i])) {
-				return n.within(v[i], fmt.Sprintf("%s[%d]", path, i), inner)
-			}
+			n.part(v[i], fmt.Sprintf("%s[%d]", path, i), func(part any) any { return whole([]any{part}) })
 		}
 	}
-	return path
+	if len(n.found) == before {
+		n.found = append(n.found, Problem{path, plain(err)})
+	}
 }
 
-func (n *narrowing) fails(document any) bool {
-	text, _ := json.Marshal(document) // it was JSON before
-	err := n.decode(text)
-	if err != nil {
-		n.err = err
+func (n *narrowing) part(value any, path string, whole func(any) any) {
+	if len(n.found) >= mostProblems {
+		return
 	}
-	return err != nil
+	if err := n.try(whole(value)); err != nil {
+		n.within(value, path, err, whole)
+	}
+}
+
+func (n *narrowing) try(document any) error {
+	text, err := json.Marshal(document)
+	if err != nil {
+		return err
+	}
+	return n.decode(text)
 }
 
 var decoderNoise = regexp.MustCompile(`^(error unmarshaling JSON: )?(while decoding JSON: )?(json: )?|Go (struct field \S+|value) of type `)

@@ -1,81 +1,134 @@
 package kubefile
 
 import (
-	"encoding/json"
 	"fmt"
-	"regexp"
-	"slices"
-	"strings"
+	"reflect"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-
-	"github.com/jobfate/jobfate/failurepolicy"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
 )
 
 // objectType is the version and kind of an object.
 type objectType struct{ apiVersion, kind string }
 
 var (
-	typeJob = objectType{"batch/v1", "Job"}
-	typePod = objectType{"v1", "Pod"}
+	typeJob     = objectType{"batch/v1", "Job"}
+	typeCronJob = objectType{"batch/v1", "CronJob"}
+	typePod     = objectType{"v1", "Pod"}
+	typeEvent   = objectType{"v1", "Event"}
+	typeNode    = objectType{"v1", "Node"}
 )
 
 // lists maps the kinds of lists to what an item is that does not say so itself.
 var lists = map[objectType]objectType{
-	{"v1", "List"}:          {},
-	{"v1", "PodList"}:       typePod,
-	{"batch/v1", "JobList"}: typeJob,
+	{"v1", "List"}:              {},
+	{"v1", "PodList"}:           typePod,
+	{"v1", "EventList"}:         typeEvent,
+	{"v1", "NodeList"}:          typeNode,
+	{"batch/v1", "JobList"}:     typeJob,
+	{"batch/v1", "CronJobList"}: typeCronJob,
 }
 
 // header is what tells objects apart, and whether they are whole.
 type header struct {
-	APIVersion string            `json:"apiVersion"`
-	Kind       string            `json:"kind"`
-	Spec       json.RawMessage   `json:"spec"`
-	Status     json.RawMessage   `json:"status"`
-	Items      []json.RawMessage `json:"items"`
+	APIVersion string  `json:"apiVersion"`
+	Kind       string  `json:"kind"`
+	Spec       present `json:"spec"`
+	Status     present `json:"status"`
 }
 
 func (h header) typeOf() objectType { return objectType{h.APIVersion, h.Kind} }
 
+func (h header) isList() bool {
+	_, is := lists[h.typeOf()]
+	return is
+}
+
+// present says that a field is there and is not null.
+type present bool
+
+// UnmarshalJSON looks no further than at the first byte.
+func (p *present) UnmarshalJSON(value []byte) error {
+	*p = len(value) > 0 && value[0] != 'n'
+	return nil
+}
+
+// skipped is a value that is not read.
+type skipped struct{}
+
+// UnmarshalJSON does nothing.
+func (*skipped) UnmarshalJSON([]byte) error { return nil }
+
 // object is an object of the input: what it is, its JSON, and where it stands.
 type object struct {
 	header
-	value json.RawMessage
-	at    Place
-	read  *corev1.Pod // when it has been read already
+	json []byte
+	at   Place
+	pod  *corev1.Pod // in place of the JSON
 }
 
-func readHeader(value json.RawMessage, at Place, want string) (header, error) {
-	if len(value) == 0 || value[0] != '{' {
-		return header{}, fmt.Errorf("%s is not an object; want %s", at, want)
-	}
-	var h header
-	if err := utiljson.Unmarshal(value, &h); err != nil {
-		return header{}, fieldError(at, err)
-	}
-	return h, nil
+// podDocument is a pod without what nothing is decided on, which is most of it.
+type podDocument struct {
+	metav1.TypeMeta
+	Metadata struct {
+		metav1.ObjectMeta
+		ManagedFields skipped `json:"managedFields"`
+	} `json:"metadata"`
+	Spec *struct {
+		corev1.PodSpec
+		Containers          skipped `json:"containers"`
+		EphemeralContainers skipped `json:"ephemeralContainers"`
+		Volumes             skipped `json:"volumes"`
+		InitContainers      []struct {
+			Name          string                         `json:"name"`
+			RestartPolicy *corev1.ContainerRestartPolicy `json:"restartPolicy"`
+		} `json:"initContainers"`
+	} `json:"spec"`
+	Status *corev1.PodStatus `json:"status"`
 }
 
-// check sees to it that the object is of one of the given types.
-func (o object) check(want string, types ...objectType) error {
+// pod returns the pod, which has a spec and a status.
+func (p *podDocument) pod() *corev1.Pod {
+	pod := &corev1.Pod{TypeMeta: p.TypeMeta, ObjectMeta: p.Metadata.ObjectMeta, Spec: p.Spec.PodSpec, Status: *p.Status}
+	for _, c := range p.Spec.InitContainers {
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{Name: c.Name, RestartPolicy: c.RestartPolicy})
+	}
+	return pod
+}
+
+// newObject returns an item of a list: a pod if it is a whole one, as most are, and
+// anything else as JSON.
+func newObject(value []byte) object {
+	var p podDocument
+	err := kjson.UnmarshalCaseSensitivePreserveInts(value, &p)
+	if err == nil && p.Kind == typePod.kind && p.APIVersion == typePod.apiVersion && p.Spec != nil && p.Status != nil {
+		return object{header: header{p.APIVersion, p.Kind, true, true}, pod: p.pod()}
+	}
+	o := object{json: value}
+	_ = kjson.UnmarshalCaseSensitivePreserveInts(value, &o.header) // check tells what is missing
+	return o
+}
+
+// check sees to it that the object has a kind, and if that is one of ours, its
+// version.
+func (o object) check(want string) error {
 	t := o.typeOf()
-	if slices.Contains(types, t) {
-		return nil
+	if o.pod == nil && (len(o.json) == 0 || o.json[0] != '{') {
+		return fmt.Errorf("%s is not an object; want %s", o.at, want)
 	}
 	if t.kind == "" {
 		return fmt.Errorf("%s has no kind; want %s", o.at, want)
 	}
-	for _, may := range types {
-		if t.kind == may.kind {
+	for _, may := range []objectType{typeJob, typeCronJob, typePod} {
+		if t.kind == may.kind && t != may {
 			return fmt.Errorf("%s is a %s of apiVersion %q; want %s", o.at, t.kind, t.apiVersion, may.apiVersion)
 		}
 	}
-	return fmt.Errorf("%s is a %s; want %s", o.at, t.kind, want)
+	if o.isList() {
+		return fmt.Errorf("%s is a %s; want %s", o.at, t.kind, want)
+	}
+	return nil
 }
 
 // checkWhole sees to it that the object is whole. Whatever kubectl prints has a
@@ -83,89 +136,31 @@ func (o object) check(want string, types ...objectType) error {
 func (o object) checkWhole() error {
 	for _, f := range []struct {
 		name  string
-		value json.RawMessage
+		there present
 	}{{"spec", o.Spec}, {"status", o.Status}} {
-		if f.value == nil || string(f.value) == "null" {
+		if !f.there {
 			return fmt.Errorf("%s: the %s has no %s; has the input been cut short?", o.at, o.Kind, f.name)
 		}
 	}
 	return nil
 }
 
-func (o object) pod() (*corev1.Pod, error) {
-	if o.read != nil {
-		return o.read, nil
+// decode decodes the object into a value of an API type, to which it gives a
+// pointer.
+func (o object) decode(into any) error {
+	if problems := o.problems(into); problems != nil {
+		return problems[0].at(o.at)
 	}
-	pod := &corev1.Pod{}
-	if err := utiljson.Unmarshal(o.value, pod); err != nil {
-		return nil, fieldError(o.at, err)
-	}
-	return pod, nil
+	return nil
 }
 
-// job reads a Job, and the fields of it that are not known. A field may be from
-// a later release, or misspelt; either way nothing is made of it.
-func (o object) job() (*Manifest, error) {
-	m := &Manifest{Job: &batchv1.Job{}, At: o.at}
-	strict := serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, nil, runtime.NewScheme(),
-		serializer.SerializerOptions{Strict: true})
-	_, _, err := strict.Decode(o.value, nil, m.Job)
-	strictErrs, ok := runtime.AsStrictDecodingError(err)
-	if err != nil && !ok {
-		return nil, fieldError(o.at, err)
+// problems decodes likewise, and returns all that cannot be decoded.
+func (o object) problems(into any) []Problem {
+	err := kjson.UnmarshalCaseSensitivePreserveInts(o.json, into)
+	if err == nil {
+		return nil
 	}
-	if !ok {
-		return m, nil
-	}
-	if m.RuleNames, err = ruleNames(o.value); err != nil {
-		return nil, fieldError(o.at, err)
-	}
-	for _, err := range strictErrs.Errors() {
-		name, unknown := strings.CutPrefix(err.Error(), "unknown field ")
-		if !unknown {
-			return nil, fieldError(o.at, err)
-		}
-		if name = strings.Trim(name, `"`); !known.MatchString(name) {
-			m.Unknown = append(m.Unknown, name)
-		}
-	}
-	return m, nil
-}
-
-// known matches the fields that need no mention though the API type lacks them:
-// the names of rules are read, and what the template says decides nothing.
-var known = regexp.MustCompile(`^spec\.(template\..*|podFailurePolicy\.rules\[\d+\]\.name)$`)
-
-// ruleNames returns the names of the rules of a Job's pod failure policy, nil
-// when there are none.
-func ruleNames(job json.RawMessage) ([]string, error) {
-	var named struct {
-		Spec struct {
-			PodFailurePolicy failurepolicy.Spec `json:"podFailurePolicy"`
-		} `json:"spec"`
-	}
-	if err := utiljson.Unmarshal(job, &named); err != nil {
-		return nil, err
-	}
-	rules := named.Spec.PodFailurePolicy.Rules
-	if !slices.ContainsFunc(rules, func(r failurepolicy.Rule) bool { return r.Name != "" }) {
-		return nil, nil
-	}
-	names := make([]string, len(rules))
-	for i, rule := range rules {
-		names[i] = rule.Name
-	}
-	return names, nil
-}
-
-// structField matches how an error names a field: with the type around it, and
-// without the positions in lists.
-var structField = regexp.MustCompile(`Go struct field [A-Za-z]+\.(\S+) of type`)
-
-// fieldError says which field has a value of the wrong type, and on which line.
-func fieldError(at Place, err error) error {
-	if m := structField.FindStringSubmatch(err.Error()); m != nil {
-		return fmt.Errorf("%s: %s: %s", at.At(m[1]), m[1], plain(err))
-	}
-	return fmt.Errorf("%s: %s", at, plain(err))
+	return problemsIn(o.json, err, func(part []byte) error {
+		return kjson.UnmarshalCaseSensitivePreserveInts(part, reflect.New(reflect.TypeOf(into).Elem()).Interface())
+	})
 }

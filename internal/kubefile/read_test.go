@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -66,10 +67,10 @@ func TestRead(t *testing.T) {
 			if err != nil {
 				t.Fatalf("got error %v, want none", err)
 			}
-			if in.Job.Name != "a" || in.Job.Spec.Completions == nil || *in.Job.Spec.Completions != 3 {
-				t.Errorf("got Job %q with %v, want a with 3 completions", in.Job.Name, in.Job.Spec)
+			if in.Jobs[0].Job.Name != "a" || in.Jobs[0].Job.Spec.Completions == nil || *in.Jobs[0].Job.Spec.Completions != 3 {
+				t.Errorf("got Job %q with %v, want a with 3 completions", in.Jobs[0].Job.Name, in.Jobs[0].Job.Spec)
 			}
-			if got := in.JobAt.String(); got != tc.job {
+			if got := in.Jobs[0].At.String(); got != tc.job {
 				t.Errorf("got the Job at %q, want %q", got, tc.job)
 			}
 			var pods []string
@@ -93,10 +94,10 @@ func TestRefused(t *testing.T) {
 		{"an empty file", []string{jobYAML, ""}, "f2: it is empty; want a Job and its pods"},
 		{"a file with comments only", []string{"# nothing\n---\n"}, "f1: it is empty"},
 		{"no Job", []string{pod(podYAML, "p"), pod(podYAML, "q")}, "f1, f2: there is no Job in it; want a Job and its pods"},
-		{"two Jobs", []string{jobYAML, pod(podYAML, "p") + "---\n" + jobYAML}, "f2: document 2 is a second Job; the first is f1: document 1"},
-		{"a Deployment", []string{"apiVersion: apps/v1\nkind: Deployment\n"}, "f1: document 1 is a Deployment; want a Job and its pods"},
-		{"a ConfigMap in a list", []string{fmt.Sprintf(listJSON, jobJSON+`,{"apiVersion":"v1","kind":"ConfigMap"}`)},
-			"f1: document 1, item 2 is a ConfigMap; want a Job and its pods"},
+		{"only other kinds", []string{"apiVersion: apps/v1\nkind: Deployment\n---\nkind: ConfigMap\n---\nkind: ConfigMap\n"},
+			"f1: there is no Job in it, only ConfigMap (2), Deployment; want a Job and its pods"},
+		{"a List whose items are none", []string{jobJSON + `{"apiVersion":"v1","kind":"List","items":{}}`}, "f1: document 2: the items of the List are no list"},
+		{"the same in YAML", []string{jobYAML + "---\napiVersion: v1\nkind: List\nitems: {}\n"}, "f1: document 2: the items of the List are no list"},
 		{"a list in a list", []string{fmt.Sprintf(listJSON, fmt.Sprintf(listJSON, jobJSON))}, "f1: document 1, item 1 is a List; want"},
 		{"a Job of an old version", []string{strings.Replace(jobYAML, "batch/v1", "batch/v1beta1", 1)},
 			`f1: document 1 is a Job of apiVersion "batch/v1beta1"; want batch/v1`},
@@ -105,22 +106,30 @@ func TestRefused(t *testing.T) {
 		{"a table of kubectl", []string{"NAME   READY\nx      1/1\n"}, "f1: document 1 is not an object; want"},
 		{"a list of YAML", []string{"- 1\n- 2\n"}, "f1: document 1 is not an object"},
 		{"null among the items", []string{fmt.Sprintf(listJSON, jobJSON+",null")}, "f1: document 1, item 2 is not an object"},
-		{"a header of the wrong type", []string{"kind: [Job]\n"}, "f1:1: kind: cannot unmarshal array into string"},
+		{"a header of the wrong type", []string{"kind: [Job]\n"}, "f1: document 1 has no kind"},
 		{"half a Job: the status is missing", []string{strings.Replace(jobYAML, "status: {}\n", "", 1)},
 			"f1: document 1: the Job has no status; has the input been cut short?"},
 		{"half a Job: the status has no value", []string{strings.Replace(jobYAML, "status: {}\n", "status:\n", 1)}, "f1: document 1: the Job has no status"},
 		{"half a Job: the spec is missing", []string{strings.Replace(jobYAML, "spec: {completions: 3}\n", "", 1)}, "f1: document 1: the Job has no spec"},
 		{"half a pod", []string{jobYAML + "---\napiVersion: v1\nkind: Pod\nspec: {}\n"}, "f1: document 2: the Pod has no status"},
 		{"half a JSON", []string{jobJSON + "\n" + pod(podJSON, "p")[:40]}, "f1: document 2: line 2: unexpected EOF"},
-		{"a field of the wrong type, in the Job", []string{strings.Replace(jobYAML, "3", "three", 1)}, ":4: spec.completions: cannot unmarshal string into int32"},
-		{"a field of the wrong type, in a pod", []string{jobYAML + "---\n" + strings.Replace(pod(podYAML, "p"), "Running", "[1]", 1)}, ":11: status.phase: cannot unmarshal array into v1.PodPhase"},
-		{"a rule's name of the wrong type", []string{strings.Replace(jobYAML, "{completions: 3}", "{podFailurePolicy: {rules: [{name: 5}]}}", 1)}, ":4: spec.podFailurePolicy.rules.name: cannot unmarshal number"},
-		{"a JSON key twice", []string{strings.Replace(jobJSON, `"spec":`, `"spec":{},"spec":`, 1)}, `document 1: duplicate field "spec"`},
+		{"a field of the wrong type, in the Job", []string{strings.Replace(jobYAML, "3", "three", 1)}, "f1:4: spec.completions: cannot unmarshal string into int32"},
+		{"a field of the wrong type, in a pod", []string{jobYAML + "---\n" + strings.Replace(pod(podYAML, "p"), "Running", "[1]", 1)}, "f1:11: status.phase: cannot unmarshal array into v1.PodPhase"},
+		{"a rule's name of the wrong type", []string{strings.Replace(jobYAML, "{completions: 3}", "{podFailurePolicy: {rules: [{name: 5}]}}", 1)}, "f1:4: spec.podFailurePolicy.rules[0].name: cannot unmarshal number"},
+		{"a JSON key twice", []string{strings.Replace(jobJSON, `"spec":`, `"spec":{},"spec":`, 1)}, `f1:1: spec: the field is there twice`},
 		{"broken YAML", []string{jobYAML + "---\nkind: Pod\n  name: [\n"}, "f1: document 2: line 8: mapping values are not allowed in this context"},
 		{"broken JSON", []string{"\n\n{\n\"kind\" \"Job\"}"}, "f1: document 1: line 4: invalid character '\"' after object key"},
 		{"two documents without a separator", []string{jobYAML + pod(podYAML, "p")},
 			`f1: document 1: line 6: key "apiVersion" already set in map (a line --- must stand between two documents)`},
-		{"binary", []string{"\x7fELF\x02\x01\x01\x00\x00"}, "f1: document 1: control characters are not allowed"},
+		{"binary", []string{"\x7fELF\x02\x01\x01\x00\x00"}, "f1: this is binary data; want UTF-8 text"},
+		{"a control character", []string{"kind: \"\x07\"\n"}, "f1: document 1: control characters are not allowed"},
+		{"text that is not UTF-8", []string{"# a\nkind: \xfc\n"}, "f1:2:7: this is not UTF-8 text"},
+		{"half a character of UTF-16", []string{utf16le(jobYAML) + "a"}, "f1: the UTF-16 text ends within a character"},
+		{"UTF-16 without a mark", []string{utf16le(jobYAML)[2:]}, "f1: this is binary data; want UTF-8 text, or UTF-16 with a byte order mark"},
+		{"an alias that repeats itself", []string{"kind: Job\na: &a [*a]\n"}, "f1: document 1: anchor 'a' value contains itself"},
+		{"aliases that repeat too much", []string{laughs(12)}, "f1: document 1: document contains excessive aliasing"},
+		{"objects nested too deep", []string{strings.Repeat(`{"a":`, 140_000)}, "f1: document 1: line 1: invalid character '{' exceeded max depth"},
+		{"lists nested too deep", []string{"a: " + strings.Repeat("[", 140_000)}, "f1: document 1: exceeded max depth of 10000"},
 		{"HTML", []string{"<html>\n<body class=\"x\">\n</html>\n"}, "f1: document 1 is not an object"},
 		{"something after a separator", []string{jobYAML + "--- text\n"}, "f1: document 2 is not an object"},
 		{"more dashes than a separator has", []string{jobYAML + "----\n"}, "f1: document 1: line "},
@@ -134,6 +143,70 @@ func TestRefused(t *testing.T) {
 				t.Errorf("got %q, want a single line", err)
 			}
 		})
+	}
+}
+
+// utf16le returns a text as Windows writes it.
+func utf16le(text string) string {
+	out := []byte("\xFF\xFE")
+	for _, unit := range utf16.Encode([]rune(text)) {
+		out = append(out, byte(unit), byte(unit>>8))
+	}
+	return string(out)
+}
+
+func utf16be(text string) string {
+	out := []byte(utf16le(text))
+	for i := 0; i < len(out); i += 2 {
+		out[i], out[i+1] = out[i+1], out[i]
+	}
+	return string(out)
+}
+
+// laughs returns aliases of aliases, each ten times as long as the one before.
+func laughs(n int) string {
+	text := "a0: &a0 [x]\n"
+	for i := range n {
+		text += fmt.Sprintf("a%d: &a%d [%s*a%d]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 9), i)
+	}
+	return text
+}
+
+// TestEncodings reads one snapshot in each encoding, and with each of the ends of
+// lines that YAML knows: no document may be lost.
+func TestEncodings(t *testing.T) {
+	snapshot := strings.Replace(jobYAML, "name: a", "name: a, labels: {x: \U0001F600}", 1) + "---\n" + pod(podYAML, "p") + "---\n" + pod(podYAML, "q")
+	for name, text := range map[string]string{
+		"UTF-8": snapshot, "UTF-8 with a mark": "\uFEFF" + snapshot, "UTF-16": utf16le(snapshot), "UTF-16, big-endian": utf16be(snapshot),
+		"CR LF": strings.ReplaceAll(snapshot, "\n", "\r\n"), "CR": strings.ReplaceAll(snapshot, "\n", "\r"), "NEL": strings.ReplaceAll(snapshot, "\n", "\u0085"),
+		"LS": strings.ReplaceAll(snapshot, "\n", "\u2028"), "CR before one pod": strings.Replace(snapshot, "\n---\n", "\r---\r", 1),
+		"the end of a document": strings.ReplaceAll(snapshot, "---", "...\n---"),
+	} {
+		in, err := read(text)
+		if err != nil {
+			t.Errorf("%s: got error %v, want none", name, err)
+			continue
+		}
+		if len(in.Pods) != 2 || in.Pods[1].Name != "q" || in.PodsAt[1].Document != 3 || in.Jobs[0].Job.Labels["x"] != "\U0001F600" {
+			t.Errorf("%s: got pods %v of Job %v, want p and q", name, in.Pods, in.Jobs[0].Job)
+		}
+	}
+}
+
+func TestOtherKinds(t *testing.T) {
+	in, err := read(fmt.Sprintf(listJSON, jobJSON+`,{"apiVersion":"v1","kind":"Event","reason":"FailedCreate"},{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}},`+
+		`{"apiVersion":"v1","kind":"Service"},{"apiVersion":"apps/v1","kind":"ReplicaSet"},{"apiVersion":"v1","kind":"Service"},`+strings.Replace(jobJSON, `"a"`, `"b"`, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(in.Jobs) != 2 || in.Jobs[1].Job.Name != "b" || in.Jobs[1].At.Item != 7 {
+		t.Errorf("got Jobs %v, want a and b", in.Jobs)
+	}
+	if len(in.Events) != 1 || in.Events[0].Reason != "FailedCreate" || len(in.Nodes) != 1 || in.Nodes[0].Name != "n" {
+		t.Errorf("got events %v and nodes %v, want one of each", in.Events, in.Nodes)
+	}
+	if got, want := in.Skipped.String(), "ReplicaSet, Service (2)"; got != want {
+		t.Errorf("skipped: got %s, want %s", got, want)
 	}
 }
 
@@ -152,8 +225,8 @@ func TestUnknownFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"spec.backOffLimit", "spec.podFailurePolicy.rules[0].nam", "status.activ"}
-	if diff := cmp.Diff(want, in.Unknown); diff != "" {
+	want := []string{"spec.backOffLimit", "spec.podFailurePolicy.rules[0].nam", "spec.podFailurePolicy.rules[0].name", "spec.template.spec.novelty", "status.activ"}
+	if diff := cmp.Diff(want, in.Jobs[0].Unknown); diff != "" {
 		t.Errorf("unknown fields (-want +got):\n%s", diff)
 	}
 }
@@ -172,11 +245,8 @@ func TestRuleNames(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", tc.rules, err)
 		}
-		if diff := cmp.Diff(tc.want, in.RuleNames); diff != "" {
+		if diff := cmp.Diff(tc.want, in.Jobs[0].RuleNames); diff != "" {
 			t.Errorf("%s: names (-want +got):\n%s", tc.rules, diff)
-		}
-		if len(in.Unknown) > 0 {
-			t.Errorf("%s: got unknown fields %v, want none", tc.rules, in.Unknown)
 		}
 	}
 }
@@ -213,8 +283,8 @@ func FuzzRead(f *testing.F) {
 			}
 			return
 		}
-		if in.Job == nil || len(in.Pods) != len(in.PodsAt) {
-			t.Fatalf("got Job %v, %d pods and %d places, want a Job and as many places as pods", in.Job, len(in.Pods), len(in.PodsAt))
+		if len(in.Jobs) == 0 || len(in.Pods) != len(in.PodsAt) {
+			t.Fatalf("got %d Jobs, %d pods and %d places, want a Job and as many places as pods", len(in.Jobs), len(in.Pods), len(in.PodsAt))
 		}
 		for i, p := range in.Pods {
 			if p == nil || in.PodsAt[i].Document < 1 {

@@ -20,6 +20,9 @@ require (
 	k8s.io/api v0.30.0
 	k8s.io/apimachinery v0.30.0
 	pgregory.net/rapid v1.3.0
+	go.yaml.in/yaml/v2 v2.4.3
+	go.yaml.in/yaml/v3 v3.0.4
+	sigs.k8s.io/json v0.0.0-20221116044647-bc3834ca7abd
 )
 
 require sigs.k8s.io/yaml v1.3.0 // indirect
@@ -92,7 +95,7 @@ func TestEachRuleFinds(t *testing.T) {
 
 		// Dependencies.
 		{"a requirement that the design does not name", map[string]string{"go.mod": strings.Replace(goodModule, " // indirect", "", 1)},
-			"go.mod:12: dependencies: sigs.k8s.io/yaml is required"},
+			"go.mod:15: dependencies: sigs.k8s.io/yaml is required"},
 		{"a requirement that is gone", map[string]string{"go.mod": strings.Replace(goodModule, "\tpgregory.net/rapid v1.3.0\n", "", 1)},
 			"go.mod:1: dependencies: pgregory.net/rapid is not a direct requirement"},
 		{"a go.mod that is none", map[string]string{"go.mod": "module\n"}, "go.mod:1: dependencies: go.mod:1: usage: module"},

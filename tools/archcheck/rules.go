@@ -18,6 +18,8 @@ const (
 	k8s   = "k8s.io/..."
 	gocmp = "github.com/google/go-cmp/..."
 	rapid = "pgregory.net/rapid"
+	kjson = "sigs.k8s.io/json"
+	yamls = "go.yaml.in/yaml/..."
 )
 
 // leaves are what a decision is composed of; every is those and validation.
@@ -40,8 +42,9 @@ var layers = []layer{
 	{"inflight", []string{k8s, ".", "backoff", "tracking"}, "it remembers for callers, which stand above the root"},
 	{"jobtest/...", append([]string{k8s, gocmp, rapid, ".", "explain", "inflight", "jobtest/..."}, every...), "it is a test kit for the public packages"},
 	{"internal/simulation", append([]string{k8s, ".", "explain", "jobtest/cluster"}, leaves...), "it plays decisions on the simulated cluster, which needs no test helper"},
+	{"internal/kubefile", []string{k8s, kjson, yamls, "failurepolicy"}, "it reads files with the parsers of kubectl"},
 	{"internal/...", append([]string{k8s, "internal/..."}, every...), "internal packages serve the commands"},
-	{"cmd/...", append([]string{k8s, ".", "explain", "internal/..."}, every...), "a command only wires public and internal packages"},
+	{"cmd/...", append([]string{k8s, yamls, ".", "explain", "internal/..."}, every...), "a command only wires public and internal packages"},
 	{"examples/...", append([]string{k8s, ".", "explain", "inflight"}, every...), "an example shows what a caller can do"},
 }
 
@@ -52,6 +55,9 @@ var dependencies = []string{
 	"k8s.io/apimachinery",
 	"github.com/google/go-cmp",
 	"pgregory.net/rapid",
+	"sigs.k8s.io/json",
+	"go.yaml.in/yaml/v2",
+	"go.yaml.in/yaml/v3",
 }
 
 // bannedImports may not be imported by what decides. A path stands for those
