@@ -32,14 +32,14 @@ func TestTableIsComplete(t *testing.T) {
 		}
 	}
 	for _, want := range []struct{ what, beside, target string }{
-		{"Decide, 60 pods, running", "floor", "≤ 2"},
-		{"Decide, 60 pods, running", "real controller", "≥ 30"},
-		{"Decide, 60 pods, running, per index", "floor", "≤ 2"},
-		{"Decide, 60 pods, running, per index", "real controller", "≥ 30"},
+		{"Decide, 60 pods, running", "floor", "≤ 3"},
+		{"Decide, 60 pods, running", "real controller", "≥ 10"},
+		{"Decide, 60 pods, running, per index", "floor", "≤ 3"},
+		{"Decide, 60 pods, running, per index", "real controller", "≥ 10"},
 		{"Decide, 60 pods, failed and backing off", "floor", "≤ 3"},
-		{"Decide, 60 pods, failed and backing off", "real controller", "≥ 20"},
+		{"Decide, 60 pods, failed and backing off", "real controller", "≥ 10"},
 		{"Decide, 60 pods, failed and backing off, per index", "floor", "≤ 3"},
-		{"Decide, 60 pods, failed and backing off, per index", "real controller", "≥ 20"},
+		{"Decide, 60 pods, failed and backing off, per index", "real controller", "≥ 10"},
 		{"Decide, 60 pods, half succeeded, to be counted", "floor", ""},
 		{"Decide, 60 pods, failed, 500 of them uncounted", "real controller", ""},
 		{"Decide, 60 pods, succeeded: the terminal sync", "real controller", ""},

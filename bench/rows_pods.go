@@ -56,8 +56,8 @@ const (
 
 // decisionTargets are those of performance.md, at the largest number of pods.
 var decisionTargets = map[string]struct{ floor, real target }{
-	running.name:    {atMost(2, "≤ 2"), atLeast(30, "≥ 30")},
-	backingOff.name: {atMost(3, "≤ 3"), atLeast(20, "≥ 20")},
+	running.name:    {atMost(3, "≤ 3"), atLeast(10, "≥ 10")},
+	backingOff.name: {atMost(3, "≤ 3"), atLeast(10, "≥ 10")},
 }
 
 // decisionRows compares Decide with the floor and with the real controller, and
