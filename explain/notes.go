@@ -34,6 +34,9 @@ const (
 	NoteIndexConflict NoteCode = "IndexConflict"
 	// NoteStatusPutOff: the throttle puts the status off.
 	NoteStatusPutOff NoteCode = "StatusPutOff"
+	// NoteNotCounted: a pod of the Job has finished and cannot be counted, because it
+	// has no tracking finalizer or no valid index.
+	NoteNotCounted NoteCode = "NotCounted"
 	// NoteBadAnnotation: an annotation that holds a number cannot be read as
 	// one.
 	NoteBadAnnotation NoteCode = "BadAnnotation"
@@ -59,6 +62,7 @@ func (e Explanation) Notes() []Note {
 	if o.PutOff {
 		notes = append(notes, Note{NoteStatusPutOff, "the last status was stored too recently, and this one records too little"})
 	}
+	notes = append(notes, o.uncounted()...)
 	if !o.View.Spec.Indexed {
 		return notes
 	}

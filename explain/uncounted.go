@@ -1,0 +1,42 @@
+package explain
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// uncounted returns notes about pods of the Job that have finished and cannot be
+// counted. Without its finalizer a pod looks like one that was counted; what gives it
+// away is that the status lacks it.
+func (o outcome) uncounted() (notes []Note) {
+	var misplaced, lost []*tracking.Record
+	for _, r := range o.View.Census.InOrder(0) {
+		switch {
+		case !r.Is(tracking.Valid) && (r.Is(tracking.Succeeded) || r.Is(tracking.Failed)):
+			misplaced = append(misplaced, r)
+		case r.Is(tracking.Succeeded) && !r.Is(tracking.Finalized) && (!o.View.Spec.Indexed || !o.View.Totals.Fates.Completed.Contains(r.Index)):
+			lost = append(lost, r)
+		}
+	}
+	if n := len(misplaced); n > 0 {
+		notes = append(notes, Note{NoteNotCounted, fmt.Sprintf("%s finished without an index below completions and cannot be counted, such as %s",
+			pods(n), misplaced[0].Pod.Name)})
+	}
+	if n := len(lost) - o.countedWithout(); n > 0 {
+		notes = append(notes, Note{NoteNotCounted, fmt.Sprintf("%s succeeded without the finalizer %s and cannot be counted, such as %s",
+			pods(n), batchv1.JobTrackingFinalizer, lost[len(lost)-1].Pod.Name)})
+	}
+	return notes
+}
+
+// countedWithout is how many pods without a finalizer the status may have counted. Of
+// an Indexed Job the indexes tell them apart.
+func (o outcome) countedWithout() int {
+	if o.View.Spec.Indexed {
+		return 0
+	}
+	return int(o.View.Job.Status.Succeeded)
+}
