@@ -332,7 +332,7 @@ func (c *Cache) matches(gvk schema.GroupVersionKind, obj client.Object, selector
 	for _, r := range selector.Requirements() {
 		extract := c.indexes[gvk][r.Field]
 		if extract == nil {
-			return false, fmt.Errorf("Index with name field:%s does not exist", r.Field) //nolint:staticcheck // the text of client-go
+			return false, fmt.Errorf("there is no index of the field %s: see IndexField", r.Field)
 		}
 		if !slices.Contains(extract(obj), r.Value) {
 			return false, nil

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,11 +15,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-var (
-	jobKind       = batchv1.SchemeGroupVersion.WithKind("Job")
-	podKind       = corev1.SchemeGroupVersion.WithKind("Pod")
-	configMapKind = corev1.SchemeGroupVersion.WithKind("ConfigMap")
-)
+var configMapKind = corev1.SchemeGroupVersion.WithKind("ConfigMap")
 
 // lagging is a client that writes live and reads from a cache.
 func lagging(t *testing.T, s *kube.Server) (*kube.Cache, client.Client) {

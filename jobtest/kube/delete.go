@@ -35,7 +35,7 @@ func (s *Server) serveDelete(r *Request) (answer, error) {
 		return success(r.kind, r.Name, old.obj.GetUID()), nil
 	}
 	code := http.StatusOK
-	if orphan := options.OrphanDependents; !gone && orphan != nil && !*orphan { //nolint:staticcheck // what old clients send
+	if orphan := oldPolicy(options); !gone && orphan != nil && !*orphan {
 		code = http.StatusAccepted
 	}
 	return s.show(code, r, v)
@@ -211,7 +211,7 @@ func (k *kind) finalizers(obj Object, options *metav1.DeleteOptions) []string {
 	had := obj.GetFinalizers()
 	kept := slices.DeleteFunc(slices.Clone(had), own)
 	wanted := ""
-	if orphan := options.OrphanDependents; orphan != nil { //nolint:staticcheck // what old clients send
+	if orphan := oldPolicy(options); orphan != nil {
 		if *orphan {
 			wanted = metav1.FinalizerOrphanDependents
 		}
@@ -234,6 +234,12 @@ func (k *kind) finalizers(obj Object, options *metav1.DeleteOptions) []string {
 		return had
 	}
 	return append(kept, wanted)
+}
+
+// oldPolicy is what old clients send in the place of a propagation policy.
+func oldPolicy(options *metav1.DeleteOptions) *bool {
+	//lint:ignore SA1019 the API server obeys it, too
+	return options.OrphanDependents
 }
 
 // terminating is a namespace that waits for its content to go.

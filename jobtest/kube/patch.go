@@ -86,7 +86,7 @@ func (r *Request) mergeParts(old *version) (Object, bool) {
 	next := old.obj.DeepCopyObject().(Object)
 	for name, change := range patch {
 		part := reflect.ValueOf(next).Elem().FieldByName(parts[name])
-		if !part.IsValid() || change[0] != '{' {
+		if !part.IsValid() {
 			return nil, false
 		}
 		now, err := json.Marshal(part.Addr().Interface())
