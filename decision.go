@@ -14,6 +14,10 @@ import (
 
 // Decision is what to do for a Job, and what holds once all of it has
 // succeeded. The protocol of the package says in which order to act.
+//
+// The pods in Claim, Delete and Strip, and those that a Creation replaces, are the
+// pods of the snapshot, and must not be changed. The lists, Status and what
+// Creation.Pod returns belong to the caller.
 type Decision struct {
 	// Claim are the pods to adopt, to release, and to free. The rest of the
 	// decision takes for granted that they succeed.
