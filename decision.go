@@ -1,6 +1,7 @@
 package jobfate
 
 import (
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -61,7 +62,7 @@ func newDecision(o *decide.Outcome) Decision {
 			return Deletion{d.Record.Pod, d.StripFirst, Cause(d.Cause)}
 		}),
 		Create:  convert(work.Create, func(c decide.Creation) Creation { return Creation{c.Index, c.Replaces, c} }),
-		Strip:   o.Strip,
+		Strip:   slices.Clone(o.Strip),
 		Backoff: o.Backoff,
 		Requeue: o.Requeue,
 		Events:  convert(o.Events, newEvent),
