@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/jobfate/jobfate/inflight"
@@ -74,6 +75,77 @@ func TestController(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil && ctx.Err() == nil {
 		t.Error(err)
+	}
+}
+
+// moving is a cache of pods in which a deletion is observed just after the pods of a
+// Job have been listed.
+type moving struct {
+	cache.Indexer
+	deleted func()
+}
+
+func (m *moving) ByIndex(index, value string) ([]any, error) {
+	found, err := m.Indexer.ByIndex(index, value)
+	if m.deleted != nil && len(found) > 0 {
+		m.deleted()
+	}
+	return found, err
+}
+
+// A pod that was counted and deleted is not counted again when its deletion is
+// observed in the middle of a look that still lists it.
+func TestDeletionObservedDuringALook(t *testing.T) {
+	two, one := int32(2), int32(1)
+	manager := "example.com/jobs"
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "job", UID: "job-uid"}}
+	job.Spec.ManagedBy, job.Spec.Completions, job.Spec.Parallelism = &manager, &two, &one
+	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	job = validation.PrepareCreate(job)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: "job-1", UID: "pod-1", Labels: job.Spec.Template.Labels,
+		Finalizers:      []string{batchv1.JobTrackingFinalizer},
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))},
+	}}
+	pod.Status.Phase = corev1.PodSucceeded
+
+	client := fake.NewClientset(job, pod)
+	pods := &moving{Indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{"job": jobOfPod})}
+	c := &controller{
+		client: client, name: manager, pods: pods, jobs: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{}),
+		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
+	}
+	defer c.queue.ShutDown()
+	if err := pods.Add(pod); err != nil {
+		t.Fatal(err)
+	}
+	succeeded := func() int32 {
+		t.Helper()
+		now, err := client.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.jobs.Add(now); err != nil {
+			t.Fatal(err)
+		}
+		return now.Status.Succeeded
+	}
+	for look, want := range []int32{0, 1, 1} {
+		if got := succeeded(); got != want {
+			t.Fatalf("before look %d: %d succeeded, want %d", look, got, want)
+		}
+		if _, err := c.look(t.Context(), "default/job"); err != nil {
+			t.Fatalf("look %d: %v", look, err)
+		}
+		pods.deleted = func() {
+			if err := pods.Delete(pod); err != nil {
+				t.Error(err)
+			}
+			c.podChanged(pod, true)
+		}
+	}
+	if got := succeeded(); got != 1 {
+		t.Errorf("%d succeeded, want 1: the pod was counted again", got)
 	}
 }
 
