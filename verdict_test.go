@@ -92,3 +92,31 @@ func verdictPod(job *batchv1.Job, uid types.UID, phase corev1.PodPhase) *corev1.
 	pod.Name, pod.UID = string(uid), uid
 	return pod
 }
+
+// A pod that is kept for its verdict is news to the backoff when it is counted, and
+// not at each look before.
+func TestVerdict_isNewsOnce(t *testing.T) {
+	s := verdictSnapshot(t)
+	s.InFlight.Creations = 1
+	for look := range 3 {
+		d := mustDecide(t, s)
+		if d.Backoff.Failures != 0 {
+			t.Fatalf("look %d: %d failures are remembered before the pod is counted", look, d.Backoff.Failures)
+		}
+		s.Backoff = d.Backoff
+	}
+	s.InFlight.Creations = 0
+	if d := mustDecide(t, s); d.Backoff.Failures != 1 {
+		t.Errorf("%d failures are remembered when the pod is counted, want 1", d.Backoff.Failures)
+	}
+}
+
+// A Job that is being deleted keeps no pod for its verdict: what goes is news.
+func TestVerdict_isNewsWhenTheJobIsDeleted(t *testing.T) {
+	s := verdictSnapshot(t)
+	s.InFlight.Creations = 1
+	s.Job.DeletionTimestamp = &s.Job.CreationTimestamp
+	if d := mustDecide(t, s); d.Backoff.Failures != 1 {
+		t.Errorf("%d failures are remembered, want 1", d.Backoff.Failures)
+	}
+}

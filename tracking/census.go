@@ -154,8 +154,10 @@ func add(terms ...int32) int32 {
 }
 
 // News returns what the newly finished pods mean for the backoff of the whole
-// Job: failures after the last success, and when the last of them was.
-func (c *Census) News() backoff.News {
+// Job: failures after the last success, and when the last of them was. Kept says that
+// the pods which match a FailJob rule are not counted now (see Terms.KeepFailsJob), and
+// are no news.
+func (c *Census) News(kept bool) backoff.News {
 	if c.Succeeded == 0 && c.Failures == 0 {
 		return backoff.News{}
 	}
@@ -169,7 +171,7 @@ func (c *Census) News() backoff.News {
 	var last *Record
 	for i := range c.Records {
 		r := &c.Records[i]
-		if !c.isNews(r, Failed) || lastSuccess != nil && !lastSuccess.finishedBefore(r) {
+		if !c.isNews(r, Failed) || kept && r.Is(FailsJob) || lastSuccess != nil && !lastSuccess.finishedBefore(r) {
 			continue
 		}
 		news.Failures = add(news.Failures, 1)

@@ -80,7 +80,7 @@ func TestLesson_k105200_staleFinalizer(t *testing.T) {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 	same(t, "totals", c.SucceededTotal(4)+c.FailedTotal(3), int32(7))
-	same(t, "news", c.News(), backoff.News{})
+	same(t, "news", c.News(false), backoff.News{})
 	// A UID that is still listed is counted now: its finalizer is gone.
 	lens.Uncounted = tracking.ReadUncounted(lists(nil, uids("a")))
 	c = take(lens, pods...)
@@ -318,7 +318,7 @@ func TestLesson_k114391_severalFailuresInOneSync(t *testing.T) {
 	c := take(tracking.Lens{Policy: policy()},
 		newPod("a", exit(exitPlain, after(5))), newPod("s", exit(0, after(3))), newPod("b", exit(exitIgnore, after(7))),
 		newPod("c", exit(exitPlain, after(3))), newPod("d", exit(exitPlain, after(1))))
-	same(t, "news", c.News(), backoff.News{Succeeded: true, Failures: 2, LastFailure: after(7).Time})
+	same(t, "news", c.News(false), backoff.News{Succeeded: true, Failures: 2, LastFailure: after(7).Time})
 	same(t, "failed, failures", [2]int32{c.Failed, c.Failures}, [2]int32{3, 4})
 }
 

@@ -58,7 +58,7 @@ func countersOf(c *tracking.Census) counters {
 	out := counters{
 		Active: c.Active, Ready: c.Ready, Terminating: c.Terminating,
 		Succeeded: c.Succeeded, Failed: c.Failed, Failures: c.Failures, Restarts: c.Restarts,
-		News: c.News(), FailsJob: c.FailsJob(),
+		News: c.News(false), FailsJob: c.FailsJob(),
 	}
 	for _, r := range c.InOrder(tracking.Finalized) {
 		out.InOrder = append(out.InOrder, r.Pod.UID)

@@ -68,8 +68,7 @@ func (d *dispute) action(pod *corev1.Pod) batchv1.PodFailurePolicyAction {
 }
 
 // withoutKept takes back what the controller asked of the pods that keepVerdict
-// kept in the lists, and restores the backoff record, to which those that it hid
-// belong.
+// kept in the lists.
 func withoutKept(d *dispute) bool {
 	if len(d.kept) == 0 {
 		return false
@@ -82,10 +81,6 @@ func withoutKept(d *dispute) bool {
 		o.Strips = nil
 	}
 	o.Failed = slices.ContainsFunc(slices.Concat(o.Deletions, o.Creations, o.Strips, o.Statuses), call.failed)
-	all := run{in: d.them.in}
-	all.in.Memory.Stripped = d.snapshot.InFlight.Stripped
-	all.sync()
-	o.Backoff = all.outcome.Backoff
 	return true
 }
 

@@ -110,7 +110,8 @@ func (v *View) counts() Counts {
 func (v *View) close(p Plan, done Done) *Outcome {
 	after := v.after(&p, done)
 	factsAfter, end := v.endAfter(&p, after, len(done.NotDeleted) > 0)
-	account := v.Census.Account(v.terms(&p, end))
+	terms := v.terms(&p, end)
+	account := v.Census.Account(terms)
 	status, suspension := v.statusAfter(&p, after, end, &account)
 	o := &Outcome{
 		View:       v,
@@ -138,6 +139,9 @@ func (v *View) close(p Plan, done Done) *Outcome {
 	}
 	m.handled(account.Handled)
 	o.Strip, o.Backoff, o.Requeue = account.Strip, p.Record, least(p.Work.Wait, p.Deadline)
+	if terms.KeepFailsJob {
+		o.Backoff = v.record(true)
+	}
 	o.Metrics, o.Events = m, suspensionEvents(suspension)
 	return o
 }
@@ -184,9 +188,9 @@ func (v *View) terms(p *Plan, end jobstatus.End) tracking.Terms {
 		Waiting:  v.Totals.Before,
 		Counted:  v.Totals.Fates.Counted,
 		Cap:      v.Config.UncountedCap,
-		// The end is known and not stored by this outcome: what shows it must stay.
-		KeepFailsJob: p.End.Ended() && !p.End.Decided && !end.Ended(),
 	}
+	// The end is known and not stored by this outcome: what shows it must stay.
+	t.KeepFailsJob = !t.Deleting && p.End.Ended() && !p.End.Decided && !end.Ended()
 	switch {
 	case end.Succeeds():
 		t.Ending = tracking.Succeeding

@@ -44,7 +44,7 @@ type Work struct {
 }
 
 func (v *View) plan() Plan {
-	p := Plan{Start: v.start(), Record: v.record(), Settled: !v.InFlight.pods()}
+	p := Plan{Start: v.start(), Record: v.record(false), Settled: !v.InFlight.pods()}
 	left, limited := v.UntilDeadline(p.Start)
 	p.Facts = v.facts(limited && left <= 0)
 	p.End = jobstatus.Decide(&p.Facts)

@@ -47,13 +47,16 @@ func rebuild(census *tracking.Census, remembered backoff.Record) backoff.Record 
 // pods themselves carry the memory, and a pod that waits for its replacement would be
 // news at every look.
 //
+// Pods that are kept because they carry a FailJob verdict are no news yet: they would
+// be at every look.
+//
 // In doubt, what is news may have been counted already, together with the pods that
 // the record was made of: then the last failure is the last of all.
-func (v *View) record() backoff.Record {
+func (v *View) record(kept bool) backoff.Record {
 	if v.Spec.PerIndex {
 		return v.Backoff
 	}
-	news := v.Census.News()
+	news := v.Census.News(kept)
 	record := v.Backoff.With(news)
 	if v.InDoubt && !news.Succeeded && record.LastFailure.Before(v.Backoff.LastFailure) {
 		record.LastFailure = v.Backoff.LastFailure
