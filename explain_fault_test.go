@@ -26,11 +26,11 @@ func TestExplanation_fault(t *testing.T) {
 		want   string
 		change func(*corev1.Pod)
 	}{
-		{"it does not say how", func(*corev1.Pod) {}},
-		{"it does not say how", func(p *corev1.Pod) {
+		{"the pod gives no reason", func(*corev1.Pod) {}},
+		{"the pod gives no reason", func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{exit("main", 0, ""), {Name: "run"}}
 		}},
-		{"it does not say how", func(p *corev1.Pod) {
+		{"the pod gives no reason", func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{
 				{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse},
 			}

@@ -35,29 +35,29 @@ func TestExplanation_job(t *testing.T) {
 		{"failed", "completions: 1\nbackoffLimit: 0", func(w *world) { w.settle(); w.End("pod-1", 1); w.settle() },
 			explain.JobFinished, "the Job is Failed: BackoffLimitExceeded: Job has reached the specified backoff limit", ""},
 		{"stale", "completions: 1", func(w *world) { w.lag(true); w.sync() },
-			explain.JobStale, "the status that was stored last is not to be seen in the Job yet", ""},
+			explain.JobStale, "waiting for the last status write to be observed", ""},
 		{"succeeding", indexed + "\nsuccessPolicy: {rules: [{succeededCount: 1}]}", func(w *world) { w.runAll(); w.exitIndexes(0, 1) },
-			explain.JobEnding, "the Job succeeds: SuccessPolicy: Matched rules at index 0; 2 pods to delete; 2 pods terminating", ""},
+			explain.JobEnding, "the Job succeeds: SuccessPolicy: Matched rules at index 0; deleting 2 pods; 2 pods terminating", ""},
 		{"succeeding, all gone", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 0) },
 			explain.JobEnding, "the Job succeeds: CompletionsReached: Reached expected number of succeeded pods", ""},
 		{"failing", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1); w.settle() },
 			explain.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 1 pod terminating", ""},
-		{"failing, pods to be seen", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnseen, explain.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 1 pod to delete; this is not made known before all pods are seen and deleted", ""},
+		{"failing, pods to be seen", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnseen, explain.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; deleting 1 pod; the status says so once all pods are observed and deleted", ""},
 		{"being deleted", "completions: 1", func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, explain.JobDeleting, "the Job is being deleted", ""},
 		{"pods to be seen", "completions: 1", func(w *world) { w.lag(false); w.sync() },
-			explain.JobInFlight, "1 created and 0 deleted pods are not to be seen yet", ""},
+			explain.JobInFlight, "waiting to observe 1 creation and 0 deletions", ""},
 		{"suspended", "completions: 1\nsuspend: true", func(*world) {}, explain.JobSuspended, "the Job is suspended", ""},
 		{"being suspended", indexed, func(w *world) { w.runAll(); w.edit("suspend: true") },
-			explain.JobSuspended, "the Job is suspended; 3 pods to delete", ""},
+			explain.JobSuspended, "the Job is suspended; deleting 3 pods", ""},
 		{"too many pods", indexed, func(w *world) { w.runAll(); w.edit("parallelism: 1") },
-			explain.JobRemoving, "2 pods of 3 active to delete: TooMany", ""},
-		{"creating", indexed, func(*world) {}, explain.JobCreating, "3 pods to create", ""},
-		{"creating one", "completions: 1", func(*world) {}, explain.JobCreating, "1 pod to create", ""},
+			explain.JobRemoving, "deleting 2 of 3 active pods: TooMany", ""},
+		{"creating", indexed, func(*world) {}, explain.JobCreating, "creating 3 pods", ""},
+		{"creating one", "completions: 1", func(*world) {}, explain.JobCreating, "creating 1 pod", ""},
 		{"creating, others wait", indexed, func(w *world) {
 			w.runAll()
 			w.Vanish("pod-1")
 			w.exitIndexes(1, 1)
-		}, explain.JobCreating, "1 pod to create; others are backing off, the first until 12:00:10", "12:00:10"},
+		}, explain.JobCreating, "creating 1 pod; others are backing off, the first until 12:00:10", "12:00:10"},
 		{"backing off", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 1) },
 			explain.JobBackingOff, "backing off until 12:00:10 after 1 failure", "12:00:10"},
 		{"backing off, the clock shows another zone", "completions: 1", func(w *world) {
@@ -68,7 +68,7 @@ func TestExplanation_job(t *testing.T) {
 		{"indexes backing off", indexed, func(w *world) { w.runAll(); w.exitIndexes(1, 1) },
 			explain.JobBackingOff, "the next indexes without a pod are backing off, the first until 12:00:10", "12:00:10"},
 		{"terminating", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30) },
-			explain.JobAwaitingTermination, "1 pod terminating, to be replaced only when terminated", ""},
+			explain.JobAwaitingTermination, "replacements wait for 1 pod to terminate", ""},
 		{"terminating, and not to be replaced", "completions: 2\nparallelism: 2\npodReplacementPolicy: Failed", func(w *world) {
 			w.runAll()
 			w.Delete("pod-1", 30)
@@ -133,7 +133,7 @@ podFailurePolicy:
 		"Active: index 2: active, pod job-2-3",
 		"BackingOff: index 3: backing off until 12:00:40 after 2 failures",
 		"Active: index 4: active, pod job-4-5",
-		"Creating: index 5: a pod is created",
+		"Creating: index 5: creating a pod",
 		"Active: index 6: active, pod job-6-7",
 		"Failed: index 7: failed by rule 1 (ExitCode42) on container main, exit code 42",
 		"Terminating: index 8: waits for pod job-8-9 to terminate",
@@ -197,17 +197,17 @@ func TestExplanation_indexInOtherWords(t *testing.T) {
 			w.exitIndexes(9, 1)
 		}, nil, 1, "index 1: backing off until 12:00:30 after 2 failures"},
 		{"pending, places taken", "backoffLimitPerIndex: 1\nparallelism: 2", func(w *world) { w.runAll() }, nil, 2,
-			"index 2: pending, all places are taken"},
+			"index 2: pending, limited by parallelism"},
 		{"pending, suspended", "suspend: true", func(*world) {}, nil, 2,
-			"index 2: pending, because the Job is suspended"},
+			"index 2: pending: the Job is suspended"},
 		{"pending, the Job backs off", "{}", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 1,
-			"index 1: pending, because backing off until 12:00:10 after 1 failure"},
+			"index 1: pending: backing off until 12:00:10 after 1 failure"},
 		{"its pod terminates as the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle() }, nil, 2,
 			"index 2: waits for pod job-2-3 to terminate"},
 		{"its pod is deleted as the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 2,
-			"index 2: pod job-2-3 is deleted: JobEnds"},
+			"index 2: deleting pod job-2-3: JobEnds"},
 		{"its pod is one too many", "{}", func(w *world) { w.runAll(); w.edit("parallelism: 2") }, nil, 0,
-			"index 0: pod job-0-1 is deleted: TooMany"},
+			"index 0: deleting pod job-0-1: TooMany"},
 		{"stopped, the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle() }, nil, 1,
 			"index 1: stopped, because the Job fails: BackoffLimitExceeded"},
 		{"stopped, it failed the Job", "podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [9]}}]}", func(w *world) { w.runAll(); w.exitIndexes(9, 1) }, nil, 1,
@@ -215,11 +215,11 @@ func TestExplanation_indexInOtherWords(t *testing.T) {
 		{"stopped, the Job is being deleted", "backoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.DeleteJob(metav1.DeletePropagationForeground) }, nil, 1,
 			"index 1: stopped, because the Job is being deleted"},
 		{"backing off while suspended is no matter of time", "backoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle(); w.edit("suspend: true"); w.settle() }, nil, 1,
-			"index 1: pending, because the Job is suspended"},
+			"index 1: pending: the Job is suspended"},
 		{"pending, while free places are filled", "parallelism: 1\nbackoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 0); w.settle() }, []jobfate.Option{jobfate.FillFreeSlots()}, 2,
-			"index 2: pending, all places are taken"},
+			"index 2: pending, limited by parallelism"},
 		{"pending, suspended though free places are filled", "suspend: true", func(*world) {}, []jobfate.Option{jobfate.FillFreeSlots()}, 2,
-			"index 2: pending, because the Job is suspended"},
+			"index 2: pending: the Job is suspended"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			spec := strings.TrimSuffix(test.spec, "{}")
@@ -245,8 +245,8 @@ func TestExplanation_neighbours(t *testing.T) {
 		got = append(got, r.String())
 	}
 	want := []string{
-		"indexes 10-19: failed", "index 20: a pod is created", "index 21: a pod is created",
-		"indexes 22-41: pending, all places are taken", "index 42: failed", "indexes 43-99: pending, all places are taken",
+		"indexes 10-19: failed", "index 20: creating a pod", "index 21: creating a pod",
+		"indexes 22-41: pending, limited by parallelism", "index 42: failed", "indexes 43-99: pending, limited by parallelism",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -301,7 +301,7 @@ func TestExplanation_podBeyondCompletions(t *testing.T) {
 	for r := range explain.Of(mustDecide(t, w.snapshot())).Indexes() {
 		got = append(got, r.String())
 	}
-	if want := []string{"index 0: active, pod job-0-1", "index 1: pending, because 1 pod of 2 active to delete: IndexBeyondCompletions"}; !slices.Equal(got, want) {
+	if want := []string{"index 0: active, pod job-0-1", "index 1: pending: deleting 1 of 2 active pods: IndexBeyondCompletions"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -42,7 +42,7 @@ func lowestPendingFirst(t *testing.T) {
 		if got := indexesOf(d.Create); !slices.Equal(got, test.want) || explain.Of(d).Job().Code != test.code {
 			t.Errorf("%d options: creates %v, %s; want %v, %s", len(test.opts), got, explain.Of(d).Job().Code, test.want, test.code)
 		}
-		pending := map[bool]string{true: "pending, behind lower indexes that are backing off", false: "pending, all places are taken"}[test.opts == nil]
+		pending := map[bool]string{true: "pending, behind lower indexes that are backing off", false: "pending, limited by parallelism"}[test.opts == nil]
 		if got := explain.Of(d).Index(7); got.Code != explain.IndexPending || got.Text != pending {
 			t.Errorf("%d options: index 7 is %s: %q, want %q", len(test.opts), got.Code, got.Text, pending)
 		}

@@ -60,9 +60,9 @@ func TestExplanation_Prospect(t *testing.T) {
 			func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, explain.ProspectOutOfReach,
 			"no: index 1 has failed; the Job fails when no other index is left to run", ""},
 		{"being deleted with enough pods", two, func(w *world) { w.runAll(); w.DeleteJob(metav1.DeletePropagationForeground) }, explain.ProspectPossible,
-			"yes: 2 of 2 pods to go; only with the pods it has, for it is being deleted; at most 6 failures, 0 so far", ""},
+			"yes: 2 of 2 pods to go; only with the pods it has, because it is being deleted; at most 6 failures, 0 so far", ""},
 		{"being deleted without", two, func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, explain.ProspectOutOfReach,
-			"no: the Job is being deleted, and 0 pods cannot bring the 2 successes that it lacks", ""},
+			"no: the Job is being deleted, and 0 pods cannot reach the 2 successes that are still needed", ""},
 		{"its status is still to be seen", two, func(w *world) { w.lag(true); w.sync() }, explain.ProspectPossible,
 			"yes: 2 of 2 pods to go; at most 6 failures, 0 so far", ""},
 		{"its status is still to be seen, and the deadline is there", two + "\nactiveDeadlineSeconds: 60", func(w *world) {
@@ -70,14 +70,14 @@ func TestExplanation_Prospect(t *testing.T) {
 			w.advance(time.Minute)
 		}, explain.ProspectPossible, "yes: 2 of 2 pods to go; at most 6 failures, 0 so far", ""},
 		{"succeeding now", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 0) }, explain.ProspectSuccess,
-			"yes, it is decided: the Job succeeds", ""},
-		{"failing, pods to be seen", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnseen, explain.ProspectFailure, "no, it is decided: the Job fails", ""},
+			"yes, it is decided that the Job succeeds", ""},
+		{"failing, pods to be seen", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnseen, explain.ProspectFailure, "no, it is decided that the Job fails", ""},
 		{"failing now", two + "\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1) }, explain.ProspectFailure,
-			"no, it is decided: the Job fails", ""},
+			"no, it is decided that the Job fails", ""},
 		{"failed", "completions: 1\nbackoffLimit: 0", func(w *world) { w.settle(); w.End("pod-1", 1); w.settle() }, explain.ProspectFailure,
 			"no, the Job has failed", ""},
 		{"succeeding", perIndex + "\nsuccessPolicy: {rules: [{succeededCount: 1}]}", func(w *world) { w.runAll(); w.exitIndexes(0, 1); w.settle() }, explain.ProspectSuccess,
-			"yes, it is decided: the Job succeeds", ""},
+			"yes, it is decided that the Job succeeds", ""},
 		{"complete", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 0); w.settle() }, explain.ProspectSuccess,
 			"yes, the Job has succeeded", ""},
 	} {
@@ -107,14 +107,14 @@ func TestExplanation_Waits(t *testing.T) {
 		want       string // code and text of each, separated by lines
 	}{
 		{"pods, and a backoff", perIndex, func(w *world) { w.runAll(); w.exitIndexes(1, 1) },
-			"PodsToFinish: 2 pods to finish\nBackoff 12:00:10: a backoff to be over at 12:00:10"},
+			"PodsToFinish: 2 pods to finish\nBackoff 12:00:10: the backoff to end at 12:00:10"},
 		{"pods that it creates", "completions: 2\nparallelism: 2", func(*world) {}, "PodsToFinish: 2 pods to finish"},
 		{"a deadline", "completions: 1\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll() },
 			"PodsToFinish: 1 pod to finish\nDeadline 12:01:00: its deadline at 12:01:00, when it fails"},
-		{"suspended", "completions: 1\nsuspend: true", func(*world) {}, "Resume: somebody to resume the Job"},
+		{"suspended", "completions: 1\nsuspend: true", func(*world) {}, "Resume: a user to resume the Job"},
 		{"being suspended", "completions: 1", func(w *world) { w.runAll(); w.edit("suspend: true") },
-			"Resume: somebody to resume the Job\nPodsToTerminate: 1 pod to terminate"},
-		{"no parallelism", "completions: 1\nparallelism: 0", func(*world) {}, "Parallelism: somebody to raise the parallelism above 0"},
+			"Resume: a user to resume the Job\nPodsToTerminate: 1 pod to terminate"},
+		{"no parallelism", "completions: 1\nparallelism: 0", func(*world) {}, "Parallelism: a user to raise the parallelism above 0"},
 		{"termination", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30) },
 			"PodsToTerminate 12:00:30: 1 pod to terminate, due by 12:00:30"},
 		{"termination, overdue", "completions: 1\npodReplacementPolicy: Failed", func(w *world) { w.runAll(); w.Delete("pod-1", 30); w.advance(time.Minute) },
@@ -123,17 +123,17 @@ func TestExplanation_Waits(t *testing.T) {
 			w.runAll()
 			w.Delete("pod-1", 30)
 			w.edit("suspend: true")
-		}, "Resume: somebody to resume the Job\nPodsToTerminate: 2 pods to terminate"},
+		}, "Resume: a user to resume the Job\nPodsToTerminate: 2 pods to terminate"},
 		{"its own write, and what it showed before", "completions: 3\nparallelism: 3\npodReplacementPolicy: Failed", func(w *world) {
 			w.stale("pod-1")
 			w.Delete("pod-2", 30)
 			w.cache.ShowPod("pod-2")
-		}, "OwnWrite: the status that was stored last to be seen\nPodsToFinish: 1 pod to finish\nPodsToTerminate 12:00:30: 1 pod to terminate, due by 12:00:30"},
+		}, "OwnWrite: the last status write to be observed\nPodsToFinish: 1 pod to finish\nPodsToTerminate 12:00:30: 1 pod to terminate, due by 12:00:30"},
 		{"the Job to be gone", "completions: 1\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll(); w.DeleteJob(metav1.DeletePropagationForeground) },
-			"Deletion: the Job to be gone\nPodsToFinish: 1 pod to finish"},
-		{"pods to be seen", "completions: 1", func(w *world) { w.lag(false); w.sync() }, "PodsToBeSeen: 1 created and 0 deleted pods to be seen"},
+			"Deletion: the Job to be deleted\nPodsToFinish: 1 pod to finish"},
+		{"pods to be seen", "completions: 1", func(w *world) { w.lag(false); w.sync() }, "PodsToBeObserved: 1 creation and 0 deletions to be observed"},
 		{"its own write", "completions: 1", func(w *world) { w.lag(true); w.sync() },
-			"OwnWrite: the status that was stored last to be seen\nPodsToBeSeen: 1 created and 0 deleted pods to be seen"},
+			"OwnWrite: the last status write to be observed\nPodsToBeObserved: 1 creation and 0 deletions to be observed"},
 		{"failing", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1) },
 			"PodsToTerminate: 1 pod to terminate"},
 		{"finished", "completions: 1", func(w *world) { w.settle(); w.End("pod-1", 0); w.settle() }, ""},

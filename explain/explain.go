@@ -5,6 +5,8 @@ import (
 	"iter"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobstatus"
@@ -12,10 +14,13 @@ import (
 
 // Explanation says why a decision is what it is. It holds on to the snapshot's
 // pods, and works the details out when it is asked for them.
-type Explanation struct{ about outcome }
+type Explanation struct {
+	about    outcome
+	evidence Evidence
+}
 
 // Of returns the explanation of a decision. That of the zero Decision knows nothing.
-func Of(d jobfate.Decision) Explanation { return Explanation{outcome{d.Basis()}} }
+func Of(d jobfate.Decision) Explanation { return With(d, Evidence{}) }
 
 // outcome is what is explained; it may be none.
 type outcome struct{ *decide.Outcome }
@@ -36,14 +41,14 @@ type Code string
 const (
 	// JobFinished: the Job has ended.
 	JobFinished Code = "Finished"
-	// JobStale: a status that was stored is still to be seen.
+	// JobStale: a status that was stored is not observed yet.
 	JobStale Code = "WaitingForOwnWrite"
-	// JobEnding: it is decided how the Job ends; pods are still to go or to be
+	// JobEnding: it is decided how the Job ends; pods must still terminate or be
 	// counted.
 	JobEnding Code = "Ending"
 	// JobDeleting: the Job is being deleted and gets no more pods.
 	JobDeleting Code = "Deleting"
-	// JobInFlight: pods that were created or deleted are still to be seen.
+	// JobInFlight: creations or deletions of pods are not observed yet.
 	JobInFlight Code = "WaitingForPods"
 	// JobSuspended: the Job is suspended.
 	JobSuspended Code = "Suspended"
@@ -79,31 +84,31 @@ var jobReasons = [...]struct {
 	applies func(outcome) bool
 	text    func(outcome) string
 }{
-	{JobFinished, func(o outcome) bool { return jobstatus.Finished(o.View.Job) != nil }, outcome.textFinished},
+	{JobFinished, func(o outcome) bool { return jobstatus.Finished(o.View.Job) != nil }, func(o outcome) string { return textFinished(o.View.Job) }},
 	{JobStale, func(o outcome) bool { return o.View.InFlight.Status }, func(outcome) string {
-		return "the status that was stored last is not to be seen in the Job yet"
+		return "waiting for the last status write to be observed"
 	}},
 	{JobEnding, func(o outcome) bool { return o.End.Ended() || o.Plan.End.Ended() }, outcome.textEnding},
 	{JobDeleting, func(o outcome) bool { return o.View.Job.DeletionTimestamp != nil }, func(outcome) string {
 		return "the Job is being deleted"
 	}},
 	{JobInFlight, func(o outcome) bool { return !o.Plan.Settled }, func(o outcome) string {
-		return fmt.Sprintf("%d created and %d deleted pods are not to be seen yet", o.View.InFlight.Creations, o.View.InFlight.Deletions)
+		return "waiting to observe " + o.unobserved()
 	}},
 	{JobSuspended, func(o outcome) bool { return o.View.Spec.Suspended }, func(o outcome) string {
 		return "the Job is suspended" + o.alsoDeletes()
 	}},
 	{JobRemoving, func(o outcome) bool { return len(o.Plan.Work.Delete) > 0 }, func(o outcome) string {
-		return fmt.Sprintf("%s of %d active to delete: %s", pods(len(o.Plan.Work.Delete)), o.View.Census.Active, o.Plan.Work.Delete[0].Cause)
+		return fmt.Sprintf("deleting %s: %s", portion(len(o.Plan.Work.Delete), int(o.View.Census.Active)), o.Plan.Work.Delete[0].Cause)
 	}},
 	{JobCreating, func(o outcome) bool { return len(o.Plan.Work.Create) > 0 }, func(o outcome) string {
-		return pods(len(o.Plan.Work.Create)) + " to create" + o.alsoWaits()
+		return "creating " + pods(len(o.Plan.Work.Create)) + o.alsoWaits()
 	}},
 	{JobBackingOff, func(o outcome) bool { return o.Plan.Work.Wait > 0 }, outcome.textBackingOff},
 	{JobAwaitingTermination, func(o outcome) bool {
 		return o.View.Spec.ReplaceFailedOnly && o.View.Census.Active < o.Plan.Work.Want && o.View.Census.Terminating > 0
 	}, func(o outcome) string {
-		return fmt.Sprintf("%s terminating, to be replaced only when terminated", pods(int(o.View.Census.Terminating)))
+		return fmt.Sprintf("replacements wait for %s to terminate", pods(int(o.View.Census.Terminating)))
 	}},
 	{JobNoParallelism, func(o outcome) bool { return o.View.Spec.Parallelism == 0 }, func(outcome) string {
 		return "the Job's parallelism is 0"
@@ -128,8 +133,8 @@ func (o outcome) until(code Code) time.Time {
 	return time.Time{}
 }
 
-func (o outcome) textFinished() string {
-	end := jobstatus.OutcomeOf(o.View.Job)
+func textFinished(job *batchv1.Job) string {
+	end := jobstatus.OutcomeOf(job)
 	return fmt.Sprintf("the Job is %s: %s: %s", end.Phase, end.Reason, end.Message)
 }
 
@@ -152,7 +157,7 @@ func (o outcome) textEnding() string {
 	}
 	text := fmt.Sprintf("the Job %s: %s%s", o.ending(), end.Message, o.alsoDeletes())
 	if !o.End.Ended() {
-		return text + "; this is not made known before all pods are seen and deleted"
+		return text + "; the status says so once all pods are observed and deleted"
 	}
 	if o.After.Terminating > 0 {
 		text += "; " + pods(int(o.After.Terminating)) + " terminating"
@@ -178,11 +183,16 @@ func (o outcome) textRunning() string {
 	return fmt.Sprintf("%s active, parallelism %d, %s", pods(int(o.View.Census.Active)), o.View.Spec.Parallelism, done)
 }
 
+// unobserved counts the writes that are in flight.
+func (o outcome) unobserved() string {
+	return count(max(0, o.View.InFlight.Creations), "creation") + " and " + count(max(0, o.View.InFlight.Deletions), "deletion")
+}
+
 func (o outcome) alsoDeletes() string {
 	if len(o.Plan.Work.Delete) == 0 {
 		return ""
 	}
-	return "; " + pods(len(o.Plan.Work.Delete)) + " to delete"
+	return "; deleting " + pods(len(o.Plan.Work.Delete))
 }
 
 func (o outcome) alsoWaits() string {
@@ -202,31 +212,32 @@ func (o outcome) clock(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-func pods(n int) string {
-	if n == 1 {
-		return "1 pod"
+// count is a number of things.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
 	}
-	return fmt.Sprintf("%d pods", n)
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
-func failures(n int32) string {
-	if n == 1 {
-		return "1 failure"
-	}
-	return fmt.Sprintf("%d failures", n)
-}
+func pods(n int) string { return count(n, "pod") }
+
+// portion is a number of the active pods: "1 of 5 active pods".
+func portion(n, active int) string { return fmt.Sprintf("%d of %s", n, count(active, "active pod")) }
+
+func failures(n int32) string { return count(int(n), "failure") }
 
 // Indexes returns, for an Indexed Job, what holds for each index that is not
-// completed, in order. Neighbouring indexes for which the same holds, and of
-// which no pod is known, come as one. A Job that is not Indexed has none.
+// completed, in order. Neighbouring indexes without a pod for which the same holds
+// come as one; [Explanation.Groups] folds all that are alike. A Job that is not Indexed has none.
 func (e Explanation) Indexes() iter.Seq[IndexReason] {
 	return func(yield func(IndexReason) bool) {
 		o := e.about
 		if o.Outcome == nil || !o.View.Spec.Indexed {
 			return
 		}
-		for _, r := range o.indexReasons() {
-			if !yield(r) {
+		for _, r := range e.indexReasons() {
+			if !yield(r.IndexReason) {
 				return
 			}
 		}
@@ -243,5 +254,5 @@ func (e Explanation) Index(index int32) IndexReason {
 	case o.View.Totals.Fates.Completed.Contains(index):
 		return IndexReason{First: index, Last: index, Reason: Reason{Code: IndexCompleted, Text: "completed"}}
 	}
-	return o.indexReason(index)
+	return e.indexReason(index).IndexReason
 }

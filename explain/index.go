@@ -24,6 +24,8 @@ const (
 	IndexFailed Code = "Failed"
 	// IndexRemoving: the pod of the index is deleted now.
 	IndexRemoving Code = "Removing"
+	// IndexStuck: the pod of the index is active, and cannot start or finish.
+	IndexStuck Code = "Stuck"
 	// IndexActive: the index has an active pod.
 	IndexActive Code = "Active"
 	// IndexCreating: a pod of the index is created now.
@@ -59,6 +61,12 @@ type IndexReason struct {
 	Match failurepolicy.Match
 }
 
+// state is the reason of indexes, and what groups them.
+type state struct {
+	IndexReason
+	alike string // Text without what is peculiar to one index; empty when it is all
+}
+
 // String returns the reason as a line: "index 3: backing off until 12:00:40
 // after 2 failures".
 func (r IndexReason) String() string {
@@ -77,22 +85,21 @@ type witness struct {
 // indexes explains the indexes of a step. What holds for all of them is worked
 // out once.
 type indexes struct {
-	outcome
-	job      Reason
+	*facts
 	removing map[types.UID]decide.Cause
 }
 
-func (o outcome) indexes() indexes {
-	x := indexes{outcome: o, job: o.jobReason(), removing: make(map[types.UID]decide.Cause, len(o.Plan.Work.Delete))}
-	for _, d := range o.Plan.Work.Delete {
+func (e Explanation) indexes() indexes {
+	x := indexes{facts: evidenceOf(e), removing: make(map[types.UID]decide.Cause, len(e.about.Plan.Work.Delete))}
+	for _, d := range e.about.Plan.Work.Delete {
 		x.removing[d.Record.Pod.UID] = d.Cause
 	}
 	return x
 }
 
 // indexReason returns the reason of one index that is not completed.
-func (o outcome) indexReason(index int32) IndexReason {
-	x := o.indexes()
+func (e Explanation) indexReason(index int32) state {
+	x := e.indexes()
 	if w := x.witnesses(func(i int32) bool { return i == index })[index]; w != nil {
 		return x.witnessed(index, w)
 	}
@@ -100,32 +107,33 @@ func (o outcome) indexReason(index int32) IndexReason {
 }
 
 // indexReasons returns the reasons of all indexes that are not completed.
-func (o outcome) indexReasons() []IndexReason {
-	x := o.indexes()
-	known := x.witnesses(func(i int32) bool { return !o.View.Totals.Fates.Completed.Contains(i) })
-	var out []IndexReason
+func (e Explanation) indexReasons() []state {
+	x, fates := e.indexes(), &e.about.View.Totals.Fates
+	known := x.witnesses(func(i int32) bool { return !fates.Completed.Contains(i) })
+	var out []state
 	var witnessed indexset.Builder
 	for index, w := range known {
 		witnessed.Add(index)
 		out = append(out, x.witnessed(index, w))
 	}
-	rest := o.View.Totals.Fates.Completed.Union(witnessed.Set()).Complement(*o.View.Spec.Completions)
-	for _, alike := range []indexset.Set{rest.Intersection(o.View.Totals.Fates.Failed), rest.Difference(o.View.Totals.Fates.Failed)} {
+	rest := fates.Completed.Union(witnessed.Set()).Complement(*x.View.Spec.Completions)
+	for _, alike := range []indexset.Set{rest.Intersection(fates.Failed), rest.Difference(fates.Failed)} {
 		for iv := range alike.Intervals() {
 			out = append(out, x.unwitnessed(iv.First, iv.Last))
 		}
 	}
-	slices.SortFunc(out, func(a, b IndexReason) int { return cmp.Compare(a.First, b.First) })
+	slices.SortFunc(out, func(a, b state) int { return cmp.Compare(a.First, b.First) })
 	return out
 }
 
 // unwitnessed explains indexes of which no pod is known, and which have all failed or
 // have all not.
-func (x *indexes) unwitnessed(first, last int32) IndexReason {
-	if x.View.Totals.Fates.Failed.Contains(first) {
-		return IndexReason{First: first, Last: last, Reason: Reason{Code: IndexFailed, Text: "failed"}}
+func (x *indexes) unwitnessed(first, last int32) state {
+	reason := Reason{Code: IndexFailed, Text: "failed"}
+	if !x.View.Totals.Fates.Failed.Contains(first) {
+		reason = x.without()
 	}
-	return IndexReason{First: first, Last: last, Reason: x.without()}
+	return state{IndexReason: IndexReason{First: first, Last: last, Reason: reason}}
 }
 
 // witnesses gathers what the pods tell of the valid indexes that are wanted.
@@ -185,8 +193,8 @@ func later(a, b *tracking.Record) bool {
 }
 
 // witnessed explains an index of which a pod is known.
-func (x *indexes) witnessed(index int32, w *witness) IndexReason {
-	r := IndexReason{First: index, Last: index}
+func (x *indexes) witnessed(index int32, w *witness) state {
+	r := state{IndexReason: IndexReason{First: index, Last: index}}
 	if w.failed != nil {
 		pod := w.failed.Pod
 		r.Failures = w.failed.Counts.Next(true).Total()
@@ -199,43 +207,53 @@ func (x *indexes) witnessed(index int32, w *witness) IndexReason {
 	case w.terminating != nil:
 		r.Pod = w.terminating.Pod.Name
 	}
-	r.Reason = x.reason(index, w, r)
+	r.Reason, r.alike = x.stateWith(index, w, r.IndexReason)
 	return r
 }
 
-// reason is the first that applies. That the Job ends comes after the pods that
-// are still there, and before all that speaks of a next one.
-func (x *indexes) reason(index int32, w *witness, r IndexReason) Reason {
+// stateWith is the first that applies, with its text for indexes that are alike; empty
+// when that is the same. That the Job ends comes after the pods that are still
+// there, and before all that speaks of a next one.
+func (x *indexes) stateWith(index int32, w *witness, r IndexReason) (Reason, string) {
 	switch {
 	case x.View.Totals.Fates.Failed.Contains(index):
-		return Reason{Code: IndexFailed, Text: x.textFailed(r)}
+		return Reason{Code: IndexFailed, Text: x.textFailed(r)}, ""
 	case w.active != nil:
-		if cause, ok := x.removing[w.active.Pod.UID]; ok {
-			return Reason{Code: IndexRemoving, Text: fmt.Sprintf("pod %s is deleted: %s", r.Pod, cause)}
-		}
-		return Reason{Code: IndexActive, Text: "active, pod " + r.Pod}
+		return x.stateOf(w.active.Pod)
 	case w.creating:
-		return Reason{Code: IndexCreating, Text: "a pod is created"}
+		return Reason{Code: IndexCreating, Text: "creating a pod"}, ""
 	case w.terminating != nil && (x.View.Spec.ReplaceFailedOnly || x.stopping()):
-		return Reason{Code: IndexTerminating, Text: "waits for pod " + r.Pod + " to terminate"}
+		return Reason{Code: IndexTerminating, Text: "waits for pod " + r.Pod + " to terminate"}, "waiting for pods to terminate"
 	case x.stopping() && r.Match.FailsJob():
-		return Reason{Code: IndexStopped, Text: "stopped; it failed the Job by " + r.Match.Explain()}
+		return Reason{Code: IndexStopped, Text: "stopped; it failed the Job by " + r.Match.Explain()}, ""
 	case !x.stopping() && !x.held() && x.View.IndexDelay(index) > 0:
 		until := x.View.Now.Add(x.View.IndexDelay(index))
 		return Reason{Code: IndexBackingOff, Until: until,
-			Text: fmt.Sprintf("backing off until %s after %s", x.clock(until), failures(r.Failures))}
+			Text: fmt.Sprintf("backing off until %s after %s", x.clock(until), failures(r.Failures))}, "backing off"
 	}
-	return x.without()
+	return x.without(), ""
+}
+
+// stateOf is that of an index with an active pod.
+func (x *indexes) stateOf(pod *corev1.Pod) (Reason, string) {
+	if cause, ok := x.removing[pod.UID]; ok {
+		return Reason{Code: IndexRemoving, Text: fmt.Sprintf("deleting pod %s: %s", pod.Name, cause)}, "deleting pods: " + string(cause)
+	}
+	if row, message := x.causeOf(pod); row != nil && row.attention == AttentionStuck {
+		return Reason{Code: IndexStuck, Text: "pod " + pod.Name + " " + row.cannot + colon(message)}, "pods " + row.cannot
+	}
+	return Reason{Code: IndexActive, Text: "active, pod " + pod.Name}, "active"
 }
 
 // stopping reports whether no index gets a pod any more.
-func (x *indexes) stopping() bool {
-	return x.job.Code == JobFinished || x.job.Code == JobEnding || x.job.Code == JobDeleting
-}
+func (x *indexes) stopping() bool { return stops(x.reason.Code) }
 
-// held reports whether no index gets a pod before somebody edits the Job.
+// stops reports whether a Job that is where the code says gets no more pods.
+func stops(code Code) bool { return code == JobFinished || code == JobEnding || code == JobDeleting }
+
+// held reports whether no index gets a pod before a user edits the Job.
 func (x *indexes) held() bool {
-	return x.job.Code == JobSuspended || x.job.Code == JobNoParallelism
+	return x.reason.Code == JobSuspended || x.reason.Code == JobNoParallelism
 }
 
 // textFailed says by what an index failed.
@@ -251,21 +269,21 @@ func (x *indexes) textFailed(r IndexReason) string {
 
 // without says why an index without a pod gets none.
 func (x *indexes) without() Reason {
-	switch x.job.Code {
+	switch x.reason.Code {
 	case JobFinished:
 		return Reason{Code: IndexStopped, Text: "stopped, because the Job is " + string(jobstatus.OutcomeOf(x.View.Job).Phase)}
 	case JobEnding:
 		return Reason{Code: IndexStopped, Text: "stopped, because the Job " + x.ending()}
 	case JobDeleting:
-		return Reason{Code: IndexStopped, Text: "stopped, because " + x.job.Text}
+		return Reason{Code: IndexStopped, Text: "stopped, because " + x.reason.Text}
 	}
-	text := "pending, all places are taken"
+	text := "pending, limited by parallelism"
 	switch {
-	case x.View.Config.FillFreeSlots && (x.job.Code == JobCreating || x.job.Code == JobBackingOff):
-	case x.job.Code == JobCreating && x.Plan.Work.Wait > 0, x.job.Code == JobBackingOff && x.View.Spec.PerIndex:
+	case x.View.Config.FillFreeSlots && (x.reason.Code == JobCreating || x.reason.Code == JobBackingOff):
+	case x.reason.Code == JobCreating && x.Plan.Work.Wait > 0, x.reason.Code == JobBackingOff && x.View.Spec.PerIndex:
 		text = "pending, behind lower indexes that are backing off"
-	case x.job.Code != JobRunning && x.job.Code != JobCreating:
-		text = "pending, because " + x.job.Text
+	case x.reason.Code != JobRunning && x.reason.Code != JobCreating:
+		text = "pending: " + x.reason.Text
 	}
 	return Reason{Code: IndexPending, Text: text}
 }
@@ -291,7 +309,7 @@ func fault(pod *corev1.Pod) string {
 	case pod.DeletionTimestamp != nil:
 		return "deleted"
 	}
-	return "it does not say how"
+	return "the pod gives no reason"
 }
 
 func faultyContainer(pod *corev1.Pod) string {

@@ -32,11 +32,11 @@ func (e Explanation) Prospect() Reason {
 	case jobstatus.Complete:
 		return Reason{Code: ProspectSuccess, Text: "yes, the Job has succeeded"}
 	case jobstatus.Succeeding:
-		return Reason{Code: ProspectSuccess, Text: "yes, it is decided: the Job succeeds"}
+		return Reason{Code: ProspectSuccess, Text: "yes, it is decided that the Job succeeds"}
 	case jobstatus.Failed:
 		return Reason{Code: ProspectFailure, Text: "no, the Job has failed"}
 	case jobstatus.Failing:
-		return Reason{Code: ProspectFailure, Text: "no, it is decided: the Job fails"}
+		return Reason{Code: ProspectFailure, Text: "no, it is decided that the Job fails"}
 	}
 	if why := o.outOfReach(); why != "" {
 		return Reason{Code: ProspectOutOfReach, Text: "no: " + why}
@@ -74,7 +74,7 @@ func (o outcome) outOfReach() string {
 		return o.haveFailed() + "; the Job fails when no other index is left to run"
 	}
 	if need := o.need(); o.View.Job.DeletionTimestamp != nil && need > o.View.Census.Active {
-		return fmt.Sprintf("the Job is being deleted, and %s cannot bring the %d successes that it lacks", pods(int(o.View.Census.Active)), need)
+		return fmt.Sprintf("the Job is being deleted, and %s cannot reach the %d successes that are still needed", pods(int(o.View.Census.Active)), need)
 	}
 	return ""
 }
@@ -135,7 +135,7 @@ func (o outcome) conditions() []string {
 	var out []string
 	switch {
 	case o.View.Job.DeletionTimestamp != nil:
-		out = append(out, "only with the pods it has, for it is being deleted")
+		out = append(out, "only with the pods it has, because it is being deleted")
 	case o.View.Spec.Suspended:
 		out = append(out, "once it is resumed")
 	case o.View.Spec.Parallelism == 0:

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/jobfate/jobfate/jobstatus"
@@ -10,23 +9,23 @@ import (
 
 // What a Job waits for.
 const (
-	// WaitOwnWrite: for a status that was stored to be seen.
+	// WaitOwnWrite: for the last status write to be observed.
 	WaitOwnWrite Code = "OwnWrite"
-	// WaitPodsSeen: for pods that were created or deleted to be seen.
-	WaitPodsSeen Code = "PodsToBeSeen"
+	// WaitPodsObserved: for creations and deletions of pods to be observed.
+	WaitPodsObserved Code = "PodsToBeObserved"
 	// WaitPodsFinish: for active pods to finish.
 	WaitPodsFinish Code = "PodsToFinish"
 	// WaitTermination: for pods that are being deleted to terminate.
 	WaitTermination Code = "PodsToTerminate"
-	// WaitBackoff: for a delay to be over.
+	// WaitBackoff: for a backoff delay to end.
 	WaitBackoff Code = "Backoff"
-	// WaitResume: for somebody to resume the Job.
+	// WaitResume: for a user to resume the Job.
 	WaitResume Code = "Resume"
-	// WaitParallelism: for somebody to raise the parallelism above 0.
+	// WaitParallelism: for a user to raise the parallelism above 0.
 	WaitParallelism Code = "Parallelism"
-	// WaitDeletion: for the Job to be gone.
+	// WaitDeletion: for the deletion of the Job.
 	WaitDeletion Code = "Deletion"
-	// WaitDeadline: the Job'o.Plan.Deadline, at which it fails.
+	// WaitDeadline: for the Job's deadline, at which it fails.
 	WaitDeadline Code = "Deadline"
 )
 
@@ -49,26 +48,26 @@ func (e Explanation) Waits() []Reason {
 	return out
 }
 
-// waits are in the order in which they are told. All that apply are told.
+// waits are in the order in which they are returned; all that apply are.
 var waits = [...]struct {
 	code    Code
 	applies func(outcome) bool
 	reason  func(outcome) Reason
 }{
 	{WaitOwnWrite, func(o outcome) bool { return o.View.InFlight.Status }, func(outcome) Reason {
-		return Reason{Text: "the status that was stored last to be seen"}
+		return Reason{Text: "the last status write to be observed"}
 	}},
-	{WaitPodsSeen, func(o outcome) bool { return o.View.InFlight.Creations > 0 || o.View.InFlight.Deletions > 0 }, func(o outcome) Reason {
-		return Reason{Text: fmt.Sprintf("%d created and %d deleted pods to be seen", max(0, o.View.InFlight.Creations), max(0, o.View.InFlight.Deletions))}
+	{WaitPodsObserved, func(o outcome) bool { return o.View.InFlight.Creations > 0 || o.View.InFlight.Deletions > 0 }, func(o outcome) Reason {
+		return Reason{Text: o.unobserved() + " to be observed"}
 	}},
 	{WaitDeletion, func(o outcome) bool { return o.View.Job.DeletionTimestamp != nil }, func(outcome) Reason {
-		return Reason{Text: "the Job to be gone"}
+		return Reason{Text: "the Job to be deleted"}
 	}},
 	{WaitResume, func(o outcome) bool { return o.View.Spec.Suspended && o.goesOn() }, func(outcome) Reason {
-		return Reason{Text: "somebody to resume the Job"}
+		return Reason{Text: "a user to resume the Job"}
 	}},
 	{WaitParallelism, func(o outcome) bool { return o.View.Spec.Parallelism == 0 && !o.View.Spec.Suspended && o.goesOn() }, func(outcome) Reason {
-		return Reason{Text: "somebody to raise the parallelism above 0"}
+		return Reason{Text: "a user to raise the parallelism above 0"}
 	}},
 	{WaitPodsFinish, func(o outcome) bool { return o.After.Active > 0 }, func(o outcome) Reason {
 		return Reason{Text: pods(int(o.After.Active)) + " to finish"}
@@ -76,7 +75,7 @@ var waits = [...]struct {
 	{WaitTermination, func(o outcome) bool { return o.After.Terminating > 0 }, outcome.waitTermination},
 	{WaitBackoff, func(o outcome) bool { return o.Plan.Work.Wait > 0 }, func(o outcome) Reason {
 		until := o.View.Now.Add(o.Plan.Work.Wait)
-		return Reason{Until: until, Text: "a backoff to be over at " + o.clock(until)}
+		return Reason{Until: until, Text: "the backoff to end at " + o.clock(until)}
 	}},
 	{WaitDeadline, func(o outcome) bool { return o.Plan.Deadline > 0 && o.goesOn() }, func(o outcome) Reason {
 		until := o.View.Now.Add(o.Plan.Deadline)

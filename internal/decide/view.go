@@ -18,8 +18,10 @@ import (
 
 // View is an input that has been checked, with every default read.
 type View struct {
-	Config   Config
-	Job      *batchv1.Job
+	Config Config
+	Job    *batchv1.Job
+	// Pods are as given, those of other owners included.
+	Pods     []*corev1.Pod
 	Now      time.Time
 	InFlight InFlight
 	// Backoff is the record as the caller remembers it or, in doubt, as the pods
@@ -112,6 +114,7 @@ func Read(in Input, c Config) (*View, error) {
 	return &View{
 		Config:     c,
 		Job:        in.Job,
+		Pods:       in.Pods,
 		Now:        in.Now,
 		InFlight:   inFlight,
 		Backoff:    record,

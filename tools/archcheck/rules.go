@@ -38,7 +38,7 @@ var layers = []layer{
 	{"validation", []string{k8s, "indexset", "failurepolicy"}, "it stands beside the leaves, under no root"},
 	{"internal/decide", append([]string{k8s, "internal/sidecar"}, leaves...), "it composes the leaves and nothing else"},
 	{".", []string{k8s, "internal/decide", "backoff", "failurepolicy", "jobstatus", "tracking"}, "the root is the front door of internal/decide"},
-	{"explain", append([]string{k8s, ".", "internal/decide"}, leaves...), "it reads decisions"},
+	{"explain", append([]string{k8s, ".", "internal/decide", "internal/sidecar"}, leaves...), "it reads decisions"},
 	{"inflight", []string{k8s, ".", "backoff", "tracking"}, "it remembers for callers, which stand above the root"},
 	{"jobtest/...", append([]string{k8s, gocmp, rapid, ".", "explain", "inflight", "jobtest/..."}, every...), "it is a test kit for the public packages"},
 	{"internal/simulation", append([]string{k8s, ".", "explain", "jobtest/cluster"}, leaves...), "it plays decisions on the simulated cluster, which needs no test helper"},

@@ -1,0 +1,162 @@
+package explain
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate"
+)
+
+// Cause is why a Job does not get on, or that it does.
+type Cause struct {
+	// Reason has the text as one sentence, with the number of pods affected.
+	Reason
+	// Advice says what to do; empty when there is nothing to do.
+	Advice string
+	// Pods are the names of the pods affected, in the order of index and UID.
+	Pods []string
+	// Attention says what the Job needs.
+	Attention Attention
+}
+
+// Attention is what a Job needs.
+type Attention uint8
+
+const (
+	// AttentionNone: the Job runs well, or has succeeded.
+	AttentionNone Attention = iota
+	// AttentionWait: time, or the end of a pod, brings the next pod.
+	AttentionWait
+	// AttentionHeld: the Job was told to stop, and goes on only when it is told to.
+	AttentionHeld
+	// AttentionLost: the Job cannot succeed.
+	AttentionLost
+	// AttentionStuck: something that should have happened has not, and will not
+	// unless a user acts.
+	AttentionStuck
+)
+
+var attentions = [...]string{"None", "Wait", "Held", "Lost", "Stuck"}
+
+// String names what the Job needs.
+func (a Attention) String() string { return attentions[min(int(a), len(attentions)-1)] }
+
+// Cause returns what to read first: the cause of the highest rank. It looks at what
+// the pods themselves say, and at the evidence, before it says what the decision
+// says. The zero Explanation has none.
+//
+// A controller in the middle of its writes has Job; Cause is for a snapshot that is
+// looked at from outside.
+func (e Explanation) Cause() Cause {
+	for c := range e.causes {
+		return c
+	}
+	return Cause{}
+}
+
+// Causes returns all causes, in the order of their rank. The last of those that are
+// not about single pods is what [Explanation.Job] returns.
+func (e Explanation) Causes() []Cause {
+	var all []Cause
+	for c := range e.causes {
+		all = append(all, c)
+	}
+	return all
+}
+
+func (e Explanation) causes(yield func(Cause) bool) {
+	if e.about.Outcome == nil {
+		return
+	}
+	f := newFacts(e)
+	lost := e.lost()
+	for i := range causes {
+		c, found := causes[i].of(f)
+		if !found {
+			continue
+		}
+		if lost && c.Attention < AttentionLost {
+			c.Attention = AttentionLost
+		}
+		if !yield(c) {
+			return
+		}
+	}
+}
+
+func (e Explanation) lost() bool {
+	code := e.Prospect().Code
+	return code == ProspectFailure || code == ProspectOutOfReach
+}
+
+// Unmanaged explains a Job that another controller manages, for which
+// [jobfate.Decide] returns [jobfate.ErrNotManaged]. A nil Job has no cause.
+func Unmanaged(job *batchv1.Job) Cause {
+	if job == nil {
+		return Cause{}
+	}
+	f := &facts{job: job}
+	for i := range causes {
+		if c, found := causes[i].of(f); found {
+			return c
+		}
+	}
+	return Cause{}
+}
+
+// Evidence is what else is known beside the snapshot. All of it is optional; what
+// concerns other objects is ignored.
+type Evidence struct {
+	// Events of the Job and of its pods say why a pod is not created or does not
+	// start.
+	Events []*corev1.Event
+	// Nodes say why a pod neither runs nor terminates.
+	Nodes []*corev1.Node
+}
+
+// With returns the explanation of a decision, given further evidence.
+func With(d jobfate.Decision, e Evidence) Explanation {
+	return Explanation{outcome{d.Basis()}, e}
+}
+
+// row is a cause to look for.
+type row struct {
+	code      Code
+	attention Attention
+	// advice is what to do.
+	advice string
+	// find returns what is found of the cause in the Job as a whole. Nothing is
+	// found when there is no text.
+	find func(*facts) finding
+	// Of a cause that lies in single pods, pod returns what an active pod says of
+	// it, and whether it has that cause; cannot completes "3 of 5 active pods".
+	pod    func(*facts, *corev1.Pod) (message string, has bool)
+	cannot string
+}
+
+// finding is what is found of a cause.
+type finding struct {
+	text  string
+	until time.Time
+	pods  []*corev1.Pod
+}
+
+// of returns the cause, if there is one.
+func (r *row) of(f *facts) (Cause, bool) {
+	var found finding
+	if r.find != nil {
+		found = r.find(f)
+	} else {
+		found = f.stuck[r.code].finding(r.cannot, f)
+	}
+	if found.text == "" {
+		return Cause{}, false
+	}
+	c := Cause{Reason: Reason{Code: r.code, Until: found.until, Text: found.text}, Advice: r.advice, Attention: r.attention}
+	for _, pod := range found.pods {
+		c.Pods = append(c.Pods, pod.Name)
+	}
+	return c, true
+}

@@ -1,0 +1,296 @@
+package explain_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
+)
+
+// scene is a snapshot, and what is to be read first of it.
+type scene struct {
+	reason  string // why the scene is here
+	objects []string
+	code    explain.Code
+	text    string
+	needs   explain.Attention
+	pods    string // names, the first and last of several
+}
+
+const quotaMessage = `Error creating: pods "train-x" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=10, limited: pods=10`
+
+// scenes has each cause at least once.
+var scenes = []scene{
+	{"an image that is not in the registry", append([]string{plainJob()},
+		aPod(0, running),
+		aPod(1, waitingFor("ImagePullBackOff", `Back-off pulling image "registry.example/train:v2"`)),
+		aPod(2, waitingFor("ImagePullBackOff", `Back-off pulling image "registry.example/train:v2"`))),
+		explain.CauseImagePull, `2 of 3 active pods cannot pull an image: container main: ImagePullBackOff: Back-off pulling image "registry.example/train:v2"`, explain.AttentionStuck, "train-1, train-2"},
+	{"the image of an init container", append([]string{plainJob()},
+		aPod(0, `---
+spec: {nodeName: worker-1, initContainers: [{name: fetch}]}
+status:
+  phase: Pending
+  initContainerStatuses: [{name: fetch, state: {waiting: {reason: ErrImagePull, message: unauthorized}}}]
+  containerStatuses: [{name: main, state: {waiting: {reason: PodInitializing}}}]`)),
+		explain.CauseImagePull, "1 of 1 active pod cannot pull an image: container fetch: ErrImagePull: unauthorized", explain.AttentionStuck, "train-0"},
+	{"a Secret that is missing", append([]string{plainJob()}, threePods(waitingFor("CreateContainerConfigError", `secret "db" not found`))...),
+		explain.CauseContainerConfig, `3 of 3 active pods cannot create a container: container main: CreateContainerConfigError: secret "db" not found`, explain.AttentionStuck, "train-0, train-2"},
+	{"a container that the runtime refuses", append([]string{plainJob()}, threePods(waitingFor("CreateContainerError", "context deadline exceeded"))...),
+		explain.CauseContainerConfig, "3 of 3 active pods cannot create a container: container main: CreateContainerError: context deadline exceeded", explain.AttentionStuck, "train-0, train-2"},
+	{"a command that is not in the image, with several lines of text", append([]string{plainJob()}, threePods(waitingFor("RunContainerError", "exec: \"trane\":\n\n    not found"))...),
+		explain.CauseContainerStart, `3 of 3 active pods cannot start a container: container main: RunContainerError: exec: "trane": not found`, explain.AttentionStuck, "train-0, train-2"},
+	{"a container that crashes", []string{theJob("", "", "active: 1"), aPod(0, `---
+spec: {nodeName: worker-1}
+status:
+  phase: Running
+  containerStatuses:
+  - name: main
+    restartCount: 7
+    state: {waiting: {reason: CrashLoopBackOff, message: "back-off 5m0s restarting failed container=main pod=train-0_ml(pod-0)"}}
+    lastState: {terminated: {exitCode: 137, reason: OOMKilled}}`)},
+		explain.CauseCrashLoop, "1 of 1 active pod cannot keep a container running: container main: CrashLoopBackOff after exit code 137, OOMKilled", explain.AttentionStuck, "train-0"},
+	{"no node has a GPU left", append([]string{plainJob()}, threePods(unscheduled("Unschedulable", "0/5 nodes are available: 5 Insufficient nvidia.com/gpu."))...),
+		explain.CauseUnschedulable, "3 of 3 active pods cannot be scheduled: 0/5 nodes are available: 5 Insufficient nvidia.com/gpu.", explain.AttentionStuck, "train-0, train-2"},
+	{"the most common message is told", append([]string{plainJob()},
+		aPod(0, unscheduled("Unschedulable", "0/5 nodes are available: 1 node(s) had volume node affinity conflict.")),
+		aPod(1, unscheduled("Unschedulable", "0/5 nodes are available: 5 Insufficient cpu.")),
+		aPod(2, unscheduled("Unschedulable", "0/5 nodes are available: 5 Insufficient cpu."))),
+		explain.CauseUnschedulable, "3 of 3 active pods cannot be scheduled: 0/5 nodes are available: 5 Insufficient cpu.", explain.AttentionStuck, "train-0, train-2"},
+	{"a gate", append([]string{plainJob()}, threePods(`---
+spec: {schedulingGates: [{name: kueue.x-k8s.io/topology}]}
+status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated, message: Scheduling is blocked due to non-empty scheduling gates}]}`)...),
+		explain.CauseSchedulingGated, "3 of 3 active pods must wait for a scheduling gate: kueue.x-k8s.io/topology", explain.AttentionStuck, "train-0, train-2"},
+	{"a scheduler that is not there", append([]string{plainJob()}, threePods("---\nspec: {schedulerName: volcano}\nstatus: {phase: Pending}")...),
+		explain.CauseNoScheduler, "3 of 3 active pods got no answer from a scheduler: the pod names volcano", explain.AttentionStuck, "train-0, train-2"},
+	{"a node that does not answer", append([]string{plainJob(), aNode}, threePods(running)...),
+		explain.CauseNodeLost, "3 of 3 active pods cannot be reached: node worker-1 is not ready since 12:05:00", explain.AttentionStuck, "train-0, train-2"},
+	{"a phase that is not known", []string{theJob("", "", "active: 1"), aPod(0, "---\nspec: {nodeName: worker-9}\nstatus: {phase: Unknown, reason: NodeLost, message: Node worker-9 which was running pod train-0 is unresponsive}")},
+		explain.CauseNodeLost, "1 of 1 active pod cannot be reached: the phase of the pod is Unknown, on node worker-9: Node worker-9 which was running pod train-0 is unresponsive", explain.AttentionStuck, "train-0"},
+	{"a volume that cannot be mounted", []string{plainJob(), aPod(0, waitingFor("ContainerCreating", "")), aPod(1, running), aPod(2, running),
+		anEvent(aboutPod, "FailedMount", `MountVolume.SetUp failed for volume "keys" : secret "keys" not found`, "12:29:00")},
+		explain.CausePodStartFailing, `1 of 3 active pods cannot start: FailedMount: MountVolume.SetUp failed for volume "keys" : secret "keys" not found`, explain.AttentionStuck, "train-0"},
+	{"the same without events", []string{plainJob(), aPod(0, waitingFor("ContainerCreating", "")), aPod(1, running), aPod(2, running)},
+		explain.CausePodStartOverdue, "1 of 3 active pods should have started: no container has started on node worker-1 in 29m", explain.AttentionStuck, "train-0"},
+	{"a sidecar that does not stop", []string{plainJob(), aPod(1, running), aPod(2, running), aPod(0, `---
+spec: {nodeName: worker-1, initContainers: [{name: proxy, restartPolicy: Always}]}
+status:
+  phase: Running
+  initContainerStatuses: [{name: proxy, state: {running: {startedAt: "2026-05-01T12:00:05Z"}}}]
+  containerStatuses: [{name: main, state: {terminated: {exitCode: 0, finishedAt: "2026-05-01T12:10:00Z"}}}]`)},
+		explain.CauseSidecarRunning, "1 of 3 active pods cannot finish: container proxy runs, though the others finished 20m ago", explain.AttentionStuck, "train-0"},
+	{"a proxy that is a plain container", []string{plainJob(), aPod(1, running), aPod(2, running), aPod(0, `---
+spec: {nodeName: worker-1}
+status:
+  phase: Running
+  containerStatuses:
+  - {name: main, state: {terminated: {exitCode: 0, finishedAt: "2026-05-01T12:10:00Z"}}}
+  - {name: istio-proxy, state: {running: {startedAt: "2026-05-01T12:00:05Z"}}}`)},
+		explain.CauseContainerRunning, "1 of 3 active pods cannot finish: container istio-proxy runs, though the others finished 20m ago", explain.AttentionWait, "train-0"},
+
+	{"a quota", []string{theJob("", "", "active: 1"), aPod(0, running), anEvent(aboutJob, "FailedCreate", quotaMessage, "12:29:30")},
+		explain.CauseQuota, `2 pods cannot be created: pods "train-x" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=10, limited: pods=10`, explain.AttentionStuck, ""},
+	{"a webhook", []string{theJob("", "", ""), anEvent(aboutJob, "FailedCreate", `Error creating: admission webhook "policy.example.com" denied the request: no team label`, "12:29:30")},
+		explain.CauseWebhook, `3 pods cannot be created: admission webhook "policy.example.com" denied the request: no team label`, explain.AttentionStuck, ""},
+	{"a ServiceAccount that is missing", []string{theJob("", "", ""), anEvent(aboutJob, "FailedCreate", `Error creating: pods "train-" is forbidden: error looking up service account ml/robot: serviceaccount "robot" not found`, "12:29:30")},
+		explain.CauseCreationRefused, `3 pods cannot be created: pods "train-" is forbidden: error looking up service account ml/robot: serviceaccount "robot" not found`, explain.AttentionStuck, ""},
+	{"no evidence of why pods are missing", []string{theJob("", "", "")},
+		explain.CauseCreationOverdue, "3 pods should have been created 30m ago", explain.AttentionStuck, ""},
+	{"pods that are missing after a backoff", []string{theJob("", "parallelism: 1", "failed: 1"), aPod(0, `---
+status:
+  phase: Failed
+  containerStatuses: [{name: main, state: {terminated: {exitCode: 1, finishedAt: "2026-05-01T12:20:00Z"}}}]`)},
+		explain.CauseCreationOverdue, "1 pod should have been created 9m50s ago", explain.AttentionStuck, ""},
+	{"a deadline", append([]string{theJob("", "activeDeadlineSeconds: 600", "active: 3")}, threePods(running)...),
+		explain.CauseDeadlineOverdue, "the deadline passed 20m ago, and the Job has no condition FailureTarget", explain.AttentionStuck, ""},
+	{"a Job that could be complete", append([]string{theJob("", "", "active: 3")}, threePods(`---
+status:
+  phase: Succeeded
+  containerStatuses: [{name: main, state: {terminated: {exitCode: 0, finishedAt: "2026-05-01T12:20:00Z"}}}]`)...),
+		explain.CauseEndOverdue, "the Job should have ended 10m ago: it succeeds: CompletionsReached", explain.AttentionStuck, ""},
+	{"a pod on a lost node, which is not replaced", []string{theJob("", "podReplacementPolicy: Failed", "active: 2\nterminating: 1"), aNode, aPod(1, strings.Replace(running, "worker-1", "worker-2", 1)), aPod(2, strings.Replace(running, "worker-1", "worker-2", 1)),
+		aPod(0, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\ndeletionGracePeriodSeconds: 30\nfinalizers: example.com/keep\n"+running)},
+		explain.CauseTerminationOverdue, "pod train-0 on node worker-1 should have terminated 12m ago; node worker-1 is not ready since 12:05:00; it has the finalizer example.com/keep", explain.AttentionStuck, "train-0"},
+	{"several, when the Job goes on", []string{theJob("", "parallelism: 1", "active: 1"), aPod(2, running),
+		aPod(0, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\n"+running), aPod(1, "deletionTimestamp: \"2026-05-01T12:10:00Z\"\n"+running)},
+		explain.CauseTerminationOverdue, "2 pods should have terminated, pod train-1 on node worker-1 20m ago", explain.AttentionStuck, "train-0, train-1"},
+	{"a finalizer of others keeps a Job that is deleted", []string{theJob(`deletionTimestamp: "2026-05-01T12:10:00Z"`, "parallelism: 1", ""),
+		aPod(0, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\nfinalizers: example.com/keep\n---\nstatus: {phase: Failed}")},
+		explain.CauseTerminationOverdue, "pod train-0 should have terminated 12m ago; it has the finalizer example.com/keep", explain.AttentionStuck, "train-0"},
+
+	{"Kueue", []string{theJob("labels: {kueue.x-k8s.io/queue-name: gpu}", "suspend: true", "")},
+		explain.CauseQueuedByKueue, "Kueue holds the Job suspended until its queue gpu admits it", explain.AttentionHeld, ""},
+	{"Kueue, with a workload of its own", []string{theJob("labels: {kueue.x-k8s.io/prebuilt-workload-name: group-1}", "suspend: true", "")},
+		explain.CauseQueuedByKueue, "Kueue holds the Job suspended until its workload group-1 is admitted", explain.AttentionHeld, ""},
+	{"the pods of a Job that was created anew", []string{theJob("", "", "active: 3"), aPod(0, "# of an earlier Job\n"+running), aPod(1, "# of an earlier Job\n"+running)},
+		explain.CauseRecreated, "2 pods belong to an earlier Job of the name train, and none to this one, which was created 30m ago", explain.AttentionStuck, "train-0, train-1"},
+	{"no pods", []string{theJob("", "", "active: 3")},
+		explain.CausePodsMissing, "the status counts 3 pods as active, and the snapshot has none of the Job's pods", explain.AttentionStuck, ""},
+
+	{"complete", []string{theJob("", "", `conditions: [{type: Complete, status: "True", reason: CompletionsReached, message: Reached expected number of succeeded pods}]`)},
+		explain.JobFinished, "the Job is Complete: CompletionsReached: Reached expected number of succeeded pods", explain.AttentionNone, ""},
+	{"failed", []string{theJob("", "", `conditions: [{type: Failed, status: "True", reason: DeadlineExceeded, message: Job was active longer than specified deadline}]`)},
+		explain.JobFinished, "the Job is Failed: DeadlineExceeded: Job was active longer than specified deadline", explain.AttentionLost, ""},
+	{"failing", append([]string{theJob("", "activeDeadlineSeconds: 1799", "active: 3")}, threePods(running)...),
+		explain.JobEnding, "the Job fails: DeadlineExceeded: Job was active longer than specified deadline; deleting 3 pods; 3 pods terminating", explain.AttentionLost, ""},
+	{"being deleted", append([]string{theJob(`deletionTimestamp: "2026-05-01T12:29:50Z"`, "", "active: 3")}, threePods(running)...),
+		explain.JobDeleting, "the Job is being deleted", explain.AttentionHeld, ""},
+	{"suspended, with pods that could not start", append([]string{theJob("", "suspend: true", "active: 3")}, threePods(unscheduled("Unschedulable", "no"))...),
+		explain.JobSuspended, "the Job is suspended; deleting 3 pods", explain.AttentionHeld, ""},
+	{"too many pods, of which one runs", append([]string{theJob("", "parallelism: 1", "active: 3")}, aPod(0, running), aPod(1, unscheduled("Unschedulable", "no")), aPod(2, unscheduled("Unschedulable", "no"))),
+		explain.JobRemoving, "deleting 2 of 3 active pods: TooMany", explain.AttentionNone, ""},
+	{"no parallelism", []string{theJob("", "parallelism: 0", "")}, explain.JobNoParallelism, "the Job's parallelism is 0", explain.AttentionHeld, ""},
+	{"pods that are missing since now", []string{strings.Replace(theJob("", "", ""), "12:00:00Z", "12:29:59Z", 2)}, explain.JobCreating, "creating 3 pods", explain.AttentionNone, ""},
+	{"backing off", []string{theJob("", "parallelism: 1", ""), aPod(0, "---\nstatus: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {exitCode: 1, finishedAt: \"2026-05-01T12:29:55Z\"}}}]}")},
+		explain.JobBackingOff, "backing off until 12:30:05 after 1 failure", explain.AttentionWait, ""},
+	{"terminating in time", []string{theJob("", "parallelism: 1\npodReplacementPolicy: Failed", ""), aPod(0, "deletionTimestamp: \"2026-05-01T12:30:20Z\"\n"+running)},
+		explain.JobAwaitingTermination, "replacements wait for 1 pod to terminate", explain.AttentionWait, ""},
+	{"running", append([]string{plainJob()}, threePods(running)...), explain.JobRunning, "3 pods active, parallelism 3, 0 of 3 succeeded", explain.AttentionNone, ""},
+}
+
+// What is read first of a snapshot, for each cause.
+func TestCause(t *testing.T) {
+	for _, s := range scenes {
+		t.Run(string(s.code)+"/"+s.reason, func(t *testing.T) {
+			got := explained(t, s.objects...).Cause()
+			pods := ""
+			if n := len(got.Pods); n > 0 {
+				pods = strings.Join(slices.Compact([]string{got.Pods[0], got.Pods[n-1]}), ", ")
+			}
+			if got.Code != s.code || got.Text != s.text || got.Attention != s.needs || pods != s.pods {
+				t.Errorf("got %s (%s): %s; pods %s\nwant %s (%s): %s; pods %s", got.Code, got.Attention, got.Text, pods, s.code, s.needs, s.text, s.pods)
+			}
+			if got.Attention == explain.AttentionStuck && got.Advice == "" {
+				t.Error("the Job is stuck, and there is no advice")
+			}
+		})
+	}
+}
+
+// What is young enough, old enough, or about others is no cause.
+func TestCause_none(t *testing.T) {
+	for _, s := range []scene{
+		{reason: "a pod that starts", objects: []string{plainJob(), strings.NewReplacer("12:00:01Z", "12:29:01Z", "12:00:02Z", "12:29:02Z").Replace(aPod(0, waitingFor("ContainerCreating", ""))), aPod(1, running), aPod(2, running)}, code: explain.JobRunning},
+		{reason: "a pod that the scheduler has not looked at yet", objects: []string{plainJob(), strings.Replace(aPod(0, "---\nstatus: {phase: Pending}"), "12:00:01Z", "12:29:59Z", 1), aPod(1, running), aPod(2, running)}, code: explain.JobRunning},
+		{reason: "an init container that runs", objects: []string{plainJob(), aPod(1, running), aPod(2, running), aPod(0, `---
+spec: {nodeName: worker-1, initContainers: [{name: fetch}]}
+status:
+  phase: Pending
+  initContainerStatuses: [{name: fetch, state: {running: {startedAt: "2026-05-01T12:00:05Z"}}}]
+  containerStatuses: [{name: main, state: {waiting: {reason: PodInitializing}}}]`)}, code: explain.JobRunning},
+		{reason: "a sidecar within its grace period", objects: []string{plainJob(), aPod(1, running), aPod(2, running), aPod(0, `---
+spec: {nodeName: worker-1, terminationGracePeriodSeconds: 3600, initContainers: [{name: proxy, restartPolicy: Always}]}
+status:
+  phase: Running
+  initContainerStatuses: [{name: proxy, state: {running: {startedAt: "2026-05-01T12:00:05Z"}}}]
+  containerStatuses: [{name: main, state: {terminated: {exitCode: 0, finishedAt: "2026-05-01T12:10:00Z"}}}]`)}, code: explain.JobRunning},
+		{reason: "a node that is ready", objects: append([]string{plainJob(), strings.Replace(aNode, "Ready, status: Unknown", `Ready, status: "True"`, 1)}, threePods(running)...), code: explain.JobRunning},
+		{reason: "another node that is not ready", objects: append([]string{plainJob(), strings.Replace(aNode, "worker-1", "worker-2", 1)}, threePods(running)...), code: explain.JobRunning},
+		{reason: "an event about a Job of the same name in another namespace", objects: []string{strings.Replace(theJob("", "", ""), "12:00:00Z", "12:29:59Z", 2),
+			anEvent("{kind: Job, namespace: other, name: train}", "FailedCreate", quotaMessage, "12:29:59")}, code: explain.JobCreating},
+		{reason: "an event about an earlier Job", objects: []string{strings.Replace(theJob("", "", ""), "12:00:00Z", "12:29:59Z", 2),
+			anEvent("{kind: Job, namespace: ml, name: train, uid: old-uid}", "FailedCreate", quotaMessage, "12:29:59")}, code: explain.JobCreating},
+		{reason: "a refusal that is over", objects: append([]string{plainJob(), anEvent(aboutJob, "FailedCreate", quotaMessage, "12:29:59")}, threePods(running)...), code: explain.JobRunning},
+		{reason: "a refusal of long ago, before pods that were created since", objects: []string{theJob("", "", "active: 2"), aPod(0, running), strings.Replace(aPod(1, running), "12:00:01Z", "12:29:55Z", 1),
+			anEvent(aboutJob, "FailedCreate", quotaMessage, "12:01:00")}, code: explain.JobCreating},
+		{reason: "a warning that a later event followed", objects: []string{plainJob(), strings.NewReplacer("12:00:01Z", "12:28:01Z", "12:00:02Z", "12:28:02Z").Replace(aPod(0, waitingFor("ContainerCreating", ""))), aPod(1, running), aPod(2, running),
+			anEvent(aboutPod, "FailedMount", "timed out", "12:29:00"), strings.Replace(anEvent(aboutPod, "Pulling", "Pulling image", "12:29:01"), "Warning", "Normal", 1)}, code: explain.JobRunning},
+		{reason: "a warning about an earlier pod of that name", objects: []string{plainJob(), strings.NewReplacer("12:00:01Z", "12:28:01Z", "12:00:02Z", "12:28:02Z").Replace(aPod(0, waitingFor("ContainerCreating", ""))), aPod(1, running), aPod(2, running),
+			anEvent("{kind: Pod, namespace: ml, name: train-0, uid: old}", "FailedMount", "timed out", "12:29:00")}, code: explain.JobRunning},
+		{reason: "a spec that was changed just now", objects: append([]string{theJob(`managedFields: [{manager: kubectl-edit, operation: Update, apiVersion: batch/v1, time: "2026-05-01T12:29:59Z"}]`, "parallelism: 4\ncompletions: 4", "active: 3")}, threePods(running)...), code: explain.JobCreating},
+		{reason: "Kueue has admitted the Job", objects: append([]string{theJob("labels: {kueue.x-k8s.io/queue-name: gpu}", "", "active: 3")}, threePods(running)...), code: explain.JobRunning},
+		{reason: "pods of an earlier Job beside its own", objects: append([]string{plainJob(), strings.Replace(aPod(7, "# of an earlier Job\n"+running), "pod-7", "pod-x", 1)}, threePods(running)...), code: explain.JobRunning},
+	} {
+		t.Run(s.reason, func(t *testing.T) {
+			if got := explained(t, s.objects...).Cause(); got.Code != s.code {
+				t.Errorf("got %s: %s, want %s", got.Code, got.Text, s.code)
+			}
+		})
+	}
+}
+
+// Several causes are in the order of their rank; that of the decision is among them.
+func TestCauses(t *testing.T) {
+	e := explained(t, theJob("", "parallelism: 4\ncompletions: 4", "active: 2\nterminating: 1"),
+		aPod(0, waitingFor("ErrImagePull", "denied")), aPod(1, unscheduled("Unschedulable", "no node")), aPod(2, running),
+		aPod(3, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\n"+running))
+	var got []string
+	for _, c := range e.Causes() {
+		got = append(got, string(c.Code))
+	}
+	if want := []string{"Unschedulable", "ImagePullFailed", "CreationOverdue", "TerminationOverdue", "CreatingPods"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A Job that can only fail is lost, unless something is stuck besides.
+func TestCause_lost(t *testing.T) {
+	job := theJob("", "completionMode: Indexed\nbackoffLimitPerIndex: 0", "active: 2\nfailed: 1\nfailedIndexes: \"0\"")
+	if got := explained(t, job, aPod(1, running), aPod(2, running)).Cause(); got.Code != explain.JobRunning || got.Attention != explain.AttentionLost {
+		t.Errorf("got %s (%s), want Running (Lost)", got.Code, got.Attention)
+	}
+	if got := explained(t, job, aPod(1, running), aPod(2, unscheduled("Unschedulable", "no"))).Cause(); got.Attention != explain.AttentionStuck {
+		t.Errorf("got %s (%s), want Stuck", got.Code, got.Attention)
+	}
+}
+
+// A Job of another controller is explained without a decision.
+func TestUnmanaged(t *testing.T) {
+	for _, s := range []scene{
+		{"MultiKueue", []string{theJob("", "managedBy: kueue.x-k8s.io/multikueue", "active: 3")},
+			explain.CauseMultiKueue, "MultiKueue runs the Job in a worker cluster; there are no pods here", explain.AttentionNone, ""},
+		{"MultiKueue, not admitted", []string{theJob("", "managedBy: kueue.x-k8s.io/multikueue\nsuspend: true", "")},
+			explain.CauseMultiKueue, "MultiKueue manages the Job, which is suspended here, and runs it in a worker cluster once it is admitted", explain.AttentionNone, ""},
+		{"another controller", []string{theJob("", "managedBy: example.com/trainer", "")},
+			explain.CauseManagedElsewhere, "the controller example.com/trainer manages the Job", explain.AttentionNone, ""},
+		{"the built-in controller, for another", []string{theJob("", "", "")},
+			explain.CauseManagedElsewhere, "the controller kubernetes.io/job-controller manages the Job", explain.AttentionNone, ""},
+		{"what it came to", []string{theJob("", "managedBy: kueue.x-k8s.io/multikueue", `conditions: [{type: Failed, status: "True", reason: R, message: M}]`)},
+			explain.JobFinished, "the Job is Failed: R: M", explain.AttentionLost, ""},
+	} {
+		got := explain.Unmanaged(read(t, s.objects...).Job)
+		if got.Code != s.code || got.Text != s.text || got.Attention != s.needs {
+			t.Errorf("%s: got %s (%s): %s\nwant %s (%s): %s", s.reason, got.Code, got.Attention, got.Text, s.code, s.needs, s.text)
+		}
+	}
+	if got := explain.Unmanaged(nil); got.Code != "" {
+		t.Errorf("no Job: got %s, want nothing", got.Code)
+	}
+}
+
+// The status of a caller's own that is not observed comes before all that the old Job
+// says, and the zero Explanation says nothing.
+func TestCause_own(t *testing.T) {
+	g := read(t, append([]string{plainJob()}, threePods(running)...)...)
+	g.InFlight.Status = true
+	d, err := jobfate.Decide(g.Snapshot)
+	if err != nil || explain.Of(d).Cause().Code != explain.JobStale {
+		t.Errorf("got %s and %v, want %s", explain.Of(d).Cause().Code, err, explain.JobStale)
+	}
+	g.InFlight = jobfate.InFlight{Creations: 1}
+	d, err = jobfate.Decide(g.Snapshot)
+	if err != nil || explain.Of(d).Cause().Code != explain.JobInFlight {
+		t.Errorf("got %s and %v, want %s", explain.Of(d).Cause().Code, err, explain.JobInFlight)
+	}
+	if zero := (explain.Explanation{}); zero.Cause().Code != "" || len(zero.Causes()) != 0 || zero.Totals() != (explain.Totals{}) || zero.Groups() != nil {
+		t.Error("the zero Explanation says something")
+	}
+}
+
+// Each row of the table has a scene in which it is read first.
+func TestCause_eachRow(t *testing.T) {
+	shown := map[explain.Code]bool{
+		// TestUnmanaged and TestCause_own have these.
+		explain.CauseMultiKueue: true, explain.CauseManagedElsewhere: true, explain.JobStale: true, explain.JobInFlight: true,
+	}
+	for _, s := range scenes {
+		shown[s.code] = true
+	}
+	for _, row := range explain.Rows() {
+		if !shown[row.Code] {
+			t.Errorf("no scene shows %s", row.Code)
+		}
+	}
+}

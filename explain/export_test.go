@@ -1,0 +1,15 @@
+package explain
+
+// Row is what a row of the table of causes says whatever is found.
+type Row struct {
+	Code   Code
+	Advice string
+}
+
+// Rows returns the rows of the table of causes, in their order.
+func Rows() (rows []Row) {
+	for i := range causes {
+		rows = append(rows, Row{causes[i].code, causes[i].advice})
+	}
+	return rows
+}

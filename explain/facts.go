@@ -1,0 +1,257 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// patience is how long something may be overdue before it is a cause. A controller
+// under load, and a kubelet, take seconds.
+const patience = 2 * time.Minute
+
+// facts are what causes are looked for in. Without a decision there is only the Job.
+type facts struct {
+	outcome
+	job     *batchv1.Job
+	reason  Reason // of the decision
+	nodes   map[string]*corev1.Node
+	refusal *corev1.Event            // the last FailedCreate of the Job
+	told    map[string]*corev1.Event // the last event of each pod, by its name
+	// stuck are the active pods that stay, by the first cause that they have.
+	stuck map[Code]*stuckPods
+}
+
+// newFacts looks at each pod and each piece of evidence once.
+func newFacts(e Explanation) *facts {
+	f := evidenceOf(e)
+	f.look()
+	return f
+}
+
+// evidenceOf returns the facts without those about pods.
+func evidenceOf(e Explanation) *facts {
+	f := &facts{
+		outcome: e.about,
+		job:     e.about.View.Job,
+		reason:  e.about.jobReason(),
+		nodes:   make(map[string]*corev1.Node, len(e.evidence.Nodes)),
+		told:    make(map[string]*corev1.Event),
+		stuck:   make(map[Code]*stuckPods),
+	}
+	for _, node := range e.evidence.Nodes {
+		if node != nil {
+			f.nodes[node.Name] = node
+		}
+	}
+	for _, event := range e.evidence.Events {
+		f.hear(event)
+	}
+	return f
+}
+
+// hear takes an event that concerns the Job or, by its name, a pod of its namespace.
+func (f *facts) hear(event *corev1.Event) {
+	if event == nil || event.InvolvedObject.Namespace != f.job.Namespace {
+		return
+	}
+	about := &event.InvolvedObject
+	switch {
+	case about.Kind == "Pod":
+		if last := f.told[about.Name]; last == nil || timeOf(event).After(timeOf(last)) {
+			f.told[about.Name] = event
+		}
+	case about.Kind == "Job" && about.Name == f.job.Name && (about.UID == "" || about.UID == f.job.UID) && event.Reason == "FailedCreate":
+		if f.refusal == nil || timeOf(event).After(timeOf(f.refusal)) {
+			f.refusal = event
+		}
+	}
+}
+
+// lastEvent returns the last event of a pod, nil if none is known.
+func (f *facts) lastEvent(pod *corev1.Pod) *corev1.Event {
+	event := f.told[pod.Name]
+	if event == nil || event.InvolvedObject.UID != "" && event.InvolvedObject.UID != pod.UID {
+		return nil
+	}
+	return event
+}
+
+// timeOf is when an event last happened. The fields that say so have changed twice.
+func timeOf(event *corev1.Event) time.Time {
+	last := event.LastTimestamp.Time
+	if event.Series != nil && event.Series.LastObservedTime.After(last) {
+		last = event.Series.LastObservedTime.Time
+	}
+	for _, t := range [...]time.Time{event.EventTime.Time, event.FirstTimestamp.Time, event.CreationTimestamp.Time} {
+		if last.IsZero() {
+			last = t
+		}
+	}
+	return last
+}
+
+// notReady says that a node is not ready, and since when; empty when it is, or is
+// not known.
+func (f *facts) notReady(name string) string {
+	node := f.nodes[name]
+	if node == nil {
+		return ""
+	}
+	for i := range node.Status.Conditions {
+		c := &node.Status.Conditions[i]
+		switch {
+		case c.Type != corev1.NodeReady:
+		case c.Status == corev1.ConditionTrue:
+			return ""
+		default:
+			return "node " + name + " is not ready since " + f.clock(c.LastTransitionTime.Time)
+		}
+	}
+	return "node " + name + " is not ready"
+}
+
+// look sorts the pods that are active, and that the decision does not delete, by
+// their causes.
+func (f *facts) look() {
+	removed := make(map[types.UID]bool, len(f.Plan.Work.Delete))
+	for _, d := range f.Plan.Work.Delete {
+		removed[d.Record.Pod.UID] = true
+	}
+	for _, r := range f.View.Census.InOrder(tracking.Active) {
+		if removed[r.Pod.UID] {
+			continue
+		}
+		row, message := f.causeOf(r.Pod)
+		if row == nil {
+			continue
+		}
+		if f.stuck[row.code] == nil {
+			f.stuck[row.code] = &stuckPods{messages: make(map[string]int)}
+		}
+		f.stuck[row.code].add(r.Pod, message)
+	}
+}
+
+// causeOf returns the first cause that an active pod has, and what the pod says of
+// it; nil when it has none.
+func (f *facts) causeOf(pod *corev1.Pod) (*row, string) {
+	for i := range causes {
+		row := &causes[i]
+		if row.pod == nil {
+			continue
+		}
+		if message, has := row.pod(f, pod); has {
+			return row, oneLine(message)
+		}
+	}
+	return nil, ""
+}
+
+// ago says how long ago something was.
+func (o outcome) ago(t time.Time) string { return duration.HumanDuration(o.View.Now.Sub(t)) + " ago" }
+
+// overdue reports whether something that was due is a cause.
+func (o outcome) overdue(due time.Time) bool { return o.View.Now.Sub(due) >= patience }
+
+// longest is how many bytes of a message are repeated.
+const longest = 300
+
+// oneLine makes a message one line, and not too long a one.
+func oneLine(message string) string {
+	message = strings.Join(strings.Fields(message), " ")
+	if len(message) <= longest {
+		return message
+	}
+	return strings.ToValidUTF8(message[:longest], "") + "…"
+}
+
+// lastChange returns the latest time, up to now, that the Job and its pods show.
+func (o outcome) lastChange() time.Time {
+	job := o.View.Job
+	times := []time.Time{job.CreationTimestamp.Time}
+	if job.Status.StartTime != nil {
+		times = append(times, job.Status.StartTime.Time)
+	}
+	for i := range job.Status.Conditions {
+		times = append(times, job.Status.Conditions[i].LastTransitionTime.Time)
+	}
+	for i := range job.ManagedFields {
+		if t := job.ManagedFields[i].Time; t != nil {
+			times = append(times, t.Time)
+		}
+	}
+	for i := range o.View.Census.Records {
+		times = append(times, lastChangeOf(o.View.Census.Records[i].Pod))
+	}
+	for i := range times {
+		if times[i].After(o.View.Now) {
+			times[i] = o.View.Now
+		}
+	}
+	return slices.MaxFunc(times, time.Time.Compare)
+}
+
+func lastChangeOf(pod *corev1.Pod) time.Time {
+	last := pod.CreationTimestamp.Time
+	later := func(t time.Time) {
+		if t.After(last) {
+			last = t
+		}
+	}
+	if pod.DeletionTimestamp != nil {
+		later(pod.DeletionTimestamp.Time)
+	}
+	for i := range pod.Status.Conditions {
+		later(pod.Status.Conditions[i].LastTransitionTime.Time)
+	}
+	for i := range pod.Status.ContainerStatuses {
+		state := &pod.Status.ContainerStatuses[i].State
+		if state.Running != nil {
+			later(state.Running.StartedAt.Time)
+		}
+		if state.Terminated != nil {
+			later(state.Terminated.FinishedAt.Time)
+		}
+	}
+	return last
+}
+
+// stuckPods are pods with the same cause.
+type stuckPods struct {
+	pods     []*corev1.Pod
+	messages map[string]int
+	order    []string // of the messages
+}
+
+func (s *stuckPods) add(pod *corev1.Pod, message string) {
+	s.pods = append(s.pods, pod)
+	if s.messages[message]++; s.messages[message] == 1 {
+		s.order = append(s.order, message)
+	}
+}
+
+// finding says how many of the active pods cannot do what they should, with the most
+// common message.
+func (s *stuckPods) finding(cannot string, f *facts) finding {
+	if s == nil {
+		return finding{}
+	}
+	common := slices.MaxFunc(s.order, func(a, b string) int { return cmp.Compare(s.messages[a], s.messages[b]) })
+	return finding{text: portion(len(s.pods), int(f.View.Census.Active)) + " " + cannot + colon(common), pods: s.pods}
+}
+
+func colon(message string) string {
+	if message == "" {
+		return ""
+	}
+	return ": " + message
+}

@@ -1,0 +1,174 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// eventPatience is how long an event about a refused creation counts: the controller
+// tries again every minute, and clients let an event through every five.
+const eventPatience = 10 * time.Minute
+
+// refused finds a FailedCreate event of a kind that stands for pods that are missing.
+func refused(code Code) func(*facts) finding {
+	return func(f *facts) finding {
+		n := len(f.Plan.Work.Create)
+		if f.refusal == nil || n == 0 || f.View.Now.Sub(timeOf(f.refusal)) >= eventPatience && timeOf(f.refusal).Before(f.lastChange()) {
+			return finding{}
+		}
+		message := strings.TrimPrefix(f.refusal.Message, "Error creating: ")
+		if kindOf(message) != code {
+			return finding{}
+		}
+		return finding{text: pods(n) + " cannot be created" + colon(oneLine(message))}
+	}
+}
+
+// kindOf sorts what the API server answers to a creation.
+func kindOf(message string) Code {
+	switch {
+	case strings.Contains(message, "exceeded quota"):
+		return CauseQuota
+	case strings.Contains(message, "admission webhook"), strings.Contains(message, "calling webhook"):
+		return CauseWebhook
+	}
+	return CauseCreationRefused
+}
+
+// creationOverdue finds pods that should have been created since the last change
+// that is known, and since their backoff ended.
+func (f *facts) creationOverdue() finding {
+	if len(f.Plan.Work.Create) == 0 {
+		return finding{}
+	}
+	v, change := f.View, f.lastChange()
+	if r := f.Plan.Record; !v.Spec.PerIndex && r.Failures > 0 {
+		change = latest(change, r.LastFailure.Add(v.Config.Backoff.Delay(r.Failures)))
+	}
+	n, first := 0, v.Now
+	for _, c := range f.Plan.Work.Create {
+		due := change
+		if failed := v.Totals.Before.Of(c.Index); failed != nil {
+			due = latest(due, failed.Finish().Add(v.Config.Backoff.Delay(failed.Counts.Next(true).Total())))
+		}
+		if !f.overdue(due) {
+			continue
+		}
+		if n++; due.Before(first) {
+			first = due
+		}
+	}
+	if n == 0 {
+		return finding{}
+	}
+	return finding{text: pods(n) + " should have been created " + f.ago(first)}
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// deadline is when the Job fails, if its time is limited.
+func (f *facts) deadline() (time.Time, bool) {
+	left, limited := f.View.UntilDeadline(f.Plan.Start)
+	return f.View.Now.Add(left), limited
+}
+
+func (f *facts) deadlineOverdue() finding {
+	deadline, limited := f.deadline()
+	if !limited || f.Plan.End.Reason != batchv1.JobReasonDeadlineExceeded || f.Plan.End.Decided || !f.overdue(deadline) {
+		return finding{}
+	}
+	return finding{text: fmt.Sprintf("the deadline passed %s, and the Job has no condition FailureTarget", f.ago(deadline))}
+}
+
+// endOverdue finds a Job whose end could have been stored since the last change that
+// is known: that it ends, or that it has ended.
+func (f *facts) endOverdue() finding {
+	end := f.End
+	if !end.Ended() {
+		end = f.Plan.End
+	}
+	change := f.lastChange()
+	if deadline, limited := f.deadline(); limited && end.Reason == batchv1.JobReasonDeadlineExceeded && !end.Decided {
+		change = latest(change, deadline)
+	}
+	if !end.Ended() || end.Decided && f.View.Census.Active+f.View.Census.Terminating > 0 || !f.overdue(change) {
+		return finding{}
+	}
+	return finding{text: fmt.Sprintf("the Job should have ended %s: it %s", f.ago(change), f.ending())}
+}
+
+// terminationBlocks finds pods whose termination is overdue, when the Job waits for it.
+func (f *facts) terminationBlocks() finding {
+	if !f.terminationMatters() {
+		return finding{}
+	}
+	return f.terminationOverdue()
+}
+
+// terminationLingers finds them when the Job goes on meanwhile.
+func (f *facts) terminationLingers() finding {
+	if f.terminationMatters() {
+		return finding{}
+	}
+	return f.terminationOverdue()
+}
+
+func (f *facts) terminationMatters() bool {
+	return !f.goesOn() || f.View.Spec.ReplaceFailedOnly && !f.View.Spec.Suspended
+}
+
+// terminationOverdue finds the pods that should have terminated. Those that have
+// terminated, and are kept by a finalizer of others, keep only a Job that is deleted.
+func (f *facts) terminationOverdue() finding {
+	var overdue []*corev1.Pod
+	for _, r := range f.View.Census.InOrder(0) {
+		if pod := r.Pod; pod.DeletionTimestamp != nil && f.overdue(pod.DeletionTimestamp.Time) &&
+			(r.Is(tracking.Terminating) || f.job.DeletionTimestamp != nil && len(foreignFinalizers(pod)) > 0) {
+			overdue = append(overdue, pod)
+		}
+	}
+	if len(overdue) == 0 {
+		return finding{}
+	}
+	first := slices.MinFunc(overdue, func(a, b *corev1.Pod) int {
+		return cmp.Or(a.DeletionTimestamp.Time.Compare(b.DeletionTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	who := "pod " + first.Name
+	if first.Spec.NodeName != "" {
+		who += " on node " + first.Spec.NodeName
+	}
+	text := who + " should have terminated " + f.ago(first.DeletionTimestamp.Time)
+	if n := len(overdue); n > 1 {
+		text = fmt.Sprintf("%s should have terminated, %s %s", pods(n), who, f.ago(first.DeletionTimestamp.Time))
+	}
+	if notReady := f.notReady(first.Spec.NodeName); notReady != "" {
+		text += "; " + notReady
+	}
+	if names := foreignFinalizers(first); len(names) > 0 {
+		text += "; it has the finalizer " + strings.Join(names, ", ")
+	}
+	return finding{text: text, pods: overdue}
+}
+
+// foreignFinalizers are the finalizers of a pod that are not the Job controller's.
+func foreignFinalizers(pod *corev1.Pod) (names []string) {
+	for _, name := range pod.Finalizers {
+		if name != batchv1.JobTrackingFinalizer {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,205 @@
+package explain_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
+)
+
+// now is when the snapshots of the tests are looked at.
+var now = time.Date(2026, 5, 1, 12, 30, 0, 0, time.UTC)
+
+// theJob is a Job as kubectl prints it, created at 12:00 with pods started since. More
+// is YAML for the spec and the status; metadata of its own come before.
+func theJob(metadata, spec, status string) string {
+	return `
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train
+  namespace: ml
+  uid: job-uid
+  creationTimestamp: "2026-05-01T12:00:00Z"
+` + indented(2, metadata) + `
+spec:
+  parallelism: 3
+  completions: 3
+  backoffLimit: 6
+  selector: {matchLabels: {batch.kubernetes.io/controller-uid: job-uid}}
+  template:
+    metadata: {labels: {batch.kubernetes.io/controller-uid: job-uid, job-name: train}}
+    spec: {restartPolicy: Never, containers: [{name: main, image: registry.example/train:v2}]}
+` + indented(2, spec) + `
+status:
+  startTime: "2026-05-01T12:00:00Z"
+` + indented(2, status)
+}
+
+// plainJob has nothing special, and two successes.
+func plainJob() string { return theJob("", "", "active: 3") }
+
+// aPod is a pod of the Job as kubectl prints it, created at 12:00.
+func aPod(n int, more string) string {
+	uid := "uid: job-uid"
+	if strings.Contains(more, "# of an earlier Job") {
+		uid = "uid: old-uid"
+	}
+	meta, rest, _ := strings.Cut(more, "---\n")
+	return fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata:
+  name: train-%d
+  namespace: ml
+  uid: pod-%d
+  creationTimestamp: "2026-05-01T12:00:01Z"
+  labels: {batch.kubernetes.io/controller-uid: job-uid, job-name: train}
+  annotations: {batch.kubernetes.io/job-completion-index: "%d"}
+  ownerReferences: [{apiVersion: batch/v1, kind: Job, name: train, %s, controller: true, blockOwnerDeletion: true}]
+  finalizers: [batch.kubernetes.io/job-tracking%s]
+%s
+%s`, n, n, n, uid, finalizersIn(meta), withoutFinalizers(meta), rest)
+}
+
+func finalizersIn(meta string) string {
+	if _, names, ok := strings.Cut(meta, "finalizers: "); ok {
+		names, _, _ = strings.Cut(names, "\n")
+		return ", " + names
+	}
+	return ""
+}
+
+func withoutFinalizers(meta string) string {
+	var lines []string
+	for line := range strings.SplitSeq(meta, "\n") {
+		if !strings.HasPrefix(line, "finalizers: ") {
+			lines = append(lines, line)
+		}
+	}
+	return indented(2, strings.Join(lines, "\n"))
+}
+
+const scheduled = `{type: PodScheduled, status: "True", lastTransitionTime: "2026-05-01T12:00:02Z"}`
+
+// running is the state of a pod that runs on a node.
+const running = `---
+spec: {nodeName: worker-1}
+status:
+  phase: Running
+  conditions: [` + scheduled + `, {type: Ready, status: "True", lastTransitionTime: "2026-05-01T12:00:09Z"}]
+  containerStatuses: [{name: main, ready: true, restartCount: 0, state: {running: {startedAt: "2026-05-01T12:00:08Z"}}}]`
+
+// waitingFor is the state of a pod whose container waits.
+func waitingFor(reason, message string) string {
+	return `---
+spec: {nodeName: worker-1}
+status:
+  phase: Pending
+  conditions: [` + scheduled + `]
+  containerStatuses: [{name: main, ready: false, restartCount: 0, state: {waiting: {reason: ` + reason + `, message: '` + message + `'}}}]`
+}
+
+// unscheduled is the state of a pod that has no node.
+func unscheduled(reason, message string) string {
+	return `---
+status:
+  phase: Pending
+  conditions: [{type: PodScheduled, status: "False", lastTransitionTime: "2026-05-01T12:00:02Z", reason: ` + reason + `, message: "` + message + `"}]`
+}
+
+// threePods are three pods in the same state.
+func threePods(more string) []string { return []string{aPod(0, more), aPod(1, more), aPod(2, more)} }
+
+func indented(by int, text string) string {
+	if text = strings.TrimSpace(text); text == "" {
+		return ""
+	}
+	pad := strings.Repeat(" ", by)
+	return pad + strings.ReplaceAll(text, "\n", "\n"+pad)
+}
+
+// given is what kubectl printed.
+type given struct {
+	jobfate.Snapshot
+	explain.Evidence
+}
+
+func read(t *testing.T, documents ...string) given {
+	t.Helper()
+	g := given{Snapshot: jobfate.Snapshot{Now: now, BackoffInDoubt: true}}
+	for _, document := range documents {
+		var kind struct {
+			Kind string `json:"kind"`
+		}
+		decode := func(into any) {
+			if err := yaml.Unmarshal([]byte(document), into); err != nil {
+				t.Fatalf("%v in\n%s", err, document)
+			}
+		}
+		decode(&kind)
+		switch kind.Kind {
+		case "Job":
+			g.Job = &batchv1.Job{}
+			decode(g.Job)
+		case "Pod":
+			g.Pods = append(g.Pods, &corev1.Pod{})
+			decode(g.Pods[len(g.Pods)-1])
+		case "Event":
+			g.Events = append(g.Events, &corev1.Event{})
+			decode(g.Events[len(g.Events)-1])
+		case "Node":
+			g.Nodes = append(g.Nodes, &corev1.Node{})
+			decode(g.Nodes[len(g.Nodes)-1])
+		default:
+			t.Fatalf("kind %q in\n%s", kind.Kind, document)
+		}
+	}
+	return g
+}
+
+// explained decides on what kubectl printed, and explains that.
+func explained(t *testing.T, documents ...string) explain.Explanation {
+	t.Helper()
+	g := read(t, documents...)
+	d, err := jobfate.Decide(g.Snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return explain.With(d, g.Evidence)
+}
+
+// anEvent is a warning as kubectl prints it.
+func anEvent(about, reason, message, last string) string {
+	return `
+apiVersion: v1
+kind: Event
+type: Warning
+metadata: {name: e, namespace: ml}
+involvedObject: ` + about + `
+reason: ` + reason + `
+message: '` + message + `'
+lastTimestamp: "2026-05-01T` + last + `Z"`
+}
+
+const (
+	aboutJob = "{kind: Job, namespace: ml, name: train, uid: job-uid}"
+	aboutPod = "{kind: Pod, namespace: ml, name: train-0, uid: pod-0}"
+)
+
+// aNode is a node whose kubelet has stopped.
+const aNode = `
+apiVersion: v1
+kind: Node
+metadata: {name: worker-1}
+status:
+  conditions:
+  - {type: MemoryPressure, status: Unknown, reason: NodeStatusUnknown}
+  - {type: Ready, status: Unknown, reason: NodeStatusUnknown, message: Kubelet stopped posting node status., lastTransitionTime: "2026-05-01T12:05:00Z"}`

@@ -1,0 +1,113 @@
+package explain_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/jobtest"
+)
+
+const indexedSpec = "completionMode: Indexed\ncompletions: 12\nparallelism: 6\nbackoffLimitPerIndex: 1"
+
+const failedAt = `---
+status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {exitCode: 1, finishedAt: "2026-05-01T12:29:5#Z"}}}]}`
+
+func failedPod(n int, second string) string {
+	return aPod(n, strings.Replace(failedAt, "#", second, 1))
+}
+
+// The totals of a Job in one line.
+func TestTotals(t *testing.T) {
+	for _, test := range []struct {
+		reason, want string
+		objects      []string
+	}{
+		{"an Indexed Job with something of everything", "done 3 · running 1 · stuck 2 · backing off 2 · pending 3 · failed 1",
+			[]string{theJob("", indexedSpec, "active: 3\nsucceeded: 3\ncompletedIndexes: \"7-9\"\nfailedIndexes: \"3\"\nfailed: 2"),
+				aPod(0, running), aPod(1, unscheduled("Unschedulable", "no")), aPod(2, waitingFor("ErrImagePull", "no")), failedPod(4, "5"), failedPod(5, "6")}},
+		{"nothing yet", "done 0 · pending 12", []string{theJob("", indexedSpec, "")}},
+		{"an Indexed Job without a limit per index backs off as a whole", "done 0 · backing off 1 · pending 2",
+			[]string{theJob("", "completionMode: Indexed\ncompletions: 3\nparallelism: 1", ""), failedPod(0, "9")}},
+		{"pods", "done 1 · running 1 · stuck 1 · pending 2 · failed 1", []string{theJob("", "completions: 5\nparallelism: 2", "active: 2\nsucceeded: 1\nfailed: 1"),
+			aPod(0, running), aPod(1, unscheduled("Unschedulable", "no"))}},
+		{"pods that back off", "done 0 · running 1 · backing off 2 · failed 1", []string{theJob("", "", "active: 1"), aPod(0, running), failedPod(1, "9")}},
+		{"pods that terminate", "done 0 · terminating 1 · pending 1", []string{theJob("", "completions: 1\nparallelism: 1\npodReplacementPolicy: Failed", ""),
+			aPod(0, "deletionTimestamp: \"2026-05-01T12:30:20Z\"\n"+running)}},
+		{"a Job that has failed", "done 2 · failed 7 · stopped 1", []string{theJob("", "", "succeeded: 2\nfailed: 7\nconditions: [{type: Failed, status: \"True\"}]")}},
+		{"an Indexed Job that has failed", "done 1 · failed 1 · stopped 10", []string{theJob("", indexedSpec,
+			"succeeded: 1\ncompletedIndexes: \"0\"\nfailedIndexes: \"5\"\nfailed: 2\nconditions: [{type: Failed, status: \"True\"}]")}},
+		{"no completions: the pods that are missing are pending", "done 0 · running 1 · pending 2",
+			[]string{strings.Replace(theJob("", "", "active: 1"), "completions: 3", "", 1), aPod(0, running)}},
+	} {
+		if got := explained(t, test.objects...).Totals().String(); got != test.want {
+			t.Errorf("%s: got %s, want %s", test.reason, got, test.want)
+		}
+	}
+}
+
+// Groups fold the indexes that are alike; those that need attention come first.
+func TestGroups(t *testing.T) {
+	e := explained(t, theJob("", indexedSpec, "active: 3\nsucceeded: 3\ncompletedIndexes: \"7-9\"\nfailedIndexes: \"3\"\nfailed: 2"),
+		aPod(0, running), aPod(1, unscheduled("Unschedulable", "no CPU")), aPod(2, unscheduled("Unschedulable", "no GPU")), failedPod(4, "6"), failedPod(5, "5"), aPod(10, running))
+	var got []string
+	for _, g := range e.Groups() {
+		got = append(got, string(g.Code)+" "+g.String())
+	}
+	want := []string{
+		"Failed 3: failed",
+		"Stuck 1,2: pods cannot be scheduled",
+		"BackingOff 4,5: backing off, the first until 12:30:05",
+		"Active 0,10: active",
+		"Pending 6,11: pending, behind lower indexes that are backing off",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if got := e.Index(1).String(); got != "index 1: pod train-1 cannot be scheduled: no CPU" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Whatever the snapshot, each index is counted once and is in one group, exactly one
+// cause is the decision's, and no input is changed.
+func TestRandom_totals(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
+		d, err := jobfate.Decide(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := explain.Of(d)
+		code, n := e.Job().Code, 0
+		for _, c := range e.Causes() {
+			if c.Code == code {
+				n++
+			}
+		}
+		if queued := e.Causes()[0].Code == explain.CauseQueuedByKueue; n < 1 && !queued || n > 2 {
+			t.Fatalf("%s is %d of %v", code, n, e.Causes())
+		}
+		totals := e.Totals()
+		for _, n := range []int{totals.Done, totals.Running, totals.Stuck, totals.Terminating, totals.BackingOff, totals.Pending, totals.Failed, totals.Stopped} {
+			if n < 0 {
+				t.Fatalf("%+v", totals)
+			}
+		}
+		if mode := s.Job.Spec.CompletionMode; mode == nil || *mode != "Indexed" {
+			return
+		}
+		sum := totals.Done + totals.Running + totals.Stuck + totals.Terminating + totals.BackingOff + totals.Pending + totals.Failed + totals.Stopped
+		inGroups := totals.Done
+		for _, g := range e.Groups() {
+			inGroups += g.Indexes.Len()
+		}
+		if want := int(*s.Job.Spec.Completions); sum != want || inGroups != want {
+			t.Fatalf("%+v count %d, the groups hold %d, want %d", totals, sum, inGroups, want)
+		}
+	})
+}
