@@ -72,8 +72,8 @@ func (e Explanation) causes(yield func(Cause) bool) {
 	}
 	f := newFacts(e)
 	lost := e.lost()
-	for i := range causes {
-		c, found := causes[i].of(f)
+	for _, r := range causes {
+		c, found := r.of(f)
 		if !found {
 			continue
 		}
@@ -98,8 +98,8 @@ func Unmanaged(job *batchv1.Job) Cause {
 		return Cause{}
 	}
 	f := &facts{job: job}
-	for i := range causes {
-		if c, found := causes[i].of(f); found {
+	for _, r := range causes {
+		if c, found := r.of(f); found {
 			return c
 		}
 	}
@@ -144,7 +144,7 @@ type finding struct {
 }
 
 // of returns the cause, if there is one.
-func (r *row) of(f *facts) (Cause, bool) {
+func (r row) of(f *facts) (Cause, bool) {
 	var found finding
 	if r.find != nil {
 		found = r.find(f)

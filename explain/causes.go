@@ -119,7 +119,7 @@ var causes = [...]row{
 	{code: JobRemoving, find: decided(JobRemoving)},
 	{code: JobCreating, find: decided(JobCreating)},
 	{code: JobBackingOff, attention: AttentionWait, find: decided(JobBackingOff),
-		advice: "Read why the last pod failed; nothing else is to be done before the delay is over."},
+		advice: "Read why the last pod failed; the delay ends by itself."},
 	{code: JobAwaitingTermination, attention: AttentionWait, find: decided(JobAwaitingTermination)},
 	{code: JobNoParallelism, attention: AttentionHeld, find: decided(JobNoParallelism),
 		advice: "Set spec.parallelism above 0."},

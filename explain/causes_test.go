@@ -1,9 +1,13 @@
 package explain_test
 
 import (
+	"cmp"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
@@ -292,5 +296,29 @@ func TestCause_eachRow(t *testing.T) {
 		if !shown[row.Code] {
 			t.Errorf("no scene shows %s", row.Code)
 		}
+	}
+}
+
+// docs/command.md has a row for each code, in the order of the table, with its advice.
+func TestCause_docs(t *testing.T) {
+	text, err := os.ReadFile("../docs/command.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if cells := strings.Split(line, " | "); len(cells) == 3 && strings.HasPrefix(line, "| `") && slices.ContainsFunc(explain.Rows(), func(r explain.Row) bool { return cells[0] == "| `"+string(r.Code)+"`" }) {
+			got = append(got, strings.TrimPrefix(cells[0], "| ")+": "+strings.TrimSuffix(cells[2], " |"))
+		}
+	}
+	seen := map[explain.Code]bool{}
+	for _, row := range explain.Rows() {
+		if !seen[row.Code] {
+			want = append(want, "`"+string(row.Code)+"`: "+cmp.Or(row.Advice, "—"))
+		}
+		seen[row.Code] = true
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("docs/command.md (-the table of causes +the docs):\n%s", diff)
 	}
 }

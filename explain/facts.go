@@ -131,7 +131,7 @@ func (f *facts) look() {
 			continue
 		}
 		row, message := f.causeOf(r.Pod)
-		if row == nil {
+		if row.pod == nil {
 			continue
 		}
 		if f.stuck[row.code] == nil {
@@ -142,25 +142,29 @@ func (f *facts) look() {
 }
 
 // causeOf returns the first cause that an active pod has, and what the pod says of
-// it; nil when it has none.
-func (f *facts) causeOf(pod *corev1.Pod) (*row, string) {
+// it; the zero row when it has none.
+func (f *facts) causeOf(pod *corev1.Pod) (row, string) {
 	for i := range causes {
-		row := &causes[i]
-		if row.pod == nil {
+		if causes[i].pod == nil {
 			continue
 		}
-		if message, has := row.pod(f, pod); has {
-			return row, oneLine(message)
+		if message, has := causes[i].pod(f, pod); has {
+			return causes[i], oneLine(message)
 		}
 	}
-	return nil, ""
+	return row{}, ""
 }
 
 // ago says how long ago something was.
 func (o outcome) ago(t time.Time) string { return duration.HumanDuration(o.View.Now.Sub(t)) + " ago" }
 
-// overdue reports whether something that was due is a cause.
-func (o outcome) overdue(due time.Time) bool { return o.View.Now.Sub(due) >= patience }
+// overdue reports whether something that was due is a cause. What has no time is not.
+func (o outcome) overdue(due time.Time) bool { return o.past(due, patience) }
+
+// past reports whether a time was so long ago.
+func (o outcome) past(t time.Time, ago time.Duration) bool {
+	return !t.IsZero() && o.View.Now.Sub(t) >= ago
+}
 
 // longest is how many bytes of a message are repeated.
 const longest = 300

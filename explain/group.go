@@ -19,7 +19,7 @@ type IndexGroup struct {
 func (g IndexGroup) String() string { return g.Indexes.String() + ": " + g.Text }
 
 // groupOrder is the order of groups: what needs attention most comes first.
-var groupOrder = [...]Code{IndexFailed, IndexStuck, IndexBackingOff, IndexTerminating, IndexRemoving,
+var groupOrder = []Code{IndexFailed, IndexStuck, IndexBackingOff, IndexTerminating, IndexRemoving,
 	IndexCreating, IndexActive, IndexPending, IndexStopped}
 
 // Groups returns, for an Indexed Job, what holds for the indexes that are not
@@ -54,7 +54,7 @@ func (e Explanation) Groups() []IndexGroup {
 		g.indexes.AddRange(r.First, r.Last)
 	}
 	slices.SortStableFunc(order, func(a, b key) int {
-		return cmp.Compare(slices.Index(groupOrder[:], a.code), slices.Index(groupOrder[:], b.code))
+		return cmp.Compare(slices.Index(groupOrder, a.code), slices.Index(groupOrder, b.code))
 	})
 	out := make([]IndexGroup, len(order))
 	for i, k := range order {

@@ -239,7 +239,7 @@ func (x *indexes) stateOf(pod *corev1.Pod) (Reason, string) {
 	if cause, ok := x.removing[pod.UID]; ok {
 		return Reason{Code: IndexRemoving, Text: fmt.Sprintf("deleting pod %s: %s", pod.Name, cause)}, "deleting pods: " + string(cause)
 	}
-	if row, message := x.causeOf(pod); row != nil && row.attention == AttentionStuck {
+	if row, message := x.causeOf(pod); row.attention == AttentionStuck {
 		return Reason{Code: IndexStuck, Text: "pod " + pod.Name + " " + row.cannot + colon(message)}, "pods " + row.cannot
 	}
 	return Reason{Code: IndexActive, Text: "active, pod " + pod.Name}, "active"

@@ -17,18 +17,27 @@ import (
 // tries again every minute, and clients let an event through every five.
 const eventPatience = 10 * time.Minute
 
-// refused finds a FailedCreate event of a kind that stands for pods that are missing.
+// refusedNow returns what the API server answered when the pods that are missing were
+// to be created; empty when no event tells.
+func (f *facts) refusedNow() string {
+	if f.refusal == nil || len(f.Plan.Work.Create) == 0 {
+		return ""
+	}
+	if at := timeOf(f.refusal); f.past(at, eventPatience) && at.Before(f.lastChange()) {
+		return ""
+	}
+	return oneLine(strings.TrimPrefix(f.refusal.Message, "Error creating: "))
+}
+
+// refused finds pods that are missing because the API server refused them, with an
+// answer of the kind.
 func refused(code Code) func(*facts) finding {
 	return func(f *facts) finding {
-		n := len(f.Plan.Work.Create)
-		if f.refusal == nil || n == 0 || f.View.Now.Sub(timeOf(f.refusal)) >= eventPatience && timeOf(f.refusal).Before(f.lastChange()) {
+		message := f.refusedNow()
+		if message == "" || kindOf(message) != code {
 			return finding{}
 		}
-		message := strings.TrimPrefix(f.refusal.Message, "Error creating: ")
-		if kindOf(message) != code {
-			return finding{}
-		}
-		return finding{text: pods(n) + " cannot be created" + colon(oneLine(message))}
+		return finding{text: pods(len(f.Plan.Work.Create)) + " cannot be created: " + message}
 	}
 }
 
@@ -44,9 +53,9 @@ func kindOf(message string) Code {
 }
 
 // creationOverdue finds pods that should have been created since the last change
-// that is known, and since their backoff ended.
+// that is known, and since their backoff ended, when no event says why they were not.
 func (f *facts) creationOverdue() finding {
-	if len(f.Plan.Work.Create) == 0 {
+	if len(f.Plan.Work.Create) == 0 || f.refusedNow() != "" {
 		return finding{}
 	}
 	v, change := f.View, f.lastChange()

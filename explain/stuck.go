@@ -76,7 +76,7 @@ func (f *facts) crashLoop(pod *corev1.Pod) (string, bool) {
 	return text, true
 }
 
-// nodeLost finds pods of which nobody hears: their node is gone or not ready.
+// nodeLost finds pods whose node is not ready, or whose phase is not known.
 func (f *facts) nodeLost(pod *corev1.Pod) (string, bool) {
 	node := pod.Spec.NodeName
 	notReady := f.notReady(node)
@@ -156,7 +156,7 @@ func (f *facts) startOverdue(pod *corev1.Pod) (string, bool) {
 	if c := podScheduled(pod); c != nil && c.LastTransitionTime.After(since) {
 		since = c.LastTransitionTime.Time
 	}
-	if !starting(pod) || f.View.Now.Sub(since) < startPatience {
+	if !starting(pod) || !f.past(since, startPatience) {
 		return "", false
 	}
 	return "no container has started on node " + pod.Spec.NodeName + " in " + duration.HumanDuration(f.View.Now.Sub(since)), true
@@ -218,7 +218,7 @@ func (f *facts) sidecarRunning(pod *corev1.Pod) (string, bool) {
 // others run.
 func (f *facts) containerRunning(pod *corev1.Pod) (string, bool) {
 	e := endsOf(pod.Status.ContainerStatuses)
-	if e.finished == 0 || e.running == "" || e.unstarted || f.View.Now.Sub(e.last) < containerPatience {
+	if e.finished == 0 || e.running == "" || e.unstarted || !f.past(e.last, containerPatience) {
 		return "", false
 	}
 	return f.outlasts(e.running, e.last), true

@@ -27,7 +27,7 @@
 //	130  interrupted, with what was known by then
 //
 // With --exit-status, explain says 3 for a Job that waits, 4 for one that is held
-// until somebody acts, and 5 for one that cannot succeed.
+// until a user acts, 5 for one that cannot succeed, and 6 for one that is stuck.
 //
 // # JSON
 //
@@ -39,7 +39,11 @@
 //	now             the time of the decision
 //	managedBy       the controller that manages the Job, when it is another
 //	pods            the number of pods in the input
-//	reason          code, text, and until, when time alone changes it
+//	reason          code, text, until, when time alone changes it, advice, pods
+//	                (names), attention (None, Wait, Held, Lost or Stuck)
+//	also            further reasons, in the order of their rank
+//	totals          done, running, stuck, terminating, backingOff, pending, failed,
+//	                stopped: numbers of indexes, or of pods
 //	prospect        code, text, until: whether the Job can still succeed
 //	claims          pod, action: adopt, release or free
 //	deletions       pod, cause, finalizerFirst
@@ -115,7 +119,7 @@
 //	completed       both, onlyFirst, onlySecond, neither: in how many runs
 //
 // The codes of reason, prospect, waits, indexes, deletions and notes are those of
-// package jobfate; explain adds the notes UnknownField, NoPods, OtherKinds and EvidenceUnused. A rule has its position, name,
+// package jobfate; explain adds the notes UnknownField and OtherKinds. A rule has its position, name,
 // action and text. Old and new values are a number, text, a list of UIDs, an
 // object for a condition, or null for what is unset.
 package main

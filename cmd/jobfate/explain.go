@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate"
+	why "github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/internal/kubefile"
 )
 
@@ -23,7 +24,8 @@ The files are what kubectl prints with -o yaml or -o json, in any order:
   kubectl get job,pods,events -o yaml | jobfate explain --job NAME
 
 Of several Jobs it prints a line each, those first that need attention most; --job
-selects one. Objects of other kinds are skipped, with a note.
+selects one. Events and Nodes help to find the cause; objects of other kinds are
+skipped, with a note.
 
 Without a file, and for the file -, it reads the standard input.
 
@@ -32,6 +34,8 @@ Exit status: 0 decided, 1 the input cannot be read or decided on, 2 usage. With
   3  the Job waits: time, or the end of a pod, brings the next one
   4  the Job is held: suspended, without parallelism, or being deleted
   5  the Job cannot succeed: it has failed, fails, or can only fail
+  6  the Job is stuck: what should have happened has not; the first line says what
+     to do
 and 0 when it runs well, or has succeeded.
 
 Flags:
@@ -69,15 +73,15 @@ func explain(env environment, args []string) error {
 		return err
 	}
 	err = req.print(env, r, func(p paint) string { return r.text(p, req.all) })
-	return cmp.Or(err, req.statusOf(r.standing()))
+	return cmp.Or(err, req.statusOf(r.Reason.attention))
 }
 
 // statusOf returns the answer that --exit-status asks for.
-func (req request) statusOf(s standing) error {
-	if !req.exitStatus || s == fine {
+func (req request) statusOf(needs why.Attention) error {
+	if !req.exitStatus || needs == why.AttentionNone {
 		return nil
 	}
-	return answer(exitNo + int(s-waiting))
+	return answer(exitNo + int(needs-why.AttentionWait))
 }
 
 func parseExplain(env environment, args []string) (request, error) {
@@ -128,7 +132,28 @@ func decide(in *kubefile.Input, m *kubefile.Manifest, req request) (*report, err
 	if err != nil {
 		return nil, locate(err, m, in.Pods, in.PodsAt)
 	}
-	return newReport(in, m, req.now, d), nil
+	e := why.With(d, why.Evidence(in.Evidence))
+	causes := e.Causes()
+	if req.managedBy == "" && manager != "" {
+		causes = elsewhere(m.Job, causes)
+	}
+	if causes[0].Code == why.CauseMultiKueue { // no controller decides like the Job controller here
+		d, e, causes = jobfate.Decision{}, why.Explanation{}, causes[:1]
+	}
+	return newReport(in, m, req.now, d, e, causes), nil
+}
+
+// elsewhere puts first that another controller manages the Job, which needs as much
+// attention as if that controller decided like the Job controller.
+func elsewhere(job *batchv1.Job, causes []why.Cause) []why.Cause {
+	first := why.Unmanaged(job)
+	if first.Code == why.JobFinished {
+		return causes
+	}
+	if first.Code == why.CauseManagedElsewhere {
+		first.Attention = causes[0].Attention
+	}
+	return append([]why.Cause{first}, causes...)
 }
 
 // managerOf returns the name of the controller that manages the Job when it is

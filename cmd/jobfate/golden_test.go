@@ -31,6 +31,7 @@ var goldens = []struct {
 	{"finished", "finished", "2023-08-21T10:01:31Z", "a Job is complete and one finalizer is left"},
 	{"backing-off", "backing-off", "2023-08-21T10:00:40Z", "a Job that is not Indexed is backing off"},
 	{"backoff-over", "backing-off", "2023-08-21T10:00:51Z", "and no longer"},
+	{"cannot-start", "cannot-start", "2023-08-21T10:00:00Z", "a quota refuses a pod, and others cannot start"},
 	{"managed-elsewhere", "managed-elsewhere", "2023-08-21T10:03:01Z", "another controller manages the Job"},
 }
 

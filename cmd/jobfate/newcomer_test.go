@@ -55,7 +55,7 @@ func TestManyPods(t *testing.T) {
 	if lines := strings.Count(text.Stdout, "\n"); text.Status != exitOK || lines > 150 || len(text.Stdout) > 20_000 {
 		t.Errorf("got status %d, %d lines, %d bytes: %s; want at most 150 lines and 20000 bytes", text.Status, lines, len(text.Stdout), text.Stderr)
 	}
-	for _, part := range []string{"  and 480 more (--all shows them)\n", "\n  and more, Active: ", " Pending: ", "… ("} {
+	for _, part := range []string{"  and 480 more (--all shows them)\n", " (2127 bytes): creating a pod\n", ": pending, limited by parallelism\n  each by itself: --all\n", "… ("} {
 		checkPart(t, "stdout", text.Stdout, part)
 	}
 	all := runWith(input, "explain", "--all")
@@ -75,7 +75,7 @@ func TestManyPods(t *testing.T) {
 func TestExitStatus(t *testing.T) {
 	want := map[string]int{
 		"indexes-backing-off": 3, "indexes-retried": 0, "failed-by-rule": 5, "suspended": 4,
-		"finished": 0, "backing-off": 3, "backoff-over": 0, "managed-elsewhere": 5,
+		"finished": 0, "backing-off": 3, "backoff-over": 0, "managed-elsewhere": 5, "cannot-start": 6,
 	}
 	for _, g := range goldens {
 		args := append([]string{"explain", "--now", g.now}, sampleFiles(t, g.sample)...)

@@ -55,7 +55,7 @@ func (req request) overview(env environment, in *kubefile.Input) error {
 		all.Jobs = append(all.Jobs, r)
 	}
 	slices.SortStableFunc(all.Jobs, func(a, b *report) int {
-		return cmp.Or(cmp.Compare(b.standing(), a.standing()), cmp.Compare(a.Job.Namespace, b.Job.Namespace), cmp.Compare(a.Job.Name, b.Job.Name))
+		return cmp.Or(cmp.Compare(b.Reason.attention, a.Reason.attention), cmp.Compare(a.Job.Namespace, b.Job.Namespace), cmp.Compare(a.Job.Name, b.Job.Name))
 	})
 	if len(all.Jobs) == 0 {
 		return errors.Join(errs...)
@@ -63,13 +63,13 @@ func (req request) overview(env environment, in *kubefile.Input) error {
 	if err := req.print(env, all, func(p paint) string { return all.text(p, in) }); err != nil {
 		return err
 	}
-	return cmp.Or(errors.Join(errs...), req.statusOf(all.Jobs[0].standing()))
+	return cmp.Or(errors.Join(errs...), req.statusOf(all.Jobs[0].Reason.attention))
 }
 
 func (all overview) text(p paint, in *kubefile.Input) string {
 	var b strings.Builder
 	for _, r := range all.Jobs {
-		fmt.Fprintf(&b, "%s: %s: %s\n", p.text(bold, r.Job.Namespace+"/"+r.Job.Name), p.text(bold+";"+standingColors[r.standing()], r.Reason.Code), r.Reason.Text)
+		fmt.Fprintf(&b, "%s: %s: %s\n", p.text(bold, r.Job.Namespace+"/"+r.Job.Name), p.text(bold+";"+attentionColors[r.Reason.attention], r.Reason.Code), r.Reason.Text)
 	}
 	for _, n := range skippedNotes(in) {
 		fmt.Fprintf(&b, "%s: %s\n", p.text(yellow, n.Code), n.Text)
@@ -81,9 +81,6 @@ func (all overview) text(p paint, in *kubefile.Input) string {
 func skippedNotes(in *kubefile.Input) (out []note) {
 	if len(in.Skipped) > 0 {
 		out = append(out, note{"OtherKinds", "objects of other kinds were skipped: " + in.Skipped.String()})
-	}
-	if events, nodes := len(in.Events), len(in.Nodes); events+nodes > 0 {
-		out = append(out, note{"EvidenceUnused", fmt.Sprintf("%s and %s were read; no decision depends on them", count(events, "event"), count(nodes, "node"))})
 	}
 	return out
 }

@@ -20,10 +20,10 @@ func TestSeveralJobs(t *testing.T) {
 		status int
 		want   []string // parts of stdout or, for an error, of stderr
 	}{
-		{"the worst first", nil, exitOK, []string{"default/import: Ending: the Job fails: ", "default/nightly: Suspended: the Job is suspended; 2 pods to delete\ndefault/crawl: BackingOff: ", "default/report: Finished: ",
-			"OtherKinds: objects of other kinds were skipped: ConfigMap\n", "EvidenceUnused: 1 event and 1 node were read; no decision depends on them\n"}},
+		{"the worst first", nil, exitOK, []string{"default/import: Ending: the Job fails: ", "default/nightly: Suspended: the Job is suspended; deleting 2 pods\ndefault/crawl: BackingOff: ", "default/report: Finished: ",
+			"OtherKinds: objects of other kinds were skipped: ConfigMap\n"}},
 		{"the status of the worst", []string{"--exit-status"}, 5, []string{"Finished"}},
-		{"one of them", []string{"--job", "report"}, exitOK, []string{"Finished: the Job is Complete", "OtherKinds: ", "EvidenceUnused: "}},
+		{"one of them", []string{"--job", "report"}, exitOK, []string{"Finished: the Job is Complete", "OtherKinds: "}},
 		{"with its namespace", []string{"--job", "default/nightly", "--exit-status"}, 4, []string{"Suspended: the Job is suspended"}},
 		{"none of them", []string{"--job", "other"}, exitInput, []string{"there is no Job other in the input, which has 4 Jobs"}},
 		{"one that is managed elsewhere than asked", []string{"--managed-by", "me"}, exitInput, []string{"spec.managedBy: "}},
@@ -59,5 +59,5 @@ func TestKubectlGet(t *testing.T) {
 	if got.Status != exitOK || !strings.HasPrefix(got.Stdout, "Suspended: the Job is suspended") {
 		t.Errorf("got status %d, %s%s", got.Status, got.Stdout, got.Stderr)
 	}
-	checkPart(t, "notes", got.Stdout, "Notes:\n  OtherKinds: objects of other kinds were skipped: Deployment, Service\n  EvidenceUnused: 1 event and 0 nodes were read")
+	checkPart(t, "notes", got.Stdout, "Notes:\n  OtherKinds: objects of other kinds were skipped: Deployment, Service")
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,36 +16,14 @@ const (
 	mostText  = 200 // bytes of a list of indexes
 )
 
-// standing is how a Job stands, for a glance and for the exit status.
-type standing int
-
-const (
-	fine    standing = iota
-	waiting          // time, or the end of a pod, brings the next pod
-	held             // nothing happens before somebody acts
-	lost             // it cannot succeed
-)
-
-func (r *report) standing() standing {
-	switch why.Code(r.Prospect.Code) {
-	case why.ProspectFailure, why.ProspectOutOfReach:
-		return lost
-	}
-	switch why.Code(r.Reason.Code) {
-	case why.JobSuspended, why.JobNoParallelism, why.JobDeleting:
-		return held
-	case why.JobBackingOff, why.JobAwaitingTermination, why.JobInFlight, why.JobStale:
-		return waiting
-	}
-	return fine
-}
-
-var standingColors = map[standing]string{fine: green, waiting: yellow, held: yellow, lost: red}
+var attentionColors = map[why.Attention]string{why.AttentionNone: green, why.AttentionWait: yellow,
+	why.AttentionHeld: yellow, why.AttentionLost: red, why.AttentionStuck: red}
 
 // indexColors are the colours of what holds for an index.
 var indexColors = map[why.Code]string{
 	why.IndexFailed:      red,
 	why.IndexStopped:     red,
+	why.IndexStuck:       red,
 	why.IndexRemoving:    yellow,
 	why.IndexTerminating: yellow,
 	why.IndexBackingOff:  yellow,
@@ -65,12 +42,18 @@ type page struct {
 // no pod, or no further one.
 func (r *report) text(p paint, all bool) string {
 	b := &page{paint: p, all: all}
-	color := standingColors[r.standing()]
-	fmt.Fprintf(b, "%s: %s\n\n", p.text(bold+";"+color, r.Reason.Code), r.Reason.Text)
+	b.first(r.Reason)
 	fmt.Fprintf(b, "Job %s, %s, at %s, all times in UTC.\n",
 		p.text(bold, r.Job.Namespace+"/"+r.Job.Name), podCount(r.Pods), r.Now.Format(time.RFC3339))
+	if r.Prospect.Code == "" {
+		return b.String() // nothing is decided
+	}
+	fmt.Fprintf(b, "%s.\n", why.Totals(r.Totals))
 	if r.ManagedBy != "" {
 		fmt.Fprintf(b, "%s manages it: this is what that controller would do if it decided like the Job controller.\n", r.ManagedBy)
+	}
+	if len(r.Also) > 0 {
+		b.section("Also", mapped(r.Also, func(c cause) string { return p.text(attentionColors[c.attention], c.Code) + ": " + c.Text }))
 	}
 	if steps := r.steps(all); len(steps) > 0 {
 		b.section("Next, in this order", steps)
@@ -89,7 +72,7 @@ func (r *report) text(p paint, all bool) string {
 		fmt.Fprintf(b, "\n%s %s.\n", p.text(bold, "Last failure:"), r.LastFailure)
 	}
 	if len(r.Indexes) > 0 || r.Completed != "" {
-		b.section("Indexes", append([]string{p.text(green, "completed") + ": " + orNone(shortened(r.Completed, all))}, b.indexes(r.Indexes)...))
+		b.section("Indexes", append([]string{p.text(green, "completed") + ": " + orNone(shortened(r.Completed, all))}, b.indexes(r)...))
 	}
 	if len(r.Notes) > 0 {
 		notes := mapped(r.Notes, func(n note) string { return p.text(yellow, n.Code) + ": " + n.Text })
@@ -105,14 +88,33 @@ func (b *page) section(title string, lines []string) {
 	}
 }
 
-// indexes are the lines of what holds for the indexes. When they are many, the
-// last line counts those that are not shown.
-func (b *page) indexes(all []index) []string {
-	var lines []string
-	for i, x := range all {
-		if i == mostLines && !b.all {
-			return append(lines, "and more, "+counted(all[i:])+" ("+allShows+")")
+// first is the first line, with what to do about it.
+func (b *page) first(c cause) {
+	fmt.Fprintf(b, "%s: %s\n", b.paint.text(bold+";"+attentionColors[c.attention], c.Code), c.Text)
+	if c.Advice != "" {
+		fmt.Fprintf(b, "  %s\n", c.Advice)
+	}
+	if len(c.Pods) > 0 {
+		names := c.Pods
+		if len(names) > mostUIDs && !b.all {
+			names = append(slices.Clone(names[:mostUIDs]), fmt.Sprintf("and %d more (%s)", len(names)-mostUIDs, allShows))
 		}
+		fmt.Fprintf(b, "  Pods: %s\n", strings.Join(names, ", "))
+	}
+	b.WriteString("\n")
+}
+
+// indexes are the lines of what holds for the indexes. When they are many, those
+// that are alike are one line, and what needs attention comes first.
+func (b *page) indexes(r *report) []string {
+	var lines []string
+	if len(r.Indexes) > mostLines && !b.all {
+		for _, g := range r.groups {
+			lines = append(lines, b.paint.text(indexColors[g.Code], shortened(g.Indexes.String(), false))+": "+g.Text)
+		}
+		return append(cut(lines, false), "each by itself: --all")
+	}
+	for _, x := range r.Indexes {
 		who, what, _ := strings.Cut(x.line, ": ")
 		lines = append(lines, b.paint.text(indexColors[why.Code(x.Code)], who)+": "+what)
 		if x.FailedPod != "" {
@@ -120,17 +122,6 @@ func (b *page) indexes(all []index) []string {
 		}
 	}
 	return lines
-}
-
-// counted says how many indexes there are of each kind.
-func counted(all []index) string {
-	counts := map[string]int{}
-	for _, x := range all {
-		counts[x.Code] += int(x.Last-x.First) + 1
-	}
-	return strings.Join(mapped(slices.Sorted(maps.Keys(counts)), func(code string) string {
-		return fmt.Sprintf("%s: %d", code, counts[code])
-	}), ", ")
 }
 
 // String says how a pod failed, and which rule it matched.
@@ -187,7 +178,7 @@ func appendChanges(lines []string, title string, changes []change, all bool) []s
 
 func (c claim) String() string {
 	if c.Action == "free" {
-		return "remove the finalizer of pod " + c.Pod + ", which nobody owns"
+		return "remove the finalizer of pod " + c.Pod + ", which has no owner"
 	}
 	return c.Action + " pod " + c.Pod
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"time"
@@ -31,8 +30,11 @@ type report struct {
 	// Pods is the number of pods in the input, those of others included.
 	Pods int `json:"pods"`
 	// Reason is why the Job is where it is: above all, why there is no pod, or
-	// no further one.
-	Reason reason `json:"reason"`
+	// no further one. Also are further reasons, in the order of their rank.
+	Reason cause   `json:"reason"`
+	Also   []cause `json:"also"`
+	// Totals are the numbers of indexes, or of pods, by how they stand.
+	Totals totals `json:"totals"`
 	// Prospect is whether the Job can still succeed, and what that takes. Until
 	// is its deadline.
 	Prospect reason `json:"prospect"`
@@ -69,6 +71,7 @@ type report struct {
 	Notes []note `json:"notes"`
 
 	indexed bool
+	groups  []why.IndexGroup
 }
 
 type jobRef struct {
@@ -86,6 +89,31 @@ type reason struct {
 	Text string `json:"text"`
 	// Until is when time alone changes it; absent when something else must.
 	Until *time.Time `json:"until,omitempty"`
+}
+
+// cause is a reason with what to do about it.
+type cause struct {
+	reason
+	// Advice is absent when there is nothing to do.
+	Advice string `json:"advice,omitempty"`
+	// Pods are the names of the pods affected.
+	Pods []string `json:"pods"`
+	// Attention is None, Wait, Held, Lost or Stuck.
+	Attention string `json:"attention"`
+
+	attention why.Attention
+}
+
+// totals count the indexes of an Indexed Job, or pods.
+type totals struct {
+	Done        int `json:"done"`
+	Running     int `json:"running"`
+	Stuck       int `json:"stuck"`
+	Terminating int `json:"terminating"`
+	BackingOff  int `json:"backingOff"`
+	Pending     int `json:"pending"`
+	Failed      int `json:"failed"`
+	Stopped     int `json:"stopped"`
 }
 
 // claim is a pod to adopt, to release or to free of its finalizer.
@@ -169,8 +197,9 @@ type note struct {
 	Text string `json:"text"`
 }
 
-// newReport reports a decision on the input.
-func newReport(in *kubefile.Input, m *kubefile.Manifest, now time.Time, d jobfate.Decision) *report {
+// newReport reports a decision on the input. The causes are in the order of their
+// rank.
+func newReport(in *kubefile.Input, m *kubefile.Manifest, now time.Time, d jobfate.Decision, e why.Explanation, causes []why.Cause) *report {
 	job := m.Job
 	settled := d.Settle(d.Strip...)
 	stored := &job.Status
@@ -182,8 +211,10 @@ func newReport(in *kubefile.Input, m *kubefile.Manifest, now time.Time, d jobfat
 		Now:        now.UTC(),
 		ManagedBy:  managerOf(job),
 		Pods:       len(in.Pods),
-		Reason:     newReason(why.Of(d).Job()),
-		Prospect:   newReason(why.Of(d).Prospect()),
+		Reason:     newCause(causes[0]),
+		Also:       mapped(causes[1:], newCause),
+		Totals:     totals(e.Totals()),
+		Prospect:   newReason(e.Prospect()),
 		Claims:     mapped(d.Claim, newClaim),
 		Deletions:  mapped(d.Delete, newDeletion),
 		Creations:  mapped(d.Create, newCreation),
@@ -191,17 +222,18 @@ func newReport(in *kubefile.Input, m *kubefile.Manifest, now time.Time, d jobfat
 		Finalizers: mapped(d.Strip, func(pod *corev1.Pod) string { return pod.Name }),
 		Settled:    changes(stored, settled.Status),
 		Finished:   settled.Finished,
-		Waits:      mapped(why.Of(d).Waits(), newReason),
+		Waits:      mapped(e.Waits(), newReason),
 		Completed:  completed(job, d.Status, settled.Status),
-		Indexes:    mapped(slices.Collect(why.Of(d).Indexes()), newIndex),
-		Notes:      notes(in, m, d),
+		Indexes:    mapped(slices.Collect(e.Indexes()), newIndex),
+		Notes:      notes(in, m, e),
 		indexed:    isIndexed(job),
+		groups:     e.Groups(),
 	}
 	policy := job.Spec.PodFailurePolicy != nil
 	for i := range r.Indexes {
 		r.Indexes[i].policy = policy
 	}
-	if last := why.Of(d).LastFailure(); last.Pod != "" {
+	if last := e.LastFailure(); last.Pod != "" {
 		r.LastFailure = &failure{last.Pod, last.Fault, newRule(last.Match), policy}
 	}
 	if d.Requeue > 0 {
@@ -232,6 +264,10 @@ func newReason(r why.Reason) reason {
 		out.Until = &until
 	}
 	return out
+}
+
+func newCause(c why.Cause) cause {
+	return cause{newReason(c.Reason), c.Advice, append([]string{}, c.Pods...), c.Attention.String(), c.Attention}
 }
 
 func newClaim(c jobfate.Claim) claim {
@@ -284,8 +320,8 @@ var read = regexp.MustCompile(`^spec\.(template\..*|podFailurePolicy\.rules\[\d+
 
 // notes returns what the decision tolerated, and what of the input it did not
 // see.
-func notes(in *kubefile.Input, m *kubefile.Manifest, d jobfate.Decision) []note {
-	out := mapped(why.Of(d).Notes(), func(n why.Note) note { return note{string(n.Code), n.Text} })
+func notes(in *kubefile.Input, m *kubefile.Manifest, e why.Explanation) []note {
+	out := mapped(e.Notes(), func(n why.Note) note { return note{string(n.Code), n.Text} })
 	for _, field := range m.Unknown {
 		if read.MatchString(field) {
 			continue
@@ -293,8 +329,5 @@ func notes(in *kubefile.Input, m *kubefile.Manifest, d jobfate.Decision) []note 
 		out = append(out, note{"UnknownField", field + " is not a field that this version knows; it was not looked at"})
 	}
 	out = append(out, skippedNotes(in)...)
-	if active := m.Job.Status.Active; len(in.Pods) == 0 && active > 0 {
-		out = append(out, note{"NoPods", fmt.Sprintf("the Job's status tells of active pods, %d of them, and the input has none", active)})
-	}
 	return out
 }

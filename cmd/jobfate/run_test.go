@@ -114,7 +114,7 @@ func TestExplainEdited(t *testing.T) {
 			want:  []string{"  release pod crawl-kx9fd\n"}},
 		{reason: "pods that may not be adopted are freed", sample: "managed-elsewhere",
 			edits: []string{"      controller: true\n", "      controller: false\n"},
-			want:  []string{"  remove the finalizer of pod train-0-p5k2v, which nobody owns\n"}},
+			want:  []string{"  remove the finalizer of pod train-0-p5k2v, which has no owner\n"}},
 		{reason: "failures that were ignored are told of", sample: "indexes-backing-off",
 			edits: []string{"job-index-failure-count: \"0\"\n", "job-index-failure-count: \"0\"\n      batch.kubernetes.io/job-index-ignored-failure-count: \"2\"\n",
 				"T10:00:03Z", "T09:00:03Z", "backoffLimitPerIndex: 1", "backoffLimitPerIndex: 5"},
@@ -124,7 +124,7 @@ func TestExplainEdited(t *testing.T) {
 			want:  []string{"UnknownField: spec.backOffLimit is not a field that this version knows"}},
 		{reason: "what the cluster calls the Job controller is the Job controller", sample: "managed-elsewhere",
 			edits: []string{"jobs.example.com/trainer", "kubernetes.io/job-controller"},
-			want:  []string{"Job default/train, 2 pods, at 2023-08-21T10:00:09Z, all times in UTC.\n\nNext"}},
+			want:  []string{"Job default/train, 2 pods, at 2023-08-21T10:00:09Z, all times in UTC.\ndone 0 · terminating 1 · stopped 1.\n\nNext"}},
 		{reason: "a number that is not there yet", sample: "backing-off", edits: []string{"  terminating: 0\n", ""},
 			want: []string{"    terminating: unset → 0\n"}},
 	} {
@@ -148,7 +148,52 @@ func TestExplainEdited(t *testing.T) {
 func TestJobWithoutItsPods(t *testing.T) {
 	job := strings.SplitN(edit(t, "failed-by-rule"), "---\n", 2)[0]
 	got := runWith(job, "explain")
-	checkPart(t, "stdout", got.Stdout, "NoPods: the Job's status tells of active pods, 3 of them, and the input has none")
+	checkPart(t, "stdout", got.Stdout, "PodsMissing: the status counts 3 pods as active, and the snapshot has none of the Job's pods\n  Give the pods as well")
+}
+
+// TestStuck checks that the exit status, and the order of several Jobs, say that
+// pods cannot start, and that events and nodes count.
+func TestStuck(t *testing.T) {
+	input := edit(t, "cannot-start") + "\n---\n" + edit(t, "finished")
+	const at = "2023-08-21T10:00:00Z"
+	for _, tc := range []struct {
+		reason string
+		args   []string
+		status int
+		want   string
+	}{
+		{"one Job", []string{"--job", "resize", "--exit-status"}, 6, "QuotaExceeded: 1 pod cannot be created: "},
+		{"with what is behind it", []string{"--job", "resize"}, exitOK, "Also:\n  Unschedulable: 1 of 4 active pods cannot be scheduled: 0/3 nodes are available: 3 Insufficient cpu.\n  ImagePullFailed: 2 of 4 active pods cannot pull an image: "},
+		{"and the totals", []string{"--job", "resize"}, exitOK, "done 8 · running 1 · stuck 3 · pending 18.\n"},
+		{"the stuck one first", []string{"--exit-status"}, 6, "default/resize: QuotaExceeded: "},
+	} {
+		got := runWith(input, append([]string{"explain", "--now", at}, tc.args...)...)
+		if got.Status != tc.status {
+			t.Errorf("%s: got status %d and %q, want %d", tc.reason, got.Status, got.Stderr, tc.status)
+		}
+		checkPart(t, tc.reason, got.Stdout, tc.want)
+	}
+}
+
+// TestManyIndexes checks that indexes that are alike are one line when they are many.
+func TestManyIndexes(t *testing.T) {
+	input := strings.NewReplacer("completions: 30", "completions: 3000", "completedIndexes: 0-7", "completedIndexes: 0-7,100,102,104,106,108,110,112,114,116,118,120,122,124,126,128,130,132,134,136,138").Replace(edit(t, "cannot-start"))
+	got := runWith(input, "explain", "--now", "2023-08-21T10:00:00Z").Stdout
+	checkPart(t, "groups", got, "\n  9,10: pods cannot pull an image\n  11: pods cannot be scheduled\n  12: creating a pod\n  8: active\n  13-99,101,103,")
+	if all := runWith(input, "explain", "--all", "--now", "2023-08-21T10:00:00Z").Stdout; !strings.Contains(all, "\n  index 133: ") {
+		t.Errorf("with --all there is no index 133:\n%s", all)
+	}
+}
+
+// TestMultiKueue checks that nothing is planned for a Job that another cluster runs.
+func TestMultiKueue(t *testing.T) {
+	input := strings.Replace(edit(t, "managed-elsewhere"), "jobs.example.com/trainer", "kueue.x-k8s.io/multikueue", 1)
+	got := runWith(input, "explain", "--now", "2023-08-21T10:03:01Z", "--exit-status")
+	if got.Status != exitOK || !strings.HasPrefix(got.Stdout, "MultiKueue: MultiKueue runs the Job in a worker cluster") || strings.Contains(got.Stdout, "Next") {
+		t.Errorf("got status %d and\n%s", got.Status, got.Stdout)
+	}
+	// A user who asks as MultiKueue gets the decision.
+	checkPart(t, "asked as MultiKueue", runWith(input, "explain", "--now", "2023-08-21T10:03:01Z", "--managed-by", "kueue.x-k8s.io/multikueue").Stdout, "Ending: the Job fails")
 }
 
 // brokenWriter fails as a pipe does whose reader is gone, or as a full disk.
