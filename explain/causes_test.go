@@ -205,6 +205,7 @@ status:
 			anEvent("{kind: Pod, namespace: ml, name: train-0, uid: old}", "FailedMount", "timed out", "12:29:00")}, code: explain.JobRunning},
 		{reason: "a spec that was changed just now", objects: append([]string{theJob(`managedFields: [{manager: kubectl-edit, operation: Update, apiVersion: batch/v1, time: "2026-05-01T12:29:59Z"}]`, "parallelism: 4\ncompletions: 4", "active: 3")}, threePods(running)...), code: explain.JobCreating},
 		{reason: "Kueue has admitted the Job", objects: append([]string{theJob("labels: {kueue.x-k8s.io/queue-name: gpu}", "", "active: 3")}, threePods(running)...), code: explain.JobRunning},
+		{reason: "pods of another Job", objects: []string{strings.Replace(theJob("", "", ""), "12:00:00Z", "12:29:59Z", 2), strings.Replace(aPod(0, "# of an earlier Job\n"+running), "kind: Job, name: train", "kind: Job, name: other", 1)}, code: explain.JobCreating},
 		{reason: "pods of an earlier Job beside its own", objects: append([]string{plainJob(), strings.Replace(aPod(7, "# of an earlier Job\n"+running), "pod-7", "pod-x", 1)}, threePods(running)...), code: explain.JobRunning},
 	} {
 		t.Run(s.reason, func(t *testing.T) {
@@ -226,6 +227,14 @@ func TestCauses(t *testing.T) {
 	}
 	if want := []string{"Unschedulable", "ImagePullFailed", "CreationOverdue", "TerminationOverdue", "CreatingPods"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Pods that are refused are not overdue besides.
+func TestCauses_refused(t *testing.T) {
+	got := explained(t, theJob("", "", ""), anEvent(aboutJob, "FailedCreate", quotaMessage, "12:29:30")).Causes()
+	if len(got) != 2 || got[0].Code != explain.CauseQuota || got[1].Code != explain.JobCreating {
+		t.Errorf("got %v, want the quota and what the decision says", got)
 	}
 }
 
