@@ -9,4 +9,7 @@
 //
 // [OutcomeOf] is the one function that tells any reader what has become of a
 // Job. A condition counts only when its status is True.
+//
+// [DemandOf] bounds the pods that a Job can still run, for queues that reserve
+// resources for them.
 package jobstatus

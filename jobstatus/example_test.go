@@ -67,3 +67,26 @@ func ExampleIndexes() {
 	// failed: 7
 	// never run: 5,6,9
 }
+
+// What a queue reserves for a Job, and what is certain to come.
+func ExampleDemandOf() {
+	five, ten, three := int32(5), int32(10), int32(3)
+	job := &batchv1.Job{Spec: batchv1.JobSpec{Parallelism: &five, Completions: &ten, BackoffLimit: &three}}
+	report := func() {
+		d := jobstatus.DemandOf(job, nil)
+		fmt.Printf("reserve %d; %d to %d pods in total\n", d.AtOnce.Most, d.InTotal.Least, d.InTotal.Most)
+	}
+	report()
+
+	job.Status = batchv1.JobStatus{Active: 2, Succeeded: 8, Failed: 1}
+	report()
+
+	// A work queue: after the first success no pod is added.
+	job.Spec.Completions = nil
+	job.Status = batchv1.JobStatus{Active: 3, Succeeded: 2}
+	report()
+	// Output:
+	// reserve 5; 4 to 13 pods in total
+	// reserve 2; 2 to 4 pods in total
+	// reserve 3; 3 to 3 pods in total
+}

@@ -296,7 +296,8 @@ func TestRun(t *testing.T) {
 // used.
 func TestUnusedArrow(t *testing.T) {
 	files := map[string]string{
-		"jobstatus/x.go":      "package jobstatus\nimport _ \"github.com/jobfate/jobfate/indexset\"\n",
+		"jobstatus/x.go": "package jobstatus\nimport _ \"github.com/jobfate/jobfate/indexset\"\n" +
+			"import _ \"github.com/jobfate/jobfate/failurepolicy\"\nimport _ \"github.com/jobfate/jobfate/tracking\"\n",
 		"jobstatus/x_test.go": "package jobstatus\nimport _ \"github.com/jobfate/jobfate/backoff\"\n",
 	}
 	got := checkFor(t, files, func(rule string) bool { return rule == unusedArrow })

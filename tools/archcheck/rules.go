@@ -34,7 +34,7 @@ var layers = []layer{
 	{"backoff", []string{k8s, "internal/sidecar"}, "it is at the bottom, beside failurepolicy"},
 	{"failurepolicy", []string{k8s}, "it is at the bottom, beside backoff"},
 	{"tracking", []string{k8s, "indexset", "backoff", "failurepolicy"}, "it stands on backoff and failurepolicy"},
-	{"jobstatus", []string{k8s, "indexset", "backoff"}, "it decides ends from numbers, and knows no pods"},
+	{"jobstatus", []string{k8s, "indexset", "backoff", "failurepolicy", "tracking"}, "it decides ends from numbers, and reads pods for the demand alone"},
 	{"validation", []string{k8s, "indexset", "failurepolicy"}, "it stands beside the leaves, under no root"},
 	{"internal/decide", append([]string{k8s, "internal/sidecar"}, leaves...), "it composes the leaves and nothing else"},
 	{".", []string{k8s, "internal/decide", "backoff", "failurepolicy", "jobstatus", "tracking"}, "the root is the front door of internal/decide"},

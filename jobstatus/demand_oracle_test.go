@@ -1,0 +1,263 @@
+package jobstatus_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+// game is a Job as a game: one pod is created or ends at a time, in any order, until
+// the Job ends. The oracle plays it to all its ends.
+type game struct {
+	spec  batchv1.JobSpec
+	known map[string]jobstatus.Demand
+}
+
+// spot is a position in the game. An index of -1 stands for none.
+type spot struct {
+	running   []int32 // the indexes of the pods that run
+	succeeded int32
+	failed    int32
+	tries     [4]int32 // failures of each index
+	done      [4]bool
+	lost      [4]bool
+	waiting   [4]bool // the last pod of the index has failed and is not replaced
+}
+
+func (g *game) indexed() bool { return g.spec.CompletionMode != nil }
+
+func (g *game) set(of [4]bool) (s indexset.Set) {
+	for i := range of {
+		if of[i] {
+			s = s.Union(indexset.Of(int32(i)))
+		}
+	}
+	return s
+}
+
+// over reports whether the end of the Job is decided.
+func (g *game) over(p *spot) bool {
+	done, lost := g.set(p.done), g.set(p.lost)
+	switch {
+	case p.failed > *g.spec.BackoffLimit:
+		return true
+	case g.spec.Completions == nil:
+		return p.succeeded > 0
+	case !g.indexed():
+		return p.succeeded >= *g.spec.Completions
+	case g.spec.MaxFailedIndexes != nil && lost.Len() > int(*g.spec.MaxFailedIndexes):
+		return true
+	case jobstatus.NewSuccessPolicy(g.spec.SuccessPolicy, *g.spec.Completions).Match(done) >= 0:
+		return true
+	}
+	return done.Len()+lost.Len() == int(*g.spec.Completions)
+}
+
+// moves yields what may happen next; created says that a pod is created. Nothing
+// happens any more when the Job is over.
+func (g *game) moves(p spot, yield func(next spot, created bool)) {
+	if g.over(&p) {
+		return
+	}
+	for at, index := range p.running {
+		left := p
+		left.running = slices.Delete(slices.Clone(p.running), at, at+1)
+		good, bad := left, left
+		good.succeeded++
+		bad.failed++
+		if index >= 0 {
+			good.done[index] = true
+			bad.tries[index]++
+			if limit := g.spec.BackoffLimitPerIndex; limit != nil {
+				bad.lost[index] = bad.tries[index] > *limit
+				bad.waiting[index] = !bad.lost[index]
+			}
+		}
+		yield(good, false)
+		yield(bad, false)
+	}
+	want := *g.spec.Parallelism
+	if g.spec.Completions != nil {
+		want = min(want, *g.spec.Completions-p.succeeded)
+	}
+	if len(p.running) >= int(want) {
+		return
+	}
+	if !g.indexed() {
+		p.running = append(slices.Clone(p.running), -1)
+		yield(p, true)
+		return
+	}
+	for index := range *g.spec.Completions {
+		if !p.done[index] && !p.lost[index] && !slices.Contains(p.running, index) {
+			next := p
+			next.running = append(slices.Clone(p.running), index)
+			slices.Sort(next.running)
+			next.waiting[index] = false
+			yield(next, true)
+		}
+	}
+}
+
+// play returns the demand in a position.
+func (g *game) play(p spot) jobstatus.Demand {
+	key := fmt.Sprint(p)
+	if d, ok := g.known[key]; ok {
+		return d
+	}
+	now := int64(len(p.running))
+	d := jobstatus.Demand{
+		AtOnce:  jobstatus.Range{Least: math.MaxInt64, Most: now},
+		InTotal: jobstatus.Range{Least: math.MaxInt64, Most: now},
+	}
+	g.moves(p, func(next spot, created bool) {
+		later := g.play(next)
+		ended := int64(1)
+		if created {
+			ended = 0
+		}
+		d.AtOnce.Least = min(d.AtOnce.Least, max(now, later.AtOnce.Least))
+		d.AtOnce.Most = max(d.AtOnce.Most, later.AtOnce.Most)
+		d.InTotal.Least = min(d.InTotal.Least, later.InTotal.Least+ended)
+		d.InTotal.Most = max(d.InTotal.Most, later.InTotal.Most+ended)
+	})
+	if d.InTotal.Least == math.MaxInt64 {
+		d.AtOnce.Least, d.InTotal.Least = now, now
+	}
+	g.known[key] = d
+	return d
+}
+
+// job returns the Job and its pods in a position. Pods that have ended are counted and
+// gone, but for those that wait until they are replaced.
+func (g *game) job(p spot) (*batchv1.Job, []*corev1.Pod) {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid"}, Spec: g.spec}
+	job.Status = batchv1.JobStatus{Active: int32(len(p.running)), Succeeded: p.succeeded, Failed: p.failed}
+	if g.indexed() {
+		job.Status.CompletedIndexes = g.set(p.done).String()
+	}
+	if g.spec.BackoffLimitPerIndex != nil {
+		job.Status.FailedIndexes = ptrTo(g.set(p.lost).String())
+	}
+	pods := []*corev1.Pod{}
+	add := func(index, failures int32, phase corev1.PodPhase) {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Name: "pod", UID: types.UID(fmt.Sprint("pod-", len(pods))),
+			Finalizers:      []string{batchv1.JobTrackingFinalizer},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))},
+			Annotations:     map[string]string{batchv1.JobIndexFailureCountAnnotation: strconv.Itoa(int(failures))},
+		}}
+		if index >= 0 {
+			pod.Annotations[batchv1.JobCompletionIndexAnnotation] = strconv.Itoa(int(index))
+		}
+		pod.Status.Phase = phase
+		pods = append(pods, pod)
+	}
+	for _, index := range p.running {
+		failures := int32(0)
+		if index >= 0 {
+			failures = p.tries[index]
+		}
+		add(index, failures, corev1.PodRunning)
+	}
+	for index, waits := range p.waiting {
+		if waits {
+			add(int32(index), p.tries[index]-1, corev1.PodFailed)
+			job.Status.Failed--
+		}
+	}
+	return job, pods
+}
+
+func drawGame(t *rapid.T) *game {
+	draw := func(least, most int32, label string) int32 { return rapid.Int32Range(least, most).Draw(t, label) }
+	g := &game{known: map[string]jobstatus.Demand{}}
+	g.spec.Parallelism, g.spec.BackoffLimit = ptrTo(draw(0, 3, "parallelism")), ptrTo(draw(0, 2, "backoffLimit"))
+	kind := rapid.SampledFrom([]string{"work queue", "regular", "indexed", "per index"}).Draw(t, "kind")
+	if kind == "work queue" {
+		return g
+	}
+	completions := draw(0, 3, "completions")
+	g.spec.Completions = &completions
+	if kind == "regular" {
+		return g
+	}
+	g.spec.CompletionMode = ptrTo(batchv1.IndexedCompletion)
+	if kind == "per index" {
+		g.spec.BackoffLimitPerIndex = ptrTo(draw(0, 1, "backoffLimitPerIndex"))
+		if rapid.Bool().Draw(t, "limited") {
+			g.spec.BackoffLimit = ptrTo[int32](100)
+		}
+		if rapid.Bool().Draw(t, "maxFailedIndexes") {
+			g.spec.MaxFailedIndexes = ptrTo(draw(0, 2, "maxFailedIndexes"))
+		}
+	}
+	for range draw(0, 2, "rules") {
+		rule := batchv1.SuccessPolicyRule{}
+		if rapid.Bool().Draw(t, "indexes") {
+			_, named := drawIndexes(t, "succeededIndexes")
+			rule.SucceededIndexes = ptrTo(named.Union(indexset.Of(0)).String())
+		}
+		if rule.SucceededIndexes == nil || rapid.Bool().Draw(t, "count") {
+			rule.SucceededCount = ptrTo(draw(1, 3, "succeededCount"))
+		}
+		if g.spec.SuccessPolicy == nil {
+			g.spec.SuccessPolicy = &batchv1.SuccessPolicy{}
+		}
+		g.spec.SuccessPolicy.Rules = append(g.spec.SuccessPolicy.Rules, rule)
+	}
+	return g
+}
+
+// TestDemandOf_oracle compares the demand with that of the game, after some moves.
+func TestDemandOf_oracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawGame(t)
+		var p spot
+		for range rapid.IntRange(0, 8).Draw(t, "moves") {
+			var all []spot
+			g.moves(p, func(next spot, _ bool) { all = append(all, next) })
+			if len(all) == 0 {
+				break
+			}
+			p = all[rapid.IntRange(0, len(all)-1).Draw(t, "move")]
+		}
+		job, pods := g.job(p)
+		want, got := g.play(p), jobstatus.DemandOf(job, pods)
+		// A failed pod that waits until it is replaced is not counted. A controller that
+		// creates pods need not have seen it, which the game knows nothing of.
+		waits := slices.Contains(p.waiting[:], true)
+		if !waits || !g.over(&p) {
+			exact := want
+			if g.spec.SuccessPolicy != nil { // the least is exact, the most need not be
+				exact.AtOnce.Most, exact.InTotal.Most = got.AtOnce.Most, got.InTotal.Most
+			}
+			same(t, "demand", got, exact)
+		}
+		holds(t, got, want)
+		byStatus := jobstatus.DemandOf(job, nil)
+		if waits { // it is among the pods that the status lets run
+			byStatus.AtOnce.Least, byStatus.InTotal.Least = 0, 0
+		}
+		holds(t, byStatus, want)
+	})
+}
+
+func holds(t *rapid.T, got, want jobstatus.Demand) {
+	t.Helper()
+	if got.AtOnce.Least > want.AtOnce.Least || got.AtOnce.Most < want.AtOnce.Most ||
+		got.InTotal.Least > want.InTotal.Least || got.InTotal.Most < want.InTotal.Most {
+		t.Errorf("got %+v, and the game comes to %+v", got, want)
+	}
+}

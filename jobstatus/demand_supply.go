@@ -1,0 +1,257 @@
+package jobstatus
+
+import (
+	"math"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// demandRules are the parts of a spec that the demand depends on.
+type demandRules struct {
+	parallelism      int64
+	completions      int64 // of a Job that has them
+	workQueue        bool  // it has none
+	indexed          bool
+	limit            backoff.Limit
+	perIndex         bool // each index has a limit of its own
+	maxFailedIndexes *int32
+	successPolicy    *SuccessPolicy
+	replacesAtOnce   bool // a terminating pod is replaced before it is gone
+	countsRestarts   bool
+	hasDeadline      bool
+	// The actions of the pod failure policy.
+	ignores, failsJob, failsIndex bool
+}
+
+func readDemandRules(spec *batchv1.JobSpec) demandRules {
+	r := demandRules{parallelism: 1, limit: backoff.LimitOf(spec)}
+	if p := spec.Parallelism; p != nil {
+		r.parallelism = int64(max(*p, 0))
+	}
+	switch {
+	case spec.Completions != nil:
+		r.completions = int64(max(*spec.Completions, 0))
+	case spec.Parallelism == nil:
+		r.completions = 1
+	default:
+		r.workQueue = true
+	}
+	if mode := spec.CompletionMode; mode != nil && *mode == batchv1.IndexedCompletion && !r.workQueue {
+		r.indexed = true
+		r.perIndex = r.limit.Target == backoff.TargetIndex
+		r.successPolicy = NewSuccessPolicy(spec.SuccessPolicy, int32(r.completions))
+	}
+	if r.perIndex {
+		r.maxFailedIndexes = spec.MaxFailedIndexes
+	}
+	replacement := spec.PodReplacementPolicy
+	r.replacesAtOnce = spec.PodFailurePolicy == nil && (replacement == nil || *replacement != batchv1.Failed)
+	r.countsRestarts = spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
+	r.hasDeadline = spec.ActiveDeadlineSeconds != nil
+	if policy := spec.PodFailurePolicy; policy != nil {
+		has := func(action batchv1.PodFailurePolicyAction) bool {
+			return slices.ContainsFunc(policy.Rules, func(r batchv1.PodFailurePolicyRule) bool { return r.Action == action })
+		}
+		r.ignores = has(batchv1.PodFailurePolicyActionIgnore)
+		r.failsJob = has(batchv1.PodFailurePolicyActionFailJob)
+		r.failsIndex = r.perIndex && has(batchv1.PodFailurePolicyActionFailIndex)
+	}
+	return r
+}
+
+// supply is what a Job has left to run its pods with.
+type supply struct {
+	demandRules
+	// closed says that the Job gets no further pod, and closing that it gets none
+	// once its controller has seen the spec.
+	closed, closing bool
+	// edited says that the spec is not as it was when the Job was created.
+	edited bool
+
+	// What has ended, by the status and the pods together.
+	succeeded, failed int64 // pods
+	verdicts          int64 // of the failed pods those that a FailJob rule matches
+	completed         indexset.Set
+	failedIndexes     indexset.Set
+	unfinished        indexset.Set // the other indexes
+	// What of this the status does not have: succeeded pods, and all pods. Spent are
+	// those whose index has failed.
+	uncredited, unaccounted, spent int64
+
+	// What runs. A terminating pod is not active.
+	running, active, terminating int64
+	// expected are the running pods that count when they end, for certain, and
+	// hopeful those that may. byPod says that the pods are known one by one; then
+	// open are the indexes of the expected ones.
+	expected, hopeful   int64
+	expectedTerminating int64
+	byPod               bool
+	open                indexset.Set
+	// retries is, for the unfinished indexes that have had pods, the number of pods
+	// that may still be created for each.
+	retries map[int32]int64
+}
+
+func newSupply(job *batchv1.Job, pods []*corev1.Pod) *supply {
+	s := &supply{demandRules: readDemandRules(&job.Spec), byPod: pods != nil}
+	outcome := OutcomeOf(job)
+	s.edited = job.Generation > 1
+	s.closing = job.Spec.Suspend != nil && *job.Spec.Suspend
+	neverActive := job.Generation == 1
+	s.closed = outcome.Decided() || job.DeletionTimestamp != nil || s.closing && (neverActive || outcome.Phase == SuspendedPhase)
+	s.readCounters(&job.Status)
+	if sets := Indexes(job); s.perIndex {
+		s.completed, s.failedIndexes = sets.Completed, sets.Failed
+	} else {
+		s.completed = sets.Completed
+	}
+	if s.byPod {
+		// What the status says its controller knows. Before it has stored the end the
+		// status may lack pods that have just been created.
+		s.closed = s.closed || s.unseenEnd().any()
+		s.readPods(job, pods)
+	} else {
+		s.readActive(job)
+	}
+	if s.indexed {
+		s.failedIndexes = s.failedIndexes.Difference(s.completed)
+		s.unfinished = s.completed.Union(s.failedIndexes).Complement(int32(s.completions))
+	}
+	return s
+}
+
+// readCounters reads the pods that have been counted, or wait in the lists for it.
+func (s *supply) readCounters(status *batchv1.JobStatus) {
+	s.succeeded, s.failed = int64(max(status.Succeeded, 0)), int64(max(status.Failed, 0))
+	if u := status.UncountedTerminatedPods; u != nil {
+		s.succeeded += int64(len(u.Succeeded))
+		s.failed += int64(len(u.Failed))
+	}
+}
+
+// readActive reads the pods that run from the status.
+func (s *supply) readActive(job *batchv1.Job) {
+	s.active = int64(max(job.Status.Active, 0))
+	if t := job.Status.Terminating; t != nil {
+		s.terminating = int64(max(*t, 0))
+	}
+	s.running = s.active + s.terminating
+	s.spent = s.failed // which of them is not known
+	s.expected, s.hopeful = s.active, s.running
+}
+
+// readPods reads the pods that run, and those that have ended and are not counted.
+func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
+	lens := tracking.Lens{
+		Indexed: s.indexed, Completions: int32(s.completions), PerIndex: s.perIndex, ReplaceFailedOnly: !s.replacesAtOnce,
+		Policy:    failurepolicy.Compile(failurepolicy.FromAPI(job.Spec.PodFailurePolicy)),
+		Uncounted: tracking.ReadUncounted(job.Status.UncountedTerminatedPods),
+	}
+	census := tracking.NewCensus(lens, len(pods))
+	for _, pod := range pods {
+		if pod != nil && metav1.IsControlledBy(pod, job) {
+			census.Add(pod, false)
+		}
+	}
+	s.retries = map[int32]int64{}
+	var completed, failed, open indexset.Builder
+	for i := range census.Records {
+		switch r := &census.Records[i]; {
+		case r.Is(tracking.Active), r.Is(tracking.Terminating):
+			s.run(r, &open)
+		default:
+			s.end(r, &completed, &failed)
+		}
+	}
+	s.open = open.Set()
+	s.completed = s.completed.Union(completed.Set())
+	s.failedIndexes = s.failedIndexes.Union(failed.Set())
+}
+
+const counts = tracking.Tracked | tracking.Valid
+
+// run adds a pod that runs.
+func (s *supply) run(r *tracking.Record, open *indexset.Builder) {
+	s.running++
+	if r.Is(tracking.Active) {
+		s.active++
+	} else {
+		s.terminating++
+	}
+	if !r.Is(counts) || r.Is(tracking.Parked) {
+		return
+	}
+	s.expected++
+	s.hopeful++
+	if r.Is(tracking.Terminating) {
+		s.expectedTerminating++
+	}
+	open.Add(r.Index)
+	s.retry(r)
+}
+
+// end adds a pod that has ended.
+func (s *supply) end(r *tracking.Record, completed, failed *indexset.Builder) {
+	if r.Is(tracking.FailsJob) {
+		s.verdicts++
+	}
+	if !r.Is(tracking.Finalized | tracking.Valid) {
+		return
+	}
+	switch {
+	case r.Is(tracking.Succeeded):
+		completed.Add(r.Index)
+	case r.Is(tracking.Ignored):
+	case r.Is(tracking.FailsIndex), s.limit.IndexExhausted(r.Counts.Failures):
+		failed.Add(r.Index)
+		if !r.Is(tracking.Parked) {
+			s.spent++
+		}
+	}
+	s.retry(r)
+	if r.Is(tracking.Parked) {
+		return
+	}
+	s.unaccounted++
+	switch {
+	case r.Is(tracking.Succeeded):
+		s.succeeded++
+		s.uncredited++
+	case !r.Is(tracking.Ignored):
+		s.failed++
+	}
+}
+
+// retry notes how many pods may follow a pod of an index.
+func (s *supply) retry(r *tracking.Record) {
+	if !s.perIndex {
+		return
+	}
+	left := max(0, int64(s.limit.PerIndex)-int64(backoff.CountsOf(r.Pod.Annotations).Failures))
+	if r.Is(tracking.Ignored) {
+		left++ // the next pod takes over the count as it is
+	}
+	if known, ok := s.retries[r.Index]; !ok || left < known {
+		s.retries[r.Index] = left
+	}
+}
+
+// remaining is the number of successes that the Job lacks; a work queue has no such
+// number.
+func (s *supply) remaining() int64 {
+	switch {
+	case s.workQueue:
+		return math.MaxInt32
+	case s.indexed:
+		return int64(s.unfinished.Len())
+	}
+	return max(0, s.completions-s.succeeded)
+}

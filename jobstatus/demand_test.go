@@ -1,0 +1,290 @@
+package jobstatus_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+// demandJob returns a Job with a parallelism of 5, completions of 10 and a backoff limit
+// of 3, changed. Below zero completions are none.
+func demandJob(changes ...func(*batchv1.Job)) *batchv1.Job {
+	job := storedJob()
+	job.Generation = 1
+	job.Spec.Parallelism, job.Spec.Completions, job.Spec.BackoffLimit = ptrTo[int32](5), ptrTo[int32](10), ptrTo[int32](3)
+	for _, change := range changes {
+		change(job)
+	}
+	return job
+}
+
+func workQueue(job *batchv1.Job) { job.Spec.Completions = nil }
+func indexed(job *batchv1.Job)   { job.Spec.CompletionMode = ptrTo(batchv1.IndexedCompletion) }
+
+func perIndex(retries int32) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		indexed(job)
+		job.Spec.BackoffLimit, job.Spec.BackoffLimitPerIndex = nil, &retries
+	}
+}
+
+func counted(active, succeeded, failed int32) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		job.Status.Active, job.Status.Succeeded, job.Status.Failed = active, succeeded, failed
+	}
+}
+
+func suspendedSpec(job *batchv1.Job) { job.Spec.Suspend = ptrTo(true) }
+func editedSpec(job *batchv1.Job)    { job.Generation = 2 }
+func replaceFailed(job *batchv1.Job) { job.Spec.PodReplacementPolicy = ptrTo(batchv1.Failed) }
+
+func terminating(n int32) func(*batchv1.Job) {
+	return func(job *batchv1.Job) { job.Status.Terminating = &n }
+}
+
+func rules(actions ...batchv1.PodFailurePolicyAction) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{}
+		for _, action := range actions {
+			job.Spec.PodFailurePolicy.Rules = append(job.Spec.PodFailurePolicy.Rules, batchv1.PodFailurePolicyRule{
+				Action: action, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+					Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42}},
+			})
+		}
+	}
+}
+
+func now(conditions ...batchv1.JobConditionType) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		for _, c := range conditions {
+			job.Status.Conditions = append(job.Status.Conditions, yes(c))
+		}
+	}
+}
+
+func TestDemandOf_byStatus(t *testing.T) {
+	none := jobstatus.Range{}
+	exactly := func(n int64) jobstatus.Range { return jobstatus.Range{Least: n, Most: n} }
+	between := func(least, most int64) jobstatus.Range { return jobstatus.Range{Least: least, Most: most} }
+	for _, tc := range []struct {
+		reason  string
+		job     *batchv1.Job
+		atOnce  jobstatus.Range
+		inTotal jobstatus.Range
+	}{
+		{"four failures end the Job, three do not", demandJob(), between(1, 5), between(4, 13)},
+		{"parallelism is 1 and completions are 1 when both are left out",
+			demandJob(func(j *batchv1.Job) { j.Spec.Parallelism, j.Spec.Completions = nil, nil }), exactly(1), between(1, 4)},
+		{"completions that are reached need no pod", demandJob(counted(1, 9, 0)), exactly(1), between(1, 4)},
+		{"fewer are to do than parallelism lets run", demandJob(counted(2, 8, 1)), exactly(2), between(2, 4)},
+		{"failures have been used up", demandJob(counted(5, 0, 3)), exactly(5), between(5, 10)},
+		{"pods in the lists have ended too", demandJob(counted(1, 8, 0), func(j *batchv1.Job) {
+			j.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"a"}, Failed: []types.UID{"b", "c"}}
+		}), exactly(1), between(1, 2)},
+
+		{"a work queue needs one success", demandJob(workQueue), between(1, 5), between(1, 8)},
+		{"after a success no pod is added to a work queue", demandJob(workQueue, counted(3, 2, 0)), exactly(3), exactly(3)},
+		{"the status of a work queue may lack pods that were added before the success",
+			demandJob(workQueue, counted(0, 2, 1)), between(0, 3), between(0, 3)},
+
+		{"each index runs once, or twice", demandJob(perIndex(1)), between(1, 5), between(10, 20)},
+		{"an index that has failed needs no pod", demandJob(perIndex(0), counted(1, 1, 1), func(j *batchv1.Job) {
+			j.Spec.Completions = ptrTo[int32](3)
+			j.Status.CompletedIndexes, j.Status.FailedIndexes = "0", ptrTo("1")
+		}), exactly(1), exactly(1)},
+		{"one index too many may fail", demandJob(perIndex(0), func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = ptrTo[int32](1) }),
+			between(1, 5), between(2, 10)},
+		{"or fail for good at the first failure", demandJob(perIndex(5), rules(batchv1.PodFailurePolicyActionFailIndex), func(j *batchv1.Job) {
+			j.Spec.MaxFailedIndexes = ptrTo[int32](1)
+		}), between(1, 5), between(2, 60)},
+		{"completions scaled down below what has completed", demandJob(indexed, editedSpec, counted(1, 9, 0), func(j *batchv1.Job) {
+			j.Spec.Completions, j.Status.CompletedIndexes = ptrTo[int32](10), "0-8,10-19"
+		}), exactly(1), between(1, 4)},
+		{"a success policy ends the Job early", demandJob(indexed, func(j *batchv1.Job) {
+			j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: ptrTo("0-2"), SucceededCount: ptrTo[int32](2)}}}
+		}), between(1, 5), between(2, 13)},
+		{"after so many successes no index is left to start", demandJob(indexed, func(j *batchv1.Job) {
+			j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptrTo[int32](2)}}}
+		}), between(1, 5), between(2, 9)},
+
+		{"a FailJob rule ends the Job at the first pod", demandJob(rules(batchv1.PodFailurePolicyActionFailJob)), between(1, 5), between(1, 13)},
+		{"so does a restart of a container", demandJob(func(j *batchv1.Job) {
+			j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+		}), between(1, 5), between(1, 13)},
+		{"a deadline ends it without", demandJob(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = ptrTo[int64](1) }), between(0, 5), between(0, 13)},
+
+		{"terminating pods are waited for", demandJob(replaceFailed, counted(2, 0, 0), terminating(2)), between(4, 5), between(4, 15)},
+		{"terminating pods are replaced at once", demandJob(counted(5, 0, 0), terminating(2)), exactly(7), between(7, 15)},
+		{"more pods than parallelism are deleted", demandJob(editedSpec, counted(7, 0, 0), replaceFailed), exactly(7), between(7, 15)},
+
+		{"parallelism 0", demandJob(func(j *batchv1.Job) { j.Spec.Parallelism = ptrTo[int32](0) }, counted(2, 1, 0)), exactly(2), exactly(2)},
+		{"suspended", demandJob(suspendedSpec, editedSpec, now(batchv1.JobSuspended), terminating(3)), exactly(3), exactly(3)},
+		{"suspended from the start", demandJob(suspendedSpec), none, none},
+		{"being suspended: pods may still be created", demandJob(suspendedSpec, editedSpec), between(0, 5), between(0, 13)},
+		{"resumed", demandJob(editedSpec, now(batchv1.JobSuspended)), between(1, 5), between(4, 13)},
+		{"being deleted", demandJob(counted(2, 0, 0), func(j *batchv1.Job) { j.DeletionTimestamp = ptrTo(after(0)) }), exactly(2), exactly(2)},
+		{"decided", demandJob(counted(1, 0, 4), terminating(2), now(batchv1.JobFailureTarget)), exactly(3), exactly(3)},
+		{"ended", demandJob(counted(0, 10, 0), now(batchv1.JobSuccessCriteriaMet, batchv1.JobComplete)), none, none},
+		{"no Job", nil, none, none},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			same(t, "demand", jobstatus.DemandOf(tc.job, nil), jobstatus.Demand{AtOnce: tc.atOnce, InTotal: tc.inTotal})
+		})
+	}
+}
+
+// With an Ignore rule pods may be replaced without end, as long as pods are created at
+// all.
+func TestDemandOf_unbounded(t *testing.T) {
+	ignore := rules(batchv1.PodFailurePolicyActionIgnore)
+	for _, tc := range []struct {
+		reason string
+		job    *batchv1.Job
+		want   bool
+	}{
+		{"an Ignore rule", demandJob(ignore), true},
+		{"no such rule", demandJob(rules(batchv1.PodFailurePolicyActionCount)), false},
+		{"all pods of a work queue run already", demandJob(ignore, workQueue, counted(3, 2, 0)), false},
+		{"nothing left to do", demandJob(ignore, counted(0, 10, 0)), false},
+		{"suspended", demandJob(ignore, suspendedSpec), false},
+		{"decided", demandJob(ignore, now(batchv1.JobFailureTarget)), false},
+	} {
+		d := jobstatus.DemandOf(tc.job, nil)
+		if d.Unbounded != tc.want || (d.InTotal.Most == math.MaxInt64) != tc.want {
+			t.Errorf("%s: got %+v, want unbounded %t", tc.reason, d, tc.want)
+		}
+	}
+}
+
+// demandPods makes pods of the Job. Each text holds what is said of a pod: its phase,
+// "index=N", "failures=N", "code=42", "deleted", "foreign", "stripped".
+func demandPods(job *batchv1.Job, texts ...string) []*corev1.Pod {
+	pods := []*corev1.Pod{}
+	for i, text := range texts {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Name: "pod", UID: types.UID("pod-" + string(rune('a'+i))), Finalizers: []string{batchv1.JobTrackingFinalizer},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))},
+			Annotations:     map[string]string{},
+		}}
+		for _, word := range strings.Fields(text) {
+			key, value, _ := strings.Cut(word, "=")
+			switch key {
+			case "index":
+				pod.Annotations[batchv1.JobCompletionIndexAnnotation] = value
+			case "failures":
+				pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = value
+			case "code":
+				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main",
+					State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 42}}}}
+			case "deleted":
+				pod.DeletionTimestamp = ptrTo(after(0))
+			case "foreign":
+				pod.OwnerReferences[0].UID = "another"
+			case "stripped":
+				pod.Finalizers = nil
+			default:
+				pod.Status.Phase = corev1.PodPhase(word)
+			}
+		}
+		pods = append(pods, pod)
+	}
+	return pods
+}
+
+func TestDemandOf_byPods(t *testing.T) {
+	two := func(j *batchv1.Job) {
+		j.Spec.Parallelism, j.Spec.Completions = ptrTo[int32](2), ptrTo[int32](2)
+	}
+	for _, tc := range []struct {
+		reason  string
+		job     *batchv1.Job
+		pods    []string
+		inTotal jobstatus.Range
+	}{
+		{"pods that the status lacks", demandJob(two), []string{"Running", "Pending"}, jobstatus.Range{Least: 2, Most: 5}},
+		{"pods that have ended are not counted yet", demandJob(two), []string{"Running", "Succeeded"}, jobstatus.Range{Least: 1, Most: 4}},
+		{"nor a failure", demandJob(two), []string{"Running", "Failed"}, jobstatus.Range{Least: 2, Most: 4}},
+		{"pods of others do not count", demandJob(two), []string{"Running foreign", "Running"}, jobstatus.Range{Least: 2, Most: 5}},
+		{"a pod without a finalizer is not counted when it ends", demandJob(two), []string{"Running stripped", "Running"}, jobstatus.Range{Least: 3, Most: 6}},
+		{"no pods", demandJob(two, counted(2, 0, 0)), nil, jobstatus.Range{Least: 2, Most: 5}},
+		{"an index has one pod left", demandJob(two, perIndex(1)), []string{"Running index=0 failures=1", "Running index=1 failures=0"},
+			jobstatus.Range{Least: 2, Most: 3}},
+		{"a failed pod waits until it is replaced", demandJob(two, perIndex(1)), []string{"Failed index=0 failures=0", "Running index=1 failures=1"},
+			jobstatus.Range{Least: 2, Most: 2}},
+		{"an ignored failure takes nothing from the index", demandJob(two, perIndex(0), rules(batchv1.PodFailurePolicyActionIgnore)),
+			[]string{"Failed index=0 failures=0 code=42", "Running index=1 failures=0"}, jobstatus.Range{Least: 2, Most: math.MaxInt64}},
+		{"the index of an ignored failure takes a pod to fail", demandJob(two, perIndex(0), rules(batchv1.PodFailurePolicyActionIgnore),
+			func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = ptrTo[int32](0) }),
+			[]string{"Failed index=0 failures=0 code=42", "Succeeded index=1"}, jobstatus.Range{Least: 1, Most: math.MaxInt64}},
+		{"a verdict: only pods of a sync that has not seen it are created", demandJob(two, rules(batchv1.PodFailurePolicyActionFailJob)),
+			[]string{"Failed code=42"}, jobstatus.Range{Least: 0, Most: 1}},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			same(t, "in total", jobstatus.DemandOf(tc.job, demandPods(tc.job, tc.pods...)).InTotal, tc.inTotal)
+		})
+	}
+}
+
+// Parallelism has been lowered to 1. A controller that has not seen that a pod has
+// succeeded deletes the other one, and replaces it while it terminates.
+func TestDemandOf_surplus(t *testing.T) {
+	job := demandJob(editedSpec, func(j *batchv1.Job) { j.Spec.Parallelism, j.Spec.Completions = ptrTo[int32](1), ptrTo[int32](2) })
+	pods := demandPods(job, "Running", "Succeeded")
+	same(t, "at once", jobstatus.DemandOf(job, pods).AtOnce, jobstatus.Range{Least: 1, Most: 2})
+	replaceFailed(job)
+	same(t, "at once, when it is waited for", jobstatus.DemandOf(job, pods).AtOnce, jobstatus.Range{Least: 1, Most: 1})
+}
+
+// Whatever stands in a Job, its demand has its bounds in order, and neither panics nor
+// wraps around.
+func TestDemandOf_anyInput(t *testing.T) {
+	numbers := rapid.SampledFrom([]int32{math.MinInt32, -1, 0, 1, 2, 7, math.MaxInt32 - 1, math.MaxInt32})
+	rapid.Check(t, func(t *rapid.T) {
+		maybe := func(label string) *int32 {
+			if rapid.Bool().Draw(t, label+" is set") {
+				return ptrTo(numbers.Draw(t, label))
+			}
+			return nil
+		}
+		job := storedJob()
+		job.Generation = int64(rapid.IntRange(0, 2).Draw(t, "generation"))
+		s, st := &job.Spec, &job.Status
+		s.Parallelism, s.Completions, s.BackoffLimit = maybe("parallelism"), maybe("completions"), maybe("backoffLimit")
+		s.BackoffLimitPerIndex, s.MaxFailedIndexes = maybe("backoffLimitPerIndex"), maybe("maxFailedIndexes")
+		if rapid.Bool().Draw(t, "indexed") {
+			indexed(job)
+		}
+		if rapid.Bool().Draw(t, "success policy") {
+			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{
+				{SucceededCount: maybe("count")}, {SucceededIndexes: ptrTo("0-3,9"), SucceededCount: maybe("count of indexes")},
+			}}
+		}
+		st.Conditions = drawConditions(t)
+		st.Active, st.Succeeded, st.Failed, st.Terminating = numbers.Draw(t, "active"), numbers.Draw(t, "succeeded"), numbers.Draw(t, "failed"), maybe("terminating")
+		st.CompletedIndexes = rapid.SampledFrom([]string{"", "0", "1-2147483646", "x,3-1"}).Draw(t, "completed")
+		st.FailedIndexes = ptrTo(rapid.SampledFrom([]string{"", "0-1", "5"}).Draw(t, "failed indexes"))
+		var pods []*corev1.Pod
+		if rapid.Bool().Draw(t, "pods") {
+			pods = append(demandPods(job, rapid.SliceOfN(rapid.SampledFrom([]string{
+				"Running index=0 failures=2147483647", "Failed index=1", "Succeeded index=0", "Running deleted", "Unknown index=x", "Failed stripped",
+			}), 0, 5).Draw(t, "pods")...), nil)
+		}
+		d := jobstatus.DemandOf(job, pods)
+		for _, r := range []jobstatus.Range{d.AtOnce, d.InTotal} {
+			if r.Least < 0 || r.Most < r.Least {
+				t.Fatalf("got %+v", d)
+			}
+		}
+		if d.AtOnce.Least > d.InTotal.Least || d.AtOnce.Most > d.InTotal.Most {
+			t.Fatalf("more at once than in total: %+v", d)
+		}
+	})
+}

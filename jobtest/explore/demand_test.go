@@ -1,0 +1,307 @@
+package explore
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+// unaware reports whether the controller acts on another spec than the one that is
+// stored, or does not know that the Job is being deleted.
+func (l *lives) unaware(n uint32) bool {
+	s := &l.states[n]
+	differs := func(n uint16) bool {
+		a, b := l.jobs.values[s.job], l.jobs.values[n]
+		return a == nil || b == nil || a.Generation != b.Generation || (a.DeletionTimestamp == nil) != (b.DeletionTimestamp == nil)
+	}
+	return differs(s.seenJob) || s.at != 0 && differs(l.positions[s.at].sight.job)
+}
+
+// suspending reports whether the Job is being suspended. The demand covers a controller
+// that does not know of it yet.
+func (l *lives) suspending(n uint32) bool {
+	job := l.jobs.values[l.states[n].job]
+	return *job.Spec.Suspend && job.Generation > 1 && jobstatus.True(job.Status.Conditions, batchv1.JobSuspended) == nil
+}
+
+// demandSight is all that DemandOf gets to see in a state.
+type demandSight struct {
+	job  uint16
+	pods [MaxPods]uint16
+}
+
+func (l *lives) sightOf(n uint32) demandSight {
+	v := demandSight{job: l.states[n].job}
+	for i, p := range l.states[n].pods {
+		if p.stored != 0 && metav1.IsControlledBy(l.pods.values[p.stored], l.jobs.values[v.job]) {
+			v.pods[i] = p.stored
+		}
+	}
+	slices.Sort(v.pods[:])
+	return v
+}
+
+// key is a sight in words that other searches use as well.
+func (l *lives) key(v demandSight) string {
+	var b strings.Builder
+	b.WriteString(encoded(l.jobs.values[v.job]))
+	var pods []string
+	for _, p := range v.pods {
+		if p != 0 {
+			pods = append(pods, encoded(l.pods.values[p]))
+		}
+	}
+	slices.Sort(pods)
+	return b.String() + strings.Join(pods, "")
+}
+
+// seenSight is a sight, what DemandOf says about it, and what the lives from there
+// come to.
+type seenSight struct {
+	state         uint32
+	demand, rough jobstatus.Demand
+	lives         jobstatus.Demand
+}
+
+// sights returns the demand of each sight and what the lives come to.
+func (l *lives) sights() map[demandSight]*seenSight {
+	all := map[demandSight]*seenSight{}
+	for n := range l.states {
+		if l.states[n].job == 0 || l.unaware(uint32(n)) && !l.suspending(uint32(n)) {
+			continue
+		}
+		got, v := l.lifeOf(n), l.sightOf(uint32(n))
+		if at := all[v]; at != nil {
+			at.lives = widest(at.lives, got)
+			continue
+		}
+		job := l.jobs.values[v.job]
+		all[v] = &seenSight{uint32(n), jobstatus.DemandOf(job, l.podsOf(uint32(n))), jobstatus.DemandOf(job, nil), got}
+	}
+	return all
+}
+
+// check compares the demand in every state with the lives from there. Replaced says that
+// pods may be replaced before they are gone, which AtOnce does not foresee.
+func (l *lives) check(t *testing.T, replaced bool) map[demandSight]*seenSight {
+	t.Helper()
+	faults, all := 0, l.sights()
+	for _, at := range all {
+		edited := l.states[at.state].edits > 0 // the status may lack pods from before
+		for _, b := range []struct {
+			what  string
+			holds bool
+		}{
+			{"AtOnce.Least", at.demand.AtOnce.Least <= at.lives.AtOnce.Least},
+			{"AtOnce.Most", replaced || at.demand.AtOnce.Most >= at.lives.AtOnce.Most},
+			{"InTotal.Least", at.demand.InTotal.Least <= at.lives.InTotal.Least},
+			{"InTotal.Most", at.demand.InTotal.Most >= at.lives.InTotal.Most},
+			{"AtOnce.Most by the status", replaced || edited || at.rough.AtOnce.Most >= at.lives.AtOnce.Most},
+			{"InTotal.Most by the status", edited || at.rough.InTotal.Most >= at.lives.InTotal.Most},
+		} {
+			if !b.holds {
+				if faults++; faults < 4 {
+					t.Errorf("%s does not hold: the demand is %+v, by the status %+v, and the lives come to %+v\n%s",
+						b.what, at.demand, at.rough, at.lives, strings.Join(l.objects(&l.states[at.state]), "\n"))
+				}
+			}
+		}
+	}
+	if faults > 3 {
+		t.Errorf("and %d more", faults-3)
+	}
+	return all
+}
+
+// widest returns the bounds of both.
+func widest(a, b jobstatus.Demand) jobstatus.Demand {
+	a.AtOnce = jobstatus.Range{Least: min(a.AtOnce.Least, b.AtOnce.Least), Most: max(a.AtOnce.Most, b.AtOnce.Most)}
+	a.InTotal = jobstatus.Range{Least: min(a.InTotal.Least, b.InTotal.Least), Most: max(a.InTotal.Most, b.InTotal.Most)}
+	a.Unbounded = a.Unbounded || b.Unbounded
+	return a
+}
+
+// demanding are the kinds of Jobs whose searches are complete, so that each bound must
+// be attained, each with the completions that it is searched with.
+var demanding = []struct {
+	n int32
+	kindOfJob
+}{
+	{2, plain("no retry", retries(0))},
+	{1, plain("two retries", retries(2))},
+	{2, plain("one at a time", parallelism(1))},
+	{2, plain("no retry, only failed replaced", retries(0), onlyFailed)},
+	{2, plain("work queue, no retry", retries(0), workQueue)},
+	{1, plain("work queue, one at a time", workQueue)},
+	{1, mixed("FailJob", rule(failJob))},
+	{2, mixed("FailJob, one at a time, no retry", rule(failJob), parallelism(1), retries(0))},
+	{2, plain("indexed, no retry", indexed, retries(0))},
+	{2, plain("indexed, one at a time", indexed, parallelism(1))},
+	{2, plain("indexed, success policy, no retry", indexed, retries(0), withSuccess)},
+	{2, plain("indexed, one success, no retry", indexed, retries(0), oneSuccess)},
+	{2, plain("indexed, one success, one at a time", indexed, parallelism(1), oneSuccess)},
+	{2, plain("per index, no retry", perIndex, retriesPerIndex(0))},
+	{2, plain("per index, no retry, retries of the Job", perIndex, retriesPerIndex(0), retries(0))},
+	{1, plain("per index, two retries", perIndex, retriesPerIndex(2))},
+	{2, plain("per index, one at a time", perIndex, parallelism(1))},
+	{2, plain("per index, one at a time, no index may fail", perIndex, parallelism(1), maxFailed(0))},
+	{2, plain("per index, no retry, one index may fail", perIndex, retriesPerIndex(0), maxFailed(1))},
+	{2, plain("per index, no retry, success policy", perIndex, retriesPerIndex(0), withSuccess)},
+	{2, plain("per index, no retry, one success, no index may fail", perIndex, retriesPerIndex(0), oneSuccess, maxFailed(0))},
+	{1, mixed("per index, FailIndex", perIndex, rule(failIndex))},
+	{2, mixed("per index, FailIndex, one at a time, no index may fail", perIndex, retriesPerIndex(1), rule(failIndex), parallelism(1), maxFailed(0))},
+	{1, edited("suspended and resumed", []func(*batchv1.JobSpec){suspend(true), suspend(false)})},
+	{1, edited("started suspended", []func(*batchv1.JobSpec){suspend(false)}, indexed, suspend(true))},
+	{2, edited("parallelism down", []func(*batchv1.JobSpec){parallelism(1)}, retries(0))},
+	{1, edited("parallelism zero", []func(*batchv1.JobSpec){parallelism(0)}, workQueue)},
+}
+
+func retries(n int32) func(*batchv1.JobSpec) {
+	return func(s *batchv1.JobSpec) { s.BackoffLimit = ptr(n) }
+}
+
+func retriesPerIndex(n int32) func(*batchv1.JobSpec) {
+	return func(s *batchv1.JobSpec) { s.BackoffLimitPerIndex = ptr(n) }
+}
+
+func maxFailed(n int32) func(*batchv1.JobSpec) {
+	return func(s *batchv1.JobSpec) { s.MaxFailedIndexes = ptr(n) }
+}
+
+func workQueue(s *batchv1.JobSpec) { s.Completions = nil }
+
+func oneSuccess(s *batchv1.JobSpec) {
+	s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](1)}}}
+}
+
+// rule is a pod failure policy of one rule, for the exit code 42.
+func rule(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) {
+	return func(s *batchv1.JobSpec) {
+		withPolicy(action)(s)
+		s.PodFailurePolicy.Rules = s.PodFailurePolicy.Rules[1:]
+	}
+}
+
+// mixed is a kind of Job whose containers may also exit with 1 and with 42.
+func mixed(name string, changes ...func(*batchv1.JobSpec)) kindOfJob {
+	return kindOfJob{name, func(n int32) Config {
+		c := jobOf(n, all(changes...))
+		c.Codes = []int32{0, 1, 42}
+		return c
+	}}
+}
+
+func TestDemand_attained(t *testing.T) {
+	for _, k := range demanding {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			type known struct {
+				demand, lives jobstatus.Demand
+				text          string
+			}
+			sights := map[string]*known{}
+			// The later searches are for the lives in which the API server refuses pods.
+			// They need not be complete.
+			for first, how := range []func(*Config){
+				func(c *Config) { c.AllOrders, c.Limit = true, 0 },
+				func(c *Config) {
+					c.Faults, c.Kinds = 1, []Kind{Refuse}
+					c.AllOrders = c.Job.Spec.BackoffLimitPerIndex != nil && *c.Job.Spec.Parallelism > 1
+				},
+				func(c *Config) { c.Pods--; c.AllOrders = true },
+				func(c *Config) { c.Pods, c.AllOrders = 1, true },
+			} {
+				c := k.make(k.n)
+				c.Pods, c.Limit = int(k.n)+1, 50_000
+				how(&c)
+				if c.Job.Spec.BackoffLimitPerIndex != nil && c.Pods <= int(k.n) {
+					continue // a failed pod is kept until there is another one
+				}
+				l, complete := searchLives(t, c)
+				if first == 0 && !complete {
+					t.Errorf("the search is not complete")
+				}
+				for v, at := range l.check(t, false) {
+					key := l.key(v)
+					if a := sights[key]; a != nil {
+						a.lives = widest(a.lives, at.lives)
+					} else if first == 0 && l.jobs.values[v.job].Generation == 1 {
+						sights[key] = &known{at.demand, at.lives, strings.Join(l.objects(&l.states[at.state]), "\n")}
+					}
+				}
+				t.Logf("%d states, %d sights", len(l.states), len(sights))
+			}
+			missed := 0
+			for _, a := range sights {
+				if a.demand != a.lives {
+					if missed++; missed < 4 {
+						t.Errorf("the demand is %+v, and the lives come to %+v\n%s", a.demand, a.lives, a.text)
+					}
+				}
+			}
+			if missed > 0 || len(sights) == 0 {
+				t.Errorf("%d of %d sights", missed, len(sights))
+			}
+		})
+	}
+}
+
+// demandScopes are what may go wrong without breaking a bound. Not among them is what
+// makes a controller create a pod twice: that it is killed, or does not hear that it
+// has created one.
+var demandScopes = []struct {
+	name  string
+	kinds []Kind
+}{
+	{"no fault", nil},
+	{"refused", []Kind{Refuse}},
+	{"pods", []Kind{Delete, Force, Disrupt, LoseNode}},
+}
+
+// TestDemand_holds checks the demand in every state against all lives from there.
+func TestDemand_holds(t *testing.T) {
+	for _, scope := range demandScopes {
+		for _, k := range kindsOfJob {
+			t.Run(scope.name+"/"+k.name, func(t *testing.T) {
+				t.Parallel()
+				c := k.make(2)
+				c.Pods, c.Limit = 3, *unit*25
+				if c.Kinds = scope.kinds; c.Kinds != nil {
+					c.Faults = 1
+				}
+				l, complete := searchLives(t, c)
+				replaced := c.Job.Spec.PodReplacementPolicy == nil && c.Job.Spec.PodFailurePolicy == nil
+				sights := l.check(t, scope.name == "pods" && replaced)
+				t.Logf("%d states, %d sights, complete: %v", len(l.states), len(sights), complete)
+			})
+		}
+	}
+}
+
+// TestDemand_unbounded compares Jobs with an Ignore rule with the same Jobs without
+// one: there is a life with more pods than these may have.
+func TestDemand_unbounded(t *testing.T) {
+	for _, k := range []kindOfJob{
+		mixed("regular", rule(ignore)), mixed("work queue", rule(ignore), workQueue), mixed("per index", perIndex, rule(ignore)),
+	} {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			c := k.make(1)
+			c.Pods, c.Limit = 2, 20_000
+			l, _ := searchLives(t, c)
+			l.check(t, false)
+			job := l.jobs.values[l.states[0].job].DeepCopy()
+			demand := jobstatus.DemandOf(job, nil)
+			job.Spec.PodFailurePolicy = nil
+			bounded := jobstatus.DemandOf(job, nil)
+			if got := l.lifeOf(0).InTotal.Most; !demand.Unbounded || bounded.Unbounded || got <= bounded.InTotal.Most {
+				t.Errorf("a life has %d pods; the demand is %+v, and without the rule %+v", got, demand, bounded)
+			}
+		})
+	}
+}

@@ -1,0 +1,269 @@
+package explore
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// lives are the states of a search, and for each state what the lives of the Job from
+// there on come to, as long as the spec stands.
+type lives struct {
+	*search
+	next graph
+	back graph
+
+	running               []int64 // pods that run in the state
+	leastPeak, mostPeak   []int64 // pods at once
+	leastAfter, mostAfter []int64 // pods created later
+}
+
+// without is the number of pods of lives that never come to rest, and endless that of
+// a life that creates pods without end.
+const (
+	without = int64(math.MaxInt32)
+	endless = int64(math.MaxInt64)
+)
+
+func livesOf(x *search) *lives {
+	l := &lives{search: x}
+	l.next, l.back = x.graphs(l.standing)
+	l.running = make([]int64, len(x.states))
+	for n := range x.states {
+		for _, pod := range l.podsOf(uint32(n)) {
+			if !cluster.HasEnded(pod) {
+				l.running[n]++
+			}
+		}
+	}
+	rest := l.atRest()
+	l.peaks(rest)
+	l.leastCreated(rest)
+	l.mostCreated()
+	return l
+}
+
+// graphs returns the successors and predecessors of each state, over the steps that
+// are kept.
+func (x *search) graphs(keep func(from, to uint32) bool) (next, back graph) {
+	next = graph{first: make([]uint32, 1, len(x.states)+1)}
+	for n := range x.states {
+		if n < len(x.first) {
+			end := len(x.next)
+			if n+1 < len(x.first) {
+				end = int(x.first[n+1])
+			}
+			for _, to := range x.next[x.first[n]:end] {
+				if keep(uint32(n), to) {
+					next.to = append(next.to, to)
+				}
+			}
+		}
+		next.first = append(next.first, uint32(len(next.to)))
+	}
+	back = graph{make([]uint32, len(x.states)+1), make([]uint32, len(next.to))}
+	for _, n := range next.to {
+		back.first[n+1]++
+	}
+	for n := range x.states {
+		back.first[n+1] += back.first[n]
+	}
+	at := slices.Clone(back.first)
+	for n := range x.states {
+		for _, to := range next.of(uint32(n)) {
+			back.to[at[to]] = uint32(n)
+			at[to]++
+		}
+	}
+	return next, back
+}
+
+// standing reports whether a step leaves the Job in place and its spec as it is.
+func (l *lives) standing(from, to uint32) bool {
+	a, b := l.jobs.values[l.states[from].job], l.jobs.values[l.states[to].job]
+	return a != nil && b != nil && a.Generation == b.Generation && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil)
+}
+
+// podsOf returns the stored pods of the Job.
+func (l *lives) podsOf(n uint32) []*corev1.Pod {
+	pods := []*corev1.Pod{} // none is not unknown
+	s := &l.states[n]
+	for i := range s.pods {
+		if p := s.pods[i].stored; p != 0 && s.job != 0 && metav1.IsControlledBy(l.pods.values[p], l.jobs.values[s.job]) {
+			pods = append(pods, l.pods.values[p])
+		}
+	}
+	return pods
+}
+
+// creates reports whether a step creates a pod.
+func (l *lives) creates(from, to uint32) bool {
+	for i := range l.states[from].pods {
+		if l.states[from].pods[i].stored == 0 && l.states[to].pods[i].stored != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// atRest are the states in which nothing is left to do.
+func (l *lives) atRest() (rest []uint32) {
+	for n := range l.states {
+		if l.quiescent(&l.states[n]) {
+			rest = append(rest, uint32(n))
+		}
+	}
+	return rest
+}
+
+// reach calls found for each state from which one of the given states is reached over
+// states that may be passed, those states included.
+func (l *lives) reach(to []uint32, may func(uint32) bool, found func(uint32)) {
+	seen := make([]bool, len(l.states))
+	var queue []uint32
+	add := func(n uint32) {
+		if !seen[n] && may(n) {
+			seen[n] = true
+			found(n)
+			queue = append(queue, n)
+		}
+	}
+	for _, n := range to {
+		add(n)
+	}
+	for len(queue) > 0 {
+		n := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, before := range l.back.of(n) {
+			add(before)
+		}
+	}
+}
+
+func (l *lives) filled(v int64) []int64 {
+	return slices.Repeat([]int64{v}, len(l.states))
+}
+
+func (l *lives) peaks(rest []uint32) {
+	l.leastPeak, l.mostPeak = l.filled(without), l.filled(0)
+	for peak := int64(MaxPods); peak >= 0; peak-- {
+		l.reach(rest, func(n uint32) bool { return l.running[n] <= peak }, func(n uint32) { l.leastPeak[n] = peak })
+	}
+	for peak := int64(1); peak <= MaxPods; peak++ {
+		var at []uint32
+		for n, r := range l.running {
+			if r >= peak {
+				at = append(at, uint32(n))
+			}
+		}
+		l.reach(at, func(uint32) bool { return true }, func(n uint32) { l.mostPeak[n] = peak })
+	}
+}
+
+// leastCreated finds the least number of creations on a way to rest.
+func (l *lives) leastCreated(rest []uint32) {
+	l.leastAfter = l.filled(without)
+	queue := rest
+	for created := int64(0); len(queue) > 0; created++ {
+		var later []uint32
+		l.reachFree(queue, func(n uint32) bool {
+			if l.leastAfter[n] != without {
+				return false
+			}
+			l.leastAfter[n] = created
+			return true
+		}, func(before uint32) { later = append(later, before) })
+		queue = later
+	}
+}
+
+// reachFree goes back over steps that create no pod, from the states that take takes,
+// and gives those that are before a creation to paid.
+func (l *lives) reachFree(queue []uint32, take func(uint32) bool, paid func(uint32)) {
+	queue = slices.DeleteFunc(slices.Clone(queue), func(n uint32) bool { return !take(n) })
+	for len(queue) > 0 {
+		n := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, before := range l.back.of(n) {
+			switch {
+			case l.creates(before, n):
+				paid(before)
+			case take(before):
+				queue = append(queue, before)
+			}
+		}
+	}
+}
+
+// mostCreated finds the largest number of creations on any way. From layer to layer
+// the states are those from which there is one creation more to come.
+func (l *lives) mostCreated() {
+	l.mostAfter = l.filled(0)
+	layer := l.filled(0) // all
+	for created := int64(1); ; created++ {
+		var at []uint32
+		for n := range l.states {
+			for _, to := range l.next.of(uint32(n)) {
+				if layer[to] == created-1 && l.creates(uint32(n), to) {
+					at = append(at, uint32(n))
+					break
+				}
+			}
+		}
+		size := 0
+		l.reach(at, func(uint32) bool { return true }, func(n uint32) { layer[n] = created; size++ })
+		if size == 0 {
+			return
+		}
+		for n := range layer {
+			if layer[n] == created {
+				l.mostAfter[n] = created
+			}
+		}
+		if created > int64(len(l.states)) || l.repeats(layer, created) {
+			for n := range layer {
+				if layer[n] == created {
+					l.mostAfter[n] = endless
+				}
+			}
+			return
+		}
+	}
+}
+
+// repeats reports whether a layer is as the one before: then there is no end.
+func (l *lives) repeats(layer []int64, created int64) bool {
+	return !slices.Contains(layer, created-1)
+}
+
+func (l *lives) lifeOf(n int) jobstatus.Demand {
+	running := l.running[n]
+	d := jobstatus.Demand{
+		AtOnce:  jobstatus.Range{Least: l.leastPeak[n], Most: l.mostPeak[n]},
+		InTotal: jobstatus.Range{Least: running + l.leastAfter[n], Most: endless},
+	}
+	if d.Unbounded = l.mostAfter[n] == endless; !d.Unbounded {
+		d.InTotal.Most = running + l.mostAfter[n]
+	}
+	return d
+}
+
+// searchLives searches, and returns whether it has seen all states.
+func searchLives(t *testing.T, c Config) (*lives, bool) {
+	t.Helper()
+	x, err := newSearch(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := x.run()
+	if err != nil || r.Found != nil {
+		t.Fatalf("%v (%v)", r.Found, err)
+	}
+	return livesOf(x), r.Complete
+}
