@@ -17,14 +17,14 @@ func Admit(quota int32, jobs []*batchv1.Job) []*batchv1.Job {
 	free := int64(quota)
 	var waiting, admitted []*batchv1.Job
 	for _, job := range jobs {
-		free -= int64(Holds(job))
+		free -= Holds(job)
 		if waits(job) {
 			waiting = append(waiting, job)
 		}
 	}
 	for _, job := range waiting {
 		// What the Job holds already has been taken off above.
-		more := int64(holdsRunning(job) - Holds(job))
+		more := Holds(resumed(job)) - Holds(job)
 		if more > free {
 			break
 		}
@@ -34,33 +34,20 @@ func Admit(quota int32, jobs []*batchv1.Job) []*batchv1.Job {
 	return admitted
 }
 
-// Holds returns how much of the quota a Job takes.
-func Holds(job *batchv1.Job) int32 {
-	if waits(job) || jobstatus.OutcomeOf(job).Decided() {
-		return jobstatus.PodsHeld(job) // no pod is added to these
-	}
-	return holdsRunning(job)
+// Holds returns how much of the quota a Job takes: the most pods that it may have at
+// once. For a suspended Job these are the pods that are not gone yet.
+//
+// Queues do better with the pod replacement policy Failed: then a Job never holds more
+// pods than its parallelism.
+func Holds(job *batchv1.Job) int64 {
+	return jobstatus.DemandOf(job, nil).AtOnce.Most
 }
 
-// holdsRunning returns how many pods a Job may have while it is not suspended.
-func holdsRunning(job *batchv1.Job) int32 {
-	if t := job.Status.Terminating; t != nil && replacesAtOnce(job) {
-		return Needs(job) + *t // the pods that terminate are replaced before they are gone
-	}
-	return max(Needs(job), jobstatus.PodsHeld(job))
-}
-
-// Needs returns how many active pods a Job has at most, from now on. The status
-// may say less, because it lags behind.
-func Needs(job *batchv1.Job) int32 {
-	parallelism := int32(1)
-	if p := job.Spec.Parallelism; p != nil {
-		parallelism = *p
-	}
-	if n := job.Spec.Completions; n != nil {
-		return min(parallelism, *n-int32(jobstatus.IndexesFinished(job)))
-	}
-	return parallelism
+// resumed returns the Job as it is once it is resumed.
+func resumed(job *batchv1.Job) *batchv1.Job {
+	copied, suspend := *job, false
+	copied.Spec.Suspend = &suspend
+	return &copied
 }
 
 // waits reports whether a Job is suspended and its controller has seen to it. A
@@ -68,14 +55,4 @@ func Needs(job *batchv1.Job) int32 {
 func waits(job *batchv1.Job) bool {
 	asked := job.Spec.Suspend != nil && *job.Spec.Suspend
 	return asked && jobstatus.OutcomeOf(job).Phase == jobstatus.SuspendedPhase
-}
-
-// replacesAtOnce reports whether a pod is replaced as soon as it is deleted.
-// Queues do better with the policy Failed: then a Job never holds more pods than
-// its parallelism.
-func replacesAtOnce(job *batchv1.Job) bool {
-	if policy := job.Spec.PodReplacementPolicy; policy != nil {
-		return *policy == batchv1.TerminatingOrFailed
-	}
-	return job.Spec.PodFailurePolicy == nil
 }

@@ -168,7 +168,7 @@ func TestQuotaIsKept(t *testing.T) {
 }
 
 func TestHolds(t *testing.T) {
-	two := int32(2)
+	two, five := int32(2), int32(5)
 	running := func(how func(*batchv1.Job)) *batchv1.Job {
 		job := example("job", 4, 10, batchv1.Failed)
 		*job.Spec.Suspend = false
@@ -178,11 +178,20 @@ func TestHolds(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		job  *batchv1.Job
-		want int32
+		want int64
 	}{
 		{"resumed, no pods yet", running(func(*batchv1.Job) {}), 4},
 		{"fewer to do than parallelism", running(func(j *batchv1.Job) { j.Status.Succeeded = 8 }), 2},
 		{"a work queue", running(func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Parallelism = nil, nil }), 1},
+		{"a work queue that needs no further pod", running(func(j *batchv1.Job) {
+			j.Spec.Completions, j.Spec.Parallelism = nil, &five
+			j.Status.Active, j.Status.Succeeded = 3, 2
+		}), 3},
+		{"an index that has failed", running(func(j *batchv1.Job) {
+			mode, none, failed := batchv1.IndexedCompletion, int32(0), "3-8"
+			j.Spec.CompletionMode, j.Spec.BackoffLimitPerIndex = &mode, &none
+			j.Status.Active, j.Status.CompletedIndexes, j.Status.FailedIndexes = 2, "0,1", &failed
+		}), 2},
 		{"terminating pods are waited for", running(func(j *batchv1.Job) { j.Status.Active, j.Status.Terminating = 2, &two }), 4},
 		{"terminating pods are replaced at once", running(func(j *batchv1.Job) {
 			j.Spec.PodReplacementPolicy = nil
