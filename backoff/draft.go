@@ -6,12 +6,21 @@ import (
 	"math"
 )
 
-// Draft is a backoff limit as the first draft of KEP-3850 spelled it: one limit
-// and whom it is for. Some frameworks still spell it so.
+// Draft is a backoff limit as the early draft of KEP-3850 spelled it: one limit and
+// whom it is for. Some frameworks still spell it so. It is read from the JSON of a spec.
 type Draft struct {
 	// BackoffLimit is 6 when nil.
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
 	// BackoffLimitTarget is TargetJob when empty.
+	BackoffLimitTarget Target `json:"backoffLimitTarget,omitempty"`
+	// PodFailurePolicy is where the draft had the target. Given in both places, it must
+	// be the same.
+	PodFailurePolicy *DraftPolicy `json:"podFailurePolicy,omitempty"`
+}
+
+// DraftPolicy is what a pod failure policy of the draft says about the backoff limit.
+type DraftPolicy struct {
+	// BackoffLimitTarget is that of the Draft when empty.
 	BackoffLimitTarget Target `json:"backoffLimitTarget,omitempty"`
 }
 
@@ -22,26 +31,61 @@ type Fields struct {
 }
 
 // Convert returns the fields to put into a JobSpec. With TargetIndex the
-// backoffLimit stays nil, for the API server to fill in.
+// backoffLimit stays nil, for the API server to fill in. What the API server would
+// refuse is an error that names the field.
 func Convert(d Draft) (Fields, error) {
-	switch d.BackoffLimitTarget {
-	case "", TargetJob:
-		return Fields{BackoffLimit: clone(d.BackoffLimit)}, nil
-	case TargetIndex:
-		perIndex := defaultLimit
-		if d.BackoffLimit != nil {
-			perIndex = *d.BackoffLimit
-		}
-		return Fields{BackoffLimitPerIndex: &perIndex}, nil
+	target, err := d.target()
+	if err != nil {
+		return Fields{}, err
 	}
-	return Fields{}, fmt.Errorf("backoffLimitTarget: unknown target %q, want %q or %q",
-		d.BackoffLimitTarget, TargetJob, TargetIndex)
+	if err := notNegative("backoffLimit", d.BackoffLimit); err != nil {
+		return Fields{}, err
+	}
+	if target == TargetJob {
+		return Fields{BackoffLimit: clone(d.BackoffLimit)}, nil
+	}
+	perIndex := defaultLimit
+	if d.BackoffLimit != nil {
+		perIndex = *d.BackoffLimit
+	}
+	return Fields{BackoffLimitPerIndex: &perIndex}, nil
 }
 
-// Draft returns the fields in the spelling of the draft. That has room for one
-// limit only: a backoffLimitPerIndex next to a backoffLimit other than the
-// MaxInt32 that the API server fills in is an error.
+// target returns whom the limit is for, wherever the draft says so.
+func (d Draft) target() (Target, error) {
+	target := TargetJob
+	path := "backoffLimitTarget"
+	if d.BackoffLimitTarget != "" {
+		target = d.BackoffLimitTarget
+	}
+	if p := d.PodFailurePolicy; p != nil && p.BackoffLimitTarget != "" {
+		path = "podFailurePolicy.backoffLimitTarget"
+		if d.BackoffLimitTarget != "" && d.BackoffLimitTarget != p.BackoffLimitTarget {
+			return "", fmt.Errorf("%s: is %q, and backoffLimitTarget is %q", path, p.BackoffLimitTarget, d.BackoffLimitTarget)
+		}
+		target = p.BackoffLimitTarget
+	}
+	if target != TargetJob && target != TargetIndex {
+		return "", fmt.Errorf("%s: unknown target %q, want %q or %q", path, target, TargetJob, TargetIndex)
+	}
+	return target, nil
+}
+
+func notNegative(name string, limit *int32) error {
+	if limit != nil && *limit < 0 {
+		return fmt.Errorf("%s: is %d, must be greater than or equal to 0", name, *limit)
+	}
+	return nil
+}
+
+// Draft returns the fields in the spelling of the draft, with the target beside the
+// limit. That has room for one limit only: a backoffLimitPerIndex next to a
+// backoffLimit other than the MaxInt32 that the API server fills in is an error. So is
+// a negative limit.
 func (f Fields) Draft() (Draft, error) {
+	if err := errors.Join(notNegative("backoffLimit", f.BackoffLimit), notNegative("backoffLimitPerIndex", f.BackoffLimitPerIndex)); err != nil {
+		return Draft{}, err
+	}
 	if f.BackoffLimitPerIndex == nil {
 		return Draft{BackoffLimit: clone(f.BackoffLimit), BackoffLimitTarget: TargetJob}, nil
 	}

@@ -1,6 +1,7 @@
 package backoff_test
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -129,11 +130,11 @@ func TestConvert(t *testing.T) {
 		back  backoff.Draft
 	}{
 		"nothing":        {backoff.Draft{}, backoff.Fields{}, backoff.Draft{BackoffLimitTarget: "Job"}},
-		"job":            {backoff.Draft{ptrTo[int32](3), "Job"}, backoff.Fields{BackoffLimit: ptrTo[int32](3)}, backoff.Draft{ptrTo[int32](3), "Job"}},
-		"job by default": {backoff.Draft{BackoffLimit: ptrTo[int32](3)}, backoff.Fields{BackoffLimit: ptrTo[int32](3)}, backoff.Draft{ptrTo[int32](3), "Job"}},
-		"index":          {backoff.Draft{ptrTo[int32](3), "Index"}, backoff.Fields{BackoffLimitPerIndex: ptrTo[int32](3)}, backoff.Draft{ptrTo[int32](3), "Index"}},
+		"job":            {backoff.Draft{BackoffLimit: ptrTo[int32](3), BackoffLimitTarget: "Job"}, backoff.Fields{BackoffLimit: ptrTo[int32](3)}, backoff.Draft{BackoffLimit: ptrTo[int32](3), BackoffLimitTarget: "Job"}},
+		"job by default": {backoff.Draft{BackoffLimit: ptrTo[int32](3)}, backoff.Fields{BackoffLimit: ptrTo[int32](3)}, backoff.Draft{BackoffLimit: ptrTo[int32](3), BackoffLimitTarget: "Job"}},
+		"index":          {backoff.Draft{BackoffLimit: ptrTo[int32](3), BackoffLimitTarget: "Index"}, backoff.Fields{BackoffLimitPerIndex: ptrTo[int32](3)}, backoff.Draft{BackoffLimit: ptrTo[int32](3), BackoffLimitTarget: "Index"}},
 		"index, default limit": {backoff.Draft{BackoffLimitTarget: "Index"}, backoff.Fields{BackoffLimitPerIndex: ptrTo[int32](6)},
-			backoff.Draft{ptrTo[int32](6), "Index"}},
+			backoff.Draft{BackoffLimit: ptrTo[int32](6), BackoffLimitTarget: "Index"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := backoff.Convert(tc.draft)
@@ -161,8 +162,57 @@ func TestDraftOfDefaultedFields(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Draft: %v", err)
 	}
-	if diff := cmp.Diff(backoff.Draft{ptrTo[int32](2), "Index"}, got); diff != "" {
+	if diff := cmp.Diff(backoff.Draft{BackoffLimit: ptrTo[int32](2), BackoffLimitTarget: "Index"}, got); diff != "" {
 		t.Errorf("Draft (-want +got):\n%s", diff)
+	}
+}
+
+// "We propose the addition of a new enum field in PodFailurePolicy called
+// backoffLimitTarget" (the early draft of KEP-3850, Proposal).
+func TestConvert_targetInPodFailurePolicy(t *testing.T) {
+	for _, tc := range []struct {
+		spec string
+		want backoff.Fields
+		err  string // what the error begins with
+	}{
+		{spec: `{"backoffLimit": 3, "podFailurePolicy": {"rules": [{"action": "FailIndex"}], "backoffLimitTarget": "Index"}}`,
+			want: backoff.Fields{BackoffLimitPerIndex: ptrTo[int32](3)}},
+		{spec: `{"backoffLimit": 3, "podFailurePolicy": {"backoffLimitTarget": "Job"}}`, want: backoff.Fields{BackoffLimit: ptrTo[int32](3)}},
+		{spec: `{"backoffLimit": 3, "podFailurePolicy": {}}`, want: backoff.Fields{BackoffLimit: ptrTo[int32](3)}},
+		{spec: `{"podFailurePolicy": {"backoffLimitTarget": "Index"}}`, want: backoff.Fields{BackoffLimitPerIndex: ptrTo[int32](6)}},
+		{spec: `{"backoffLimitTarget": "Index", "podFailurePolicy": {"rules": []}}`, want: backoff.Fields{BackoffLimitPerIndex: ptrTo[int32](6)}},
+		{spec: `{"backoffLimitTarget": "Index", "podFailurePolicy": {"backoffLimitTarget": "Index"}}`, want: backoff.Fields{BackoffLimitPerIndex: ptrTo[int32](6)}},
+		{spec: `{"backoffLimitTarget": "Job", "podFailurePolicy": {"backoffLimitTarget": "Index"}}`, err: "podFailurePolicy.backoffLimitTarget: "},
+		{spec: `{"podFailurePolicy": {"backoffLimitTarget": "index"}}`, err: "podFailurePolicy.backoffLimitTarget: "},
+		{spec: `{"backoffLimit": -3, "backoffLimitTarget": "Index"}`, err: "backoffLimit: "},
+		{spec: `{"backoffLimit": -1}`, err: "backoffLimit: "},
+	} {
+		var draft backoff.Draft
+		if err := json.Unmarshal([]byte(tc.spec), &draft); err != nil {
+			t.Fatal(err)
+		}
+		got, err := backoff.Convert(draft)
+		if tc.err != "" {
+			if err == nil || !strings.HasPrefix(err.Error(), tc.err) {
+				t.Errorf("%s: error %v, want one that begins with %q", tc.spec, err, tc.err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+			t.Errorf("%s: error %v (-want +got):\n%s", tc.spec, err, diff)
+		}
+	}
+}
+
+// A limit that the API server refuses is not handed on in either direction.
+func TestDraft_negative(t *testing.T) {
+	for field, f := range map[string]backoff.Fields{
+		"backoffLimit":         {BackoffLimit: ptrTo[int32](-1)},
+		"backoffLimitPerIndex": {BackoffLimitPerIndex: ptrTo[int32](-3)},
+	} {
+		if _, err := f.Draft(); err == nil || !strings.HasPrefix(err.Error(), field+": ") {
+			t.Errorf("error %v, want one that names %s", err, field)
+		}
 	}
 }
 
@@ -182,7 +232,7 @@ func TestConvertErrorsNameTheField(t *testing.T) {
 func TestConvertSharesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draft := backoff.Draft{
-			BackoffLimit:       ptrTo(rapid.Int32().Draw(t, "limit")),
+			BackoffLimit:       ptrTo(rapid.Int32Range(0, math.MaxInt32-1).Draw(t, "limit")),
 			BackoffLimitTarget: rapid.SampledFrom([]backoff.Target{"", "Job", "Index"}).Draw(t, "target"),
 		}
 		limit := *draft.BackoffLimit
