@@ -17,5 +17,6 @@
 //
 // A rule may have a name (KEP-4443). The name, or else the position of the rule,
 // becomes part of the reason of the Job's condition, see [Reason]. Software that
-// reads a Job finds the rule again with [Spec.Find].
+// reads a Job finds the rule again with [Spec.FindCondition], also where the controller
+// gives every rule the same reason, as the built-in one does: its message has the position.
 package failurepolicy

@@ -2,6 +2,7 @@ package failurepolicy
 
 import (
 	"fmt"
+	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -65,17 +66,17 @@ func (m Match) Message() string {
 	if !m.FailsJob() {
 		return ""
 	}
-	rule := fmt.Sprintf("matching %s rule at index %d", m.Action, m.Rule)
+	rule := ofRule + strconv.Itoa(m.Rule)
 	switch m.Kind {
 	case ByExitCode:
-		return fmt.Sprintf("Container %s for pod %s failed with exit code %d %s", m.Container, m.Pod, m.ExitCode, rule)
+		return fmt.Sprintf("Container %s for pod %s failed with exit code %d%s", m.Container, m.Pod, m.ExitCode, rule)
 	case ByPodCondition:
-		return fmt.Sprintf("Pod %s has condition %s %s", m.Pod, m.Condition, rule)
+		return fmt.Sprintf("Pod %s has condition %s%s", m.Pod, m.Condition, rule)
 	}
 	if m.Detail == "" {
-		return fmt.Sprintf("Pod %s failed %s", m.Pod, rule)
+		return fmt.Sprintf("Pod %s failed%s", m.Pod, rule)
 	}
-	return fmt.Sprintf("Pod %s failed with %s %s", m.Pod, m.Detail, rule)
+	return fmt.Sprintf("Pod %s failed with %s%s", m.Pod, m.Detail, rule)
 }
 
 // Explain returns which rule matched and on what, for people to read.

@@ -51,11 +51,50 @@ func RuleOf(reason string) (Ref, bool) {
 	if !ok || name == "" {
 		return Ref{}, false
 	}
-	// Only as Reason writes it: no sign, no leading zeros.
-	if n, err := strconv.Atoi(name); err == nil && n >= 0 && strconv.Itoa(n) == name {
+	if n, ok := readPosition(name); ok {
 		return Ref{Kind: RefIndex, Index: n, Name: name}, true
 	}
 	return Ref{Kind: RefName, Index: -1, Name: name}, true
+}
+
+// ofRule is how the message of the Job controller ends, but for the position.
+const ofRule = " matching " + string(batchv1.PodFailurePolicyActionFailJob) + " rule at index "
+
+// RuleOfMessage reads the message of a condition, which ends with the position of the
+// rule: "... matching FailJob rule at index 1". The built-in Job controller writes it as
+// [Match.Message] does, so the rule is known also where reasons are not granular.
+func RuleOfMessage(message string) (position int, ok bool) {
+	at := strings.LastIndex(message, ofRule)
+	if at < 0 {
+		return -1, false
+	}
+	return readPosition(message[at+len(ofRule):])
+}
+
+// FindCondition returns the position of the rule that a condition of a Job names: by
+// its reason where that is granular, and else by its message. The [Reason] of that
+// position and the name of the rule is what a controller with granular reasons would
+// have written.
+func (s *Spec) FindCondition(c *batchv1.JobCondition) (position int, ok bool) {
+	if s == nil || c == nil {
+		return -1, false
+	}
+	if c.Reason != batchv1.JobReasonPodFailurePolicy {
+		return s.Find(c.Reason)
+	}
+	if position, ok = RuleOfMessage(c.Message); !ok || position >= len(s.Rules) {
+		return -1, false
+	}
+	return position, true
+}
+
+// readPosition reads a position as it is written: no sign, no leading zeros.
+func readPosition(text string) (position int, ok bool) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || strconv.Itoa(n) != text {
+		return -1, false
+	}
+	return n, true
 }
 
 // Find returns the position of the rule that the reason of a condition names. It

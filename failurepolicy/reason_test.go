@@ -6,6 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/failurepolicy"
@@ -141,4 +142,91 @@ func TestFindInvertsReason(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestRuleOfMessage(t *testing.T) {
+	for message, want := range map[string]int{
+		"Container main for pod ns/job-0-abcde failed with exit code 42 matching FailJob rule at index 1": 1,
+		"Pod ns/job-abcde has condition DisruptionTarget matching FailJob rule at index 0":                0,
+		"Pod ns/pod failed with x matching FailJob rule at index 7 matching FailJob rule at index 12":     12,
+		" matching FailJob rule at index 19": 19,
+		"":                                   -1,
+		"Job has reached the specified backoff limit":             -1,
+		"Pod ns/pod has condition X matching FailJob rule":        -1,
+		"... matching FailJob rule at index ":                     -1,
+		"... matching FailJob rule at index 01":                   -1,
+		"... matching FailJob rule at index +1":                   -1,
+		"... matching FailJob rule at index -1":                   -1,
+		"... matching FailJob rule at index 1 ":                   -1,
+		"... matching FailJob rule at index 99999999999999999999": -1,
+		"... matching Ignore rule at index 1":                     -1,
+	} {
+		if got, ok := failurepolicy.RuleOfMessage(message); got != want || ok != (want >= 0) {
+			t.Errorf("RuleOfMessage(%q) = %d, %t, want %d", message, got, ok, want)
+		}
+	}
+}
+
+// The rule can be read back from whatever message this package writes.
+func FuzzRuleOfMessage(f *testing.F) {
+	f.Add(uint8(failurepolicy.ByExitCode), uint16(1), "main", "DisruptionTarget", "", "ns", "pod")
+	f.Add(uint8(failurepolicy.ByMatcher), uint16(2), "", "", "x matching FailJob rule at index 7", "", "")
+	f.Fuzz(func(t *testing.T, kind uint8, rule uint16, container, condition, detail, namespace, name string) {
+		m := failurepolicy.Match{
+			Kind: failurepolicy.Kind(kind % 4), Rule: int(rule), Action: failJob, Container: container,
+			Condition: corev1.PodConditionType(condition), Detail: detail, Pod: types.NamespacedName{Namespace: namespace, Name: name},
+		}
+		if got, ok := failurepolicy.RuleOfMessage(m.Message()); !ok || got != m.Rule {
+			t.Errorf("%q: got %d, %t, want %d", m.Message(), got, ok, m.Rule)
+		}
+	})
+}
+
+// So a framework knows the rule from a Job of any controller, granular reasons or not.
+func TestFindCondition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		spec := &failurepolicy.Spec{}
+		names := rapid.SliceOfNDistinct(rapid.StringMatching("[A-Z][a-z]{0,3}"), 1, 5, rapid.ID).Draw(t, "names")
+		for i, name := range names {
+			if rapid.Bool().Draw(t, "unnamed") {
+				name = ""
+			}
+			spec.Rules = append(spec.Rules, failurepolicy.Rule{Name: name, Action: failJob, OnExitCodes: in("", int32(i+1))})
+		}
+		want := rapid.IntRange(0, len(names)-1).Draw(t, "rule")
+		m := failurepolicy.Compile(spec).Match(podThatExited(exited("main", int32(want+1))))
+		for _, granular := range []bool{false, true} {
+			c := &batchv1.JobCondition{Type: batchv1.JobFailed, Reason: m.Reason(granular), Message: m.Message()}
+			got, ok := spec.FindCondition(c)
+			if !ok || got != want {
+				t.Fatalf("granular %t: got %d, %t, want %d", granular, got, ok, want)
+			}
+			if reason := failurepolicy.Reason(got, spec.Rules[got].Name); reason != m.Reason(true) {
+				t.Fatalf("granular %t: the reason is %s, want %s", granular, reason, m.Reason(true))
+			}
+		}
+	})
+}
+
+func TestFindCondition_none(t *testing.T) {
+	message := "Pod ns/pod has condition X matching FailJob rule at index 1"
+	spec := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{Name: "1"}, {Name: "B"}}}
+	for _, tc := range []struct {
+		reason string
+		spec   *failurepolicy.Spec
+		c      *batchv1.JobCondition
+		want   int
+	}{
+		{"the message has a position, not a name", spec, &batchv1.JobCondition{Reason: "PodFailurePolicy", Message: message}, 1},
+		{"a name goes before a position in a reason", spec, &batchv1.JobCondition{Reason: "PodFailurePolicy_1", Message: message}, 0},
+		{"a position beyond the rules", &failurepolicy.Spec{Rules: spec.Rules[:1]}, &batchv1.JobCondition{Reason: "PodFailurePolicy", Message: message}, -1},
+		{"another reason", spec, &batchv1.JobCondition{Reason: "BackoffLimitExceeded", Message: message}, -1},
+		{"no position", spec, &batchv1.JobCondition{Reason: "PodFailurePolicy"}, -1},
+		{"no condition", spec, nil, -1},
+		{"no policy", nil, &batchv1.JobCondition{Reason: "PodFailurePolicy", Message: message}, -1},
+	} {
+		if got, ok := tc.spec.FindCondition(tc.c); got != tc.want || ok != (tc.want >= 0) {
+			t.Errorf("%s: got %d, %t, want %d", tc.reason, got, ok, tc.want)
+		}
+	}
 }
