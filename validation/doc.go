@@ -16,8 +16,8 @@
 //     whose statuses all pass it can never be stuck behind a refusal.
 //   - [Warnings] for what the API server warns about, [Advice] for what this
 //     package adds.
-//   - [RuleNames] for the names that KEP-4443 proposes for pod failure policy
-//     rules, and [IndexesSize] for the room that KEP-3850 reckons with.
+//   - [RuleNames] and [RuleNamesUpdate] for the names that KEP-4443 proposes for pod
+//     failure policy rules, and [IndexesSize] for the room that KEP-3850 reckons with.
 //
 // # What is not checked
 //

@@ -1,41 +1,13 @@
 package validation
 
 import (
-	"regexp"
-	"slices"
 	"strconv"
 
-	batchv1 "k8s.io/api/batch/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/failurepolicy"
 )
-
-// conditionReason is the syntax of reasons of conditions in the Kubernetes API.
-var conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
-
-// maxReasonLength is what KEP-4443 allows for the reason that a name makes.
-const maxReasonLength = 128
-
-// controllerReasons are the reasons that the Job controller of 1.36.3 gives the
-// conditions of a Job.
-//
-// The prefix PodFailurePolicy_ keeps every name apart from them: none of them
-// has it. A conflict can only arise if a later release gives a reason with the
-// prefix, which then belongs in this list. Conflicts among the rules are another
-// matter: without a name a rule is known by its index, so a name that is the
-// index of another rule would tell the wrong one.
-var controllerReasons = []string{
-	batchv1.JobReasonPodFailurePolicy,
-	batchv1.JobReasonBackoffLimitExceeded,
-	batchv1.JobReasonDeadlineExceeded,
-	batchv1.JobReasonMaxFailedIndexesExceeded,
-	batchv1.JobReasonFailedIndexes,
-	batchv1.JobReasonSuccessPolicy,
-	"CompletionsReached", // its constant is younger than the oldest supported k8s.io/api
-	"JobSuspended",
-	"JobResumed",
-}
 
 // RuleNames returns what is wrong with the names of the rules of a pod failure
 // policy, which path leads to. KEP-4443 (Design Details, Validation) wants of a
@@ -52,13 +24,8 @@ func RuleNames(spec *failurepolicy.Spec, path *field.Path) field.ErrorList {
 	if spec == nil {
 		return nil
 	}
-	return ruleNames(spec.Rules, path.Child("rules"), controllerReasons)
-}
-
-// ruleNames checks the names against each other and against the reasons that are
-// taken.
-func ruleNames(rules []failurepolicy.Rule, path *field.Path, taken []string) field.ErrorList {
 	var errs field.ErrorList
+	rules, path := spec.Rules, path.Child("rules")
 	seen := make(map[string]bool, len(rules))
 	for i := range rules {
 		name := rules[i].Name
@@ -73,24 +40,26 @@ func ruleNames(rules []failurepolicy.Rule, path *field.Path, taken []string) fie
 		if n, err := strconv.Atoi(name); err == nil && n != i && n >= 0 && n < len(rules) {
 			errs = append(errs, field.Invalid(path, name, "must not be the index of another rule"))
 		}
-		errs = append(errs, ruleReason(name, failurepolicy.Reason(i, name), path, taken)...)
+		for _, msg := range failurepolicy.CheckName(name) {
+			errs = append(errs, field.Invalid(path, name, msg))
+		}
 	}
 	return errs
 }
 
-// ruleReason checks the reason that a name makes.
-func ruleReason(name, reason string, path *field.Path, taken []string) field.ErrorList {
+// RuleNamesUpdate returns what is wrong with changing the names of the rules, in
+// addition to [RuleNames] of the new ones: a pod failure policy is immutable, and its
+// names are part of it. Rules that are added or removed are not reported; [Update] does
+// that.
+func RuleNamesUpdate(spec, old *failurepolicy.Spec, path *field.Path) field.ErrorList {
+	if spec == nil || old == nil {
+		return nil
+	}
 	var errs field.ErrorList
-	if !conditionReason.MatchString(reason) {
-		errs = append(errs, field.Invalid(path, name, "must make a valid reason of a condition: '"+reason+
-			"' must consist of alphanumeric characters, '_', ',' or ':', and must end with an alphanumeric character or '_'"))
-	}
-	if len(reason) > maxReasonLength {
-		room := maxReasonLength - (len(reason) - len(name))
-		errs = append(errs, tooLong(path, room))
-	}
-	if slices.Contains(taken, reason) {
-		errs = append(errs, field.Invalid(path, name, "must not make a reason that the Job controller gives: "+reason))
+	for i := range min(len(spec.Rules), len(old.Rules)) {
+		if name := spec.Rules[i].Name; name != old.Rules[i].Name {
+			errs = append(errs, field.Invalid(path.Child("rules").Index(i).Child("name"), name, apivalidation.FieldImmutableErrorMsg))
+		}
 	}
 	return errs
 }

@@ -46,7 +46,7 @@ func TestRuleNames(t *testing.T) {
 		{sentence: integer, names: []string{"00", "B"}},
 		{sentence: integer, names: []string{"99999999999999999999"}},
 		{sentence: reason, names: []string{longest, "a_b", "a:b", "a,b", "_"}},
-		{sentence: reason, names: []string{longest + "a"}, want: []string{"policy.rules[0].name: Too long: may not be more than 111 bytes"}},
+		{sentence: reason, names: []string{longest + "a"}, want: []string{"policy.rules[0].name: Invalid value: must be no more than 111 bytes"}},
 		{sentence: reason, names: []string{"a-b"}, want: []string{syntax("0", "PodFailurePolicy_a-b")}},
 		{sentence: reason, names: []string{"a:"}, want: []string{syntax("0", "PodFailurePolicy_a:")}},
 		{sentence: reason, names: []string{"a\n"}, want: []string{syntax("0", "PodFailurePolicy_a\n")}},
@@ -65,17 +65,27 @@ func TestRuleNames(t *testing.T) {
 	wantErrors(t, RuleNames(named("A", "A"), nil), "rules[1].name: Duplicate value")
 }
 
-// "We will also validate the pod failure policy rule does not conflict with any
-// K8s internal reasons used by the Job controller."
-func TestRuleNamesDoNotConflictWithTheController(t *testing.T) {
-	for _, reason := range controllerReasons {
-		if strings.HasPrefix(reason, failurepolicy.Reason(0, "x")[:len("PodFailurePolicy_")]) {
-			t.Errorf("%s has the prefix of named rules: say in the comment what it conflicts with", reason)
-		}
-		// The bare name of a reason is fine: the prefix keeps them apart.
-		wantErrors(t, RuleNames(named(reason), field.NewPath("policy")))
+// The pod failure policy is immutable, and KEP-4443 makes the names part of it.
+func TestRuleNamesUpdate(t *testing.T) {
+	path := field.NewPath("policy")
+	for _, c := range []struct {
+		name     string
+		now, was *failurepolicy.Spec
+		want     []string
+	}{
+		{"as they were", named("A", "", "C"), named("A", "", "C"), nil},
+		{"renamed, named and unnamed", named("B", "X", ""), named("A", "", "C"), []string{
+			"policy.rules[0].name: Invalid value: field is immutable",
+			"policy.rules[1].name: Invalid value: field is immutable",
+			"policy.rules[2].name: Invalid value: field is immutable",
+		}},
+		{"swapped", named("B", "A"), named("A", "B"), []string{
+			"policy.rules[0].name: Invalid value: field is immutable", "policy.rules[1].name: Invalid value: field is immutable",
+		}},
+		{"rules added or removed are reported by Update", named("A", "B"), named("A"), nil},
+		{"no policy before", named("A"), nil, nil},
+		{"no policy any more", nil, named("A"), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) { wantErrors(t, RuleNamesUpdate(c.now, c.was, path), c.want...) })
 	}
-	// A later release might give a reason with the prefix.
-	got := ruleNames(named("Timeout", "Other").Rules, field.NewPath("policy", "rules"), []string{"PodFailurePolicy_Timeout"})
-	wantErrors(t, got, "policy.rules[0].name: Invalid value: must not make a reason that the Job controller gives: PodFailurePolicy_Timeout")
 }
