@@ -15,7 +15,7 @@
 //   - [Status] for one status with every rule on, whatever changed. A controller
 //     whose statuses all pass it can never be stuck behind a refusal.
 //   - [Warnings] for what the API server warns about, [Advice] for what this
-//     package adds.
+//     package adds, and [StatusAdvice] for a status that has grown large.
 //   - [RuleNames] and [RuleNamesUpdate] for the names that KEP-4443 proposes for pod
 //     failure policy rules, and [IndexesSize] for the room that KEP-3850 reckons with.
 //

@@ -7,26 +7,31 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Limits that keep a Job small enough to store (KEP-3850, "The Job object too
-// big"). Up to highCompletions every index may be listed in the status; above,
-// few may run or have failed at a time.
+// Limits of Indexed Jobs, which keep them small enough to store (KEP-3850, "The Job
+// object too big").
 const (
-	maxIndexedParallelism = 100_000
-	maxFailedIndexes      = 100_000
+	// MaxIndexedParallelism and MaxFailedIndexes are the largest parallelism and
+	// maxFailedIndexes.
+	MaxIndexedParallelism = 100_000
+	MaxFailedIndexes      = 100_000
 
-	highCompletions            = 100_000
-	highCompletionsParallelism = 10_000
-	highCompletionsFailures    = 10_000
+	// HighCompletions are completions up to which every index may be listed in the
+	// status. With more, a Job with backoffLimitPerIndex must have maxFailedIndexes,
+	// and the limits of it and of parallelism are HighCompletionsFailedIndexes and
+	// HighCompletionsParallelism.
+	HighCompletions              = 100_000
+	HighCompletionsParallelism   = 10_000
+	HighCompletionsFailedIndexes = 10_000
 )
 
-// Limits on the length of lists and strings.
+// Limits of lists, in elements, and of texts, in bytes.
 const (
-	maxManagedByLength        = 63
-	maxFailureRules           = 20
-	maxExitCodes              = 255
-	maxPodConditions          = 20
-	maxSuccessRules           = 20
-	maxSucceededIndexesLength = 64 * 1024
+	MaxManagedByLength        = 63        // of managedBy
+	MaxPodFailurePolicyRules  = 20        // of podFailurePolicy.rules
+	MaxExitCodes              = 255       // of onExitCodes.values in a rule
+	MaxPodConditions          = 20        // of onPodConditions in a rule
+	MaxSuccessPolicyRules     = 20        // of successPolicy.rules
+	MaxSucceededIndexesLength = 64 * 1024 // of succeededIndexes in a rule
 )
 
 // limitRule is a limit of Indexed Jobs. When exceeds reports true, err says so.
@@ -44,9 +49,9 @@ var indexedLimitRules = []limitRule{
 		},
 	},
 	{
-		exceeds: func(s *batchv1.JobSpec) bool { return deref(s.Parallelism, 0) > maxIndexedParallelism },
+		exceeds: func(s *batchv1.JobSpec) bool { return deref(s.Parallelism, 0) > MaxIndexedParallelism },
 		err: func(s *batchv1.JobSpec) *field.Error {
-			return atMost("parallelism", s.Parallelism, "%d when completion mode is %s", maxIndexedParallelism, batchv1.IndexedCompletion)
+			return atMost("parallelism", s.Parallelism, "%d when completion mode is %s", MaxIndexedParallelism, batchv1.IndexedCompletion)
 		},
 	},
 	{
@@ -58,31 +63,31 @@ var indexedLimitRules = []limitRule{
 		},
 	},
 	{
-		exceeds: func(s *batchv1.JobSpec) bool { return deref(s.MaxFailedIndexes, 0) > maxFailedIndexes },
+		exceeds: func(s *batchv1.JobSpec) bool { return deref(s.MaxFailedIndexes, 0) > MaxFailedIndexes },
 		err: func(s *batchv1.JobSpec) *field.Error {
-			return atMost("maxFailedIndexes", s.MaxFailedIndexes, "%d", maxFailedIndexes)
+			return atMost("maxFailedIndexes", s.MaxFailedIndexes, "%d", MaxFailedIndexes)
 		},
 	},
 	{
 		exceeds: func(s *batchv1.JobSpec) bool { return manyWithOwnLimits(s) && s.MaxFailedIndexes == nil },
 		err: func(*batchv1.JobSpec) *field.Error {
-			return field.Required(specPath.Child("maxFailedIndexes"), fmt.Sprintf("must be specified when completions is above %d", highCompletions))
+			return field.Required(specPath.Child("maxFailedIndexes"), fmt.Sprintf("must be specified when completions is above %d", HighCompletions))
 		},
 	},
 	{
 		exceeds: func(s *batchv1.JobSpec) bool {
-			return manyWithOwnLimits(s) && deref(s.Parallelism, 0) > highCompletionsParallelism
+			return manyWithOwnLimits(s) && deref(s.Parallelism, 0) > HighCompletionsParallelism
 		},
 		err: func(s *batchv1.JobSpec) *field.Error {
-			return atMost("parallelism", s.Parallelism, manyDetail, highCompletionsParallelism, highCompletions)
+			return atMost("parallelism", s.Parallelism, manyDetail, HighCompletionsParallelism, HighCompletions)
 		},
 	},
 	{
 		exceeds: func(s *batchv1.JobSpec) bool {
-			return manyWithOwnLimits(s) && deref(s.MaxFailedIndexes, 0) > highCompletionsFailures
+			return manyWithOwnLimits(s) && deref(s.MaxFailedIndexes, 0) > HighCompletionsFailedIndexes
 		},
 		err: func(s *batchv1.JobSpec) *field.Error {
-			return atMost("maxFailedIndexes", s.MaxFailedIndexes, manyDetail, highCompletionsFailures, highCompletions)
+			return atMost("maxFailedIndexes", s.MaxFailedIndexes, manyDetail, HighCompletionsFailedIndexes, HighCompletions)
 		},
 	},
 }
@@ -92,7 +97,7 @@ const manyDetail = "%d when completions are above %d and used with backoff limit
 // manyWithOwnLimits reports whether the stricter limits hold: there are many
 // indexes, and each may fail for good.
 func manyWithOwnLimits(s *batchv1.JobSpec) bool {
-	return deref(s.Completions, 0) > highCompletions && s.BackoffLimitPerIndex != nil
+	return deref(s.Completions, 0) > HighCompletions && s.BackoffLimitPerIndex != nil
 }
 
 func atMost(name string, value *int32, bound string, args ...any) *field.Error {

@@ -32,8 +32,8 @@ func podFailurePolicy(spec *batchv1.JobSpec) field.ErrorList {
 	var errs field.ErrorList
 	path := specPath.Child("podFailurePolicy", "rules")
 	rules := spec.PodFailurePolicy.Rules
-	if len(rules) > maxFailureRules {
-		errs = append(errs, field.TooMany(path, len(rules), maxFailureRules))
+	if len(rules) > MaxPodFailurePolicyRules {
+		errs = append(errs, field.TooMany(path, len(rules), MaxPodFailurePolicyRules))
 	}
 	containers := containerNames(&spec.Template.Spec)
 	for i := range rules {
@@ -98,8 +98,8 @@ func exitCodeValues(on *batchv1.PodFailurePolicyOnExitCodesRequirement, path *fi
 	switch {
 	case len(on.Values) == 0:
 		errs = append(errs, field.Invalid(path, on.Values, "at least one value is required"))
-	case len(on.Values) > maxExitCodes:
-		errs = append(errs, field.TooMany(path, len(on.Values), maxExitCodes))
+	case len(on.Values) > MaxExitCodes:
+		errs = append(errs, field.TooMany(path, len(on.Values), MaxExitCodes))
 	}
 	ordered := true
 	seen := make(map[int32]bool, len(on.Values))
@@ -121,8 +121,8 @@ func exitCodeValues(on *batchv1.PodFailurePolicyOnExitCodesRequirement, path *fi
 
 func podConditions(patterns []batchv1.PodFailurePolicyOnPodConditionsPattern, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if len(patterns) > maxPodConditions {
-		errs = append(errs, field.TooMany(path, len(patterns), maxPodConditions))
+	if len(patterns) > MaxPodConditions {
+		errs = append(errs, field.TooMany(path, len(patterns), MaxPodConditions))
 	}
 	for i, pattern := range patterns {
 		path := path.Index(i)

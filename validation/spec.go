@@ -65,8 +65,8 @@ func managedBy(spec *batchv1.JobSpec) field.ErrorList {
 	}
 	path := specPath.Child("managedBy")
 	errs := validation.IsDomainPrefixedPath(path, *spec.ManagedBy)
-	if len(*spec.ManagedBy) > maxManagedByLength {
-		errs = append(errs, tooLong(path, maxManagedByLength))
+	if len(*spec.ManagedBy) > MaxManagedByLength {
+		errs = append(errs, tooLong(path, MaxManagedByLength))
 	}
 	return errs
 }

@@ -21,8 +21,8 @@ func successPolicy(spec *batchv1.JobSpec) field.ErrorList {
 	if len(rules) == 0 {
 		errs = append(errs, field.Required(path, "at least one rules must be specified when the successPolicy is specified"))
 	}
-	if len(rules) > maxSuccessRules {
-		errs = append(errs, field.TooMany(path, len(rules), maxSuccessRules))
+	if len(rules) > MaxSuccessPolicyRules {
+		errs = append(errs, field.TooMany(path, len(rules), MaxSuccessPolicyRules))
 	}
 	for i := range rules {
 		errs = append(errs, successRule(spec.Completions, &rules[i], path.Index(i))...)
@@ -41,8 +41,8 @@ func successRule(completions *int32, rule *batchv1.SuccessPolicyRule, path *fiel
 	listed := 0
 	if rule.SucceededIndexes != nil {
 		path := path.Child("succeededIndexes")
-		if len(*rule.SucceededIndexes) > maxSucceededIndexesLength {
-			errs = append(errs, tooLong(path, maxSucceededIndexesLength))
+		if len(*rule.SucceededIndexes) > MaxSucceededIndexesLength {
+			errs = append(errs, tooLong(path, MaxSucceededIndexesLength))
 		}
 		if completions != nil {
 			var err error

@@ -18,16 +18,16 @@ func Warnings(job *batchv1.Job) []string {
 		warnings = append(warnings, fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: %v", msgs))
 	}
 	spec := &job.Spec
-	if indexed(spec) && deref(spec.Completions, 0) > highCompletions && deref(spec.Parallelism, 0) > highCompletionsParallelism {
+	if indexed(spec) && deref(spec.Completions, 0) > HighCompletions && deref(spec.Parallelism, 0) > HighCompletionsParallelism {
 		warnings = append(warnings, "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail")
 	}
 	return warnings
 }
 
-// safeIndexesSize is the room that KEP-3850 accepts for both lists of indexes,
+// SafeIndexesSize is the room that KEP-3850 accepts for both lists of indexes,
 // (5+1)*10^5 bytes. etcd takes no object above 1.5 MiB by default, and every
 // write of the status carries both lists whole.
-const safeIndexesSize = 600_000
+const SafeIndexesSize = 600_000
 
 // Advice returns warnings that the API server does not give, all from KEP-3850:
 // about completions above the limit up to which every index may be listed; about
@@ -40,14 +40,29 @@ func Advice(job *batchv1.Job) []string {
 		return nil
 	}
 	var advice []string
-	if completions := deref(spec.Completions, 0); completions > highCompletions {
-		advice = append(advice, fmt.Sprintf("spec.completions: %d is above %d; the status stays small only while few indexes run and have failed", completions, highCompletions))
+	if completions := deref(spec.Completions, 0); completions > HighCompletions {
+		advice = append(advice, fmt.Sprintf("spec.completions: %d is above %d; the status stays small only while few indexes run and have failed", completions, HighCompletions))
 	}
-	if size := IndexesSize(spec); size.Both > safeIndexesSize {
-		advice = append(advice, fmt.Sprintf("status: completedIndexes and failedIndexes may take %d bytes together, more than the %d that KEP-3850 accepts", size.Both, safeIndexesSize))
+	if size := IndexesSize(spec); size.Both > SafeIndexesSize {
+		advice = append(advice, fmt.Sprintf("status: completedIndexes and failedIndexes may take %d bytes together, more than the %d that KEP-3850 accepts", size.Both, SafeIndexesSize))
 	}
 	if spec.BackoffLimitPerIndex != nil && spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {
 		advice = append(advice, "spec.backoffLimitPerIndex: it counts failed pods, not the restarts within a pod that the restart policy OnFailure makes; use Never")
 	}
 	return advice
+}
+
+// StatusAdvice returns a warning when completedIndexes and failedIndexes have come near
+// the room that KEP-3850 accepts: 4/5 of [SafeIndexesSize]. [Advice] says before the Job
+// runs that they may.
+func StatusAdvice(status *batchv1.JobStatus) []string {
+	if status == nil {
+		return nil
+	}
+	size := len(status.CompletedIndexes) + len(deref(status.FailedIndexes, ""))
+	if size < SafeIndexesSize/5*4 {
+		return nil
+	}
+	return []string{fmt.Sprintf("status: completedIndexes and failedIndexes take %d bytes together, %d%% of the %d that KEP-3850 accepts",
+		size, int64(size)*100/SafeIndexesSize, SafeIndexesSize)}
 }
