@@ -207,12 +207,22 @@ func (c *Census) FailsJob() *corev1.Pod {
 // Indexes returns the indexes of the pods that are all of what. Pods without an
 // index are left out.
 func (c *Census) Indexes(what Is) indexset.Set {
-	return c.indexes(func(r *Record) bool { return r.Is(what) })
+	most := len(c.Records)
+	for _, counted := range [...]struct {
+		is Is
+		n  int
+	}{{Active, int(c.Active)}, {Terminating, int(c.Terminating)}, {Succeeded, c.succeeded}, {Failed, c.failed}} {
+		if what&counted.is != 0 {
+			most = min(most, counted.n)
+		}
+	}
+	return c.indexes(most, func(r *Record) bool { return r.Is(what) })
 }
 
-func (c *Census) indexes(wanted func(*Record) bool) indexset.Set {
+// indexes returns the indexes of the pods that are wanted, with room for most of them.
+func (c *Census) indexes(most int, wanted func(*Record) bool) indexset.Set {
 	var b indexset.Builder
-	b.Grow(len(c.Records))
+	b.Grow(most)
 	for i := range c.Records {
 		if r := &c.Records[i]; wanted(r) {
 			b.Add(r.Index) // leaves out NoIndex
@@ -249,7 +259,7 @@ func (c *Census) Fates(completed, failed indexset.Set, limit backoff.Limit) Fate
 	}
 	f.Failed = failed.Clip(c.lens.Completions)
 	if c.failed > 0 {
-		f.Failed = f.Failed.Union(c.indexes(func(r *Record) bool {
+		f.Failed = f.Failed.Union(c.indexes(0, func(r *Record) bool {
 			return r.Is(Finalized|Valid|Failed) && !r.Is(Ignored) &&
 				(r.Is(FailsIndex) || limit.IndexExhausted(r.Counts.Failures))
 		}))
