@@ -136,7 +136,7 @@ func (x *indexes) unwitnessed(first, last int32) state {
 	return state{IndexReason: IndexReason{First: first, Last: last, Reason: reason}}
 }
 
-// witnesses gathers what the pods tell of the valid indexes that are wanted.
+// witnesses gathers, for the valid indexes that are wanted, the pods that explain them.
 func (x *indexes) witnesses(wanted func(int32) bool) map[int32]*witness {
 	known := make(map[int32]*witness)
 	of := func(index int32) *witness {

@@ -17,8 +17,8 @@ func FirstRepeated(pods []*corev1.Pod) int {
 	return -1
 }
 
-// uids is a set of UIDs. Go seeds the hash of its maps, so nobody can choose UIDs
-// that collide.
+// uids is a set of UIDs. Go seeds the hash of its maps, so no input can
+// choose UIDs that collide.
 type uids map[types.UID]struct{}
 
 // enter reports whether the UID is new, and adds it.
