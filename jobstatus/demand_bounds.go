@@ -139,8 +139,8 @@ func (s *supply) retriesLeft() (untouched int64, touched []int64) {
 	return s.remaining() - int64(len(touched)), touched
 }
 
-// mostAtOnce returns how many pods may run at the same time, of which so many are
-// still to be created.
+// mostAtOnce returns how many pods may run at the same time when the given number of
+// them is created from now on.
 func (s *supply) mostAtOnce(created int64) int64 {
 	want := min(s.parallelism, s.remaining())
 	most := max(s.running, want)

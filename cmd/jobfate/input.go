@@ -29,7 +29,7 @@ func (l *sizeLimit) Set(text string) error {
 	return nil
 }
 
-// inputLimit is what is left to be read of all files together.
+// inputLimit is the number of bytes that all files together may still hold.
 type inputLimit struct {
 	limit sizeLimit
 	left  int64

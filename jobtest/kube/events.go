@@ -6,7 +6,7 @@ import (
 )
 
 // The two kinds of events differ in the names of their fields alone. What they
-// hold is shared: nobody changes it.
+// hold is shared and never changed.
 
 func toCoreEvent(e *eventsv1.Event) *corev1.Event {
 	to := &corev1.Event{

@@ -76,7 +76,7 @@ func (k *kind) all() []Object {
 	return objects
 }
 
-// put stores the next version of an object, which nobody else holds, and returns
+// put stores the next version of an object, which the caller must own, and returns
 // it. When nothing has changed, it returns the old one.
 func (k *kind) put(old *version, next Object, r *Request) (*version, error) {
 	next.SetResourceVersion("")
