@@ -25,6 +25,9 @@ func (o outcome) uncounted() (notes []Note) {
 		notes = append(notes, Note{NoteNotCounted, fmt.Sprintf("%s finished without an index below completions and cannot be counted, such as %s",
 			pods(n), misplaced[0].Pod.Name)})
 	}
+	if o.View.InFlight.Status {
+		return notes // the status that may count the others is not observed yet
+	}
 	if n := len(lost) - o.countedWithout(); n > 0 {
 		notes = append(notes, Note{NoteNotCounted, fmt.Sprintf("%s succeeded without the finalizer %s and cannot be counted, such as %s",
 			pods(n), batchv1.JobTrackingFinalizer, lost[len(lost)-1].Pod.Name)})
@@ -32,11 +35,16 @@ func (o outcome) uncounted() (notes []Note) {
 	return notes
 }
 
-// countedWithout is how many pods without a finalizer the status may have counted. Of
-// an Indexed Job the indexes tell them apart.
+// countedWithout is how many pods without a finalizer the status may have counted, or
+// has listed. Of an Indexed Job the indexes tell them apart.
 func (o outcome) countedWithout() int {
 	if o.View.Spec.Indexed {
 		return 0
 	}
-	return int(o.View.Job.Status.Succeeded)
+	status := &o.View.Job.Status
+	counted := int(status.Succeeded)
+	if u := status.UncountedTerminatedPods; u != nil {
+		counted += len(u.Succeeded)
+	}
+	return counted
 }

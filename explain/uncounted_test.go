@@ -1,6 +1,8 @@
 package explain_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,18 +26,20 @@ func TestNotes_podsThatCannotBeCounted(t *testing.T) {
 		succeeded int32
 		pods      []*corev1.Pod
 		want      []string
+		listed    types.UID // in status.uncountedTerminatedPods
 	}{
-		{"counted by index", true, "0", 1, []*corev1.Pod{finished("a", "0")}, nil},
-		{"counted by number", false, "", 1, []*corev1.Pod{finished("a", "")}, nil},
-		{"still to be counted", true, "", 0, []*corev1.Pod{finished("a", "0", tracking)}, nil},
+		{"counted by index", true, "0", 1, []*corev1.Pod{finished("a", "0")}, nil, ""},
+		{"counted by number", false, "", 1, []*corev1.Pod{finished("a", "")}, nil, ""},
+		{"listed, and not yet moved to the counter", false, "", 0, []*corev1.Pod{finished("a", "")}, nil, "a"},
+		{"still to be counted", true, "", 0, []*corev1.Pod{finished("a", "0", tracking)}, nil, ""},
 		{"no finalizer, Indexed", true, "0", 1, []*corev1.Pod{finished("a", "0"), finished("b", "1")},
-			[]string{"1 pod succeeded without the finalizer batch.kubernetes.io/job-tracking and cannot be counted, such as b"}},
+			[]string{"1 pod succeeded without the finalizer batch.kubernetes.io/job-tracking and cannot be counted, such as b"}, ""},
 		{"another finalizer", true, "", 0, []*corev1.Pod{finished("a", "0", other), finished("b", "1", other)},
-			[]string{"2 pods succeeded without the finalizer batch.kubernetes.io/job-tracking and cannot be counted, such as b"}},
+			[]string{"2 pods succeeded without the finalizer batch.kubernetes.io/job-tracking and cannot be counted, such as b"}, ""},
 		{"no finalizer, not Indexed", false, "", 1, []*corev1.Pod{finished("a", ""), finished("b", "")},
-			[]string{"1 pod succeeded without the finalizer batch.kubernetes.io/job-tracking and cannot be counted, such as b"}},
+			[]string{"1 pod succeeded without the finalizer batch.kubernetes.io/job-tracking and cannot be counted, such as b"}, ""},
 		{"no index", true, "", 0, []*corev1.Pod{finished("a", "", tracking), finished("b", "7", tracking)},
-			[]string{"2 pods finished without an index below completions and cannot be counted, such as a"}},
+			[]string{"2 pods finished without an index below completions and cannot be counted, such as a"}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			three := int32(3)
@@ -44,11 +48,22 @@ func TestNotes_podsThatCannotBeCounted(t *testing.T) {
 			if mode := batchv1.IndexedCompletion; test.indexed {
 				job.Spec.CompletionMode = &mode
 			}
-			d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: test.pods, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)})
+			if test.listed != "" {
+				job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{test.listed}}
+			}
+			now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+			d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: test.pods, Now: now})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
+			if stale, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: test.pods, Now: now, InFlight: jobfate.InFlight{Status: true}}); err != nil {
+				t.Fatal(err)
+			} else if slices.ContainsFunc(explain.Of(stale).Notes(), func(n explain.Note) bool {
+				return n.Code == explain.NoteNotCounted && strings.Contains(n.Text, "without the finalizer")
+			}) {
+				t.Error("a Job that is older than the last status write says that pods cannot be counted")
+			}
 			for _, note := range explain.Of(d).Notes() {
 				if note.Code == explain.NoteNotCounted {
 					got = append(got, note.Text)
