@@ -111,7 +111,7 @@ func TestDemandOf_byStatus(t *testing.T) {
 		{"a success policy ends the Job early", demandJob(indexed, func(j *batchv1.Job) {
 			j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: ptrTo("0-2"), SucceededCount: ptrTo[int32](2)}}}
 		}), between(1, 5), between(2, 13)},
-		{"after so many successes no index is left to start", demandJob(indexed, func(j *batchv1.Job) {
+		{"after these successes no index is left to start", demandJob(indexed, func(j *batchv1.Job) {
 			j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptrTo[int32](2)}}}
 		}), between(1, 5), between(2, 9)},
 
