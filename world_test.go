@@ -42,6 +42,8 @@ type world struct {
 	ghost referee.Ghost
 	rules *referee.Rules // nil where the referee cannot know the rules
 
+	told, tallied int // of the events and metrics of the sync
+
 	log     []string
 	metrics map[string]int64
 	events  []string
@@ -92,17 +94,30 @@ func (w *world) begin(t testing.TB, manifest string, opts ...jobfate.Option) {
 
 // restart gives the Job to a controller that remembers nothing.
 func (w *world) restart() {
-	w.caller = &cluster.Caller{Decided: func(_ jobfate.Snapshot, d jobfate.Decision) { w.decided(d) }, Revised: w.decided, Heard: w.heard, Counted: w.counts}
+	w.caller = cluster.NewCaller(w.opts...)
+	w.caller.Progress = w.progress
 }
 
 func (w *world) logf(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
 
-func (w *world) decided(d jobfate.Decision) { w.last, w.unsaved = d, d.Status != nil }
-
-func (w *world) heard(e jobfate.Event) {
+// progress sees how far a sync has come: what was decided, and what has been told
+// since.
+func (w *world) progress(r jobfate.Result) {
+	if d := r.Decision; d.Basis() != nil && d.Basis() != w.last.Basis() {
+		w.last, w.unsaved = d, d.Status != nil
+	}
 	if w.dead() {
 		return
 	}
+	for ; w.told < len(r.Events); w.told++ {
+		w.heard(r.Events[w.told])
+	}
+	for ; w.tallied < len(r.Metrics); w.tallied++ {
+		w.counts(r.Metrics[w.tallied])
+	}
+}
+
+func (w *world) heard(e jobfate.Event) {
 	w.events = append(w.events, render(e))
 	if !strings.HasSuffix(e.Reason, "Create") && !strings.HasSuffix(e.Reason, "Delete") {
 		w.logf("event %s", render(e))
@@ -134,7 +149,7 @@ func (w *world) watch(s cluster.Step) {
 }
 
 func (w *world) intercept(r *cluster.Request) (f cluster.Fault) {
-	if r.Verb == cluster.Get {
+	if reads(r) {
 		return f
 	}
 	w.writes++
@@ -144,11 +159,15 @@ func (w *world) intercept(r *cluster.Request) (f cluster.Fault) {
 	return faults[w.struck]
 }
 
+func reads(r *cluster.Request) bool {
+	return r.Verb == cluster.Get || r.Verb == cluster.List || r.Verb == cluster.GetPod
+}
+
 // Sync is that of the caller, with every write written down.
 func (w *world) Sync(client *cluster.Client) (time.Duration, error) {
 	send := client.Send
 	client.Send = func(r *cluster.Request) (cluster.Answer, error) {
-		if w.dead() || r.Verb == cluster.Get {
+		if w.dead() || reads(r) {
 			return send(r)
 		}
 		w.struck = ""
@@ -218,7 +237,8 @@ func (w *world) sync() (again bool) {
 	w.t.Helper()
 	w.catchUp()
 	before := w.writes
-	w.caller.Options, w.struck = w.opts, ""
+	w.configure()
+	w.struck, w.told, w.tallied = "", 0, 0
 	out := w.Run(w, w.cache)
 	w.look = out.At
 	if out.Killed {
@@ -233,8 +253,18 @@ func (w *world) sync() (again bool) {
 func (w *world) snapshot() jobfate.Snapshot {
 	w.t.Helper()
 	w.catchUp()
-	w.caller.Options = w.opts
-	return w.caller.Snapshot(w.cache.View())
+	w.configure()
+	in, err := w.caller.Input(w.cache.View())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, InFlight: jobfate.InFlight(in.InFlight),
+		Backoff: in.Backoff, BackoffInDoubt: in.BackoffInDoubt, LastStatus: in.LastStatus}
+}
+
+// configure lets the options of now hold.
+func (w *world) configure() {
+	w.caller.Machine.Core().Config = jobfate.NewMachine(w.opts...).Core().Config
 }
 
 // lag makes the controller see the pods as they are now, whatever comes, and the

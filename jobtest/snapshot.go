@@ -12,6 +12,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -175,9 +176,13 @@ func Lived() *rapid.Generator[jobfate.Snapshot] {
 		if err != nil {
 			t.Fatalf("the API server refuses a generated Job: %v", err)
 		}
-		caller, cache := cluster.NewCaller(), c.NewCache(false)
-		s := caller.Snapshot(cache.View())
-		var out cluster.Outcome
+		var s jobfate.Snapshot
+		caller, cache := cluster.NewCaller().Deciding(func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
+			s = jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, InFlight: jobfate.InFlight(in.InFlight),
+				Backoff: in.Backoff, BackoffInDoubt: in.BackoffInDoubt, LastStatus: in.LastStatus}
+			return decide.Decide(in, c)
+		}), c.NewCache(false)
+		out := c.Run(caller, cache)
 		for range among(t, 40, "steps") {
 			life.Happen(t, c, out.At)
 			c.CollectGarbage()
@@ -185,7 +190,6 @@ func Lived() *rapid.Generator[jobfate.Snapshot] {
 			if cache.View().Job == nil {
 				break
 			}
-			s = caller.Snapshot(cache.View())
 			out = c.Run(caller, cache)
 		}
 		return s

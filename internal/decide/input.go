@@ -52,6 +52,9 @@ type Config struct {
 	WithoutPerIndex    bool
 	WithoutReplacement bool
 	FillFreeSlots      bool
+	// Names makes up the name of a pod from the beginning that is given; nil leaves
+	// that to the API server.
+	Names func(prefix string) string
 }
 
 // DefaultConfig returns the settings of the Job controller.

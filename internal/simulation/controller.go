@@ -37,27 +37,30 @@ type controller struct {
 	cache   *cluster.Cache
 	caller  *cluster.Caller
 	last    jobfate.Decision
+	// backsOff is told at each decision until when which indexes back off.
+	backsOff func(until map[int32]time.Time)
 }
 
-// newController returns a controller that says at each decision until when which
-// indexes back off.
+// newController returns a controller.
 func newController(c *cluster.Cluster, s Settings, backsOff func(until map[int32]time.Time)) *controller {
 	options := s.Options
 	if s.RuleNames != nil {
 		options = append(slices.Clone(options), jobfate.RuleNames(s.RuleNames...))
 	}
 	out := &controller{cluster: c, cache: c.NewCache(true), caller: cluster.NewCaller(options...)}
-	out.caller.Decided = func(s jobfate.Snapshot, d jobfate.Decision) {
-		out.last = d
-		backsOff(backingOff(s, d))
-	}
+	out.backsOff = backsOff
 	return out
 }
 
 // sync syncs once. It returns when to sync again; the zero time is when something
 // has changed.
 func (c *controller) sync() (again time.Time, err error) {
+	view := c.cache.View()
 	out := c.cluster.Run(c.caller, c.cache)
+	if d := c.caller.Machine.Result().Decision; d.Basis() != nil && view.Job != nil {
+		c.last = d
+		c.backsOff(backingOff(view, d))
+	}
 	return out.At, out.Err
 }
 
@@ -68,7 +71,7 @@ func (c *controller) waitsFor() string { return explain.Of(c.last).Job().Text }
 const wholeJob = -1
 
 // backingOff returns until when the Job or its indexes back off.
-func backingOff(s jobfate.Snapshot, d jobfate.Decision) map[int32]time.Time {
+func backingOff(s cluster.View, d jobfate.Decision) map[int32]time.Time {
 	until := map[int32]time.Time{}
 	if backoff.LimitOf(&s.Job.Spec).Target != backoff.TargetIndex {
 		if why := explain.Of(d).Job(); why.Code == explain.JobBackingOff {

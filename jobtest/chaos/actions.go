@@ -49,6 +49,12 @@ var seeing = []action{
 		r.leader().cache.ShowPods()
 		return true
 	}},
+	{"cache goes back in time", 2, 1, func(r *run) bool {
+		if len(r.leaders) > 1 {
+			return false
+		}
+		return r.leader().cache.Rewind(r.lag(), r.lag())
+	}},
 	{"cache shows everything", 14, 1, func(r *run) bool {
 		r.leader().cache.ShowAll()
 		return true
@@ -57,14 +63,14 @@ var seeing = []action{
 
 func (r *run) leader() *leader { return r.leaders[r.IntN(len(r.leaders))] }
 
-// showJob shows the next version of the Job. As long as that may hold what the
-// controller does not know of, the pods have to be as fresh (A2).
+// showJob shows the next version of the Job. As long as that may hold what another
+// leader has written, the pods have to be as fresh.
 func (r *run) showJob(l *leader) bool {
 	next := l.cache.NextJob()
 	if next == 0 {
 		return false
 	}
-	if next <= l.foreign && !r.OlderPods {
+	if next <= l.foreign {
 		l.cache.ShowPodsUpTo(next)
 	}
 	l.cache.ShowJob()
@@ -215,11 +221,7 @@ var leaderActions = []action{
 		if len(r.leaders) > 1 {
 			return false
 		}
-		back := 0
-		if r.chance(50) {
-			back = r.IntN(10)
-		}
-		r.lead(back, r.IntN(back+1))
+		r.lead(r.lag(), r.lag())
 		return true
 	}},
 	{"one leader gives up", 3, 0, func(r *run) bool {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 	"github.com/jobfate/jobfate/tracking"
@@ -25,15 +26,26 @@ type bug struct {
 	property   string // the properties that it breaks
 	controller func() cluster.Controller
 	job        func(*batchv1.JobSpec)
-	olderPods  bool
 }
 
 var knownBugs = []bug{
-	{name: "A1 dropped, own writes are forgotten", property: "S1 S5 S6", controller: forgetful},
-	{name: "A2 dropped, pods older than the Job after a restart", property: "S1", olderPods: true},
+	// A caller that does not tell the truth.
+	{name: "the memory of pending writes is lost", property: "S1 S5 S6", controller: forgetful},
+	{name: "a View claims to be newer than it is", property: "S1", controller: looking(func(v *cluster.View) {
+		v.JobsVersion, v.PodsVersion = "999999", "999999"
+	})},
+	{name: "a live read comes from a cache", property: "S1 S6", controller: stale},
+	{name: "a lost creation is called refused", property: "S6", controller: func() cluster.Controller {
+		return &wrong{Caller: cluster.NewCaller(), answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
+			if q.Verb == cluster.Create && err != nil {
+				err = apierrors.NewForbidden(corev1.Resource("pods"), q.Name, err)
+			}
+			return a, err
+		}}
+	}},
 
 	// Statuses that the API server refuses.
-	{name: "seen, an index in both sets", property: "S4 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+	{name: "seen, an index in both sets", property: "S4 S11", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) {
 		if st.FailedIndexes != nil && st.CompletedIndexes != "" {
 			st.FailedIndexes = &st.CompletedIndexes
 		}
@@ -41,7 +53,7 @@ var knownBugs = []bug{
 	{name: "k139428, active is a literal 0", property: "S10 S11", controller: rewriting(func(st map[string]any) { st["active"] = 0 })},
 	{name: "seen, k125410, k111646, a pod whose phase flips is classified anew", property: "S1 S11", controller: spoiled(countFlips)},
 	{name: "k132144, an end without a start time", property: "S9 S11", controller: rewriting(atEnd(func(st map[string]any) { st["startTime"] = nil }))},
-	{name: "k134521, the start time is reset", property: "S11", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
+	{name: "k134521, the start time is reset", property: "S11", controller: spoiled(func(s decide.Input, st *batchv1.JobStatus) {
 		st.StartTime = &metav1.Time{Time: s.Now}
 	})},
 	{name: "k125909, an interim condition that is False ends the Job", property: "S8 S11", controller: rewriting(atEnd(func(st map[string]any) {
@@ -59,7 +71,7 @@ var knownBugs = []bug{
 			return kind == "SuccessCriteriaMet" || kind == "FailureTarget"
 		})
 	}))},
-	{name: "k125089, k125185, k121342, ready alone is not written", property: "L1", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+	{name: "k125089, k125185, k121342, ready alone is not written", property: "L1", controller: amended(func(s decide.Input, d *bugs.Draft) {
 		if d.Status != nil {
 			same := d.Status.DeepCopy()
 			same.Ready, same.Terminating = s.Job.Status.Ready, s.Job.Status.Terminating
@@ -72,16 +84,16 @@ var knownBugs = []bug{
 	// Counting.
 	{name: "k105200, a stale pod is counted again", property: "S1", controller: forgetful},
 	{name: "KEP-2307, finalizers go before the status is stored", property: "S2", controller: func() cluster.Controller { return &hasty{} }},
-	{name: "k104666, UIDs leave the list and the finalizer is there", property: "S1", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+	{name: "k104666, UIDs leave the list and the finalizer is there", property: "S1", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) {
 		if u := st.UncountedTerminatedPods; u != nil && len(u.Failed) > 1 {
 			st.Failed += int32(len(u.Failed) - 1)
 			u.Failed = u.Failed[:1]
 		}
 	})},
-	{name: "KEP-2307, pods are stripped and not charged", property: "S2", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+	{name: "KEP-2307, pods are stripped and not charged", property: "S2", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) {
 		st.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
 	})},
-	{name: "k109485, k119160, an end before all pods are released", property: "S9 S11", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
+	{name: "k109485, k119160, an end before all pods are released", property: "S9 S11", controller: spoiled(func(s decide.Input, st *batchv1.JobStatus) {
 		if c := st.Conditions; len(c) > 0 && c[len(c)-1].Type == batchv1.JobFailureTarget && st.Active == 0 && st.StartTime != nil {
 			failed := c[len(c)-1]
 			failed.Type = batchv1.JobFailed
@@ -90,7 +102,7 @@ var knownBugs = []bug{
 			st.Conditions = append(st.Conditions, failed)
 		}
 	})},
-	{name: "k108645, k109429, k141329, the finalizer stays on pods of a Job that is over", property: "L2 L3", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+	{name: "k108645, k109429, k141329, the finalizer stays on pods of a Job that is over", property: "L2 L3", controller: amended(func(s decide.Input, d *bugs.Draft) {
 		if s.Job.DeletionTimestamp != nil {
 			d.Strip = nil
 		}
@@ -100,10 +112,10 @@ var knownBugs = []bug{
 			p.OwnerReferences[i].UID = job.UID
 		}
 	}))},
-	{name: "k81227, k28486, counters fall", property: "S1 S3 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) {
+	{name: "k81227, k28486, counters fall", property: "S1 S3 S11", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) {
 		st.Failed = 0
 	})},
-	{name: "k104130, what others share is changed", property: "S1 S2 S12 L1 L2", controller: amended(func(s jobfate.Snapshot, _ *jobfate.Decision) {
+	{name: "k104130, what others share is changed", property: "S1 S2 S12 L1 L2", controller: amended(func(s decide.Input, _ *bugs.Draft) {
 		for _, pod := range s.Pods {
 			if pod.Status.Phase == corev1.PodFailed {
 				pod.Status.Phase = corev1.PodSucceeded
@@ -128,7 +140,7 @@ var knownBugs = []bug{
 			p.Annotations[batchv1.JobCompletionIndexAnnotation] = "0"
 		}
 	}))},
-	{name: "k99865, k115349, duplicates and indexes out of range count", property: "S1 S11", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
+	{name: "k99865, k115349, duplicates and indexes out of range count", property: "S1 S11", controller: spoiled(func(s decide.Input, st *batchv1.JobStatus) {
 		if isIndexed(&s.Job.Spec) {
 			st.Succeeded = 0
 			for _, pod := range s.Pods {
@@ -149,7 +161,7 @@ var knownBugs = []bug{
 		}
 		return true
 	})},
-	{name: "k70251, k92245, k60735, requeues count as failures", property: "S1", controller: spoiled(func(s jobfate.Snapshot, st *batchv1.JobStatus) {
+	{name: "k70251, k92245, k60735, requeues count as failures", property: "S1", controller: spoiled(func(s decide.Input, st *batchv1.JobStatus) {
 		if len(s.Pods) > 0 {
 			st.Failed++
 		}
@@ -180,16 +192,16 @@ var knownBugs = []bug{
 	})},
 	{name: "seen, a pod that fails the Job is counted before the verdict is stored", property: "S18", controller: amended(bugs.ForgetVerdict)},
 	{name: "pods are created while the Job is suspended", property: "S7", controller: spec(func(s *batchv1.JobSpec) { s.Suspend = new(bool) })},
-	{name: "pods are not deleted when the Job is suspended", property: "L1", controller: sparing(func(s jobfate.Snapshot, _ jobfate.Deletion) bool {
+	{name: "pods are not deleted when the Job is suspended", property: "L1", controller: sparing(func(s decide.Input, _ decide.Deletion) bool {
 		return *s.Job.Spec.Suspend
 	})},
-	{name: "pods are not deleted when parallelism falls", property: "L1", controller: sparing(func(s jobfate.Snapshot, d jobfate.Deletion) bool {
-		return !*s.Job.Spec.Suspend && d.Cause == jobfate.CauseTooMany
+	{name: "pods are not deleted when parallelism falls", property: "L1", controller: sparing(func(s decide.Input, d decide.Deletion) bool {
+		return !*s.Job.Spec.Suspend && d.Cause == decide.CauseTooMany
 	})},
-	{name: "a decision is taken back", property: "S8 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) { st.Conditions = nil })},
-	{name: "the end is changed", property: "S1 S8 S11", controller: func() cluster.Controller { return &restless{} }},
-	{name: "a refused status is offered for ever", property: "L4 S11", controller: spoiled(func(_ jobfate.Snapshot, st *batchv1.JobStatus) { st.Active = -1 })},
-	{name: "a status is written at each look", property: "L1", controller: amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+	{name: "a decision is taken back", property: "S8 S11", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) { st.Conditions = nil })},
+	{name: "the end is changed", property: "S1 S8 S11", controller: func() cluster.Controller { return &restless{*cluster.NewCaller()} }},
+	{name: "a refused status is offered for ever", property: "L4 S11", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) { st.Active = -1 })},
+	{name: "a status is written at each look", property: "L1", controller: amended(func(s decide.Input, d *bugs.Draft) {
 		if d.Status == nil && !ended(s.Job) {
 			d.Status = s.Job.Status.DeepCopy()
 		}
@@ -213,6 +225,24 @@ func plain(s *batchv1.JobSpec) {
 	*s = batchv1.JobSpec{Template: s.Template, Completions: ptr[int32](3), Parallelism: s.Parallelism, BackoffLimit: ptr[int32](6)}
 }
 
+// stale is a caller whose live reads are answered by its caches.
+func stale() cluster.Controller {
+	var seen cluster.View
+	return &wrong{
+		Caller: cluster.NewCaller(),
+		view:   func(v *cluster.View) { seen = *v },
+		answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
+			switch q.Verb {
+			case cluster.Get:
+				a.Job = seen.Job
+			case cluster.List:
+				a.Pods, a.Version = seen.Pods, seen.Barrier
+			}
+			return a, err
+		},
+	}
+}
+
 // forgetful is a caller that does not know what it has asked for.
 func forgetful() cluster.Controller {
 	return &wrong{Caller: cluster.NewCaller(), before: func(w *wrong) { w.ForgetInFlight() }}
@@ -223,8 +253,8 @@ func waiting(how func(time.Duration) time.Duration) func() cluster.Controller {
 }
 
 // spoiled is a caller whose first status of each sync is changed.
-func spoiled(how func(jobfate.Snapshot, *batchv1.JobStatus)) func() cluster.Controller {
-	return amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+func spoiled(how func(decide.Input, *batchv1.JobStatus)) func() cluster.Controller {
+	return amended(func(s decide.Input, d *bugs.Draft) {
 		if d.Status != nil {
 			d.Status = d.Status.DeepCopy()
 			how(s, d.Status)
@@ -234,18 +264,18 @@ func spoiled(how func(jobfate.Snapshot, *batchv1.JobStatus)) func() cluster.Cont
 
 // sparing is a caller that does not delete some of the pods, and says so in the
 // status.
-func sparing(which func(jobfate.Snapshot, jobfate.Deletion) bool) func() cluster.Controller {
-	return amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+func sparing(which func(decide.Input, decide.Deletion) bool) func() cluster.Controller {
+	return amended(func(s decide.Input, d *bugs.Draft) {
 		if d.Status == nil {
 			return
 		}
 		st := d.Status.DeepCopy()
-		d.Delete = slices.DeleteFunc(d.Delete, func(x jobfate.Deletion) bool {
+		d.Delete = slices.DeleteFunc(d.Delete, func(x decide.Deletion) bool {
 			if !which(s, x) {
 				return false
 			}
 			st.Active, *st.Terminating = st.Active+1, *st.Terminating-1
-			if slices.ContainsFunc(x.Pod.Status.Conditions, isReady) {
+			if slices.ContainsFunc(x.Record.Pod.Status.Conditions, isReady) {
 				*st.Ready++
 			}
 			return true
@@ -267,7 +297,7 @@ func atEnd(how func(map[string]any)) func(map[string]any) {
 }
 
 // countFlips puts a pod into the list that its phase of today asks for.
-func countFlips(s jobfate.Snapshot, st *batchv1.JobStatus) {
+func countFlips(s decide.Input, st *batchv1.JobStatus) {
 	u := st.UncountedTerminatedPods
 	for _, pod := range s.Pods {
 		switch {
@@ -285,14 +315,9 @@ func countFlips(s jobfate.Snapshot, st *batchv1.JobStatus) {
 // counts as created, whatever has become of the pod; and because the answer names no
 // UID, no cache will ever show what the caller waits for.
 func resending() cluster.Controller {
-	const unknown = "unknown"
 	made, lost, sent := 0, "", ""
 	return &wrong{
 		Caller: cluster.NewCaller(),
-		view: func(v *cluster.View) {
-			complete := v.Complete
-			v.Complete = func(uid types.UID) bool { return uid != unknown && complete(uid) }
-		},
 		ask: func(q *cluster.Request) bool {
 			if q.Verb == cluster.Create {
 				if sent = lost; sent == "" {
@@ -310,10 +335,10 @@ func resending() cluster.Controller {
 				return a, err
 			case apierrors.IsTimeout(err):
 				lost = sent
-				return a, err
+				return a, apierrors.NewForbidden(corev1.Resource("pods"), sent, err)
 			case apierrors.IsAlreadyExists(err):
 				a.Pod = q.Pod.DeepCopy()
-				a.Pod.Name, a.Pod.UID, err = sent, unknown, nil
+				a.Pod.Name, a.Pod.UID, a.Pod.ResourceVersion, err = sent, "unknown", "999999", nil
 			}
 			lost = ""
 			return a, err
@@ -329,11 +354,11 @@ func (h *hasty) Sync(client *cluster.Client) (time.Duration, error) {
 	if h.caller == nil {
 		h.caller = cluster.NewCaller()
 	}
-	h.caller.Amend = func(_ jobfate.Snapshot, d *jobfate.Decision) {
+	h.caller.Deciding(bugs.Amend(func(_ decide.Input, d *bugs.Draft) {
 		for _, pod := range d.Strip {
 			_, _ = client.PatchPod(pod, tracking.StripPatch(pod))
 		}
-	}
+	}))
 	return h.caller.Sync(client)
 }
 

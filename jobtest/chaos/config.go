@@ -1,6 +1,8 @@
 package chaos
 
 import (
+	"math/rand/v2"
+
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -36,9 +38,6 @@ type Config struct {
 	// Without names actions and faults that are not to happen: Events of
 	// [Reach.Pairs]. Other names mean nothing.
 	Without []string
-	// OlderPods lets a controller start again with a view of the pods that is
-	// older than that of the Job. No controller of Jobs stands that.
-	OlderPods bool
 	// Retries is how many further runs may be spent on making the story of a
 	// violation short; by default 500, below zero none.
 	Retries int
@@ -49,7 +48,12 @@ func (c Config) orDefault() Config {
 		c.Job = Job(c.Seed)
 	}
 	if c.Controller == nil {
-		c.Controller = func() cluster.Controller { return cluster.NewCaller() }
+		dice := rand.New(rand.NewPCG(c.Seed, 5))
+		c.Controller = func() cluster.Controller {
+			caller := cluster.NewCaller()
+			caller.Order = dice.Perm
+			return caller
+		}
 	}
 	if c.Steps == 0 {
 		c.Steps = 200

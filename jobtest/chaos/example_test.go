@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -116,11 +115,11 @@ func ExampleJob() {
 		return
 	}
 	caller, cache := cluster.NewCaller(), c.NewCache(true)
-	caller.Heard = func(e jobfate.Event) {
-		fmt.Println(c.Now.Format("15:04:05"), e.Reason, strings.TrimPrefix(e.Message, "Created pod: "))
-	}
 	for c.Job().Status.CompletionTime == nil && !c.Now.After(jobtest.Noon().Add(time.Hour)) {
 		out := c.Run(caller, cache)
+		for _, e := range caller.Machine.Result().Events {
+			fmt.Println(c.Now.Format("15:04:05"), e.Reason, strings.TrimPrefix(e.Message, "Created pod: "))
+		}
 		for _, pod := range c.Pods() {
 			code := int32(0)
 			if pod.Annotations[batchv1.JobCompletionIndexAnnotation] == "3" {

@@ -41,6 +41,14 @@ var faults = []fault{
 	{"timeout with effect", 3, writes, func(q *cluster.Request) cluster.Fault {
 		return cluster.Fault{Err: timeout(q), Lost: true}
 	}},
+	{"answer never comes", 2, nil, refuse(func(*cluster.Request) error { return cluster.ErrNoAnswer })},
+	{"answer never comes, with effect", 2, writes, func(*cluster.Request) cluster.Fault {
+		return cluster.Fault{Err: cluster.ErrNoAnswer, Lost: true}
+	}},
+	{"sync given up", 1, nil, refuse(func(*cluster.Request) error { return cluster.ErrGivenUp })},
+	{"sync given up, with effect", 1, writes, func(*cluster.Request) cluster.Fault {
+		return cluster.Fault{Err: cluster.ErrGivenUp, Lost: true}
+	}},
 	{"quota refuses a pod", 2, func(q *cluster.Request) bool { return q.Verb == cluster.Create }, refuse(func(q *cluster.Request) error {
 		return apierrors.NewForbidden(podResource, q.Name, errors.New("exceeded quota"))
 	})},
@@ -48,7 +56,9 @@ var faults = []fault{
 	{"killed after a write", 3, writes, func(*cluster.Request) cluster.Fault { return cluster.Fault{Killed: true, Lost: true} }},
 }
 
-func writes(q *cluster.Request) bool { return q.Verb != cluster.Get }
+func writes(q *cluster.Request) bool {
+	return q.Verb != cluster.Get && q.Verb != cluster.List && q.Verb != cluster.GetPod
+}
 
 func timeout(*cluster.Request) error { return apierrors.NewTimeoutError("no answer", 1) }
 

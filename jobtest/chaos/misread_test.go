@@ -8,8 +8,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 )
 
 // misread are controllers that get wrong when a Job ends, what a pod counts as, or
@@ -62,7 +63,7 @@ var misread = []struct {
 			pod.Status.Phase = corev1.PodFailed
 		}
 	}))},
-	{"failed indexes are forgotten", "S3", amended(func(s jobfate.Snapshot, d *jobfate.Decision) {
+	{"failed indexes are forgotten", "S3", amended(func(s decide.Input, d *bugs.Draft) {
 		if d.Status != nil && d.Status.FailedIndexes != nil && *d.Status.FailedIndexes != "" {
 			status := d.Status.DeepCopy()
 			status.FailedIndexes = new(string)

@@ -10,8 +10,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 )
 
 // wrong is the reference caller with a bug put in: it sees something else, decides
@@ -54,11 +55,9 @@ func (w *wrong) Sync(client *cluster.Client) (time.Duration, error) {
 }
 
 // amended is a caller whose decisions are changed.
-func amended(how func(jobfate.Snapshot, *jobfate.Decision)) func() cluster.Controller {
+func amended(how func(decide.Input, *bugs.Draft)) func() cluster.Controller {
 	return func() cluster.Controller {
-		c := cluster.NewCaller()
-		c.Amend = how
-		return c
+		return cluster.NewCaller().Deciding(bugs.Amend(how))
 	}
 }
 
@@ -117,7 +116,7 @@ func TestPutBack(t *testing.T) {
 		t.Run(bug.name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(seeds) {
-				cfg := Config{Seed: seed, Mode: Liveness, Controller: bug.controller, OlderPods: bug.olderPods, Retries: -1}
+				cfg := Config{Seed: seed, Mode: Liveness, Controller: bug.controller, Retries: -1}
 				if bug.job != nil {
 					cfg.Job = Job(seed)
 					bug.job(&cfg.Job.Spec)

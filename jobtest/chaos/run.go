@@ -44,17 +44,16 @@ type leader struct {
 	n          int
 	controller cluster.Controller
 	cache      *cluster.Cache
-	// Up to these versions there are writes that the controller does not know
-	// of: because somebody else made them, or because it never got the answer.
-	// It is blind until its cache shows them.
-	foreign, unknown int
-	upto             int // what its cache showed when its sync began
-	next             time.Time
-	lost             bool // the answer to the request under way
-	inDoubt          bool // no status was stored since it started, or since the answer to one was lost
+	// Up to this version there are writes of another leader, made since this one
+	// started. It is blind until its cache shows them.
+	foreign int
+	upto    int // what its cache showed when its sync began
+	next    time.Time
+	lost    bool // the answer to the request under way
+	inDoubt bool // no status was stored since it started, or since the answer to one was lost
 }
 
-func (l *leader) blind() bool { return l.upto < max(l.foreign, l.unknown) }
+func (l *leader) blind() bool { return l.upto < l.foreign }
 
 // history is how many changes a cache may lie back when a controller starts.
 const history = 24
@@ -147,7 +146,6 @@ func (r *run) seeSpec() {
 func (r *run) lead(jobBack, podsBack int) {
 	r.started++
 	l := &leader{n: r.started, controller: r.Controller(), cache: r.c.NewCacheAt(jobBack, podsBack), inDoubt: true}
-	l.foreign = r.c.Version()
 	r.leaders = append(r.leaders, l)
 }
 
@@ -161,18 +159,18 @@ func (r *run) dismiss(l *leader) {
 }
 
 // succeed starts a controller in the place of another, with caches that may lie
-// back. The pods it sees are at least as fresh as the Job (A2).
+// back, each as far as it likes.
 func (r *run) succeed(l *leader) {
 	r.dismiss(l)
-	jobBack := 0
-	if r.chance(60) {
-		jobBack = r.IntN(10)
+	r.lead(r.lag(), r.lag())
+}
+
+// lag is by how many changes a cache lies back.
+func (r *run) lag() int {
+	if r.chance(40) {
+		return 0
 	}
-	podsBack := r.IntN(jobBack + 1)
-	if r.OlderPods {
-		podsBack = jobBack + 1 + r.IntN(8)
-	}
-	r.lead(jobBack, podsBack)
+	return r.IntN(12)
 }
 
 // sync lets a controller look once. It is replaced if it is killed.
@@ -212,9 +210,6 @@ func (r *run) watch(s cluster.Step) {
 			if l != r.acting {
 				l.foreign = r.c.Version()
 			}
-		}
-		if r.acting.lost {
-			r.acting.unknown = r.c.Version()
 		}
 		if s.Request.Verb == cluster.Status {
 			r.acting.inDoubt = r.acting.lost

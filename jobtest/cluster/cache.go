@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -22,11 +23,13 @@ type Cache struct {
 	live bool
 	// The change that made each of jobs, and the first change of each of late.
 	jobsAt, lateAt []int
+	barrier        int // the version when the process of the cache began
+	shown          int // up to this version the pods of the last view were complete
 }
 
 // NewCache starts a cache that shows what is stored. A live one never lags.
 func (c *Cluster) NewCache(live bool) *Cache {
-	cache := &Cache{c: c, job: c.job, live: live}
+	cache := &Cache{c: c, job: c.job, live: live, barrier: c.version}
 	for _, pod := range c.Pods() {
 		cache.pods.put(pod)
 	}
@@ -99,6 +102,25 @@ func (s *Cache) rewindPods(earlier, undone []change) {
 		s.latePod(u.uid, u.version)
 	}
 }
+
+// Rewind lets the cache go back in time, by so many changes, within the life of its
+// process. It reports whether it did: it never shows older pods and claims to be
+// complete up to the same version.
+func (s *Cache) Rewind(jobBack, podsBack int) bool {
+	older := s.c.NewCacheAt(jobBack, podsBack)
+	if older.podsVersion() >= s.shown {
+		older.Stop()
+		return false
+	}
+	older.barrier, older.shown = s.barrier, s.shown
+	s.Stop()
+	*s = *older
+	s.c.caches[len(s.c.caches)-1] = s
+	return true
+}
+
+// Restart begins another process with the cache as it is.
+func (s *Cache) Restart() { s.barrier = s.c.version }
 
 // Stop ends a cache: it is told of nothing any more.
 func (s *Cache) Stop() {
@@ -196,8 +218,22 @@ func (s *Cache) NextJob() int {
 
 // View returns what the cache shows now.
 func (s *Cache) View() View {
-	late := slices.Clone(s.late)
-	return View{Now: s.c.Now, Job: s.job, Pods: s.pods.all(), Complete: func(uid types.UID) bool { return !slices.Contains(late, uid) }}
+	jobs, pods := s.c.version, s.podsVersion()
+	if len(s.jobsAt) > 0 {
+		jobs = s.jobsAt[0] - 1
+	}
+	s.shown = pods
+	return View{Now: s.c.Now, Job: s.job, Pods: s.pods.all(),
+		JobsVersion: strconv.Itoa(jobs), PodsVersion: strconv.Itoa(pods), Barrier: strconv.Itoa(s.barrier)}
+}
+
+// podsVersion is the version up to which the cache of pods is complete.
+func (s *Cache) podsVersion() int {
+	version := s.c.version
+	for _, at := range s.lateAt {
+		version = min(version, at-1)
+	}
+	return version
 }
 
 // Outcome is what became of a sync.

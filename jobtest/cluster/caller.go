@@ -3,253 +3,192 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/inflight"
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/machine"
 )
 
-// Caller carries the decisions of jobfate out, by the protocol of its doc.go.
-// The numbers in its code are those of the steps.
+// Caller is the reference controller: it drives a [jobfate.Machine], and frees orphans.
 type Caller struct {
-	// Options are handed to each decision.
-	Options []jobfate.Option
-	// As is who the caller is, for pods whose Job is gone: what the options ManagedBy
-	// and OwnerKind say, once more.
-	As tracking.Controller
-	// Decided is told of each decision, as it is before anything is carried out.
-	Decided func(jobfate.Snapshot, jobfate.Decision)
-	// Revised is told of what is left of a decision of which something failed.
-	Revised func(jobfate.Decision)
-	// Amend may change each decision before it is carried out, to put in what a
-	// controller may get wrong.
-	Amend func(jobfate.Snapshot, *jobfate.Decision)
-	// Heard and Counted are told of events and metrics.
-	Heard   func(jobfate.Event)
-	Counted func(jobfate.Metric)
-
-	memory inflight.Memory
+	// Machine remembers the Job.
+	Machine *jobfate.Machine
+	// Order says in which order the requests of a batch are sent; nil is as they are
+	// named.
+	Order func(n int) []int
+	// Progress is told what the sync has come to, before each batch of requests and at
+	// the end, if it is set.
+	Progress func(jobfate.Result)
 }
 
-var (
-	errDeleted  = errors.New("the Job is being deleted")
-	errNotShown = errors.New("the Job is not to be seen yet")
-	errAgain    = errors.New("something failed")
-	errSnapshot = errors.New("the Job cannot be decided")
-)
+var errAgain = errors.New("something failed")
 
 // NewCaller returns a caller that remembers nothing.
-func NewCaller(options ...jobfate.Option) *Caller { return &Caller{Options: options} }
-
-// Snapshot returns the snapshot on which the caller would decide, were it to look
-// at this view now.
-func (c *Caller) Snapshot(v View) jobfate.Snapshot {
-	memory := c.memory
-	return memory.Snapshot(seen(v))
+func NewCaller(options ...jobfate.Option) *Caller {
+	return &Caller{Machine: jobfate.NewMachine(options...)}
 }
 
-func seen(v View) inflight.View {
-	return inflight.View{Job: v.Job, Pods: v.Pods, Now: v.Now, Certain: v.Complete}
+// Deciding makes the caller decide otherwise, to put in what a controller may get
+// wrong, or to look on. It returns the caller.
+func (c *Caller) Deciding(how func(decide.Input, decide.Config) (*decide.Outcome, error)) *Caller {
+	c.Machine.Core().Decide = how
+	return c
+}
+
+// Input returns what the caller would decide on, were it to look at this view now, and
+// were that what it reads live.
+func (c *Caller) Input(v View) (in decide.Input, err error) {
+	next := c.Clone().Deciding(func(seen decide.Input, c decide.Config) (*decide.Outcome, error) {
+		in = seen
+		return decide.Decide(seen, c)
+	})
+	if err = next.Machine.Begin(viewOf(&v)); err != nil {
+		return in, err
+	}
+	next.drive(&Client{View: v, Send: func(r *Request) (Answer, error) {
+		switch {
+		case in.Job != nil:
+			return Answer{}, ErrGivenUp
+		case r.Verb == Get:
+			return Answer{Job: v.Job}, nil
+		case r.Verb == List:
+			return Answer{Pods: v.Pods, Version: v.PodsVersion}, nil
+		}
+		return Answer{}, ErrGivenUp
+	}}, next.Machine.Core())
+	return in, next.Machine.Core().Result().Err
 }
 
 // Sync carries one decision out.
 func (c *Caller) Sync(client *Client) (time.Duration, error) {
-	job := client.Job
 	if err := c.free(client); err != nil {
 		return 0, err
 	}
-	s := c.memory.Snapshot(seen(client.View)) // 1
-	if job == nil {
-		return 0, nil
-	}
-	d, err := jobfate.Decide(s, c.Options...) // 2
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", errSnapshot, err)
-	}
-	if c.Amend != nil {
-		c.Amend(s, &d)
-	}
-	if c.Decided != nil {
-		c.Decided(s, d)
-	}
-	if err := c.claim(client, d); err != nil { // 3
+	if err := c.Machine.Begin(viewOf(&client.View)); err != nil {
 		return 0, err
 	}
-	done, failed := c.act(client, d) // 4
-	if failed {                      // 5
-		d = d.Revise(done)
-		if c.Revised != nil {
-			c.Revised(d)
-		}
+	c.drive(client, c.Machine.Core())
+	r := c.Machine.Core().Result()
+	if r.Err != nil {
+		return r.Requeue, fmt.Errorf("%w: %w", errAgain, r.Err)
 	}
-	version := job.ResourceVersion
-	if patch := d.StatusPatch(version); patch != nil { // 6
-		if version, err = c.store(client, patch); err != nil {
-			return d.Requeue, err
-		}
-	}
-	c.memory.Backoff = d.Backoff // 7
-	c.tell(d.Events, d.Metrics)
-	gone := c.strip(client, d.Strip) // 8
-	failed = failed || len(gone) < len(d.Strip)
-	settled := d.Settle(gone...) // 9
-	if patch := settled.StatusPatch(version); patch != nil {
-		if _, err = c.store(client, patch); err != nil {
-			return d.Requeue, err
-		}
-	}
-	c.tell(settled.Events, settled.Metrics)
-	if failed { // 10
-		return d.Requeue, errAgain
-	}
-	return d.Requeue, nil
+	return r.Requeue, nil
 }
 
-func (c *Caller) claim(client *Client, d jobfate.Decision) error {
-	for i, claim := range d.Claim {
-		adopts := claim.Relation == tracking.Adoptable
-		if adopts && !slices.ContainsFunc(d.Claim[:i], func(o jobfate.Claim) bool { return o.Relation == tracking.Adoptable }) {
-			fresh, err := client.GetJob()
-			switch {
-			case err != nil:
-				return err
-			case fresh == nil || fresh.UID != client.Job.UID || fresh.DeletionTimestamp != nil:
-				return errDeleted
+func viewOf(v *View) jobfate.View {
+	return jobfate.View{Job: v.Job, Pods: v.Pods, Now: v.Now, JobsVersion: v.JobsVersion, PodsVersion: v.PodsVersion, Barrier: v.Barrier}
+}
+
+// driven is a machine that names requests and takes answers.
+type driven interface {
+	Next() []machine.Request
+	Answer(id uint64, object runtime.Object, err error) error
+}
+
+// drive sends what a machine asks for, until it asks for nothing more.
+func (c *Caller) drive(client *Client, m driven) {
+	for {
+		batch := m.Next()
+		if c.Progress != nil {
+			c.Progress(c.Machine.Result())
+		}
+		if len(batch) == 0 {
+			return
+		}
+		order := identity(len(batch))
+		if c.Order != nil {
+			order = c.Order(len(batch))
+		}
+		for i := range batch {
+			if r := &batch[order[i]]; !c.exchange(client, m, r) {
+				c.Machine.Core().Abandon()
+				return
 			}
 		}
-		_, err := client.PatchPod(claim.Pod, claim.Patch())
-		// An orphan that is gone was not adopted, and must not be counted.
-		if err != nil && (adopts || !apierrors.IsNotFound(err)) {
-			return err
-		}
-		if err == nil && !adopts {
-			c.memory.Strip(claim.Pod.UID)
-		}
 	}
-	return nil
 }
 
-func (c *Caller) act(client *Client, d jobfate.Decision) (done jobfate.Done, failed bool) {
-	for _, del := range d.Delete {
-		err := c.delete(client, del)
-		if err != nil && !apierrors.IsNotFound(err) {
-			failed = true
-			done.NotDeleted = append(done.NotDeleted, del.Pod.UID)
-		} else {
-			err = nil
-			c.memory.Delete(del.Pod.UID)
-		}
-		c.hear(del.Event(err))
+// exchange sends a request, and hands the answer on if one comes. It reports whether
+// the sync goes on.
+func (c *Caller) exchange(client *Client, m driven, r *machine.Request) bool {
+	object, err := client.do(r)
+	switch {
+	case errors.Is(err, ErrGivenUp):
+		return false
+	case !errors.Is(err, ErrNoAnswer):
+		_ = m.Answer(r.ID, object, err) // it has just been asked for
 	}
-	left := d.Create
-	for batch := 1; len(left) > 0 && !failed; batch *= 2 {
-		n := min(batch, len(left))
-		for _, creation := range left[:n] {
-			pod, err := client.CreatePod(creation.Pod())
-			if err != nil {
-				failed = true
-				done.NotCreated++
-				c.hear(creation.Event("", err))
-				continue
-			}
-			c.memory.Create(pod.UID)
-			c.hear(creation.Event(pod.Name, nil))
-		}
-		left = left[n:]
-	}
-	done.NotCreated += len(left)
-	done.Untried = len(left)
-	return done, failed
+	return true
 }
 
-func (c *Caller) delete(client *Client, d jobfate.Deletion) error {
-	if patch := d.Patch(); patch != nil {
-		if _, err := client.PatchPod(d.Pod, patch); err != nil {
-			return err
-		}
-		c.memory.Strip(d.Pod.UID)
+func identity(n int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
 	}
-	return client.DeletePod(d.Pod, d.Options())
+	return order
 }
 
-// store stores a status and returns the resource version that it got.
-func (c *Caller) store(client *Client, patch []byte) (string, error) {
-	job, err := client.PatchStatus(patch)
-	if err != nil {
-		if !isRefusal(err) {
-			c.memory.Doubt()
-		}
-		return "", err
+// do sends a request of a machine.
+func (c *Client) do(r *machine.Request) (runtime.Object, error) {
+	q := &Request{Verb: verbs[r.Verb], Name: r.Name, UID: r.UID, Pod: r.Pod, Patch: r.Patch, Options: r.Options}
+	if r.Verb == machine.GetJob || r.Verb == machine.PatchStatus {
+		q.Name, q.UID = "", "" // there is one Job
 	}
-	c.memory.Store(job, client.Now)
-	return job.ResourceVersion, nil
-}
-
-// isRefusal reports whether an error says for sure that nothing was written.
-func isRefusal(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) ||
-		apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsTooManyRequests(err)
-}
-
-func (c *Caller) strip(client *Client, pods []*corev1.Pod) (gone []*corev1.Pod) {
-	for _, pod := range pods {
-		_, err := client.PatchPod(pod, tracking.StripPatch(pod))
-		if err == nil || apierrors.IsNotFound(err) {
-			gone = append(gone, pod)
-			c.memory.Strip(pod.UID)
+	a, err := c.Send(q)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.Job != nil:
+		return a.Job, nil
+	case a.Pod != nil:
+		return a.Pod, nil
+	case r.Verb == machine.ListPods:
+		list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: a.Version}}
+		for _, pod := range a.Pods {
+			list.Items = append(list.Items, *pod)
 		}
+		return list, nil
 	}
-	return gone
+	return nil, nil
 }
 
-// free takes the finalizer off the pods whose Job is gone, and those that no
-// Job is left to adopt. That the cache does not show a Job does not say that it
-// is gone, so a live read comes first.
+var verbs = map[machine.Verb]Verb{
+	machine.GetJob:      Get,
+	machine.ListPods:    List,
+	machine.GetPod:      GetPod,
+	machine.CreatePod:   Create,
+	machine.PatchPod:    Patch,
+	machine.DeletePod:   Delete,
+	machine.PatchStatus: Status,
+}
+
+// free frees the pods whose Job is gone, and, without a Job, those that no Job is left
+// to adopt.
 func (c *Caller) free(client *Client) error {
-	var fresh *batchv1.Job
-	asked := false
+	asked := map[types.UID]bool{}
+	as := c.Machine.Core().Config.Controller
 	for _, pod := range client.Pods {
 		owner := metav1.GetControllerOfNoCopy(pod)
-		if job := client.Job; job != nil && (owner == nil || owner.UID == job.UID) || !c.As.Frees(pod, nil) {
+		uid := types.UID("")
+		if owner != nil {
+			uid = owner.UID
+		}
+		if job := client.Job; job != nil && (owner == nil || uid == job.UID) || asked[uid] || !as.Frees(pod, nil) {
 			continue
 		}
-		if !asked {
-			var err error
-			if fresh, err = client.GetJob(); err != nil {
-				return err
-			}
-			asked = true
-		}
-		if fresh != nil && (owner == nil || owner.UID == fresh.UID) {
-			return errNotShown
-		}
-		if _, err := client.PatchPod(pod, tracking.StripPatch(pod)); err != nil && !apierrors.IsNotFound(err) {
+		asked[uid] = true
+		orphans := machine.NewOrphans(as, owner, client.Pods)
+		(&Caller{Machine: jobfate.NewMachine()}).drive(client, orphans)
+		if err := orphans.Result().Err; err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (c *Caller) tell(events []jobfate.Event, metrics []jobfate.Metric) {
-	for _, e := range events {
-		c.hear(e)
-	}
-	if c.Counted != nil {
-		for _, m := range metrics {
-			c.Counted(m)
-		}
-	}
-}
-
-func (c *Caller) hear(e jobfate.Event) {
-	if c.Heard != nil {
-		c.Heard(e)
-	}
 }

@@ -25,6 +25,13 @@ type Controller interface {
 // ErrKilled is what a controller gets for every request after its death.
 var ErrKilled = errors.New("the controller has been killed")
 
+// ErrNoAnswer is what a controller gets for a request whose answer never comes, and
+// ErrGivenUp for one at which it gives its sync up, but goes on living.
+var (
+	ErrNoAnswer = errors.New("no answer came")
+	ErrGivenUp  = errors.New("the sync was given up")
+)
+
 // View is what the caches of a controller show.
 type View struct {
 	Now time.Time
@@ -32,9 +39,12 @@ type View struct {
 	Job *batchv1.Job
 	// Pods are all pods of the namespace, whoever owns them.
 	Pods []*corev1.Pod
-	// Complete says of a UID that the cache shows all that ever happened to that
-	// pod. If it shows no such pod then there is none any more.
-	Complete func(types.UID) bool
+	// JobsVersion and PodsVersion are the resource versions up to which the caches of
+	// Jobs and pods are complete.
+	JobsVersion, PodsVersion string
+	// Barrier is the version of a consistent read of pods when the process got its
+	// lease.
+	Barrier string
 }
 
 // Client is a controller's access to the cluster.
@@ -48,13 +58,16 @@ type Client struct {
 // Verb says what a request asks for.
 type Verb string
 
-// The verbs. Get reads a Job live, past the caches.
+// The verbs. Get reads the Job, List all pods of the namespace, and GetPod one of them,
+// live, past the caches.
 const (
 	Create Verb = "create"
 	Delete Verb = "delete"
 	Patch  Verb = "patch"
 	Status Verb = "status"
 	Get    Verb = "get"
+	List   Verb = "list"
+	GetPod Verb = "get pod"
 )
 
 // Request is a request to the API server.
@@ -78,16 +91,25 @@ type Request struct {
 
 // Answer is the object as the API server has stored it; nil once it is gone.
 type Answer struct {
-	// Pod is set when a pod was created, patched or deleted, Job when the Job was read
-	// or its status stored.
+	// Pod is set when a pod was read, created, patched or deleted, Job when the Job was
+	// read or its status stored.
 	Pod *corev1.Pod
 	Job *batchv1.Job
+	// Pods and Version are the answer to List.
+	Pods    []*corev1.Pod
+	Version string
 }
 
 // GetJob reads the Job live. The Job is nil when there is none.
 func (c *Client) GetJob() (*batchv1.Job, error) {
 	a, err := c.Send(&Request{Verb: Get})
 	return a.Job, err
+}
+
+// ListPods reads all pods of the namespace live, and returns the version of the list.
+func (c *Client) ListPods() ([]*corev1.Pod, string, error) {
+	a, err := c.Send(&Request{Verb: List})
+	return a.Pods, a.Version, err
 }
 
 // CreatePod creates a pod and returns it with its name and UID.

@@ -111,8 +111,8 @@ func TestCaller_lostAnswer(t *testing.T) {
 	if len(c.Pods()) != 1 || out.After != 10*time.Second {
 		t.Errorf("there are %d pods, to look again in %v; want 1, 10s", len(c.Pods()), out.After)
 	}
-	if s := caller.Snapshot(cache.View()); s.Backoff.Failures != 1 {
-		t.Errorf("the caller remembers %+v, want one failure", s.Backoff)
+	if got := caller.Machine.Core().Backoff; got.Failures != 1 {
+		t.Errorf("the caller remembers %+v, want one failure", got)
 	}
 }
 

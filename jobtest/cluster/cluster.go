@@ -57,6 +57,8 @@ type Step struct {
 	// began; nil when somebody else made the change.
 	Request *Request
 	View    *View
+	// Read is View with what the controller has read live since; nil if that is nothing.
+	Read *View
 	// Job is the Job after the change, OldJob before.
 	Job, OldJob *batchv1.Job
 	// Pod is the pod after the change, OldPod before; both nil when the Job has
@@ -121,7 +123,7 @@ func (c *Cluster) Version() int { return c.version }
 
 // putJob stores the next version of the Job, which nobody else holds yet; nil
 // takes it away.
-func (c *Cluster) putJob(next *batchv1.Job, r *Request, v *View) {
+func (c *Cluster) putJob(next *batchv1.Job, r *Request, v *sight) {
 	old := c.job
 	c.version++
 	if next != nil {
@@ -132,11 +134,11 @@ func (c *Cluster) putJob(next *batchv1.Job, r *Request, v *View) {
 	for _, cache := range c.caches {
 		cache.lateJob(next, c.version)
 	}
-	c.tell(Step{Request: r, View: v, OldJob: old})
+	c.tell(v.step(Step{Request: r, OldJob: old}))
 }
 
 // putPod stores the next version of a pod; nil takes it away.
-func (c *Cluster) putPod(old, next *corev1.Pod, r *Request, v *View) {
+func (c *Cluster) putPod(old, next *corev1.Pod, r *Request, v *sight) {
 	if old == next {
 		return
 	}
@@ -158,7 +160,7 @@ func (c *Cluster) putPod(old, next *corev1.Pod, r *Request, v *View) {
 	for _, cache := range c.caches {
 		cache.latePod(uid, c.version)
 	}
-	c.tell(Step{Request: r, View: v, OldJob: c.job, Pod: next, OldPod: old})
+	c.tell(v.step(Step{Request: r, OldJob: c.job, Pod: next, OldPod: old}))
 }
 
 func (c *Cluster) tell(s Step) {

@@ -4,20 +4,21 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jobfate/jobfate/inflight"
+	"github.com/jobfate/jobfate"
 )
 
-// Clone returns a caller with the same memory, which shares nothing that
-// changes.
+// Clone returns a caller with the same memory, which shares nothing that changes.
 func (c *Caller) Clone() *Caller {
-	next := *c
-	return &next
+	next := &Caller{Machine: jobfate.NewMachine(), Progress: c.Progress}
+	*next.Machine.Core() = *c.Machine.Core().Clone()
+	return next
 }
 
 // Key returns the memory as text: callers with equal options and keys act alike.
 func (c *Caller) Key() string {
-	m := &c.memory
-	return fmt.Sprintf("%s %v %v %d %q %v %v %v", m.Job, m.Sure, m.Backoff, m.LastStatus.UnixNano(), m.Stored, m.Created, m.Deleted, m.Stripped)
+	m := &c.Machine.Core().Memory
+	return fmt.Sprintf("%s %v %v %d %q %q %v %v %v %v %v %q %q", m.Job, m.Sure, m.Backoff, m.LastStatus.UnixNano(), m.Known, m.Shown,
+		m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost, m.JobsFloor, m.PodsFloor)
 }
 
 // Age makes everything that the caller remembers older, but nothing older than
@@ -32,14 +33,20 @@ func (c *Caller) Age(by time.Duration, limit time.Time) {
 		}
 		return t
 	}
-	c.memory.Backoff.LastFailure = age(c.memory.Backoff.LastFailure)
-	c.memory.LastStatus = age(c.memory.LastStatus)
+	m := &c.Machine.Core().Memory
+	m.Backoff.LastFailure = age(m.Backoff.LastFailure)
+	m.LastStatus = age(m.LastStatus)
+	created := m.Created[:0:0]
+	for _, pod := range m.Created {
+		pod.At = age(pod.At)
+		created = append(created, pod)
+	}
+	m.Created = created
 }
 
-// ForgetInFlight makes the caller forget which of its writes it has not seen
-// yet. It then breaks what a decision relies on: for tests that show what comes
-// of it.
+// ForgetInFlight makes the caller forget which of its writes it has not observed. It
+// then breaks what a decision relies on: for tests that show what comes of it.
 func (c *Caller) ForgetInFlight() {
-	m := &c.memory
-	*m = inflight.Memory{Job: m.Job, Backoff: m.Backoff, Sure: m.Sure, LastStatus: m.LastStatus}
+	m := &c.Machine.Core().Memory
+	m.Known, m.Shown, m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost = "", "", false, nil, nil, nil, nil
 }

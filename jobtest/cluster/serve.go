@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -17,6 +18,7 @@ import (
 func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 	var out Outcome
 	view := cache.View()
+	saw := &sight{cached: view}
 	client := &Client{View: view, Send: func(r *Request) (Answer, error) {
 		if out.Killed {
 			return Answer{}, ErrKilled
@@ -32,7 +34,7 @@ func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 		if f.Err != nil && !f.Lost {
 			return Answer{}, f.Err
 		}
-		answer, err := c.serve(r, &view)
+		answer, err := c.serve(r, saw)
 		if f.Err != nil {
 			return Answer{}, f.Err
 		}
@@ -45,11 +47,43 @@ func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 	return out
 }
 
+// sight is what a controller has seen in a sync: what its caches showed when it began,
+// and that with what it has read live.
+type sight struct {
+	cached View
+	read   *View
+}
+
+func (s *sight) live() *View {
+	if s.read == nil {
+		read := s.cached
+		s.read = &read
+	}
+	return s.read
+}
+
+// step completes a step of the controller with what it has seen.
+func (s *sight) step(step Step) Step {
+	if s == nil {
+		return step
+	}
+	step.View = &s.cached
+	if s.read != nil {
+		read := *s.read
+		step.Read = &read
+	}
+	return step
+}
+
 // serve does what an API server does.
-func (c *Cluster) serve(r *Request, v *View) (Answer, error) {
+func (c *Cluster) serve(r *Request, v *sight) (Answer, error) {
 	switch r.Verb {
 	case Get:
+		v.live().Job = c.job
 		return Answer{Job: c.job}, nil
+	case List:
+		v.live().Pods = c.pods.all()
+		return Answer{Pods: v.read.Pods, Version: strconv.Itoa(c.version)}, nil
 	case Status:
 		return c.serveStatus(r, v)
 	case Create:
@@ -62,6 +96,8 @@ func (c *Cluster) serve(r *Request, v *View) (Answer, error) {
 	var next *corev1.Pod
 	var err error
 	switch r.Verb {
+	case GetPod:
+		return Answer{Pod: old}, nil
 	case Patch:
 		next, err = PatchPod(old, r.Patch)
 	case Delete:
@@ -101,13 +137,13 @@ func RequestDeletion(pod *corev1.Pod, o metav1.DeleteOptions, now time.Time) (*c
 	return DeletePod(pod, grace, now), nil
 }
 
-func (c *Cluster) serveStatus(r *Request, v *View) (Answer, error) {
+func (c *Cluster) serveStatus(r *Request, v *sight) (Answer, error) {
 	if c.job == nil {
 		return Answer{}, apierrors.NewNotFound(jobResource, "job")
 	}
 	next, err := StoreStatus(c.job, r)
 	if apierrors.IsInvalid(err) {
-		c.tell(Step{Request: r, View: v, OldJob: c.job, Refused: err})
+		c.tell(v.step(Step{Request: r, OldJob: c.job, Refused: err}))
 	}
 	if err != nil {
 		return Answer{}, err
@@ -138,7 +174,7 @@ func arrived(sent *batchv1.JobStatus) (*batchv1.JobStatus, error) {
 	return status, json.Unmarshal(data, status)
 }
 
-func (c *Cluster) serveCreate(r *Request, v *View) (Answer, error) {
+func (c *Cluster) serveCreate(r *Request, v *sight) (Answer, error) {
 	if c.Quota > 0 && len(c.pods.place) >= c.Quota {
 		return Answer{}, apierrors.NewForbidden(podResource, r.Pod.GenerateName, fmt.Errorf("exceeded quota: pods=%d", c.Quota))
 	}

@@ -19,21 +19,7 @@ var noon = time.Date(2030, time.January, 1, 12, 0, 0, 0, time.UTC)
 
 // canonical makes states equal that differ in nothing that matters.
 func (x *search) canonical(s *state) {
-	x.sighted(s)
-	if s.faults == 0 {
-		for i := range s.pods {
-			p := &s.pods[i]
-			p.old, p.older = false, p.older && p.past // only a restart asks, and who has had one
-		}
-	}
 	s.ghost = x.forget(s)
-}
-
-// sighted lets the ghost know when the controller has seen all again.
-func (x *search) sighted(s *state) {
-	if g := &x.ghosts.values[s.ghost]; s.at == 0 && g.Blind && s.current() {
-		s.ghost = x.informed(s.ghost, false, g.InDoubt)
-	}
 }
 
 type forgottenKey struct {

@@ -3,6 +3,7 @@ package explore
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -58,10 +59,9 @@ type Config struct {
 	// Edits are changes of the spec that the user makes, each at any time, in
 	// this order.
 	Edits []func(*batchv1.JobSpec)
-	// Stale lets a controller that starts again find pods that are older than the
-	// Job. That breaks what decisions rely on: for tests that show what comes of
-	// it.
-	Stale bool
+	// Lies lets the caches claim to be complete when they are not. That breaks what
+	// decisions rely on: for tests that show what comes of it.
+	Lies bool
 
 	// AllOrders tries all orders of what happens, also of things that do not touch
 	// each other. It finds the same, and many times the states.
@@ -81,6 +81,8 @@ const (
 	KillAfter                       // and after one
 	Refuse                          // a request fails with 500
 	Lose                            // a request has its effect, and its answer is lost
+	GiveUp                          // the controller gives a sync up before a request
+	GiveUpAfter                     // and after one, whose answer it never gets
 	Delete                          // a user deletes a pod
 	Force                           // a user deletes a pod by force
 	Disrupt                         // a pod is about to be evicted
@@ -103,7 +105,7 @@ func Faults() []Kind {
 }
 
 var kindNames = [kinds]string{
-	"kill before", "kill after", "refuse", "lose the answer", "delete", "delete by force", "disrupt", "lose the node",
+	"kill before", "kill after", "refuse", "lose the answer", "give up before", "give up after", "delete", "delete by force", "disrupt", "lose the node",
 	"orphan", "strip", "delete the Job", "delete the Job in the foreground", "delete the Job, orphan its pods",
 }
 
@@ -162,6 +164,39 @@ func (c *Config) check() error {
 func FromCaller(c *cluster.Caller) Searchable { return caller{c} }
 
 type caller struct{ *cluster.Caller }
+
+// Sync implements cluster.Controller.
+func (c caller) Sync(client *cluster.Client) (time.Duration, error) {
+	wait, err := c.Caller.Sync(client)
+	c.rest()
+	return wait, err
+}
+
+// rest renames the versions that are remembered, so that memories that differ in
+// nothing else are equal. It keeps how they compare with those that the next sync
+// meets.
+func (c caller) rest() {
+	m := &c.Machine.Core().Memory
+	if shown := m.Shown == m.Known; m.Known != "" {
+		m.Known, m.Shown = versionKnown, versionFloor
+		if shown {
+			m.Shown = versionKnown
+		}
+	}
+	// The caches of a search never go back in time, so what a pod was at does not matter.
+	m.Deleted, m.Stripped = slices.Clone(m.Deleted), slices.Clone(m.Stripped)
+	for i := range m.Deleted {
+		m.Deleted[i].Version = versionFloor
+	}
+	for i := range m.Stripped {
+		m.Stripped[i].Version = versionFloor
+	}
+	for _, floor := range []*string{&m.JobsFloor, &m.PodsFloor} {
+		if *floor != "" {
+			*floor = versionFloor
+		}
+	}
+}
 
 // heedless is a controller that reads nothing of the answer to a patch or deletion
 // of a pod but the error, so that such answers need not be told apart.

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
@@ -39,6 +40,11 @@ func (x *search) addPosition(view cluster.View, sight sight, answers []answer) *
 		if a.place > 0 {
 			p.mentions |= 1 << (a.place - 1)
 		}
+		for i, n := range a.list.pods {
+			if n != 0 {
+				p.mentions |= 1 << i
+			}
+		}
 	}
 	x.positions = append(x.positions, p)
 	return p
@@ -52,6 +58,7 @@ type dialogue struct {
 	status uint16          // the Job as the controller has read it or its own status left it
 	mark   mark            // of that
 	own    mark            // of its next status
+	read   *cluster.View   // what it has read live
 	pods   [MaxPods]uint16 // the pods as it has seen them or its requests left them
 	marks  [MaxPods]mark
 }
@@ -64,7 +71,7 @@ func (d *dialogue) send(q *cluster.Request) (cluster.Answer, error) {
 		return cluster.Answer{}, cluster.ErrKilled
 	}
 	if d.given == len(p.answers) {
-		p.request, p.asks, p.own = q, asText(q), d.own
+		p.request, p.asks, p.own, p.read = q, asText(q), d.own, d.read
 		a, ok := d.expected(p)
 		if !ok {
 			return cluster.Answer{}, cluster.ErrKilled
@@ -88,7 +95,13 @@ func (d *dialogue) send(q *cluster.Request) (cluster.Answer, error) {
 		if a.mark == firstWrite {
 			d.own = secondWrite // also when that one's answer was lost
 		}
-		return cluster.Answer{Job: d.job(a.job, d.version())}, nil
+		job := d.job(a.job, d.version())
+		d.reads(func(v *cluster.View) { v.Job = job })
+		return cluster.Answer{Job: job}, nil
+	case cluster.List:
+		return d.listed(a.list), nil
+	case cluster.GetPod:
+		return cluster.Answer{Pod: d.pod(a.pod, a.mark.version(false))}, nil
 	case cluster.Status:
 		e := d.stored(d.status, d.version(), q, asText(q))
 		if e.err != nil {
@@ -97,8 +110,46 @@ func (d *dialogue) send(q *cluster.Request) (cluster.Answer, error) {
 		d.status, d.mark, d.own = e.version, d.own, secondWrite
 		return cluster.Answer{Job: d.job(d.status, d.version())}, nil
 	}
+	if d.heedless {
+		return d.heard(q, a), nil
+	}
 	d.know(placeOf(q), a.pod, a.mark)
 	return cluster.Answer{Pod: d.pod(a.pod, a.mark.version(false))}, nil
+}
+
+// reads notes what was read live.
+func (d *dialogue) reads(what func(*cluster.View)) {
+	read := d.at.view
+	if d.read != nil {
+		read = *d.read
+	}
+	what(&read)
+	d.read = &read
+}
+
+// listed answers with a list of pods.
+func (d *dialogue) listed(l list) cluster.Answer {
+	a := cluster.Answer{Version: versionRead}
+	for i, n := range l.pods {
+		d.know(i, n, l.marks[i])
+		if n != 0 {
+			a.Pods = append(a.Pods, d.pod(n, l.marks[i].version(false)))
+		}
+	}
+	d.reads(func(v *cluster.View) { v.Pods = a.Pods })
+	return a
+}
+
+// heard answers a controller that only heeds whether a pod is there.
+func (d *dialogue) heard(q *cluster.Request, a answer) cluster.Answer {
+	if i := placeOf(q); i >= 0 && d.pods[i] != 0 {
+		b := d.podAnswer(d.pods[i], d.marks[i], q, asText(q))
+		d.know(i, b.pod, b.mark)
+	}
+	if a.pod == 0 {
+		return cluster.Answer{}
+	}
+	return cluster.Answer{Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: q.Name, UID: q.UID, ResourceVersion: versionOwn}}}
 }
 
 // know takes up what an answer said of a pod.
@@ -117,6 +168,15 @@ func (d *dialogue) expected(p *position) (a answer, ok bool) {
 	switch p.request.Verb {
 	case cluster.Get:
 		a.job, a.mark = d.status, d.mark
+	case cluster.List:
+		a.list = list{d.pods, d.marks}
+		for i, n := range d.pods {
+			if n == 0 {
+				a.list.marks[i] = unknown
+			}
+		}
+	case cluster.GetPod:
+		return answer{kind: gone}, true
 	case cluster.Status:
 		return a, d.status != 0 && d.stored(d.status, d.version(), p.request, p.asks).err == nil
 	case cluster.Create:
@@ -125,13 +185,13 @@ func (d *dialogue) expected(p *position) (a answer, ok bool) {
 		return a, int(a.place) <= d.Pods
 	default:
 		i := placeOf(p.request)
-		if d.heedless {
-			return a, true
-		}
 		if i < 0 || d.pods[i] == 0 {
 			return a, false
 		}
 		a = d.podAnswer(d.pods[i], d.marks[i], p.request, p.asks)
+		if d.heedless {
+			a = heedlessly(a)
+		}
 		return a, a.kind == fine
 	}
 	return a, true
@@ -150,5 +210,7 @@ func asText(r *cluster.Request) string {
 
 // created is the pod that a creation leads to in a place.
 func (x *search) created(r *cluster.Request, place int) *corev1.Pod {
-	return cluster.NewPod(r.Pod, place, metaTime(x.now))
+	pod := cluster.NewPod(r.Pod, place, metaTime(x.now))
+	pod.ResourceVersion = versionOwn
+	return pod
 }

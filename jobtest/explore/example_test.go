@@ -2,11 +2,11 @@ package explore_test
 
 import (
 	"fmt"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/explore"
 )
@@ -27,9 +27,7 @@ func ExampleSearch() {
 	fmt.Println("every state seen:", r.Complete, err, "- found:", r.Found)
 
 	config.New = func() explore.Searchable {
-		caller := cluster.NewCaller()
-		caller.Amend = func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Requeue = 0 }
-		return explore.FromCaller(caller)
+		return sleepy{explore.FromCaller(cluster.NewCaller())}
 	}
 	r, err = explore.Search(config)
 	fmt.Println("found:", r.Found.Violation.Property, err)
@@ -37,4 +35,14 @@ func ExampleSearch() {
 	// Output:
 	// every state seen: true <nil> - found: <nil>
 	// found: L5 <nil>
+}
+
+// sleepy does not look again when only time must pass.
+type sleepy struct{ explore.Searchable }
+
+func (s sleepy) Clone() explore.Searchable { return sleepy{s.Searchable.Clone()} }
+
+func (s sleepy) Sync(client *cluster.Client) (time.Duration, error) {
+	_, err := s.Searchable.Sync(client)
+	return 0, err
 }

@@ -102,7 +102,7 @@ func (u updater) Sync(client *cluster.Client) (time.Duration, error) {
 			r = &cluster.Request{Verb: cluster.Status, Job: next}
 		}
 		a, err := send(r)
-		if r.Verb == cluster.Status && err == nil {
+		if (r.Verb == cluster.Status || r.Verb == cluster.Get) && err == nil {
 			job = a.Job
 		}
 		return a, err

@@ -13,11 +13,11 @@ func (x *search) faultMoves(s *state, yield visitor) {
 	for _, kind := range x.Kinds {
 		m := move{what: fault, detail: uint8(kind)}
 		switch kind {
-		case KillBefore, Refuse:
+		case KillBefore, Refuse, GiveUp:
 			if s.at != 0 {
 				x.requestFault(s, m, yield)
 			}
-		case KillAfter, Lose:
+		case KillAfter, Lose, GiveUpAfter:
 			if s.at != 0 {
 				x.eitherWay(s, x.target(s), yield, func(s *state, yield visitor) { x.requestFault(s, m, yield) })
 			}
@@ -38,58 +38,55 @@ func (x *search) requestFault(s *state, m move, yield visitor) {
 	next := *s
 	next.faults--
 	var v *referee.Violation
-	if kind := Kind(m.detail); kind == KillAfter || kind == Lose {
+	kind := Kind(m.detail)
+	if kind == KillAfter || kind == Lose || kind == GiveUpAfter {
 		_, v = x.serve(&next)
 	}
-	if kind := Kind(m.detail); kind == Lose {
-		// Nobody acknowledged the write, so the controller cannot know of it.
-		next.ghost = x.informed(next.ghost, true, true)
+	if (kind == Lose || kind == GiveUpAfter) && x.positions[s.at].request.Verb == cluster.Status {
+		next.ghost = x.doubtful(next.ghost) // the controller cannot know whether it was stored
 	}
-	if kind := Kind(m.detail); kind == Refuse || kind == Lose {
+	switch kind {
+	case Refuse, Lose:
 		x.goOn(&next, answer{kind: failed})
+		yield(m, next, v)
+		return
+	case GiveUp, GiveUpAfter:
+		x.goOn(&next, answer{kind: givenUp})
 		yield(m, next, v)
 		return
 	}
 	x.restart(&next, m, v, yield)
 }
 
-// restart starts the controller again: with fresh caches, or with old ones. In
-// those the pods are as fresh as the Job.
+// restart starts the controller again: with fresh caches, or with old ones.
 func (x *search) restart(s *state, m move, v *referee.Violation, yield visitor) {
 	s.rest(x.fresh)
-	s.behind = false
-	s.ghost = x.informed(s.ghost, x.ghosts.values[s.ghost].Blind, true)
+	s.behind = s.job != s.seenJob
+	s.past = s.behind
+	for i := range s.pods {
+		s.pods[i].past = s.pods[i].stored != s.pods[i].seen
+	}
+	s.ghost = x.doubtful(s.ghost)
 	fresh := *s
-	fresh.showJob(false)
+	fresh.showJob()
 	for i := range fresh.pods {
 		fresh.showPod(i)
 	}
 	yield(m, fresh, v)
-	if s.current() {
-		return
+	if !s.current() {
+		m.place = 1
+		yield(m, *s, v)
 	}
-	m.place = 1
-	stale := *s
-	for i := range stale.pods {
-		p := &stale.pods[i]
-		if p.old && !x.Stale {
-			stale.showPod(i)
-		}
-		p.past = p.stored != p.seen
-	}
-	stale.ghost = x.informed(s.ghost, true, true)
-	yield(m, stale, v)
 }
 
-// informed is the ghost that knows whether the controller lacks writes of its
-// predecessor, and whether it is in doubt.
-func (x *search) informed(ghost uint32, blind, inDoubt bool) uint32 {
+// doubtful is the ghost that knows that the controller is in doubt.
+func (x *search) doubtful(ghost uint32) uint32 {
 	g := x.ghosts.values[ghost]
-	if g.Blind == blind && g.InDoubt == inDoubt {
+	if g.InDoubt {
 		return ghost
 	}
 	g = g.Clone()
-	g.Blind, g.InDoubt = blind, inDoubt
+	g.InDoubt = true
 	return x.ghostNumber(g)
 }
 

@@ -25,7 +25,7 @@ func onePod(i int) objects { return 1 << i }
 // lagging returns the objects of which a cache shows another version than is
 // stored.
 func (s *state) lagging() (o objects) {
-	if s.job != s.seenJob {
+	if s.job != s.seenJob || s.behind || s.past {
 		o |= theJob
 	}
 	for i := range s.pods {
@@ -41,14 +41,13 @@ func (s *state) lagging() (o objects) {
 func (x *search) show(s *state, o objects) state {
 	next := *s
 	if o&theJob != 0 {
-		next.showJob(x.Stale)
+		next.showJob()
 	}
 	for i := range x.Pods {
 		if o&onePod(i) != 0 {
 			next.showPod(i)
 		}
 	}
-	x.sighted(&next)
 	return next
 }
 
@@ -112,7 +111,7 @@ func (x *search) target(s *state) objects {
 	switch {
 	case r.Verb == cluster.Status:
 		return theJob
-	case r.Verb != cluster.Create && i >= 0:
+	case (r.Verb == cluster.Patch || r.Verb == cluster.Delete) && i >= 0:
 		return onePod(i)
 	}
 	return 0
@@ -127,7 +126,11 @@ func (x *search) matters(s, next *state, i int) bool {
 	if x.AllOrders || s.at == 0 || next.pods[i].stored == 0 || x.target(s) == onePod(i) {
 		return true
 	}
-	switch x.positions[s.at].request.Verb {
+	switch r := x.positions[s.at].request; r.Verb {
+	case cluster.List:
+		return true
+	case cluster.GetPod:
+		return x.named(s, r.Name) == i
 	case cluster.Create:
 		return x.freePlace(s) < 0
 	case cluster.Status, cluster.Get:

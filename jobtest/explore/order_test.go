@@ -57,7 +57,7 @@ func TestAllOrders(t *testing.T) {
 			t.Parallel()
 			for _, kinds := range faults[k.name] {
 				c := k.make(1)
-				c.Pods, c.Kinds, c.Faults, c.Limit = 2, kinds, min(1, len(kinds)), 300_000
+				c.Pods, c.Kinds, c.Faults, c.Limit = 2, kinds, min(1, len(kinds)), 1_000_000
 				one, few := overview(t, c)
 				c.AllOrders = true
 				all, many := overview(t, c)

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
@@ -15,21 +14,27 @@ import (
 // The resource versions that a sync meets. Only equality and order count: what
 // the cache shows is older than the controller's own last status, or newer.
 const (
-	versionBehind = "1"
-	versionFirst  = "3"
-	versionSecond = "4"
-	versionSeen   = "9"
-	versionRead   = "10"
-	versionOther  = "11"
+	versionBehind = "1"  // of an object or a cache that lacks what the controller knows
+	versionFloor  = "2"  // of the barrier, and of what an earlier sync has relied on
+	versionLate   = "3"  // of a pod that has changed since, and of a cache with such pods
+	versionKnown  = "4"  // of the Job, in the memory
+	versionSeen   = "5"  // of what the caches show, if it is stored
+	versionOwn    = "6"  // of a pod after a request of the controller
+	versionFirst  = "7"  // of the Job after the first status of a sync
+	versionSecond = "8"  // and after the second
+	versionAll    = "9"  // of a cache of pods that shows everything
+	versionRead   = "10" // of what was read live
+	versionOther  = "11" // of anything else
 )
 
 // sight is what a controller sees and remembers when a sync begins.
 type sight struct {
-	job      uint16
-	behind   bool
-	memory   uint32
-	pods     [MaxPods]uint16
-	complete uint8 // a bit for each place of which the cache shows all
+	job              uint16
+	behind           bool
+	jobPast, podPast bool // the caches lack what the barrier covers
+	memory           uint32
+	pods             [MaxPods]uint16
+	complete         uint8 // a bit for each place of which the cache shows all
 }
 
 // answer is what became of a request, as the controller sees it.
@@ -37,8 +42,15 @@ type answer struct {
 	kind  answerKind
 	place uint8  // of a pod that was created, from 1 on
 	job   uint16 // the version of a Job that was read
-	pod   uint16 // and of a pod that was patched or deleted
+	pod   uint16 // and of a pod that was read, patched or deleted
 	mark  mark   // of that
+	list  list   // of pods that were listed
+}
+
+// list is the pods that a live list shows.
+type list struct {
+	pods  [MaxPods]uint16
+	marks [MaxPods]mark
 }
 
 type answerKind uint8
@@ -51,11 +63,13 @@ const (
 	quota
 	invalid
 	exists
+	givenUp
 )
 
 // position is a controller within a sync: what it saw, and the answers so far.
 type position struct {
 	view     cluster.View
+	read     *cluster.View // with what was read live before the request
 	sight    sight
 	answers  []answer
 	mentions uint8 // the places that it knows of
@@ -71,9 +85,10 @@ type position struct {
 
 // begin returns the position at the beginning of a sync.
 func (x *search) begin(s *state) uint32 {
-	key := sight{job: s.seenJob, behind: s.behind, memory: s.memory}
+	key := sight{job: s.seenJob, behind: s.behind, jobPast: s.past, memory: s.memory}
 	for i := range s.pods {
 		key.pods[i] = s.pods[i].seen
+		key.podPast = key.podPast || s.pods[i].past
 		if s.pods[i].seen == s.pods[i].stored {
 			key.complete |= 1 << i
 		}
@@ -88,21 +103,27 @@ func (x *search) begin(s *state) uint32 {
 
 // view makes what the caches show.
 func (x *search) view(key sight) cluster.View {
-	v := cluster.View{Now: x.now, Complete: func(uid types.UID) bool {
-		for i := range uids {
-			if uids[i] == uid {
-				return key.complete&(1<<i) != 0
-			}
-		}
-		return true
-	}}
+	v := cluster.View{Now: x.now, JobsVersion: versionLate, PodsVersion: versionAll, Barrier: versionFloor}
 	if key.job != 0 {
 		v.Job = x.job(key.job, seenVersion(key.behind))
 	}
-	for _, n := range key.pods {
-		if n != 0 {
-			v.Pods = append(v.Pods, x.pod(n, versionSeen))
+	for i, n := range key.pods {
+		version := versionSeen
+		if key.complete&(1<<i) == 0 {
+			version, v.PodsVersion = versionLate, versionLate
 		}
+		if n != 0 {
+			v.Pods = append(v.Pods, x.pod(n, version))
+		}
+	}
+	if key.jobPast {
+		v.JobsVersion = versionBehind
+	}
+	if key.podPast {
+		v.PodsVersion = versionBehind
+	}
+	if x.Lies {
+		v.JobsVersion, v.PodsVersion = versionAll, versionAll
 	}
 	return v
 }
@@ -176,6 +197,8 @@ func (a answer) asError(r *cluster.Request) error {
 		return apierrors.NewForbidden(resource, r.Name, errQuota)
 	case exists:
 		return apierrors.NewAlreadyExists(resource, r.Pod.Name)
+	case givenUp:
+		return cluster.ErrGivenUp
 	case invalid:
 		return apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, r.Name, nil)
 	}

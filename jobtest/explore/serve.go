@@ -29,7 +29,16 @@ func (x *search) serve(s *state) (answer, *referee.Violation) {
 		if s.mark == unknown {
 			s.mark = asRead
 		}
+		s.behind = s.behind || s.job != s.seenJob
 		return answer{job: s.job, mark: s.mark}, nil
+	case cluster.List:
+		return x.serveList(s), nil
+	case cluster.GetPod:
+		i := x.named(s, r.Name)
+		if i < 0 {
+			return answer{kind: gone}, nil
+		}
+		return answer{pod: s.pods[i].stored, mark: asRead}, nil
 	case cluster.Status:
 		return x.serveStatus(s, p)
 	case cluster.Create:
@@ -37,6 +46,27 @@ func (x *search) serve(s *state) (answer, *referee.Violation) {
 	default:
 		return x.servePod(s, p)
 	}
+}
+
+// serveList lists all pods. The caches are older than that if they show another
+// version of any object.
+func (x *search) serveList(s *state) (a answer) {
+	s.past = s.past || s.job != s.seenJob
+	for i := range s.pods {
+		p := &s.pods[i]
+		if p.stored != 0 && p.mark == unknown {
+			p.mark = asRead
+		}
+		p.past = p.past || p.stored != p.seen
+		a.list.pods[i], a.list.marks[i] = p.stored, p.mark
+	}
+	return a
+}
+
+// heedlessly is an answer about a pod to a controller that only heeds whether the pod
+// is there.
+func heedlessly(a answer) answer {
+	return answer{kind: a.kind, pod: min(a.pod, 1)}
 }
 
 // effect is what a request leads to, worked out once.
@@ -134,7 +164,7 @@ func (x *search) servePod(s *state, p *position) (answer, *referee.Violation) {
 	}
 	s.storePod(i, a.pod)
 	if x.heedless {
-		a = answer{}
+		a = heedlessly(a)
 	} else {
 		s.pods[i].mark = a.mark
 	}
@@ -224,7 +254,7 @@ func (x *search) see(s *state, p *position, oldJob uint16, i int, oldPod uint16)
 		return pods
 	}
 	if p != nil {
-		step.Request, step.View = p.request, &p.view
+		step.Request, step.View, step.Read = p.request, &p.view, p.read
 	}
 	if i >= 0 {
 		step.Pod, step.OldPod = x.pod(s.pods[i].stored, versionOther), x.pod(oldPod, versionOther)

@@ -9,7 +9,8 @@ type state struct {
 	at           uint32 // the controller's position in a sync; zero between syncs
 	ghost        uint32
 	mark         mark
-	behind       bool  // the cache of Jobs lacks the controller's own last status
+	behind       bool  // the cache of Jobs lacks a version that the controller knows
+	past         bool  // the cache of Jobs lacks what was stored before the barrier or the last live read
 	faults       uint8 // left
 	edits        uint8 // made
 }
@@ -20,12 +21,8 @@ type place struct {
 	// mark says whether the pod is stored as the controller saw it when the sync
 	// began, or as a later answer showed it.
 	mark mark
-	// old says that the cache shows the pod as it was before the version of the
-	// Job that it shows was stored, and older that it was before the version that
-	// is stored now.
-	old, older bool
-	// past says that the cache shows the pod as it was in an earlier life of the
-	// controller.
+	// past says that the cache shows the pod as it was before the controller started,
+	// or before it last listed the pods live.
 	past bool
 }
 
@@ -74,31 +71,15 @@ func (s *state) rest(memory uint32) {
 // showPod lets the cache catch up with a pod.
 func (s *state) showPod(i int) {
 	p := &s.pods[i]
-	p.seen, p.old, p.older, p.past = p.stored, false, false, false
+	p.seen, p.past = p.stored, false
 }
 
-// showJob lets the cache catch up with the Job. Of what a controller found when it
-// started again the pods must be at least as fresh as the Job, unless stale is set.
-func (s *state) showJob(stale bool) {
-	s.seenJob, s.behind = s.job, false
-	for i := range s.pods {
-		if s.pods[i].past && s.pods[i].older && !stale {
-			s.showPod(i)
-		}
-		s.pods[i].old = s.pods[i].older
-	}
-}
+// showJob lets the cache catch up with the Job.
+func (s *state) showJob() { s.seenJob, s.behind, s.past = s.job, false, false }
 
 // storeJob stores another version of the Job.
 func (s *state) storeJob(version uint16, by mark) {
-	s.mark = by
-	if s.job == version {
-		return
-	}
-	s.job = version
-	for i := range s.pods {
-		s.pods[i].older = s.pods[i].stored != s.pods[i].seen
-	}
+	s.job, s.mark = version, by
 }
 
 // storePod stores another version of a pod.
@@ -107,6 +88,6 @@ func (s *state) storePod(i int, version uint16) {
 		s.pods[i].stored, s.pods[i].mark = version, unknown
 	}
 	if s.pods[i].stored == s.pods[i].seen {
-		s.pods[i].old, s.pods[i].older, s.pods[i].past = false, false, false
+		s.pods[i].past = false
 	}
 }

@@ -7,8 +7,9 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 )
@@ -19,29 +20,35 @@ func TestNotVacuous(t *testing.T) {
 		name, want string
 		config     func() Config
 	}{
-		{"A1: the caller forgets what it has written", "S6", func() Config {
+		{"the caller forgets what it has written", "S6", func() Config {
 			c := two(indexed)
 			c.New = func() Searchable { return forgetful{FromCaller(cluster.NewCaller())} }
 			return c
 		}},
-		{"A2: the pods are older than the Job after a restart (k#105200)", "S1", func() Config {
+		{"caches claim after a restart to show what they do not (k#105200)", "S1 S6", func() Config {
 			c := two(indexed)
-			c.Faults, c.Kinds, c.Stale = 1, []Kind{KillBefore, KillAfter}, true
+			c.Faults, c.Kinds, c.Lies = 1, []Kind{KillBefore, KillAfter}, true
 			return c
 		}},
-		{"after a restart the pods are older than the last creation", "S19", func() Config {
+		{"and a Job ends while a pod runs that they do not show", "S6 S19", func() Config {
 			c := two(func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr[int64](100) })
-			c.Faults, c.Kinds, c.Rules.EvenBlind, c.AnyTime = 1, []Kind{KillAfter}, true, true
+			c.Faults, c.Kinds, c.AnyTime, c.Lies = 1, []Kind{KillAfter}, true, true
+			return c
+		}},
+		{"a creation whose answer is lost is taken for refused", "S6", func() Config {
+			c := two(indexed)
+			c.Faults, c.Kinds = 1, []Kind{Lose}
+			c.New = func() Searchable { return confident{FromCaller(cluster.NewCaller())} }
 			return c
 		}},
 		{"finalizers go before the status is stored", "S2", func() Config {
 			return inHaste(two())
 		}},
 		{"no look when only time must pass (k#110239)", "L5", func() Config {
-			return amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Requeue = 0 })
+			return amended(two(), func(_ decide.Input, d *bugs.Draft) { d.Requeue = 0 })
 		}},
 		{"the memory of failures is lost at each look (k#114391)", "S12", func() Config {
-			return amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) { d.Backoff.Failures = 0 })
+			return amended(two(), func(_ decide.Input, d *bugs.Draft) { d.Backoff.Failures = 0 })
 		}},
 		{"finalizers stay on (k#108645)", "L1", func() Config {
 			c := amended(two(), keepsFinalizers)
@@ -54,7 +61,7 @@ func TestNotVacuous(t *testing.T) {
 			return c
 		}},
 		{"status of 0 active while pods are created (k#139428)", "S10", func() Config {
-			c := amended(two(), func(_ jobfate.Snapshot, d *jobfate.Decision) {
+			c := amended(two(), func(_ decide.Input, d *bugs.Draft) {
 				if d.Status != nil {
 					st := d.Status.DeepCopy()
 					st.Active, st.Ready = 0, ptr[int32](1)
@@ -139,16 +146,14 @@ func two(changes ...func(*batchv1.JobSpec)) Config {
 	return c
 }
 
-func amended(c Config, amend func(jobfate.Snapshot, *jobfate.Decision)) Config {
+func amended(c Config, amend func(decide.Input, *bugs.Draft)) Config {
 	c.New = func() Searchable {
-		caller := cluster.NewCaller()
-		caller.Amend = amend
-		return FromCaller(caller)
+		return FromCaller(cluster.NewCaller().Deciding(bugs.Amend(amend)))
 	}
 	return c
 }
 
-func keepsFinalizers(_ jobfate.Snapshot, d *jobfate.Decision) { d.Strip = nil }
+func keepsFinalizers(_ decide.Input, d *bugs.Draft) { d.Strip = nil }
 
 func inHaste(c Config) Config {
 	c.New = func() Searchable { return hasty{FromCaller(cluster.NewCaller())} }
@@ -163,6 +168,23 @@ func (f forgetful) Clone() Searchable { return forgetful{f.Searchable.Clone()} }
 func (f forgetful) Sync(client *cluster.Client) (time.Duration, error) {
 	f.Searchable.(caller).ForgetInFlight()
 	return f.Searchable.Sync(client)
+}
+
+// confident takes a request without an answer for one that was refused.
+type confident struct{ Searchable }
+
+func (c confident) Clone() Searchable { return confident{c.Searchable.Clone()} }
+
+func (c confident) Sync(client *cluster.Client) (time.Duration, error) {
+	seen := *client
+	seen.Send = func(q *cluster.Request) (cluster.Answer, error) {
+		a, err := client.Send(q)
+		if q.Verb == cluster.Create && apierrors.IsInternalError(err) {
+			err = apierrors.NewForbidden(corev1.Resource("pods"), q.Name, err)
+		}
+		return a, err
+	}
+	return c.Searchable.Sync(&seen)
 }
 
 // hasty takes the finalizer off each pod that has ended before it does anything

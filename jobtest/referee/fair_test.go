@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -298,7 +297,7 @@ func TestVerdicts(t *testing.T) {
 			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](0)}}}
 		}), referee.Rules{}, func(k *court) { k.End("pod-3", 0) }, ""},
 		{"failures that no status holds yet exceed a limit", all(indexed(4), func(s *batchv1.JobSpec) { s.BackoffLimit = ptr[int32](1) }), referee.Rules{}, func(k *court) {
-			k.caller.Options = []jobfate.Option{jobfate.MaxUncounted(1), jobfate.MaxChanges(500)}
+			k.caller.Machine.Core().Config.UncountedCap = 1
 			k.End("pod-1", 1)
 			k.Delete("pod-2", 30)
 		}, ""},

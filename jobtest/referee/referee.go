@@ -22,9 +22,6 @@ type Rules struct {
 	// Owner is the kind of the objects that the controller treats as Jobs; the
 	// zero value is Job itself.
 	Owner schema.GroupKind
-	// EvenBlind holds a controller to S19 also before its caches show what its
-	// predecessor wrote. Only one that waits for them can keep it.
-	EvenBlind bool
 }
 
 // treats reports whether an owner is of the controller's kind.
@@ -51,8 +48,22 @@ func violated(property, format string, args ...any) *Violation {
 }
 
 // See looks at one change of the cluster and enters it in the ghost. It returns
-// the first property that does not hold; nil when all do.
+// the first property that does not hold; nil when all do. A controller that has read
+// live may decide on that, or on its caches: a write is right if one of them says so.
 func (r Rules) See(g *Ghost, s *cluster.Step) *Violation {
+	if s.Read == nil {
+		return r.see(g, s)
+	}
+	live, cached := *s, g.Clone()
+	live.View, live.Read = s.Read, nil
+	v := r.see(g, &live)
+	if v != nil && r.see(&cached, s) == nil {
+		*g, v = cached, nil
+	}
+	return v
+}
+
+func (r Rules) see(g *Ghost, s *cluster.Step) *Violation {
 	switch {
 	case s.Refused != nil:
 		return violated("S11", "the API server refuses the status: %v", s.Refused)

@@ -326,7 +326,7 @@ func (r Rules) seeLeft(g *Ghost, s *cluster.Step) *Violation {
 	for _, pod := range s.Pods() {
 		switch {
 		case !ownedBy(pod, s.Job) || g.Strange[pod.UID]:
-		case !cluster.HasEnded(pod) && (!g.Blind || r.EvenBlind):
+		case !cluster.HasEnded(pod) && !g.Blind:
 			return violated("S19", "the Job ends, and %s runs on", pod.UID)
 		case hasFinalizer(pod) && !g.Blind:
 			return violated("S9", "the Job ends, and %s is still tracked", pod.UID)

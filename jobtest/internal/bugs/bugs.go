@@ -4,20 +4,51 @@ package bugs
 
 import (
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/tracking"
 )
+
+// Draft is what of a decision a bug may change.
+type Draft struct {
+	Status  *batchv1.JobStatus // nil when there is none to store; a bug may change it
+	Strip   []*corev1.Pod
+	Delete  []decide.Deletion
+	Backoff backoff.Record
+	Requeue time.Duration
+}
+
+// Amend returns a decider whose decisions a bug changes.
+func Amend(bug func(decide.Input, *Draft)) func(decide.Input, decide.Config) (*decide.Outcome, error) {
+	return func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
+		o, err := decide.Decide(in, c)
+		if err != nil {
+			return nil, err
+		}
+		d := Draft{Strip: slices.Clone(o.Strip), Delete: slices.Clone(o.Plan.Work.Delete), Backoff: o.Backoff, Requeue: o.Requeue}
+		if o.Changed && !o.PutOff {
+			d.Status = o.Status.DeepCopy()
+		}
+		bug(in, &d)
+		if o.Changed = d.Status != nil; o.Changed {
+			o.Status, o.PutOff = *d.Status, false
+		}
+		o.Strip, o.Plan.Work.Delete, o.Backoff, o.Requeue = d.Strip, d.Delete, d.Backoff, d.Requeue
+		return o, nil
+	}
+}
 
 // ForgetVerdict counts the pods that carry a FailJob verdict like any others,
 // although the status does not hold the verdict (kept-verdict in
 // docs/divergences.md).
-func ForgetVerdict(s jobfate.Snapshot, d *jobfate.Decision) {
+func ForgetVerdict(s decide.Input, d *Draft) {
 	if s.InFlight.Status {
 		return
 	}

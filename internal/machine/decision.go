@@ -1,0 +1,134 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+var errJobGone = errors.New("the Job is gone, or is being deleted: it adopts no pods")
+
+// decide decides, and asks for nothing.
+func (s *sync) decide() []exchange {
+	s.version = s.view.version()
+	s.pending.Status = older(s.version, s.Known)
+	s.Known = newest(s.Known, s.version)
+	decider := s.Machine.Decide
+	if decider == nil {
+		decider = decide.Decide
+	}
+	outcome, err := decider(decide.Input{
+		Job:            s.view.Job,
+		Pods:           s.view.Pods,
+		Now:            s.view.Now,
+		InFlight:       s.pending.InFlight,
+		Backoff:        s.Backoff,
+		BackoffInDoubt: !s.Sure,
+		LastStatus:     s.LastStatus,
+	}, s.Config)
+	if err != nil {
+		s.end(err)
+		return nil
+	}
+	s.become(outcome)
+	work := &outcome.Plan.Work
+	s.deletions, s.creations, s.batchSize = nil, nil, 1
+	for i := range work.Delete {
+		s.deletions = append(s.deletions, deletion{Deletion: &work.Delete[i]})
+	}
+	for i := range work.Create {
+		s.creations = append(s.creations, creation{Creation: &work.Create[i]})
+	}
+	return nil
+}
+
+// become takes an outcome for the one that is carried out.
+func (s *sync) become(outcome *decide.Outcome) {
+	s.result.Outcome = outcome
+	s.result.Requeue = least(outcome.Requeue, s.pending.nextLookup(s.view.Now))
+}
+
+// askBeforeAdoption reads the Job live before the first adoption: a Job that is gone,
+// or is being deleted, must not adopt pods (kubernetes#42639).
+func (s *sync) askBeforeAdoption() []exchange {
+	adopts := func(c decide.Claim) bool { return c.Relation == tracking.Adoptable }
+	if s.claimed || s.live || !slices.ContainsFunc(s.result.Outcome.Claims, adopts) {
+		return nil
+	}
+	return []exchange{{Request: Request{Verb: GetJob, Name: s.Key.Name, UID: s.Job}}}
+}
+
+func (s *sync) hearBeforeAdoption(batch []exchange) step {
+	x := &batch[0]
+	live := x.jobObject()
+	switch fate := x.fate(); {
+	case fate != done && fate != missing:
+		return s.end(fmt.Errorf("reading the Job: %w", x.failure()))
+	case live == nil || live.UID != s.Job:
+		return s.end(errJobGone)
+	}
+	s.Known = newest(s.Known, live.ResourceVersion)
+	switch {
+	case live.DeletionTimestamp != nil:
+		return s.end(errJobGone)
+	case live.ResourceVersion != s.view.Job.ResourceVersion && s.view.StatusVersion == "":
+		s.view.Job, s.live = live, true // it has changed: decide on what it is now
+		return listPods
+	}
+	return claimPods
+}
+
+// askClaims adopts, releases and frees pods. The decision takes for granted that this
+// succeeds.
+func (s *sync) askClaims() (batch []exchange) {
+	if s.claimed {
+		return nil
+	}
+	for _, claim := range s.result.Outcome.Claims {
+		x := patchOf(claim.Pod)
+		switch claim.Relation {
+		case tracking.Adoptable:
+			x.Patch = tracking.AdoptPatch(claim.Pod, s.Config.Controller.Reference(s.view.Job))
+		case tracking.Releasable:
+			x.Patch, x.strips = tracking.ReleasePatch(claim.Pod, s.Job), true
+		default:
+			// Meanwhile another Job may have adopted it, and be about to count it.
+			x.Patch, x.strips = tracking.StripPatchAt(claim.Pod), true
+		}
+		batch = append(batch, x)
+	}
+	return batch
+}
+
+// hearClaims decides again without the pods that are gone. They were not adopted, and
+// must not be counted.
+func (s *sync) hearClaims(batch []exchange) step {
+	s.claimed = true
+	var missed []types.UID
+	for i := range batch {
+		x := &batch[i]
+		switch fate := x.fate(); {
+		case fate == done && x.strips:
+			s.strip(x)
+		case fate == missing && !x.strips:
+			missed = append(missed, x.UID)
+		case fate == done, fate == missing:
+		default:
+			s.fail(fmt.Errorf("claiming pod %s: %w", x.Name, x.failure()))
+		}
+	}
+	switch {
+	case s.result.Err != nil:
+		return s.end(nil)
+	case len(missed) > 0:
+		s.view.Pods = without(s.view.Pods, func(pod *corev1.Pod) bool { return slices.Contains(missed, pod.UID) })
+		return decideNow
+	}
+	return stripFirst
+}

@@ -1,0 +1,180 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobfate/jobfate/internal/decide"
+)
+
+// Machine carries out what is decided for one Job. It is not safe for concurrent use.
+type Machine struct {
+	Memory
+	Config decide.Config
+	// Decide makes the decisions; nil is [decide.Decide].
+	Decide func(decide.Input, decide.Config) (*decide.Outcome, error)
+
+	sync   *sync // nil before the first
+	lastID uint64
+	// late are the requests of the last sync that were not answered in time.
+	late []exchange
+}
+
+// Result is what a sync came to.
+type Result struct {
+	// Outcome is the decision as it was carried out; nil if none was made.
+	Outcome *decide.Outcome
+	// Requeue is when to look again; 0 is only when something changes.
+	Requeue time.Duration
+	// RetryAfter is how long the API server asks to wait before the next request.
+	RetryAfter time.Duration
+	// Err says why the sync did not do all that was due. Look again soon.
+	Err error
+	// Gone says that there is no Job of this UID any more.
+	Gone bool
+	// Ended says that a status was stored that ends the Job.
+	Ended   bool
+	Events  []decide.Event
+	Metrics []decide.Metric
+}
+
+var errNoSync = errors.New("no sync has begun")
+
+// Begin begins a sync. What is left of another one is abandoned. It fails for a view
+// that cannot be understood.
+func (m *Machine) Begin(v View) error {
+	m.Abandon()
+	m.sync = &sync{Machine: m, view: v, first: m.lastID}
+	return m.sync.begin()
+}
+
+// Next returns the requests to send next, in any order or side by side; none when the
+// sync is over. A request of before that was not answered may have been carried out.
+func (m *Machine) Next() []Request {
+	s := m.sync
+	if s == nil {
+		return nil
+	}
+	s.proceed()
+	s.ready = false
+	requests := make([]Request, len(s.batch))
+	for i := range s.batch {
+		requests[i] = s.batch[i].Request
+	}
+	return requests
+}
+
+// Answer takes the answer to a request: the object and the error of the client, as
+// they are. It fails for a request that no answer is expected to; that does no harm.
+func (m *Machine) Answer(id uint64, object runtime.Object, err error) error {
+	if s := m.sync; s != nil {
+		for i := range s.batch {
+			if x := &s.batch[i]; x.ID == id && !x.answered {
+				x.answered, x.object, x.err = true, object, err
+				return nil
+			}
+		}
+	}
+	for i, x := range m.late {
+		if x.ID == id {
+			m.late = append(m.late[:i:i], m.late[i+1:]...)
+			x.answered, x.object, x.err = true, object, err
+			m.absorb(&x)
+			return nil
+		}
+	}
+	return fmt.Errorf("no answer is expected to request %d", id)
+}
+
+// Result returns what the sync came to, or has come to so far.
+func (m *Machine) Result() Result {
+	if m.sync == nil {
+		return Result{Err: errNoSync}
+	}
+	return m.sync.result
+}
+
+// Clone returns a machine with the same memory, at rest.
+func (m *Machine) Clone() *Machine {
+	return &Machine{Memory: m.Memory, Config: m.Config, Decide: m.Decide, lastID: m.lastID}
+}
+
+// Abandon ends a sync wherever it is. Its answers are absorbed, its open requests may
+// have been sent or not.
+func (m *Machine) Abandon() {
+	if m.sync == nil {
+		return
+	}
+	m.late = without(m.late, func(x exchange) bool { return x.ID <= m.sync.first })
+	for i := range m.sync.batch {
+		x := &m.sync.batch[i]
+		if x.fate() == unknown {
+			m.lose(x)
+		} else {
+			m.absorb(x)
+		}
+	}
+	m.sync.batch, m.sync.ready, m.sync.step = nil, false, over
+}
+
+// lose remembers that a request may have been carried out or not. A patch or deletion
+// of a pod may be sent again.
+func (m *Machine) lose(x *exchange) {
+	switch x.Verb {
+	case CreatePod:
+		m.Lost = with(m.Lost, Lost{Name: x.Pod.Name})
+	case PatchStatus:
+		m.Sure, m.ReadFirst = false, true
+	}
+	if x.lost = true; !x.answered {
+		m.late = with(m.late, *x)
+	}
+}
+
+// absorb takes an answer that comes after its step. What the answer to a status write
+// would have led to is lost.
+func (m *Machine) absorb(x *exchange) {
+	fate := x.fate()
+	if x.job != m.Job || fate == unknown {
+		return
+	}
+	switch x.Verb {
+	case CreatePod:
+		if x.lost {
+			m.found(x.Pod.Name)
+		}
+		if object := x.meta(); fate == done && object != nil {
+			m.create(object, m.sync.view.Now)
+		}
+	case DeletePod:
+		if fate != refused {
+			m.delete(x)
+		}
+	case PatchPod:
+		if fate == done && x.strips {
+			m.strip(x)
+		}
+	case PatchStatus:
+		if object := x.meta(); fate == done && object != nil {
+			m.Sure, m.Known = false, newest(m.Known, object.GetResourceVersion())
+		}
+	}
+}
+
+// found forgets one creation of which no answer was known.
+func (m *Memory) found(name string) {
+	for i, lost := range m.Lost {
+		if lost.Name == name {
+			m.Lost = append(m.Lost[:i:i], m.Lost[i+1:]...)
+			return
+		}
+	}
+}
+
+// delete remembers that a pod was deleted.
+func (m *Memory) delete(x *exchange) {
+	m.Deleted = with(without(m.Deleted, func(d Deleted) bool { return d.UID == x.UID }), Deleted{x.UID, x.seen})
+}

@@ -1,0 +1,112 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// Orphans removes the finalizer from pods whose Job is gone, or from a pod that has no
+// controller and that no Job adopts. The finalizer would keep them from being deleted.
+type Orphans struct {
+	as     tracking.Controller
+	owner  *metav1.OwnerReference
+	pods   []*corev1.Pod
+	batch  []exchange
+	read   bool
+	lastID uint64
+	result Result
+}
+
+var errJobThere = errors.New("the Job of the pods is there: the cache does not show it yet")
+
+// NewOrphans returns the machine that frees the pods with a controller reference of
+// the same UID, or, if the owner is nil, pods without a controller.
+func NewOrphans(as tracking.Controller, owner *metav1.OwnerReference, pods []*corev1.Pod) *Orphans {
+	o := &Orphans{as: as, owner: owner}
+	for _, pod := range pods {
+		ref := metav1.GetControllerOfNoCopy(pod)
+		same := ref == nil && owner == nil || ref != nil && owner != nil && ref.UID == owner.UID
+		if same && as.Frees(pod, nil) {
+			o.pods = append(o.pods, pod)
+		}
+	}
+	return o
+}
+
+// Next returns the requests to send next; none at the end.
+func (o *Orphans) Next() []Request {
+	batch := o.batch
+	o.batch = nil
+	switch {
+	case len(batch) > 0 && batch[0].Verb == GetJob:
+		if err := o.heard(&batch[0]); err != nil {
+			o.result.Err, o.pods = err, nil
+		}
+	case len(batch) > 0:
+		for i := range batch {
+			if fate := batch[i].fate(); fate != done && fate != missing {
+				o.fail(fmt.Errorf("freeing pod %s: %w", batch[i].Name, batch[i].failure()))
+			}
+		}
+	}
+	if len(o.pods) == 0 {
+		return nil
+	}
+	if o.owner != nil && !o.read {
+		// That the cache does not show a Job does not mean that it is gone.
+		o.read = true
+		o.batch = []exchange{{Request: Request{Verb: GetJob, Namespace: o.pods[0].Namespace, Name: o.owner.Name, UID: o.owner.UID}}}
+	} else {
+		for _, pod := range o.pods {
+			x := patchOf(pod)
+			x.Namespace = pod.Namespace
+			x.Patch = tracking.StripPatchAt(pod) // a Job may have adopted it meanwhile
+			o.batch = append(o.batch, x)
+		}
+		o.pods = nil
+	}
+	requests := make([]Request, len(o.batch))
+	for i := range o.batch {
+		o.lastID++
+		o.batch[i].ID = o.lastID
+		requests[i] = o.batch[i].Request
+	}
+	return requests
+}
+
+func (o *Orphans) heard(x *exchange) error {
+	job := x.jobObject()
+	switch fate := x.fate(); {
+	case fate != done && fate != missing:
+		return fmt.Errorf("reading the Job of orphans: %w", x.failure())
+	case fate == done && job != nil && job.UID == o.owner.UID:
+		return errJobThere
+	}
+	return nil
+}
+
+// Answer takes the answer to a request.
+func (o *Orphans) Answer(id uint64, object runtime.Object, err error) error {
+	for i := range o.batch {
+		if x := &o.batch[i]; x.ID == id && !x.answered {
+			x.answered, x.object, x.err = true, object, err
+			return nil
+		}
+	}
+	return fmt.Errorf("no answer is expected to request %d", id)
+}
+
+// Result says what has failed.
+func (o *Orphans) Result() Result { return o.result }
+
+func (o *Orphans) fail(err error) {
+	o.result.Err = errors.Join(o.result.Err, err)
+	o.result.RetryAfter = max(o.result.RetryAfter, retryAfter(err), time.Duration(0))
+}

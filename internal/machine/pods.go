@@ -1,0 +1,203 @@
+package machine
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// deletion is a pod to delete, and what became of that.
+type deletion struct {
+	*decide.Deletion
+	missing bool // the pod is gone
+	err     error
+}
+
+// creation is a pod to create, and how often its name was taken.
+type creation struct {
+	*decide.Creation
+	collisions int
+}
+
+// mostCollisions is how often a creation is tried under another name.
+const mostCollisions = 3
+
+// patchOf begins a patch of a pod.
+func patchOf(pod *corev1.Pod) exchange {
+	return exchange{seen: pod.ResourceVersion, Request: Request{Verb: PatchPod, Name: pod.Name, UID: pod.UID}}
+}
+
+// askStripFirst removes the finalizer from pods whose deletion does not count (KEP-2307
+// § Deleted Pods). The patch names the resource version: a pod that has changed may
+// have finished, and then it counts.
+func (s *sync) askStripFirst() (batch []exchange) {
+	for i := range s.deletions {
+		if d := &s.deletions[i]; d.StripFirst {
+			x := patchOf(d.Record.Pod)
+			x.Patch, x.strips, x.at = tracking.StripPatchAt(d.Record.Pod), true, i
+			batch = append(batch, x)
+		}
+	}
+	return batch
+}
+
+func (s *sync) hearStripFirst(batch []exchange) step {
+	for i := range batch {
+		x := &batch[i]
+		d := &s.deletions[x.at]
+		switch x.fate() {
+		case done:
+			s.strip(x)
+		case missing:
+			d.missing = true
+		default:
+			d.err = x.failure()
+		}
+	}
+	return deletePods
+}
+
+func (s *sync) askDeletions() (batch []exchange) {
+	for i := range s.deletions {
+		d := &s.deletions[i]
+		if d.missing || d.err != nil {
+			continue
+		}
+		pod := d.Record.Pod
+		batch = append(batch, exchange{at: i, seen: pod.ResourceVersion, Request: Request{Verb: DeletePod, Name: pod.Name, UID: pod.UID,
+			Options: metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}}})
+	}
+	if len(batch) == 0 {
+		s.concludeDeletions()
+	}
+	return batch
+}
+
+func (s *sync) hearDeletions(batch []exchange) step {
+	for i := range batch {
+		x := &batch[i]
+		if fate := x.fate(); fate != done && fate != missing {
+			s.deletions[x.at].err = x.failure()
+		}
+	}
+	s.concludeDeletions()
+	return createPods
+}
+
+// concludeDeletions notes what became of the deletions. A pod that was gone already
+// is deleted.
+func (s *sync) concludeDeletions() {
+	for i := range s.deletions {
+		d := &s.deletions[i]
+		pod := d.Record.Pod
+		if d.err == nil {
+			s.delete(&exchange{seen: pod.ResourceVersion, Request: Request{UID: pod.UID}})
+			s.tell(decide.Event{Type: corev1.EventTypeNormal, Reason: "SuccessfulDelete", Message: "Deleted pod: " + pod.Name})
+			continue
+		}
+		s.done.NotDeleted = append(s.done.NotDeleted, pod.UID)
+		s.tell(decide.Event{Type: corev1.EventTypeWarning, Reason: "FailedDelete", Message: "Error deleting: " + d.err.Error()})
+		s.fail(fmt.Errorf("deleting pod %s: %w", pod.Name, d.err))
+	}
+	s.deletions = nil
+}
+
+// askCreations creates pods in batches of 1, 2, 4 and so on, until one has failed: a
+// quota that refuses one pod refuses all. The pods of a batch are made here, so that
+// not all of them exist at once.
+func (s *sync) askCreations() (batch []exchange) {
+	if s.stop {
+		return nil
+	}
+	for i := range min(s.batchSize, len(s.creations)) {
+		pod := s.creations[i].Pod()
+		if s.Config.Names != nil {
+			pod.Name = s.Config.Names(pod.GenerateName)
+		}
+		batch = append(batch, exchange{at: i, seen: pod.ResourceVersion, Request: Request{Verb: CreatePod, Pod: pod}})
+	}
+	return batch
+}
+
+func (s *sync) hearCreations(batch []exchange) step {
+	var again []creation
+	for i := range batch {
+		x := &batch[i]
+		c := s.creations[x.at]
+		object, err := x.meta(), x.failure()
+		switch {
+		case x.fate() == done && object != nil:
+			s.create(object, s.view.Now)
+			s.tell(decide.Event{Type: corev1.EventTypeNormal, Reason: "SuccessfulCreate", Message: "Created pod: " + object.GetName()})
+			continue
+		case x.fate() == done:
+			s.lose(x) // a pod of which not even the name is known
+			err = fmt.Errorf("%w: it names no pod", ErrNoAnswer)
+		case apierrors.IsAlreadyExists(err) && c.collisions < mostCollisions:
+			again = append(again, creation{c.Creation, c.collisions + 1})
+			continue
+		}
+		s.stop = true
+		s.done.NotCreated++
+		if namespaceEnds(err) {
+			continue // there is nothing to tell, or to try again
+		}
+		s.tell(decide.Event{Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "Error creating: " + err.Error()})
+		s.fail(fmt.Errorf("creating a pod: %w", err))
+	}
+	s.creations = append(again, s.creations[len(batch):]...)
+	s.batchSize *= 2
+	if s.stop {
+		s.done.NotCreated += len(s.creations)
+		s.done.Untried = len(s.creations)
+		return storeStatus
+	}
+	return createPods
+}
+
+func (s *sync) askStrips() (batch []exchange) {
+	for _, pod := range s.result.Outcome.Strip {
+		x := patchOf(pod)
+		x.Patch, x.strips = tracking.StripPatch(pod), true
+		batch = append(batch, x)
+	}
+	return batch
+}
+
+func (s *sync) hearStrips(batch []exchange) step {
+	for i := range batch {
+		x := &batch[i]
+		switch x.fate() {
+		case done, missing:
+			s.strip(x)
+			s.gone = append(s.gone, x.UID)
+		default:
+			s.fail(fmt.Errorf("removing the finalizer of pod %s: %w", x.Name, x.failure()))
+		}
+	}
+	return settleStatus
+}
+
+// create remembers that a pod was created, or is there although no cache shows it.
+func (m *Memory) create(pod metav1.Object, now time.Time) {
+	m.Created = with(m.Created, Created{UID: pod.GetUID(), Name: pod.GetName(), Version: pod.GetResourceVersion(), At: now})
+}
+
+// strip remembers that a pod has lost its finalizer, or is gone. If the last finalizer
+// was all that kept the pod, the answer has the version from before.
+func (m *Memory) strip(x *exchange) {
+	s := Stripped{UID: x.UID, Version: x.seen}
+	if pod := x.meta(); pod != nil && pod.GetUID() == x.UID {
+		grace := pod.GetDeletionGracePeriodSeconds()
+		if pod.GetDeletionTimestamp() == nil || len(pod.GetFinalizers()) > 0 || grace != nil && *grace > 0 {
+			s.Without = pod.GetResourceVersion()
+		}
+	}
+	m.Stripped = with(without(m.Stripped, func(o Stripped) bool { return o.UID == s.UID }), s)
+}

@@ -1,0 +1,137 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// begin finds out whether to read live, and decides if not.
+func (s *sync) begin() error {
+	job := s.view.Job
+	if job == nil {
+		if s.Idle() {
+			s.leave()
+		} else {
+			s.live = true
+		}
+		return nil
+	}
+	s.Key = types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
+	fresh := s.fresh(&s.view)
+	if s.Job == "" || s.Job != job.UID && fresh && s.Idle() {
+		s.forget(job.UID)
+	}
+	generated := func(l Lost) bool { return l.Name == "" }
+	s.live = !fresh || s.Job != job.UID || s.ReadFirst || slices.ContainsFunc(s.Lost, generated)
+	if s.live {
+		return nil
+	}
+	s.accept(&s.view)
+	s.Shown = newest(s.Shown, s.view.version())
+	s.proceed()
+	if s.result.Outcome == nil && s.step == over {
+		return s.result.Err
+	}
+	return nil
+}
+
+func (s *sync) askJob() []exchange {
+	if !s.live {
+		return nil
+	}
+	return []exchange{{Request: Request{Verb: GetJob, Name: s.Key.Name, UID: s.Job}}}
+}
+
+func (s *sync) hearJob(batch []exchange) step {
+	x := &batch[0]
+	live := x.jobObject()
+	switch fate := x.fate(); {
+	case fate == missing, fate == done && live == nil:
+		return s.leave()
+	case fate != done:
+		return s.end(fmt.Errorf("reading the Job: %w", x.failure()))
+	}
+	switch seen := s.view.Job; {
+	case live.UID == s.Job && (seen == nil || seen.UID != live.UID):
+		return s.wait() // the cache shows an earlier one, or none yet
+	case seen == nil, seen.UID != live.UID:
+		s.leave()
+		return s.wait()
+	case s.Job != live.UID:
+		s.forget(live.UID)
+	}
+	s.ReadFirst = false
+	s.view.Job, s.view.StatusVersion = live, ""
+	s.Known = newest(s.Known, live.ResourceVersion)
+	if s.view.JobsVersion == "" {
+		s.Shown = s.Known // there is no cache to wait for
+	}
+	return listPods
+}
+
+func (s *sync) askPods() []exchange {
+	if !s.live {
+		return nil
+	}
+	return []exchange{{Request: Request{Verb: ListPods}}}
+}
+
+func (s *sync) hearPods(batch []exchange) step {
+	x := &batch[0]
+	list, ok := x.object.(*corev1.PodList)
+	if x.fate() != done {
+		return s.end(fmt.Errorf("listing the pods: %w", x.failure()))
+	}
+	if !ok || list == nil {
+		return s.end(fmt.Errorf("listing the pods: %T is no list of pods", x.object))
+	}
+	s.view.Pods = make([]*corev1.Pod, len(list.Items))
+	for i := range list.Items {
+		s.view.Pods[i] = &list.Items[i]
+	}
+	s.view.PodsVersion = list.ResourceVersion
+	s.PodsFloor = newest(newest(s.PodsFloor, s.view.Barrier), list.ResourceVersion)
+	s.JobsFloor = newest(newest(s.JobsFloor, s.view.Barrier), s.view.Job.ResourceVersion)
+	s.Lost = nil // each is in the list, or never happened
+	return findPods
+}
+
+// askUnobserved reads the pods by name that may have been created, and those that
+// were and are still not observed.
+func (s *sync) askUnobserved() (batch []exchange) {
+	s.pending = s.observe(s.view.Pods, s.view.PodsVersion)
+	for _, lost := range s.Lost {
+		batch = append(batch, exchange{Request: Request{Verb: GetPod, Name: lost.Name}})
+	}
+	for _, c := range s.pending.created {
+		if !c.At.Add(lookAfter).After(s.view.Now) {
+			batch = append(batch, exchange{Request: Request{Verb: GetPod, Name: c.Name, UID: c.UID}})
+		}
+	}
+	return batch
+}
+
+func (s *sync) hearUnobserved(batch []exchange) step {
+	for i := range batch {
+		x := &batch[i]
+		object, fate := x.meta(), x.fate()
+		if fate != missing && fate != done {
+			return s.end(fmt.Errorf("reading pod %s: %w", x.Name, x.failure()))
+		}
+		there := object != nil && (x.UID == object.GetUID() || x.UID == "" && metav1.IsControlledBy(object, s.view.Job))
+		if x.UID == "" {
+			s.found(x.Name)
+		} else {
+			s.Created = without(s.Created, func(c Created) bool { return c.UID == x.UID })
+		}
+		if there {
+			s.create(object, s.view.Now)
+		}
+	}
+	s.pending = s.observe(s.view.Pods, s.view.PodsVersion)
+	return decideNow
+}

@@ -1,0 +1,69 @@
+package machine
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Verb says what a request asks the API server for.
+type Verb uint8
+
+// The verbs. All reads are live: they go past every cache.
+const (
+	GetJob Verb = iota + 1
+	ListPods
+	GetPod
+	CreatePod
+	PatchPod
+	DeletePod
+	PatchStatus
+)
+
+var verbNames = [...]string{"", "get the Job", "list the pods", "get pod", "create pod", "patch pod", "delete pod", "patch the status"}
+
+// String names the verb.
+func (v Verb) String() string {
+	if int(v) < len(verbNames) {
+		return verbNames[v]
+	}
+	return fmt.Sprintf("Verb(%d)", uint8(v))
+}
+
+// Request is a request to the API server, with everything that the call needs.
+type Request struct {
+	// ID tells the requests of a Machine apart.
+	ID        uint64
+	Verb      Verb
+	Namespace string
+	// Name is that of the Job or the pod; empty for ListPods, and for CreatePod.
+	Name string
+	// UID is that of the object, as far as it is known.
+	UID types.UID
+	// Pod is the pod to create. The caller may change it.
+	Pod *corev1.Pod
+	// Patch is a strategic merge patch of a pod, or a JSON merge patch of the status
+	// of a Job.
+	Patch []byte
+	// Options are those of DeletePod.
+	Options metav1.DeleteOptions
+	// Status is what Patch puts into the status, for a status that is kept elsewhere.
+	Status *batchv1.JobStatus
+}
+
+// String says what the request asks for.
+func (r Request) String() string {
+	name := r.Name
+	if name == "" && r.Pod != nil {
+		if name = r.Pod.Name; name == "" {
+			name = r.Pod.GenerateName
+		}
+	}
+	if name == "" || r.Verb == PatchStatus || r.Verb == GetJob {
+		return r.Verb.String()
+	}
+	return r.Verb.String() + " " + name
+}

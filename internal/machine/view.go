@@ -1,0 +1,51 @@
+package machine
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// View is what a caller's caches show of a Job. Nothing in it is changed.
+type View struct {
+	// Job is nil when the cache shows none.
+	Job *batchv1.Job
+	// Pods are the pods that the Job controls and the pods of its namespace that have
+	// no controller.
+	Pods []*corev1.Pod
+	// Now is the one reading of the clock.
+	Now time.Time
+	// JobsVersion and PodsVersion are the resource versions up to which the caches were
+	// complete before Job and Pods were read from them. Without them every sync reads
+	// live.
+	JobsVersion, PodsVersion string
+	// Barrier is the version of a consistent read of pods that began after the process
+	// got its lease.
+	Barrier string
+	// StatusVersion is the version of the object that holds the status, if that is not
+	// the Job.
+	StatusVersion string
+}
+
+// version is that of the object that holds the status.
+func (v *View) version() string {
+	if v.StatusVersion != "" || v.Job == nil {
+		return v.StatusVersion
+	}
+	return v.Job.ResourceVersion
+}
+
+// fresh reports whether the caches show everything that was written before the
+// barrier, and are no older than when they were last used.
+func (m *Memory) fresh(v *View) bool {
+	jobs, pods := newest(m.JobsFloor, v.Barrier), newest(m.PodsFloor, v.Barrier)
+	return jobs != "" && pods != "" &&
+		v.JobsVersion != "" && !older(v.JobsVersion, jobs) &&
+		v.PodsVersion != "" && !older(v.PodsVersion, pods)
+}
+
+// accept takes a view as it is: from now on no older one is used.
+func (m *Memory) accept(v *View) {
+	m.JobsFloor, m.PodsFloor = newest(m.JobsFloor, v.JobsVersion), newest(m.PodsFloor, v.PodsVersion)
+}
