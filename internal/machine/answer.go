@@ -2,7 +2,6 @@ package machine
 
 import (
 	"errors"
-	"net/http"
 	"reflect"
 	"time"
 
@@ -51,12 +50,11 @@ func fateOf(err error) fate {
 	case !errors.As(err, &status):
 		return unknown
 	}
+	const notFound, requestTimeout, serverErrors = 404, 408, 500
 	switch code := status.Status().Code; {
-	case code == http.StatusNotFound:
+	case code == notFound:
 		return missing
-	case code == http.StatusRequestTimeout:
-		return unknown
-	case code >= 400 && code < 500:
+	case code >= 400 && code < serverErrors && code != requestTimeout:
 		return refused
 	}
 	return unknown

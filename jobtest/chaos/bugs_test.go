@@ -125,7 +125,9 @@ var knownBugs = []bug{
 	{name: "a creation that has failed counts as active", property: "S10", controller: func() cluster.Controller {
 		return &wrong{Caller: cluster.NewCaller(), answer: func(q *cluster.Request, a cluster.Answer, err error) (cluster.Answer, error) {
 			if q.Verb == cluster.Create && err != nil {
-				return cluster.Answer{Pod: q.Pod}, nil
+				a.Pod = q.Pod.DeepCopy()
+				a.Pod.Name, a.Pod.UID, a.Pod.ResourceVersion = "made-up", "made-up", "1"
+				return a, nil
 			}
 			return a, err
 		}}
@@ -198,7 +200,14 @@ var knownBugs = []bug{
 	{name: "pods are not deleted when parallelism falls", property: "L1", controller: sparing(func(s decide.Input, d decide.Deletion) bool {
 		return !*s.Job.Spec.Suspend && d.Cause == decide.CauseTooMany
 	})},
-	{name: "a decision is taken back", property: "S8 S11", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) { st.Conditions = nil })},
+	{name: "a decision is taken back", property: "S8 S11", controller: amended(func(s decide.Input, d *bugs.Draft) {
+		if d.Status == nil && !ended(s.Job) {
+			d.Status = s.Job.Status.DeepCopy()
+		}
+		if d.Status != nil && len(s.Job.Status.Conditions) > 0 {
+			d.Status.Conditions = nil
+		}
+	})},
 	{name: "the end is changed", property: "S1 S8 S11", controller: func() cluster.Controller { return &restless{*cluster.NewCaller()} }},
 	{name: "a refused status is offered for ever", property: "L4 S11", controller: spoiled(func(_ decide.Input, st *batchv1.JobStatus) { st.Active = -1 })},
 	{name: "a status is written at each look", property: "L1", controller: amended(func(s decide.Input, d *bugs.Draft) {
