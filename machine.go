@@ -131,11 +131,11 @@ func (m *Machine) Begin(v View) error { return publicError(m.core.Begin(machine.
 // Next returns the requests to send next; none when the sync is over. It may be called
 // when answers are missing: those requests may then have been carried out or not, and
 // the Machine finds that out before it relies on it.
-func (m *Machine) Next() []Request {
-	return convert(m.core.Next(), func(r machine.Request) Request {
-		return Request{ID: r.ID, Verb: Verb(r.Verb), Namespace: r.Namespace, Name: r.Name, UID: r.UID,
-			Pod: r.Pod, Patch: r.Patch, Options: r.Options, Status: r.Status}
-	})
+func (m *Machine) Next() []Request { return convert(m.core.Next(), newRequest) }
+
+func newRequest(r machine.Request) Request {
+	return Request{ID: r.ID, Verb: Verb(r.Verb), Namespace: r.Namespace, Name: r.Name, UID: r.UID,
+		Pod: r.Pod, Patch: r.Patch, Options: r.Options, Status: r.Status}
 }
 
 // Answer takes what the client returned for a request: the object, which is not kept,

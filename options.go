@@ -100,6 +100,14 @@ func GranularReasons() Option {
 	return func(c *decide.Config) { c.Granular = true }
 }
 
+// Names makes a [Machine] name its pods itself: make returns a name that begins with the
+// prefix, which has room for five more characters. A creation without an answer is then
+// found by its name. Without it the API server makes the names, and the pods are listed
+// after such a creation.
+func Names(make func(prefix string) string) Option {
+	return func(c *decide.Config) { c.Names = make }
+}
+
 // WithoutPerIndexBackoff decides as if spec.backoffLimitPerIndex were not set
 // and no rule said FailIndex (KEP-3850 § Feature Enablement and Rollback).
 func WithoutPerIndexBackoff() Option {
