@@ -149,7 +149,7 @@ func (m *Memory) observe(pods []*corev1.Pod, version string) (f unobserved) {
 		}
 	}
 	m.Stripped = without(m.Stripped, func(s Stripped) bool {
-		return gone(s.UID, s.Version) || s.Without != "" && !older(version, s.Without)
+		return s.Without == "" && gone(s.UID, s.Version) || s.Without != "" && !older(version, s.Without)
 	})
 	for _, s := range m.Stripped {
 		// Others may have put the finalizer back.

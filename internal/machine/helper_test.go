@@ -1,0 +1,162 @@
+package machine_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/machine"
+)
+
+var noon = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
+
+// newMachine returns a machine with the settings of Kubernetes.
+func newMachine() *machine.Machine { return &machine.Machine{Config: decide.DefaultConfig()} }
+
+// train is a Job at version 10 that wants so many pods at once.
+func train(parallelism int32) *batchv1.Job {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "train", UID: "job-uid", ResourceVersion: "10"}}
+	job.Spec.Parallelism, job.Spec.Completions = &parallelism, &parallelism
+	job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"job": "train"}}
+	job.Spec.Template.Labels = map[string]string{"job": "train"}
+	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	return job
+}
+
+// podOf is a pod of the Job at a version.
+func podOf(job *batchv1.Job, uid, version string, changes ...func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: job.Namespace, Name: "train-" + uid, UID: types.UID(uid), ResourceVersion: version,
+		Labels: job.Spec.Template.Labels, Finalizers: []string{batchv1.JobTrackingFinalizer},
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))},
+	}}
+	for _, change := range changes {
+		change(pod)
+	}
+	return pod
+}
+
+func succeeded(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }
+func unowned(pod *corev1.Pod)   { pod.OwnerReferences = nil }
+
+// fresh is a view of caches that show everything.
+func fresh(job *batchv1.Job, pods ...*corev1.Pod) machine.View {
+	return machine.View{Job: job, Pods: pods, Now: noon, JobsVersion: "1000", PodsVersion: "1000", Barrier: "1"}
+}
+
+// unversioned is a view of caches that do not say how old they are.
+func unversioned(v machine.View) machine.View {
+	v.JobsVersion, v.PodsVersion, v.Barrier = "", "", ""
+	return v
+}
+
+// answers says what is answered to a request.
+type answers func(machine.Request) (runtime.Object, error)
+
+// run lets a machine sync, and returns what it asked for.
+func run(t testing.TB, m *machine.Machine, v machine.View, how answers) (asked []string) {
+	t.Helper()
+	if err := m.Begin(v); err != nil {
+		t.Fatalf("Begin: %v", err)
+	}
+	return drive(t, m, how)
+}
+
+func drive(t testing.TB, m interface {
+	Next() []machine.Request
+	Answer(uint64, runtime.Object, error) error
+}, how answers) (asked []string) {
+	t.Helper()
+	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
+		for _, r := range batch {
+			asked = append(asked, r.String())
+			object, err := how(r)
+			if err := m.Answer(r.ID, object, err); err != nil {
+				t.Errorf("%v: %v", r, err)
+			}
+		}
+		if len(asked) > 100 {
+			t.Fatalf("the machine does not come to an end: %v", asked)
+		}
+	}
+	return asked
+}
+
+// server answers like an API server on which everything succeeds. Its versions count up
+// from 2000, and lists show the pods that it has been given.
+type server struct {
+	job      *batchv1.Job
+	pods     []*corev1.Pod
+	version  int
+	statuses []string
+}
+
+func (s *server) next() string {
+	s.version++
+	return fmt.Sprint(2000 + s.version)
+}
+
+func (s *server) answer(r machine.Request) (runtime.Object, error) {
+	switch r.Verb {
+	case machine.GetJob:
+		if s.job == nil {
+			return nil, notFound(r)
+		}
+		return s.job, nil
+	case machine.ListPods:
+		list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: s.next()}}
+		for _, pod := range s.pods {
+			list.Items = append(list.Items, *pod)
+		}
+		return list, nil
+	case machine.GetPod:
+		for _, pod := range s.pods {
+			if pod.Name == r.Name {
+				return pod, nil
+			}
+		}
+		return nil, notFound(r)
+	case machine.CreatePod:
+		pod := r.Pod.DeepCopy()
+		pod.UID, pod.ResourceVersion = types.UID("new-"+s.next()), s.next()
+		if pod.Name == "" {
+			pod.Name = pod.GenerateName + string(pod.UID)
+		}
+		return pod, nil
+	case machine.PatchPod:
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: r.Name, UID: r.UID, ResourceVersion: s.next()}}
+		return pod, nil
+	case machine.PatchStatus:
+		s.statuses = append(s.statuses, string(r.Patch))
+		job := s.job.DeepCopy()
+		job.Status, job.ResourceVersion = *r.Status.DeepCopy(), s.next()
+		return job, nil
+	}
+	return nil, nil
+}
+
+// except answers one verb otherwise.
+func (s *server) except(verb machine.Verb, how answers) answers {
+	return func(r machine.Request) (runtime.Object, error) {
+		if r.Verb == verb {
+			return how(r)
+		}
+		return s.answer(r)
+	}
+}
+
+func same(t testing.TB, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\n  got  %s\n  want %s", what, strings.Join(got, "; "), strings.Join(want, "; "))
+	}
+}

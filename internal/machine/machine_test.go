@@ -1,0 +1,425 @@
+package machine_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/machine"
+)
+
+func notFound(r machine.Request) error {
+	return apierrors.NewNotFound(corev1.Resource("things"), r.Name)
+}
+
+var errTimeout = errors.New("the connection broke")
+
+// "If both are at least the barrier, no live read is needed; otherwise, or if they are
+// empty, the Machine asks for live reads."
+func TestFreshness(t *testing.T) {
+	cached, live := []string{"create pod train-", "patch the status"}, []string{"get the Job", "list the pods", "create pod train-", "patch the status"}
+	for _, test := range []struct {
+		name                string
+		jobs, pods, barrier string
+		want                []string
+	}{
+		{"both at the barrier", "100", "100", "100", cached},
+		{"both beyond it", "101", "1000", "99", cached},
+		{"Jobs behind it", "99", "100", "100", live},
+		{"pods behind it", "100", "99", "100", live},
+		{"no versions", "", "", "100", live},
+		{"no version of the pods", "100", "", "100", live},
+		{"no barrier", "100", "100", "", live},
+		{"versions that cannot be compared", "abc", "abd", "abc", live},
+		{"versions longer than any integer", "100000000000000000000001", "100000000000000000000001", "100000000000000000000000", cached},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := &server{job: train(1)}
+			v := fresh(train(1))
+			v.JobsVersion, v.PodsVersion, v.Barrier = test.jobs, test.pods, test.barrier
+			same(t, "requests", run(t, newMachine(), v, s.answer), test.want)
+		})
+	}
+}
+
+// "nothing older lowers it": a view that is older than one that was used is not used.
+func TestFreshness_backInTime(t *testing.T) {
+	job := train(1)
+	s := &server{job: job}
+	m := newMachine()
+	run(t, m, fresh(job, podOf(job, "a", "11")), s.answer)
+	v := fresh(job)
+	v.PodsVersion = "999"
+	s.pods = []*corev1.Pod{podOf(job, "a", "11")}
+	asked := run(t, m, v, s.answer)
+	same(t, "requests", asked[:2], []string{"get the Job", "list the pods"})
+	for _, r := range asked {
+		if strings.HasPrefix(r, "create") {
+			t.Errorf("a pod is created on an older view: %v", asked)
+		}
+	}
+}
+
+// A Job that is older than an answer has shown is waited for.
+func TestStaleJob(t *testing.T) {
+	job := train(1)
+	m := newMachine()
+	s := &server{job: job}
+	run(t, m, fresh(job), s.answer)
+	same(t, "requests", run(t, m, fresh(job, podOf(job, "a", "11")), s.answer), nil)
+	if r := m.Result(); r.Requeue != time.Second || r.Err != nil {
+		t.Errorf("the result is %+v, want to look again in 1s", r)
+	}
+	if m.Idle() {
+		t.Error("the machine is idle before its status is observed")
+	}
+}
+
+// A creation is in flight until its pod is observed, or the cache of pods has reached it.
+func TestCreation_inFlight(t *testing.T) {
+	job := train(1)
+	m := newMachine()
+	s := &server{job: job}
+	run(t, m, fresh(job), s.answer) // the pod is at version 2002
+	job = job.DeepCopy()
+	job.ResourceVersion, job.Status = "2100", m.Result().Outcome.Status
+	s.job = job
+	v := fresh(job)
+	same(t, "requests before it is observed", run(t, m, v, s.answer), []string{"patch the status"}) // which counts what is observed
+	if r := m.Result(); r.Requeue != 10*time.Second {
+		t.Errorf("the machine looks again after %v, want 10s, to read the pod by name", r.Requeue)
+	}
+	v.PodsVersion, v.Job = "2003", job.DeepCopy()
+	v.Job.ResourceVersion = "2200"
+	same(t, "requests when it is certainly gone", run(t, m, v, s.answer)[:1], []string{"create pod train-"})
+}
+
+// "A creation that does not show is resolved [...] by a read by name after some seconds."
+func TestCreation_readByName(t *testing.T) {
+	for _, there := range []bool{true, false} {
+		job := train(1)
+		m := newMachine()
+		s := &server{job: job}
+		var made *corev1.Pod
+		run(t, m, fresh(job), s.except(machine.CreatePod, func(r machine.Request) (runtime.Object, error) {
+			object, err := s.answer(r)
+			made = object.(*corev1.Pod)
+			return object, err
+		}))
+		job = job.DeepCopy()
+		job.ResourceVersion, job.Status = "2100", m.Result().Outcome.Status
+		v := fresh(job)
+		v.Now = noon.Add(10 * time.Second)
+		want := []string{"get pod " + made.Name, "create pod train-"}
+		if there {
+			s.pods, want[1] = []*corev1.Pod{made}, "patch the status"
+		}
+		same(t, "first requests", run(t, m, v, s.answer)[:2], want)
+	}
+}
+
+// "After a lost creation: a read by name, or, with GenerateName, a live list before the
+// next creation."
+func TestCreation_lost(t *testing.T) {
+	for _, named := range []bool{false, true} {
+		job := train(1)
+		m := newMachine()
+		want := []string{"get the Job", "list the pods"}
+		if named {
+			m.Config.Names = func(prefix string) string { return prefix + "abcde" }
+			want = []string{"get pod train-abcde"}
+		}
+		s := &server{job: job}
+		run(t, m, fresh(job), s.except(machine.CreatePod, func(r machine.Request) (runtime.Object, error) {
+			s.pods = append(s.pods, podOf(job, "abcde", "2001"))
+			return nil, errTimeout
+		}))
+		if m.Result().Err == nil || len(m.Lost) != 1 {
+			t.Fatalf("named %t: %v, %d lost creations; want an error and one", named, m.Result().Err, len(m.Lost))
+		}
+		got := run(t, m, fresh(job), s.answer)
+		if len(got) < len(want) {
+			t.Fatalf("named %t: asked for %v, want %v first", named, got, want)
+		}
+		same(t, "first requests", got[:len(want)], want)
+		for _, r := range got {
+			if strings.HasPrefix(r, "create") {
+				t.Errorf("named %t: a second pod is created: %v", named, got)
+			}
+		}
+		if len(m.Lost) != 0 {
+			t.Errorf("named %t: still lost: %v", named, m.Lost)
+		}
+	}
+}
+
+// "After a lost status: a live read before any write."
+func TestStatus_lost(t *testing.T) {
+	job := train(1)
+	m := newMachine()
+	s := &server{job: job}
+	run(t, m, fresh(job, podOf(job, "a", "11")), s.except(machine.PatchStatus, func(machine.Request) (runtime.Object, error) {
+		return nil, apierrors.NewTimeoutError("no answer", 3)
+	}))
+	if r := m.Result(); r.Err == nil || r.RetryAfter != 3*time.Second || m.Sure {
+		t.Errorf("the result is %+v, sure %t; want an error, 3s, and doubt", r, m.Sure)
+	}
+	got := run(t, m, fresh(job, podOf(job, "a", "11")), s.answer)
+	same(t, "first requests", got[:1], []string{"get the Job"})
+}
+
+// An answer without its object says nothing of what was written.
+func TestAnswers_withoutObject(t *testing.T) {
+	job := train(1)
+	for verb, want := range map[machine.Verb]string{
+		machine.CreatePod:   "creations without an answer",
+		machine.PatchStatus: "a status write without an answer",
+	} {
+		m, s := newMachine(), &server{job: job}
+		run(t, m, fresh(job), s.except(verb, func(machine.Request) (runtime.Object, error) { return (*corev1.Pod)(nil), nil }))
+		if got := m.String(); m.Result().Err == nil || !strings.Contains(got, want) {
+			t.Errorf("%v: %v, %s; want an error and %s", verb, m.Result().Err, got, want)
+		}
+	}
+}
+
+// "A live read that returns another, a foreign, an invalid or no Job ends the sync with
+// Result.Err or Result.Gone."
+func TestLiveRead(t *testing.T) {
+	another, foreign, invalid := train(1), train(1), train(1)
+	another.UID = "another"
+	manager := "example.com/other"
+	foreign.Spec.ManagedBy = &manager
+	invalid.Spec.Parallelism = new(int32)
+	*invalid.Spec.Parallelism = -1
+	for name, test := range map[string]struct {
+		live *batchv1.Job
+		err  error
+		gone bool
+		is   func(error) bool
+	}{
+		"none":      {live: nil, gone: true},
+		"another":   {live: another, gone: true},
+		"foreign":   {live: foreign, is: func(err error) bool { return errors.Is(err, decide.ErrNotManaged) }},
+		"invalid":   {live: invalid, is: func(err error) bool { var in *decide.InputError; return errors.As(err, &in) }},
+		"no answer": {err: errTimeout, is: func(err error) bool { return errors.Is(err, errTimeout) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, s := newMachine(), &server{job: test.live}
+			asked := run(t, m, unversioned(fresh(train(1))), s.except(machine.GetJob, func(r machine.Request) (runtime.Object, error) {
+				if test.err != nil {
+					return nil, test.err
+				}
+				return s.answer(r)
+			}))
+			for _, r := range asked {
+				if !strings.HasPrefix(r, "get") && !strings.HasPrefix(r, "list") {
+					t.Errorf("the machine writes: %v", asked)
+				}
+			}
+			r := m.Result()
+			if r.Gone != test.gone || (test.is == nil) != (r.Err == nil) || test.is != nil && !test.is(r.Err) {
+				t.Errorf("gone %t, error %v", r.Gone, r.Err)
+			}
+		})
+	}
+}
+
+// "One Machine, one UID. Another UID, or no Job, resets it."
+func TestAnotherJob(t *testing.T) {
+	job := train(1)
+	next := train(1)
+	next.UID, next.ResourceVersion = "next", "3000"
+	s := &server{job: job}
+	m := newMachine()
+	run(t, m, fresh(job), s.answer) // a creation and a status are pending
+
+	// Nothing says that the first Job is gone but a cache, which may be older.
+	asked := run(t, m, fresh(next), s.answer)
+	same(t, "while the first Job lives", asked, []string{"get the Job"})
+	if m.Job != job.UID || len(m.Created) != 1 || m.Result().Requeue == 0 {
+		t.Errorf("the machine remembers %s, %v; want %s and its creation", m.Job, m.Created, job.UID)
+	}
+
+	s.job = next
+	asked = run(t, m, fresh(next), s.answer)
+	same(t, "when it is gone", asked[:2], []string{"get the Job", "list the pods"})
+	if m.Job != next.UID {
+		t.Errorf("the machine remembers %s, want %s", m.Job, next.UID)
+	}
+
+	s.job = nil
+	same(t, "when there is no Job", run(t, m, machine.View{Now: noon}, s.answer), []string{"get the Job"})
+	if !m.Result().Gone || !m.Idle() {
+		t.Errorf("gone %t, idle %t, want both", m.Result().Gone, m.Idle())
+	}
+	same(t, "and then", run(t, m, machine.View{Now: noon}, s.answer), nil)
+}
+
+// Misuse is an error or harmless.
+func TestMisuse(t *testing.T) {
+	m := newMachine()
+	if got := m.Next(); got != nil {
+		t.Errorf("requests before Begin: %v", got)
+	}
+	if m.Result().Err == nil {
+		t.Error("a result before Begin has no error")
+	}
+	if m.Answer(1, nil, nil) == nil {
+		t.Error("an answer before Begin is no error")
+	}
+	if err := m.Begin(machine.View{Job: &batchv1.Job{}}); err != nil {
+		t.Errorf("a Job that has to be read live: %v", err)
+	}
+	v := fresh(train(1))
+	v.Now = time.Time{}
+	var input *decide.InputError
+	if err := m.Begin(v); !errors.As(err, &input) {
+		t.Errorf("Begin without a time: %v, want an input error", err)
+	}
+	if got := m.Next(); len(got) != 0 {
+		t.Errorf("requests after a failed Begin: %v", got)
+	}
+
+	if err := m.Begin(fresh(train(1))); err != nil {
+		t.Fatal(err)
+	}
+	batch := m.Next()
+	s := &server{job: train(1)}
+	object, _ := s.answer(batch[0])
+	if err := m.Answer(batch[0].ID, object, nil); err != nil {
+		t.Fatal(err)
+	}
+	if m.Answer(batch[0].ID, nil, errTimeout) == nil {
+		t.Error("a second answer is no error")
+	}
+	if m.Answer(batch[0].ID+100, nil, nil) == nil {
+		t.Error("an unknown answer is no error")
+	}
+	if m.Next(); len(m.Created) != 1 {
+		t.Errorf("the first answer is not taken: %v", m.Created)
+	}
+}
+
+// "It can be abandoned at any request." What was answered is kept, what was not may
+// have happened.
+func TestAbandoned(t *testing.T) {
+	m, s := newMachine(), &server{job: train(3)}
+	if err := m.Begin(fresh(train(3))); err != nil {
+		t.Fatal(err)
+	}
+	first := m.Next()
+	object, _ := s.answer(first[0])
+	_ = m.Answer(first[0].ID, object, nil)
+	second := m.Next()
+	object, _ = s.answer(second[0])
+	_ = m.Answer(second[0].ID, object, nil)
+	if err := m.Begin(fresh(train(3))); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Created) != 2 || len(m.Lost) != 1 {
+		t.Errorf("%d created, %d lost; want 2 and 1", len(m.Created), len(m.Lost))
+	}
+	// The last answer comes after all.
+	object, _ = s.answer(second[1])
+	if err := m.Answer(second[1].ID, object, nil); err != nil || len(m.Created) != 3 || len(m.Lost) != 0 {
+		t.Errorf("late: %v, %d created, %d lost; want 3 and none", err, len(m.Created), len(m.Lost))
+	}
+	if m.Answer(second[1].ID, object, nil) == nil {
+		t.Error("a second late answer is no error")
+	}
+}
+
+// "Next with answers missing treats those as lost; late ones are absorbed."
+func TestLateAnswers(t *testing.T) {
+	job := train(1)
+	done := podOf(job, "a", "11", succeeded)
+	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
+	m, s := newMachine(), &server{job: job}
+	if err := m.Begin(fresh(job, done)); err != nil {
+		t.Fatal(err)
+	}
+	batch := m.Next() // the status
+	object, _ := s.answer(batch[0])
+	_ = m.Answer(batch[0].ID, object, nil)
+	strips := m.Next()
+	if len(strips) != 1 || strips[0].Verb != machine.PatchPod {
+		t.Fatalf("asked for %v, want the finalizer to be removed", strips)
+	}
+	if rest := m.Next(); len(rest) != 0 || m.Result().Err == nil || !errors.Is(m.Result().Err, machine.ErrNoAnswer) {
+		t.Errorf("asked for %v, error %v; want none, and that an answer is missing", rest, m.Result().Err)
+	}
+	object, _ = s.answer(strips[0])
+	if err := m.Answer(strips[0].ID, object, nil); err != nil || len(m.Stripped) != 1 {
+		t.Errorf("late: %v, %v", err, m.Stripped)
+	}
+}
+
+// "A terminating namespace ends creations silently."
+func TestNamespaceEnds(t *testing.T) {
+	m, s := newMachine(), &server{job: train(3)}
+	asked := run(t, m, fresh(train(3)), s.except(machine.CreatePod, func(r machine.Request) (runtime.Object, error) {
+		err := apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("the namespace is being terminated"))
+		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+		return nil, err
+	}))
+	same(t, "requests", asked, []string{"create pod train-", "patch the status"})
+	if r := m.Result(); r.Err != nil || len(r.Events) != 0 {
+		t.Errorf("error %v, events %v; want none", r.Err, r.Events)
+	}
+}
+
+// A quota refuses the first pod of a batch: the others of it are tried, and no more.
+func TestCreations_stop(t *testing.T) {
+	m, s := newMachine(), &server{job: train(10)}
+	n := 0
+	asked := run(t, m, fresh(train(10)), s.except(machine.CreatePod, func(r machine.Request) (runtime.Object, error) {
+		if n++; n == 2 {
+			return nil, apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("exceeded quota"))
+		}
+		return s.answer(r)
+	}))
+	if n != 3 || len(asked) != 4 || len(m.Lost) != 0 {
+		t.Errorf("%d creations, asked for %v, %d lost; want 3, then the status, and none", n, asked, len(m.Lost))
+	}
+	if got := m.Result().Outcome.Status.Active; got != 2 {
+		t.Errorf("the status says %d active, want 2", got)
+	}
+	warnings := 0
+	for _, e := range m.Result().Events {
+		if e.Reason == "FailedCreate" {
+			warnings++
+		}
+	}
+	if warnings != 1 {
+		t.Errorf("%d warnings, want 1", warnings)
+	}
+}
+
+// "A collision is retried with another name."
+func TestCreations_collide(t *testing.T) {
+	for _, forever := range []bool{false, true} {
+		m, s := newMachine(), &server{job: train(1)}
+		n := 0
+		run(t, m, fresh(train(1)), s.except(machine.CreatePod, func(r machine.Request) (runtime.Object, error) {
+			if n++; n == 1 || forever {
+				return nil, apierrors.NewAlreadyExists(corev1.Resource("pods"), "train-x")
+			}
+			return s.answer(r)
+		}))
+		switch err := m.Result().Err; {
+		case !forever && (n != 2 || err != nil || len(m.Result().Events) != 1):
+			t.Errorf("%d creations, error %v, events %v; want 2, and silence", n, err, m.Result().Events)
+		case forever && (n != 4 || !apierrors.IsAlreadyExists(err)):
+			t.Errorf("%d creations, error %v; want 4, and that it exists", n, err)
+		}
+	}
+}

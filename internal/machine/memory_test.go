@@ -1,0 +1,37 @@
+package machine
+
+import "testing"
+
+// "Resource versions are numbers without leading zeros, of any size; anything else is
+// older until it is the same."
+func TestOlder(t *testing.T) {
+	for _, test := range []struct {
+		version, than string
+		want          bool
+	}{
+		{"1", "2", true}, {"2", "1", false}, {"2", "2", false}, {"9", "10", true}, {"10", "9", false},
+		{"", "1", true}, {"1", "", false}, {"", "", false}, {"a", "b", true}, {"b", "a", true}, {"a", "a", false}, {"1", "a", true},
+		{"99999999999999999999998", "99999999999999999999999", true},
+	} {
+		if got := older(test.version, test.than); got != test.want {
+			t.Errorf("%q is older than %q: %t, want %t", test.version, test.than, got, test.want)
+		}
+	}
+}
+
+// The lists of a memory are never changed in place: a copy stays as it is.
+func TestMemory_copies(t *testing.T) {
+	m := Memory{Created: make([]Created, 1, 10)}
+	m.Created[0].UID = "a"
+	first := m
+	m.Created = with(m.Created, Created{UID: "b"})
+	second := first
+	second.Created = with(second.Created, Created{UID: "c"})
+	if m.Created[1].UID != "b" || second.Created[1].UID != "c" || len(first.Created) != 1 {
+		t.Errorf("copies share: %v, %v, %v", m.Created, second.Created, first.Created)
+	}
+	second.Created = without(second.Created, func(c Created) bool { return c.UID == "a" })
+	if first.Created[0].UID != "a" || len(second.Created) != 1 {
+		t.Errorf("copies share: %v, %v", first.Created, second.Created)
+	}
+}

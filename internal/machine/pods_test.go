@@ -1,0 +1,348 @@
+package machine_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobfate/jobfate/internal/machine"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+var errConflict = apierrors.NewConflict(corev1.Resource("pods"), "pod", errors.New("it has changed"))
+
+// Before the first adoption the Job is read live. One that is gone, or is being deleted,
+// adopts no pods (kubernetes#42639); one that has changed is decided on as it is now.
+func TestAdoption_readsTheJob(t *testing.T) {
+	job := train(1)
+	deleting, changed, another := train(1), train(1), train(1)
+	deleting.DeletionTimestamp = &metav1.Time{Time: noon}
+	changed.ResourceVersion = "11"
+	another.UID = "another"
+	for name, test := range map[string]struct {
+		live *batchv1.Job
+		want []string
+	}{
+		"as it is":      {job, []string{"get the Job", "patch pod train-a", "patch the status"}},
+		"gone":          {nil, []string{"get the Job"}},
+		"another":       {another, []string{"get the Job"}},
+		"being deleted": {deleting, []string{"get the Job"}},
+		"changed":       {changed, []string{"get the Job", "list the pods", "patch pod train-a", "patch the status"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, s := newMachine(), &server{job: test.live, pods: []*corev1.Pod{podOf(job, "a", "11", unowned)}}
+			same(t, "requests", run(t, m, fresh(job, s.pods...), s.answer), test.want)
+			if refused := len(test.want) == 1; refused != (m.Result().Err != nil) {
+				t.Errorf("the error is %v", m.Result().Err)
+			}
+		})
+	}
+}
+
+// "When an adoption is answered NotFound, Kubernetes ignores that pod and continues in
+// the same sync": a pod that is gone must not be counted.
+func TestAdoption_ofAPodThatIsGone(t *testing.T) {
+	job := train(1)
+	m, s := newMachine(), &server{job: job}
+	asked := run(t, m, fresh(job, podOf(job, "a", "11", unowned, succeeded)), s.except(machine.PatchPod, func(r machine.Request) (runtime.Object, error) {
+		return nil, notFound(r)
+	}))
+	same(t, "requests", asked, []string{"get the Job", "patch pod train-a", "create pod train-", "patch the status"})
+	if st := m.Result().Outcome.Status; st.Active != 1 || len(st.UncountedTerminatedPods.Succeeded) != 0 {
+		t.Errorf("the status is %+v, want one active pod and none counted", st)
+	}
+}
+
+// "If a claim fails, start again."
+func TestClaim_fails(t *testing.T) {
+	job := train(1)
+	for _, relation := range []func(*corev1.Pod){unowned, func(p *corev1.Pod) { p.Labels = nil }} {
+		m, s := newMachine(), &server{job: job}
+		asked := run(t, m, fresh(job, podOf(job, "a", "11", relation)), s.except(machine.PatchPod, func(machine.Request) (runtime.Object, error) {
+			return nil, errConflict
+		}))
+		if last := asked[len(asked)-1]; last != "patch pod train-a" || !apierrors.IsConflict(m.Result().Err) {
+			t.Errorf("asked for %v, error %v; want nothing after the claim, and the conflict", asked, m.Result().Err)
+		}
+	}
+}
+
+// A pod that was released or freed has lost its finalizer, also if a cache shows it
+// still.
+func TestClaim_isRemembered(t *testing.T) {
+	job := train(1)
+	m, s := newMachine(), &server{job: job}
+	asked := run(t, m, fresh(job, podOf(job, "a", "11", func(p *corev1.Pod) { p.Labels = nil })), s.answer)
+	same(t, "requests", asked, []string{"patch pod train-a", "create pod train-", "patch the status"})
+	if len(m.Stripped) != 1 || m.Stripped[0].UID != "a" {
+		t.Errorf("the machine remembers %v, want a", m.Stripped)
+	}
+}
+
+func suspended(job *batchv1.Job) *batchv1.Job {
+	yes := true
+	job.Spec.Suspend, job.Status.StartTime = &yes, &metav1.Time{Time: noon.Add(-time.Minute)}
+	return job
+}
+
+// A pod that the Job has too many of loses its finalizer, and is deleted then. What
+// fails is told, and counts as not deleted.
+func TestDeletions(t *testing.T) {
+	for name, test := range map[string]struct {
+		patch, remove error
+		want          []string
+		active        int32
+		reason        string
+		deleted       int
+	}{
+		"all goes well":                        {nil, nil, []string{"patch pod train-a", "delete pod train-a", "patch the status"}, 0, "SuccessfulDelete", 1},
+		"the pod is gone before it is patched": {notFound(machine.Request{}), nil, []string{"patch pod train-a", "patch the status"}, 0, "SuccessfulDelete", 1},
+		"the pod is gone before it is deleted": {nil, notFound(machine.Request{}), []string{"patch pod train-a", "delete pod train-a", "patch the status"}, 0, "SuccessfulDelete", 1},
+		"the pod has changed":                  {errConflict, nil, []string{"patch pod train-a", "patch the status"}, 1, "FailedDelete", 0},
+		"the deletion is refused":              {nil, errConflict, []string{"patch pod train-a", "delete pod train-a", "patch the status"}, 1, "FailedDelete", 0},
+		"the deletion is lost":                 {nil, errTimeout, []string{"patch pod train-a", "delete pod train-a", "patch the status"}, 1, "FailedDelete", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := suspended(train(1))
+			m, s := newMachine(), &server{job: job}
+			asked := run(t, m, fresh(job, podOf(job, "a", "11")), func(r machine.Request) (runtime.Object, error) {
+				switch {
+				case r.Verb == machine.PatchPod && test.patch != nil:
+					return nil, test.patch
+				case r.Verb == machine.DeletePod && test.remove != nil:
+					return nil, test.remove
+				case r.Verb == machine.DeletePod && *r.Options.Preconditions.UID != "a":
+					t.Error("the deletion does not name the UID")
+				}
+				return s.answer(r)
+			})
+			same(t, "requests", asked, test.want)
+			r := m.Result()
+			if got := r.Outcome.Status.Active; got != test.active {
+				t.Errorf("%d pods are active, want %d", got, test.active)
+			}
+			if len(r.Events) == 0 || r.Events[0].Reason != test.reason || (r.Err != nil) != (test.reason == "FailedDelete") {
+				t.Errorf("events %v, error %v; want %s", r.Events, r.Err, test.reason)
+			}
+			if len(m.Deleted) != test.deleted {
+				t.Errorf("the machine remembers %v, want %d", m.Deleted, test.deleted)
+			}
+		})
+	}
+}
+
+// The Job does not end while a deletion is not observed.
+func TestDeletions_inFlight(t *testing.T) {
+	job := suspended(train(1))
+	m, s := newMachine(), &server{job: job}
+	pod := podOf(job, "a", "11")
+	run(t, m, fresh(job, pod), s.answer)
+	job = job.DeepCopy()
+	job.ResourceVersion, job.Status = "2100", m.Result().Outcome.Status
+	job.Spec.Suspend = nil
+	s.job = job
+	for _, r := range run(t, m, fresh(job, pod), s.answer) {
+		if strings.HasPrefix(r, "create") {
+			t.Error("a pod is created before the deletion of another is observed")
+		}
+	}
+	job = job.DeepCopy()
+	job.ResourceVersion = "2200"
+	same(t, "when it is gone", run(t, m, fresh(job), s.answer)[:1], []string{"create pod train-"})
+	if len(m.Deleted)+len(m.Stripped) != 0 {
+		t.Errorf("the machine remembers %v", m.Memory.String())
+	}
+}
+
+// A status goes before the finalizers, and the counters follow when they are gone. A
+// conflict ends the sync.
+func TestCounting(t *testing.T) {
+	job := train(1)
+	pod := podOf(job, "a", "11", succeeded)
+	writes := []string{"patch the status", "patch pod train-a", "patch the status"}
+	for name, test := range map[string]struct {
+		fails int // which write; 0 is none
+		want  []string
+	}{
+		"all goes well":               {0, writes},
+		"the status has a conflict":   {1, writes[:1]},
+		"the finalizer stays":         {2, writes[:2]},
+		"the second status conflicts": {3, writes},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, s := newMachine(), &server{job: job}
+			n := 0
+			asked := run(t, m, fresh(job, pod), func(r machine.Request) (runtime.Object, error) {
+				if n++; n == test.fails {
+					return nil, errConflict
+				}
+				return s.answer(r)
+			})
+			same(t, "requests", asked, test.want)
+			r := m.Result()
+			if r.Ended != (test.fails == 0) || (r.Err == nil) != (test.fails == 0) {
+				t.Errorf("ended %t, error %v", r.Ended, r.Err)
+			}
+			if test.fails == 0 {
+				if last := r.Events[len(r.Events)-1]; last.Reason != "Completed" {
+					t.Errorf("the last event is %v, want Completed", last)
+				}
+				if !strings.Contains(s.statuses[1], `"resourceVersion":"2001"`) {
+					t.Errorf("the second status is not on top of the first: %s", s.statuses[1])
+				}
+			}
+		})
+	}
+}
+
+// A pod that was counted is not counted again, whatever a cache shows: the pod with its
+// finalizer, gone, and there again; unless others have put the finalizer back.
+func TestStripped_isRemembered(t *testing.T) {
+	job := train(2)
+	pod := podOf(job, "a", "11", succeeded)
+	other := podOf(job, "b", "12")
+	m, s := newMachine(), &server{job: job}
+	run(t, m, fresh(job, pod, other), s.answer)
+	if len(m.Stripped) != 1 || m.Stripped[0].Without == "" {
+		t.Fatalf("the machine remembers %v, want the version without the finalizer", m.Stripped)
+	}
+	look := func(version string, pods ...*corev1.Pod) string {
+		job = job.DeepCopy()
+		job.ResourceVersion = version
+		s.job = job
+		v := fresh(job, pods...)
+		v.PodsVersion = "1500" // below every answer
+		return strings.Join(run(t, m, v, s.answer), "; ")
+	}
+	for n, pods := range [][]*corev1.Pod{{pod, other}, {other}, {pod, other}} {
+		if asked := look(fmt.Sprint(5000+100*n), pods...); strings.Contains(asked, "patch pod train-a") {
+			t.Errorf("the pod is counted again: %s", asked)
+		}
+	}
+	back := podOf(job, "a", "3000", succeeded)
+	job = job.DeepCopy()
+	job.ResourceVersion = "9000"
+	s.job = job
+	v := fresh(job, back, other)
+	v.PodsVersion = "3000"
+	if asked := strings.Join(run(t, m, v, s.answer), "; "); !strings.Contains(asked, "patch pod train-a") {
+		t.Errorf("others have put the finalizer back, and it stays: %s", asked)
+	}
+}
+
+// The status is kept in another object than the spec.
+func TestStatusElsewhere(t *testing.T) {
+	job := train(1)
+	m, s := newMachine(), &server{job: job}
+	v := fresh(job)
+	v.StatusVersion = "77"
+	run(t, m, v, s.answer)
+	if len(s.statuses) != 1 || !strings.Contains(s.statuses[0], `"resourceVersion":"77"`) {
+		t.Errorf("the statuses are %v, want one for version 77", s.statuses)
+	}
+	if m.Idle() {
+		t.Error("the machine is idle before the status is observed")
+	}
+	v = fresh(job, podOf(job, "new", "2002"))
+	v.StatusVersion = "78" // older than the answer
+	same(t, "requests before it is observed", run(t, m, v, s.answer), nil)
+}
+
+// Pods whose Job is gone lose their finalizer, in the version that was seen. That a cache
+// shows no Job does not say that it is gone.
+func TestOrphans(t *testing.T) {
+	job := train(1)
+	another := train(1)
+	another.UID = "another"
+	owner := metav1.GetControllerOf(podOf(job, "a", "11"))
+	pods := []*corev1.Pod{
+		podOf(job, "a", "11"), podOf(job, "b", "12", func(p *corev1.Pod) { p.Finalizers = nil }),
+		podOf(another, "c", "13"), podOf(job, "d", "14", unowned),
+	}
+	for name, test := range map[string]struct {
+		owner *metav1.OwnerReference
+		live  *batchv1.Job
+		fails error
+		want  []string
+		err   bool
+	}{
+		"the Job is gone":        {owner: owner, want: []string{"get the Job", "patch pod train-a"}},
+		"another has its name":   {owner: owner, live: another, want: []string{"get the Job", "patch pod train-a"}},
+		"the Job is there":       {owner: owner, live: job, want: []string{"get the Job"}, err: true},
+		"no controller":          {want: []string{"patch pod train-d"}},
+		"a pod has changed":      {fails: errConflict, want: []string{"patch pod train-d"}, err: true},
+		"a pod is gone":          {fails: notFound(machine.Request{}), want: []string{"patch pod train-d"}},
+		"the Job cannot be read": {owner: owner, fails: errTimeout, want: []string{"get the Job"}, err: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &server{job: test.live}
+			o := machine.NewOrphans(tracking.Controller{}, test.owner, pods)
+			asked := drive(t, o, func(r machine.Request) (runtime.Object, error) {
+				if test.fails != nil {
+					return nil, test.fails
+				}
+				if r.Verb == machine.PatchPod && !strings.Contains(string(r.Patch), `"resourceVersion"`) {
+					t.Errorf("the patch names no version: %s", r.Patch)
+				}
+				return s.answer(r)
+			})
+			same(t, "requests", asked, test.want)
+			if err := o.Result().Err; (err != nil) != test.err {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+	o := machine.NewOrphans(tracking.Controller{}, nil, pods)
+	if r := o.Next(); o.Answer(r[0].ID+1, nil, nil) == nil || o.Answer(r[0].ID, nil, nil) != nil || o.Answer(r[0].ID, nil, nil) == nil {
+		t.Error("an unknown or a second answer is no error, or the right one is")
+	}
+	o = machine.NewOrphans(tracking.Controller{}, nil, pods)
+	o.Next()
+	if o.Next(); !errors.Is(o.Result().Err, machine.ErrNoAnswer) {
+		t.Errorf("without an answer the error is %v", o.Result().Err)
+	}
+}
+
+// "its owners, before and after, or all Jobs of the namespace that select it"
+func TestRouteOf(t *testing.T) {
+	job, next := train(1), train(1)
+	next.UID = "next"
+	owned, given := podOf(job, "a", "1"), podOf(next, "a", "1")
+	free := podOf(job, "a", "1", unowned)
+	bare := podOf(job, "a", "1", unowned, func(p *corev1.Pod) { p.Finalizers = nil })
+	labelled := podOf(job, "a", "1", unowned, func(p *corev1.Pod) { p.Finalizers, p.Labels = nil, map[string]string{"a": "b"} })
+	for name, test := range map[string]struct {
+		before, after *corev1.Pod
+		want          string
+	}{
+		"new":                          {nil, owned, "[job-uid] false"},
+		"changed":                      {owned, owned, "[job-uid] false"},
+		"gone":                         {owned, nil, "[job-uid] false"},
+		"given away":                   {owned, given, "[job-uid next] false"},
+		"orphaned":                     {owned, free, "[job-uid] true"},
+		"adopted":                      {free, owned, "[job-uid] false"},
+		"new, without a controller":    {nil, bare, "[] true"},
+		"with the finalizer":           {free, free, "[] true"},
+		"without, and nothing changes": {bare, bare, "[] false"},
+		"with other labels":            {bare, labelled, "[] true"},
+		"gone, without a controller":   {free, nil, "[] false"},
+		"nothing":                      {nil, nil, "[] false"},
+	} {
+		r := machine.RouteOf(test.before, test.after)
+		uids := []string{}
+		for _, owner := range r.Owners {
+			uids = append(uids, string(owner.UID))
+		}
+		if got := fmt.Sprint(uids, r.Selecting); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
