@@ -157,7 +157,7 @@ func TestDeletions_inFlight(t *testing.T) {
 	job = job.DeepCopy()
 	job.ResourceVersion = "2200"
 	same(t, "when it is gone", run(t, m, fresh(job), s.answer)[:1], []string{"create pod train-"})
-	if len(m.Deleted)+len(m.Stripped) != 0 {
+	if len(m.Deleted) != 0 {
 		t.Errorf("the machine remembers %v", m.Memory.String())
 	}
 }
