@@ -1,9 +1,10 @@
 package jobfate
 
 import (
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/machine"
 )
@@ -12,14 +13,6 @@ import (
 // would keep them from being deleted, and no decision about a Job removes it. Like a
 // [Machine] it names requests and takes their answers.
 type Orphans struct{ core *machine.Orphans }
-
-// NewOrphans returns the machine for the pods with one controller, whose Job the cache
-// does not show. It reads that Job live first. Without an owner it is for pods that have
-// no controller, and that no Job of the namespace selects. Of the pods it frees those
-// that carry the finalizer and have that owner; the options say who the caller is.
-func NewOrphans(owner *metav1.OwnerReference, pods []*corev1.Pod, opts ...Option) *Orphans {
-	return &Orphans{machine.NewOrphans(configure(opts).Controller, owner, pods)}
-}
 
 // Next returns the requests to send next; none at the end.
 func (o *Orphans) Next() []Request { return convert(o.core.Next(), newRequest) }
@@ -33,17 +26,19 @@ func (o *Orphans) Answer(r Request, object runtime.Object, err error) error {
 // pods is there after all.
 func (o *Orphans) Err() error { return o.core.Result().Err }
 
-// Route is whom a change of a pod concerns.
-type Route struct {
-	// Owners are the controllers of the pod before and after the change. If the Job of
-	// one is gone, the pod is an orphan: see [NewOrphans].
-	Owners []metav1.OwnerReference
-	// Selecting says that the change concerns the Jobs of the namespace whose selector
-	// matches the pod's labels. If there are none, and the pod carries the finalizer, it
-	// is an orphan.
-	Selecting bool
+// OrphansIn returns what frees the orphans among the pods: one for each controller that
+// is none of the Jobs, and one for each pod that has no controller and that none of the
+// Jobs selects. The Jobs are those that the cache shows; a Job that is not among them is
+// read live before its pods are freed.
+func OrphansIn(pods []*corev1.Pod, jobs []*batchv1.Job, opts ...Option) []*Orphans {
+	return convert(machine.OrphansIn(configure(opts).Controller, pods, jobs), func(o *machine.Orphans) *Orphans { return &Orphans{o} })
 }
 
-// RouteOf returns whom a change of a pod concerns; before is nil for a new pod, after
-// for one that is gone.
-func RouteOf(before, after *corev1.Pod) Route { return Route(machine.RouteOf(before, after)) }
+// RouteOf returns the names of the Jobs that a change of a pod concerns: those of its
+// controllers before and after, or, without a controller, of the Jobs of its namespace
+// that select it. If there are none, and the pod carries the finalizer, the name is empty:
+// the pod is an orphan. Before is nil for a new pod, after for one that is gone. Jobs
+// returns the Jobs of a namespace that the cache shows.
+func RouteOf(before, after *corev1.Pod, jobs func(namespace string) []*batchv1.Job, opts ...Option) []types.NamespacedName {
+	return machine.RouteOf(configure(opts).Controller, before, after, jobs)
+}

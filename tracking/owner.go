@@ -157,6 +157,12 @@ func (c Controller) kind() schema.GroupVersionKind {
 	return c.Kind
 }
 
+// Owns reports whether an owner reference is to an object of the controller's kind.
+func (c Controller) Owns(ref *metav1.OwnerReference) bool {
+	version, kind := c.kind().ToAPIVersionAndKind()
+	return ref != nil && ref.Kind == kind && ref.APIVersion == version
+}
+
 // Reference returns the owner reference that the Job's pods carry.
 func (c Controller) Reference(job *batchv1.Job) metav1.OwnerReference {
 	return *metav1.NewControllerRef(job, c.kind())
@@ -177,8 +183,7 @@ func (c Controller) Frees(pod *corev1.Pod, owner *batchv1.Job) bool {
 	if ref == nil {
 		return true
 	}
-	version, kind := c.kind().ToAPIVersionAndKind()
-	if ref.Kind != kind || ref.APIVersion != version {
+	if !c.Owns(ref) {
 		return false
 	}
 	if owner == nil || owner.UID != ref.UID {

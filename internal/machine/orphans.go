@@ -3,11 +3,13 @@ package machine
 import (
 	"errors"
 	"fmt"
-	"time"
+	"slices"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -15,7 +17,6 @@ import (
 // Orphans removes the finalizer from pods whose Job is gone, or from a pod that has no
 // controller and that no Job adopts. The finalizer would keep them from being deleted.
 type Orphans struct {
-	as     tracking.Controller
 	owner  *metav1.OwnerReference
 	pods   []*corev1.Pod
 	batch  []exchange
@@ -26,18 +27,28 @@ type Orphans struct {
 
 var errJobThere = errors.New("the Job of the pods is there: the cache does not show it yet")
 
-// NewOrphans returns the machine that frees the pods with a controller reference of
-// the same UID, or, if the owner is nil, pods without a controller.
-func NewOrphans(as tracking.Controller, owner *metav1.OwnerReference, pods []*corev1.Pod) *Orphans {
-	o := &Orphans{as: as, owner: owner}
+// OrphansIn returns what frees the orphans among the pods: one for each controller that
+// is none of the Jobs, and one for each pod without a controller that none of the Jobs
+// selects.
+func OrphansIn(as tracking.Controller, pods []*corev1.Pod, jobs []*batchv1.Job) (all []*Orphans) {
+	at := map[types.UID]*Orphans{}
 	for _, pod := range pods {
-		ref := metav1.GetControllerOfNoCopy(pod)
-		same := ref == nil && owner == nil || ref != nil && owner != nil && ref.UID == owner.UID
-		if same && as.Frees(pod, nil) {
-			o.pods = append(o.pods, pod)
+		owner := controllerOf(pod)
+		switch {
+		case !as.Frees(pod, nil):
+		case owner == nil:
+			if !slices.ContainsFunc(jobs, func(job *batchv1.Job) bool { return Selects(job, pod) }) {
+				all = append(all, &Orphans{pods: []*corev1.Pod{pod}})
+			}
+		case slices.ContainsFunc(jobs, func(job *batchv1.Job) bool { return job.UID == owner.UID }):
+		case at[owner.UID] == nil:
+			at[owner.UID] = &Orphans{owner: owner, pods: []*corev1.Pod{pod}}
+			all = append(all, at[owner.UID])
+		default:
+			at[owner.UID].pods = append(at[owner.UID].pods, pod)
 		}
 	}
-	return o
+	return all
 }
 
 // Next returns the requests to send next; none at the end.
@@ -108,5 +119,5 @@ func (o *Orphans) Result() Result { return o.result }
 
 func (o *Orphans) fail(err error) {
 	o.result.Err = errors.Join(o.result.Err, err)
-	o.result.RetryAfter = max(o.result.RetryAfter, retryAfter(err), time.Duration(0))
+	o.result.RetryAfter = max(o.result.RetryAfter, retryAfter(err))
 }

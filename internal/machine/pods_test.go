@@ -261,30 +261,37 @@ func TestStatusElsewhere(t *testing.T) {
 func TestOrphans(t *testing.T) {
 	job := train(1)
 	another := train(1)
-	another.UID = "another"
-	owner := metav1.GetControllerOf(podOf(job, "a", "11"))
+	another.UID, another.Spec.Selector = "another", &metav1.LabelSelector{MatchLabels: map[string]string{"job": "another"}}
 	pods := []*corev1.Pod{
 		podOf(job, "a", "11"), podOf(job, "b", "12", func(p *corev1.Pod) { p.Finalizers = nil }),
 		podOf(another, "c", "13"), podOf(job, "d", "14", unowned),
 	}
 	for name, test := range map[string]struct {
-		owner *metav1.OwnerReference
+		from  []*corev1.Pod
 		live  *batchv1.Job
 		fails error
 		want  []string
 		err   bool
 	}{
-		"the Job is gone":        {owner: owner, want: []string{"get the Job", "patch pod train-a"}},
-		"another has its name":   {owner: owner, live: another, want: []string{"get the Job", "patch pod train-a"}},
-		"the Job is there":       {owner: owner, live: job, want: []string{"get the Job"}, err: true},
+		"the Job is gone":        {from: pods[:3], want: []string{"get the Job", "patch pod train-a"}},
+		"another has its name":   {from: pods[:3], live: another, want: []string{"get the Job", "patch pod train-a"}},
+		"the Job is there":       {from: pods[:3], live: job, want: []string{"get the Job"}, err: true},
 		"no controller":          {want: []string{"patch pod train-d"}},
 		"a pod has changed":      {fails: errConflict, want: []string{"patch pod train-d"}, err: true},
 		"a pod is gone":          {fails: notFound(machine.Request{}), want: []string{"patch pod train-d"}},
-		"the Job cannot be read": {owner: owner, fails: errTimeout, want: []string{"get the Job"}, err: true},
+		"the Job cannot be read": {from: pods[:3], fails: errTimeout, want: []string{"get the Job"}, err: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &server{job: test.live}
-			o := machine.NewOrphans(tracking.Controller{}, test.owner, pods)
+			from := test.from
+			if from == nil {
+				from = pods[3:]
+			}
+			all := machine.OrphansIn(tracking.Controller{}, from, []*batchv1.Job{another})
+			if len(all) != 1 {
+				t.Fatalf("there are %d, want 1", len(all))
+			}
+			o := all[0]
 			asked := drive(t, o, func(r machine.Request) (runtime.Object, error) {
 				if test.fails != nil {
 					return nil, test.fails
@@ -300,11 +307,15 @@ func TestOrphans(t *testing.T) {
 			}
 		})
 	}
-	o := machine.NewOrphans(tracking.Controller{}, nil, pods)
+	if all := machine.OrphansIn(tracking.Controller{}, pods, []*batchv1.Job{job, another}); len(all) != 0 {
+		t.Errorf("with all Jobs there are %d, want none: the last pod is selected", len(all))
+	}
+	one := func() *machine.Orphans { return machine.OrphansIn(tracking.Controller{}, pods[3:], nil)[0] }
+	o := one()
 	if r := o.Next(); o.Answer(r[0].ID+1, nil, nil) == nil || o.Answer(r[0].ID, nil, nil) != nil || o.Answer(r[0].ID, nil, nil) == nil {
 		t.Error("an unknown or a second answer is no error, or the right one is")
 	}
-	o = machine.NewOrphans(tracking.Controller{}, nil, pods)
+	o = one()
 	o.Next()
 	if o.Next(); !errors.Is(o.Result().Err, machine.ErrNoAnswer) {
 		t.Errorf("without an answer the error is %v", o.Result().Err)
@@ -314,34 +325,39 @@ func TestOrphans(t *testing.T) {
 // "its owners, before and after, or all Jobs of the namespace that select it"
 func TestRouteOf(t *testing.T) {
 	job, next := train(1), train(1)
-	next.UID = "next"
+	next.UID, next.Name = "next", "next"
 	owned, given := podOf(job, "a", "1"), podOf(next, "a", "1")
 	free := podOf(job, "a", "1", unowned)
 	bare := podOf(job, "a", "1", unowned, func(p *corev1.Pod) { p.Finalizers = nil })
 	labelled := podOf(job, "a", "1", unowned, func(p *corev1.Pod) { p.Finalizers, p.Labels = nil, map[string]string{"a": "b"} })
+	strange := podOf(job, "a", "1", unowned, func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} })
+	foreign := podOf(job, "a", "1", func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "ReplicaSet" })
+	other := train(1)
+	other.Name, other.Spec.Selector = "other", &metav1.LabelSelector{MatchLabels: map[string]string{"a": "c"}}
+	bad := train(1)
+	bad.Name, bad.Spec.Selector = "bad", &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "?"}}}
+	jobs := func(string) []*batchv1.Job { return []*batchv1.Job{job, other, bad} }
 	for name, test := range map[string]struct {
 		before, after *corev1.Pod
 		want          string
 	}{
-		"new":                          {nil, owned, "[job-uid] false"},
-		"changed":                      {owned, owned, "[job-uid] false"},
-		"gone":                         {owned, nil, "[job-uid] false"},
-		"given away":                   {owned, given, "[job-uid next] false"},
-		"orphaned":                     {owned, free, "[job-uid] true"},
-		"adopted":                      {free, owned, "[job-uid] false"},
-		"new, without a controller":    {nil, bare, "[] true"},
-		"with the finalizer":           {free, free, "[] true"},
-		"without, and nothing changes": {bare, bare, "[] false"},
-		"with other labels":            {bare, labelled, "[] true"},
-		"gone, without a controller":   {free, nil, "[] false"},
-		"nothing":                      {nil, nil, "[] false"},
+		"new":                           {nil, owned, "[ns/train]"},
+		"changed":                       {owned, owned, "[ns/train]"},
+		"gone":                          {owned, nil, "[ns/train]"},
+		"given away":                    {owned, given, "[ns/train ns/next]"},
+		"orphaned":                      {owned, free, "[ns/train]"},
+		"adopted":                       {free, owned, "[ns/train]"},
+		"new, without a controller":     {nil, bare, "[ns/train]"},
+		"with the finalizer":            {free, free, "[ns/train]"},
+		"and selected by no Job":        {strange, strange, "[ns/]"},
+		"without, and nothing changes":  {bare, bare, "[]"},
+		"with other labels":             {bare, labelled, "[]"},
+		"with labels that are selected": {labelled, bare, "[ns/train]"},
+		"gone, without a controller":    {free, nil, "[]"},
+		"of another kind":               {foreign, foreign, "[]"},
+		"nothing":                       {nil, nil, "[]"},
 	} {
-		r := machine.RouteOf(test.before, test.after)
-		uids := []string{}
-		for _, owner := range r.Owners {
-			uids = append(uids, string(owner.UID))
-		}
-		if got := fmt.Sprint(uids, r.Selecting); got != test.want {
+		if got := fmt.Sprint(machine.RouteOf(tracking.Controller{}, test.before, test.after, jobs)); got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
 	}

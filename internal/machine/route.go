@@ -2,43 +2,64 @@ package machine
 
 import (
 	"maps"
+	"slices"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Route is whom a change of a pod concerns.
-type Route struct {
-	// Owners are its controllers before and after the change.
-	Owners []metav1.OwnerReference
-	// Selecting says that it concerns the Jobs of its namespace that select it.
-	Selecting bool
+// RouteOf returns the names of the Jobs that a change of a pod concerns: of its
+// controllers before and after; without a controller, of the Jobs that select it, or, if
+// there are none and it carries the finalizer, an empty name.
+func RouteOf(as tracking.Controller, before, after *corev1.Pod, jobs func(namespace string) []*batchv1.Job) (names []types.NamespacedName) {
+	was, is := controllerOf(before), controllerOf(after)
+	add := func(namespace, name string) {
+		if key := (types.NamespacedName{Namespace: namespace, Name: name}); !slices.Contains(names, key) {
+			names = append(names, key)
+		}
+	}
+	if as.Owns(was) {
+		add(before.Namespace, was.Name)
+	}
+	if as.Owns(is) {
+		add(after.Namespace, is.Name)
+	}
+	if after == nil || is != nil || !matters(before, was, after) {
+		return names
+	}
+	selected := false
+	for _, job := range jobs(after.Namespace) {
+		if Selects(job, after) {
+			selected = true
+			add(job.Namespace, job.Name)
+		}
+	}
+	if !selected && tracking.HasFinalizer(after) {
+		add(after.Namespace, "")
+	}
+	return names
 }
 
-// RouteOf returns whom a change of a pod concerns; before is nil for a new pod, after
-// for one that is gone.
-func RouteOf(before, after *corev1.Pod) (r Route) {
-	was, is := controllerOf(before), controllerOf(after)
-	if was != nil && (is == nil || is.UID != was.UID) {
-		r.Owners = append(r.Owners, *was)
-	}
-	if is != nil {
-		r.Owners = append(r.Owners, *is)
-	}
-	if after == nil || is != nil {
-		return r
-	}
-	// A pod without a controller that was none before, and has nothing to be freed of,
-	// concerns a Job only if its labels have changed.
-	r.Selecting = before == nil || was != nil || tracking.HasFinalizer(after) || !maps.Equal(before.Labels, after.Labels)
-	return r
+// matters reports whether a change of a pod without a controller concerns a Job. A pod
+// that had none before, and that has nothing to be freed of, concerns one only if its
+// labels have changed.
+func matters(before *corev1.Pod, was *metav1.OwnerReference, after *corev1.Pod) bool {
+	return before == nil || was != nil || tracking.HasFinalizer(after) || !maps.Equal(before.Labels, after.Labels)
 }
 
 func controllerOf(pod *corev1.Pod) *metav1.OwnerReference {
 	if pod == nil {
 		return nil
 	}
-	return metav1.GetControllerOf(pod)
+	return metav1.GetControllerOfNoCopy(pod)
+}
+
+// Selects reports whether a Job has a selector, and it matches a pod.
+func Selects(job *batchv1.Job, pod *corev1.Pod) bool {
+	owner, err := tracking.OwnerOf(job)
+	return err == nil && job.Spec.Selector != nil && job.Namespace == pod.Namespace && owner.Selects(pod.Labels)
 }

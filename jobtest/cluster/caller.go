@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decide"
@@ -169,22 +169,13 @@ var verbs = map[machine.Verb]Verb{
 	machine.PatchStatus: Status,
 }
 
-// free frees the pods whose Job is gone, and, without a Job, those that no Job is left
-// to adopt.
+// free frees the pods whose Job is gone, and those that no Job selects.
 func (c *Caller) free(client *Client) error {
-	asked := map[types.UID]bool{}
-	as := c.Machine.Core().Config.Controller
-	for _, pod := range client.Pods {
-		owner := metav1.GetControllerOfNoCopy(pod)
-		uid := types.UID("")
-		if owner != nil {
-			uid = owner.UID
-		}
-		if job := client.Job; job != nil && (owner == nil || uid == job.UID) || asked[uid] || !as.Frees(pod, nil) {
-			continue
-		}
-		asked[uid] = true
-		orphans := machine.NewOrphans(as, owner, client.Pods)
+	var jobs []*batchv1.Job
+	if client.Job != nil {
+		jobs = append(jobs, client.Job)
+	}
+	for _, orphans := range machine.OrphansIn(c.Machine.Core().Config.Controller, client.Pods, jobs) {
 		(&Caller{Machine: jobfate.NewMachine()}).drive(client, orphans)
 		if err := orphans.Result().Err; err != nil {
 			return err

@@ -1,0 +1,184 @@
+// Package clientgo is a controller of Jobs around jobfate.Machine, with client-go alone.
+// docs/adopting.md shows it.
+package clientgo
+
+import (
+	"context"
+	"errors"
+	"log"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/jobfate/jobfate"
+)
+
+// Controller runs the Jobs that name it in spec.managedBy.
+type Controller struct {
+	Client     kubernetes.Interface
+	Name       string
+	jobs, pods cache.Indexer
+	queue      workqueue.TypedRateLimitingInterface[string] // of keys of Jobs
+	machines   sync.Map                                     // of *jobfate.Machine, by the key of the Job
+	barrier    string
+}
+
+// Run runs the controller until the context ends. Call it with the lease in hand.
+func (c *Controller) Run(ctx context.Context, workers int) error {
+	factory := informers.NewSharedInformerFactory(c.Client, 0)
+	jobs, pods := factory.Batch().V1().Jobs().Informer(), factory.Core().V1().Pods().Informer()
+	c.jobs, c.pods = jobs.GetIndexer(), pods.GetIndexer()
+	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
+	defer c.queue.ShutDownWithDrain()
+	_, errJobs := jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: c.jobChanged, UpdateFunc: func(_, job any) { c.jobChanged(job) }, DeleteFunc: c.jobChanged})
+	_, errPods := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(pod any) { c.podChanged(nil, pod) }, UpdateFunc: c.podChanged, DeleteFunc: func(pod any) { c.podChanged(pod, nil) }})
+	// All that an earlier process did is older than this list.
+	list, err := c.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1})
+	if err := errors.Join(errJobs, errPods, pods.AddIndexers(cache.Indexers{"job": jobOfPod}), err); err != nil {
+		return err
+	}
+	c.barrier = list.ResourceVersion
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	for range workers {
+		go c.work(context.WithoutCancel(ctx)) // a sync that has begun is finished
+	}
+	<-ctx.Done()
+	return nil
+}
+
+func (c *Controller) jobChanged(job any) {
+	key, _ := cache.DeletionHandlingMetaNamespaceKeyFunc(job)
+	c.queue.Add(key)
+}
+
+func (c *Controller) podChanged(before, after any) {
+	if missed, ok := before.(cache.DeletedFinalStateUnknown); ok {
+		before = missed.Obj
+	}
+	was, _ := before.(*corev1.Pod)
+	is, _ := after.(*corev1.Pod)
+	for _, name := range jobfate.RouteOf(was, is, c.jobsIn) {
+		c.queue.AddAfter(name.String(), time.Second) // many pods, one status
+	}
+}
+
+func (c *Controller) work(ctx context.Context) {
+	for key, over := c.queue.Get(); !over; key, over = c.queue.Get() {
+		again, err := c.sync(ctx, key)
+		if err == nil {
+			c.queue.Forget(key)
+		} else {
+			log.Printf("%s: %v", key, err)
+			c.queue.AddRateLimited(key)
+		}
+		if again > 0 {
+			c.queue.AddAfter(key, again)
+		}
+		c.queue.Done(key)
+	}
+}
+
+// sync looks at a Job once; without a name at the pods that have no controller.
+func (c *Controller) sync(ctx context.Context, key string) (again time.Duration, err error) {
+	namespace, name, _ := cache.SplitMetaNamespaceKey(key)
+	view := jobfate.View{Now: time.Now(), Barrier: c.barrier, // the versions first, then what they are of
+		JobsVersion: c.jobs.LastStoreSyncResourceVersion(), PodsVersion: c.pods.LastStoreSyncResourceVersion()}
+	if job, ok, _ := c.jobs.GetByKey(key); ok {
+		view.Job = job.(*batchv1.Job)
+	}
+	view.Pods = c.podsOf(key)
+	for _, orphans := range jobfate.OrphansIn(view.Pods, c.jobsIn(namespace), jobfate.ManagedBy(c.Name)) {
+		c.drive(ctx, orphans)
+		err = errors.Join(err, orphans.Err())
+	}
+	if name == "" || err != nil {
+		return 0, err
+	}
+	found, _ := c.machines.LoadOrStore(key, jobfate.NewMachine(jobfate.ManagedBy(c.Name)))
+	m := found.(*jobfate.Machine)
+	view.Pods = append(view.Pods, c.podsOf(namespace+"/")...)
+	if err := m.Begin(view); err != nil {
+		log.Printf("%s is left alone until it changes: %v", key, err)
+		return 0, nil
+	}
+	c.drive(ctx, m)
+	if view.Job == nil && m.Idle() {
+		c.machines.Delete(key)
+	}
+	return m.Result().Requeue, m.Result().Err
+}
+
+// drive sends what a Machine or Orphans asks for, each batch side by side.
+func (c *Controller) drive(ctx context.Context, m interface {
+	Next() []jobfate.Request
+	Answer(jobfate.Request, runtime.Object, error) error
+}) {
+	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
+		var wait sync.WaitGroup
+		var one sync.Mutex
+		for _, r := range batch {
+			wait.Go(func() {
+				object, err := c.send(ctx, r)
+				one.Lock()
+				_ = m.Answer(r, object, err) // fails only for what was not asked for
+				one.Unlock()
+			})
+		}
+		wait.Wait()
+	}
+}
+
+func (c *Controller) send(ctx context.Context, r jobfate.Request) (runtime.Object, error) {
+	jobs, pods := c.Client.BatchV1().Jobs(r.Namespace), c.Client.CoreV1().Pods(r.Namespace)
+	switch r.Verb {
+	case jobfate.GetJob:
+		return jobs.Get(ctx, r.Name, metav1.GetOptions{})
+	case jobfate.ListPods:
+		return pods.List(ctx, metav1.ListOptions{})
+	case jobfate.GetPod:
+		return pods.Get(ctx, r.Name, metav1.GetOptions{})
+	case jobfate.CreatePod:
+		return pods.Create(ctx, r.Pod, metav1.CreateOptions{})
+	case jobfate.PatchPod:
+		return pods.Patch(ctx, r.Name, types.StrategicMergePatchType, r.Patch, metav1.PatchOptions{})
+	case jobfate.DeletePod:
+		return nil, pods.Delete(ctx, r.Name, r.Options)
+	}
+	return jobs.Patch(ctx, r.Name, types.MergePatchType, r.Patch, metav1.PatchOptions{}, "status")
+}
+
+func (c *Controller) podsOf(key string) []*corev1.Pod {
+	return as[corev1.Pod](c.pods.ByIndex("job", key))
+}
+
+func (c *Controller) jobsIn(namespace string) []*batchv1.Job {
+	return as[batchv1.Job](c.jobs.ByIndex(cache.NamespaceIndex, namespace))
+}
+
+// jobOfPod is the key of the Job that controls a pod; without a name if none does.
+func jobOfPod(obj any) ([]string, error) {
+	pod, owner := obj.(*corev1.Pod), new(metav1.OwnerReference)
+	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
+		owner = ref
+	}
+	return []string{pod.Namespace + "/" + owner.Name}, nil
+}
+
+func as[T any](found []any, _ error) (objects []*T) { // fails only without the index
+	for _, obj := range found {
+		objects = append(objects, obj.(*T))
+	}
+	return objects
+}

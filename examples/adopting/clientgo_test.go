@@ -1,0 +1,34 @@
+package adopting
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/jobfate/jobfate/examples/adopting/clientgo"
+	"github.com/jobfate/jobfate/jobtest/kube"
+)
+
+// The controller of docs/adopting.md with client-go, under faults.
+func TestClientGo(t *testing.T) {
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			under(t, seed, func(t *testing.T, ctx context.Context, s *kube.Server) error {
+				config := s.Config()
+				config.QPS = -1
+				client, err := kubernetes.NewForConfig(config)
+				if err != nil {
+					return err
+				}
+				for ctx.Err() == nil { // a process that fails to start is started again
+					if err = (&clientgo.Controller{Client: client, Name: manager}).Run(ctx, 2); err == nil {
+						return nil
+					}
+				}
+				return err
+			})
+		})
+	}
+}

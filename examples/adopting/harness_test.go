@@ -1,0 +1,146 @@
+// Package adopting runs the controllers of docs/adopting.md under faults, on the API
+// server in process.
+package adopting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/jobtest/kube"
+)
+
+const manager = "example.com/jobs"
+
+// start runs a controller until its context ends.
+type start func(t *testing.T, ctx context.Context, s *kube.Server) error
+
+func newJob(name string, completions, parallelism int32) *batchv1.Job {
+	indexed, never, name2 := batchv1.IndexedCompletion, corev1.RestartPolicyNever, manager
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	job.Spec = batchv1.JobSpec{Completions: &completions, Parallelism: &parallelism, CompletionMode: &indexed, ManagedBy: &name2, BackoffLimitPerIndex: new(int32(3))}
+	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: never, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+	return job
+}
+
+// faulty refuses some requests, and loses the answers of others.
+func faulty(dice *rand.Rand) func(*kube.Request) kube.Verdict {
+	broken := errors.New("the connection broke")
+	return func(r *kube.Request) kube.Verdict {
+		writes := r.Verb == "create" || r.Verb == "patch" || r.Verb == "delete"
+		switch n := dice.IntN(100); {
+		case !writes && n < 92, n < 80:
+			return kube.Verdict{}
+		case n < 85:
+			return kube.Verdict{Err: apierrors.NewInternalError(errors.New("something broke"))}
+		case n < 90 && writes:
+			return kube.Verdict{Err: apierrors.NewConflict(corev1.Resource("pods"), r.Name, errors.New("it has changed"))}
+		case n < 95 || !writes:
+			return kube.Verdict{Err: broken}
+		}
+		return kube.Verdict{Err: broken, Lost: true}
+	}
+}
+
+// under lets a controller run a Job whose pods fail now and then, while requests go
+// wrong and the controller is stopped and started again. No index may ever have two
+// pods, each pod is counted once, and in the end no pod keeps the finalizer.
+func under(t *testing.T, seed uint64, run start) {
+	synctest.Test(t, func(t *testing.T) {
+		dice := rand.New(rand.NewPCG(seed, 0))
+		s := kube.New(kube.Options{Seed: seed})
+		users, err := kubernetes.NewForConfig(s.Config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := users.BatchV1().Jobs("default").Create(t.Context(), newJob("train", 5, 2), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		failed := 0
+		s.Intercept(faulty(dice))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		begin := func() { go func() { ended <- run(t, ctx, s) }() }
+		begin()
+		kubelet, gc := kube.Kubelet{Server: s}, kube.Collector{Server: s}
+		for round := range 600 {
+			time.Sleep(time.Duration(200+dice.IntN(1500)) * time.Millisecond)
+			synctest.Wait()
+			twice(t, s, round)
+			for _, pod := range kube.List[*corev1.Pod](s, "default") {
+				switch {
+				case pod.Status.Phase == corev1.PodPending && pod.DeletionTimestamp == nil && dice.IntN(2) == 0:
+					kubelet.Start("default", pod.Name)
+				case pod.Status.Phase == corev1.PodRunning && dice.IntN(3) == 0:
+					code := int32(0)
+					if dice.IntN(5) == 0 && failed < 2 {
+						failed++
+						code = 1
+					}
+					kubelet.End("default", pod.Name, code)
+				}
+			}
+			gc.Run()
+			if dice.IntN(40) == 0 {
+				cancel()
+				<-ended
+				ctx, cancel = context.WithCancel(t.Context())
+				begin()
+			}
+			if round == 200 {
+				s.Intercept(nil) // calm
+			}
+			job, ok := kube.Get[*batchv1.Job](s, "default", "train")
+			if ok && jobstatus.OutcomeOf(job).Terminal() && round > 200 {
+				cancel()
+				<-ended
+				judge(t, s, job, failed)
+				return
+			}
+		}
+		job, _ := kube.Get[*batchv1.Job](s, "default", "train")
+		cancel()
+		<-ended
+		t.Fatalf("the Job has not ended: %+v", job.Status)
+	})
+}
+
+// twice fails the test if two pods of an index are alive.
+func twice(t *testing.T, s *kube.Server, round int) {
+	t.Helper()
+	alive := map[string]string{}
+	for _, pod := range kube.List[*corev1.Pod](s, "default") {
+		index := pod.Annotations[batchv1.JobCompletionIndexAnnotation]
+		if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
+			continue
+		}
+		if other := alive[index]; other != "" {
+			t.Fatalf("round %d: %s and %s are alive in index %s", round, other, pod.Name, index)
+		}
+		alive[index] = pod.Name
+	}
+}
+
+func judge(t *testing.T, s *kube.Server, job *batchv1.Job, failed int) {
+	t.Helper()
+	st := job.Status
+	if got := fmt.Sprint(st.Succeeded, st.CompletedIndexes, st.Failed); got != fmt.Sprint(5, "0-4", failed) {
+		t.Errorf("succeeded, completed, failed: %s, want 5, 0-4 and %d", got, failed)
+	}
+	for _, pod := range kube.List[*corev1.Pod](s, "default") {
+		for _, f := range pod.Finalizers {
+			t.Errorf("pod %s keeps the finalizer %s", pod.Name, f)
+		}
+	}
+}
