@@ -124,7 +124,9 @@ func (r *Reconciler) send(ctx context.Context, q jobfate.Request) (runtime.Objec
 	return job, r.Status().Patch(ctx, job, client.RawPatch(types.MergePatchType, q.Patch))
 }
 
-func (r *Reconciler) podsOf(key string) []*corev1.Pod { return as[corev1.Pod](r.Pods.ByIndex("job", key)) }
+func (r *Reconciler) podsOf(key string) []*corev1.Pod {
+	return as[corev1.Pod](r.Pods.ByIndex("job", key))
+}
 
 func (r *Reconciler) jobsIn(namespace string) []*batchv1.Job {
 	return as[batchv1.Job](r.Jobs.ByIndex(cache.NamespaceIndex, namespace))
