@@ -82,13 +82,16 @@ func Throttle(t tracking.Throttle) Option {
 // FailurePolicy replaces the pod failure policy of the Job's spec. It is
 // for rules that the API cannot express: named ones, and ones with a matcher. The
 // names show in reasons only with GranularReasons, and RuleNames gives none to these
-// rules. Nil leaves the policy of the spec.
+// rules. A name that failurepolicy.Spec.CheckNames refuses is an error. Nil leaves the
+// policy of the spec.
 func FailurePolicy(s *failurepolicy.Spec) Option {
 	return func(c *decide.Config) { c.FailurePolicy = s }
 }
 
 // RuleNames gives names to the rules of the Job's own pod failure policy, by
-// their order; an empty name is none. It switches on granular reasons.
+// their order; an empty name is none. It switches on granular reasons. A name that
+// failurepolicy.Spec.CheckNames refuses is an error, and so are more names than rules.
+// Without a policy the names have no effect.
 func RuleNames(names ...string) Option {
 	return func(c *decide.Config) { c.RuleNames, c.Granular = names, true }
 }

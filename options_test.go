@@ -1,6 +1,7 @@
 package jobfate_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -136,7 +137,7 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 		{[]jobfate.Option{jobfate.GranularReasons()}, "PodFailurePolicy_0"},
 		{[]jobfate.Option{jobfate.RuleNames("Mine")}, "PodFailurePolicy_Mine"},
 		{[]jobfate.Option{jobfate.RuleNames()}, "PodFailurePolicy_0"},
-		{[]jobfate.Option{jobfate.RuleNames("", "more", "than", "rules")}, "PodFailurePolicy_0"},
+		{[]jobfate.Option{jobfate.RuleNames("")}, "PodFailurePolicy_0"},
 		{[]jobfate.Option{jobfate.FailurePolicy(named)}, "PodFailurePolicy"},
 		{[]jobfate.Option{jobfate.FailurePolicy(named), jobfate.GranularReasons()}, "PodFailurePolicy_One"},
 		{[]jobfate.Option{jobfate.FailurePolicy(named), jobfate.RuleNames("Ignored")}, "PodFailurePolicy_One"},
@@ -159,6 +160,51 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, jobfate.FailurePolicy(named))
 	if explain.Of(d).Job().Code != explain.JobAwaitingTermination {
 		t.Errorf("a terminating pod with a policy: %s, want %s", explain.Of(d).Job().Code, explain.JobAwaitingTermination)
+	}
+}
+
+// Names of rules are checked where an option gives them. The error names the option and
+// the rule, and nothing is decided.
+func TestOptions_namesOfRules(t *testing.T) {
+	two := "podFailurePolicy: {rules: [" +
+		"{action: FailJob, onExitCodes: {operator: In, values: [1]}}, {action: Ignore, onExitCodes: {operator: In, values: [2]}}]}"
+	policy := func(names ...string) jobfate.Option {
+		s := &failurepolicy.Spec{}
+		for _, name := range names {
+			s.Rules = append(s.Rules, failurepolicy.Rule{Name: name})
+		}
+		return jobfate.FailurePolicy(s)
+	}
+	for _, test := range []struct {
+		reason string
+		spec   string
+		opt    jobfate.Option
+		want   []string
+	}{
+		{"valid", two, jobfate.RuleNames("A", "B"), nil},
+		{"the index of the rule itself", two, jobfate.RuleNames("0"), nil},
+		{"no index of this policy", two, jobfate.RuleNames("2"), nil},
+		{"no policy, no rule to name: no effect", "", jobfate.RuleNames("A", "B"), nil},
+		{"valid", two, policy("A", "", "B"), nil},
+		{"a character", two, jobfate.RuleNames("A", "a-b ü"), []string{"RuleNames[1]"}},
+		{"a character, without a policy", "", jobfate.RuleNames("a b"), []string{"RuleNames[0]"}},
+		{"the length", two, jobfate.RuleNames(strings.Repeat("a", 112)), []string{"RuleNames[0]"}},
+		{"the index of a rule without a name", two, jobfate.RuleNames("1"), []string{"RuleNames[0]"}},
+		{"a duplicate", two, jobfate.RuleNames("A", "A"), []string{"RuleNames[1]"}},
+		{"too many", two, jobfate.RuleNames("A", "B", "C"), []string{"RuleNames"}},
+		{"too many, though empty", two, jobfate.RuleNames("A", "B", ""), []string{"RuleNames"}},
+		{"both", "", policy("A", "", "A", "x-"), []string{"FailurePolicy.rules[2].name", "FailurePolicy.rules[3].name"}},
+	} {
+		d, err := jobfate.Decide(jobfate.Snapshot{Job: specJob(t, "completions: 1\n"+test.spec), Now: jobtest.Noon()}, test.opt)
+		var got []string
+		if input := (*jobfate.InputError)(nil); errors.As(err, &input) {
+			for _, e := range input.Fields {
+				got = append(got, e.Field)
+			}
+		}
+		if !slices.Equal(got, test.want) || d.Idle() != (test.want != nil) {
+			t.Errorf("%s: got %v and an idle decision: %t; want an error for %q", test.reason, err, d.Idle(), test.want)
+		}
 	}
 }
 
