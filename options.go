@@ -83,9 +83,9 @@ func Throttle(t tracking.Throttle) Option {
 // for rules that the API cannot express: named ones, and ones with a matcher. The
 // names show in reasons only with GranularReasons, and RuleNames gives none to these
 // rules. A name that failurepolicy.Spec.CheckNames refuses is an error. Nil leaves the
-// policy of the spec.
+// policy of the spec. Of this and [WithoutFailurePolicy] the last holds.
 func FailurePolicy(s *failurepolicy.Spec) Option {
-	return func(c *decide.Config) { c.FailurePolicy = s }
+	return func(c *decide.Config) { c.FailurePolicy, c.WithoutPolicy = s, false }
 }
 
 // RuleNames gives names to the rules of the Job's own pod failure policy, by
@@ -115,6 +115,14 @@ func Names(make func(prefix string) string) Option {
 // and no rule said FailIndex (KEP-3850 § Feature Enablement and Rollback).
 func WithoutPerIndexBackoff() Option {
 	return func(c *decide.Config) { c.WithoutPerIndex = true }
+}
+
+// WithoutFailurePolicy decides as if spec.podFailurePolicy were not set: every failure
+// counts. That differs from a policy without rules, with which only failed pods are
+// replaced, as with any policy; here spec.podReplacementPolicy alone says so, for which
+// the API server sets Failed beside a policy.
+func WithoutFailurePolicy() Option {
+	return func(c *decide.Config) { c.FailurePolicy, c.WithoutPolicy = nil, true }
 }
 
 // WithoutReplacementPolicy decides as if spec.podReplacementPolicy were not

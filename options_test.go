@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
@@ -160,6 +162,35 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, jobfate.FailurePolicy(named))
 	if explain.Of(d).Job().Code != explain.JobAwaitingTermination {
 		t.Errorf("a terminating pod with a policy: %s, want %s", explain.Of(d).Job().Code, explain.JobAwaitingTermination)
+	}
+}
+
+// Without the failure policy every decision is that about a Job which has none.
+func TestOptions_withoutFailurePolicy(t *testing.T) {
+	policies, differ := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := snapshotsOf["wild"].Draw(t, "snapshot")
+		if s.Job.Spec.PodFailurePolicy == nil {
+			return
+		}
+		policies++
+		none := s
+		none.Job = s.Job.DeepCopy()
+		none.Job.Spec.PodFailurePolicy = nil
+		want := decideAll(t, none)
+		if diff := cmp.Diff(want, decideAll(t, s, jobfate.FailurePolicy(&failurepolicy.Spec{}), jobfate.WithoutFailurePolicy())); diff != "" {
+			t.Fatalf("-no policy +WithoutFailurePolicy\n%s", diff)
+		}
+		of := decideAll(t, s)
+		if want != of {
+			differ++
+		}
+		if of != decideAll(t, s, jobfate.WithoutFailurePolicy(), jobfate.FailurePolicy(nil)) {
+			t.Fatal("FailurePolicy(nil) after WithoutFailurePolicy does not restore the policy of the spec")
+		}
+	})
+	if policies == 0 || differ == 0 {
+		t.Errorf("%d Jobs with a policy, of which %d are decided otherwise without it", policies, differ)
 	}
 }
 

@@ -47,6 +47,7 @@ type Config struct {
 	Throttle     tracking.Throttle
 	// FailurePolicy takes the place of the Job's own; RuleNames name the Job's own.
 	FailurePolicy      *failurepolicy.Spec
+	WithoutPolicy      bool // the Job's own has no effect
 	RuleNames          []string
 	Granular           bool
 	WithoutPerIndex    bool
