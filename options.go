@@ -66,8 +66,17 @@ func MaxChanges(n int) Option {
 	}
 }
 
+// MaxRemovals sets how many finalizers one decision removes in Strip, so that a look
+// takes a bounded time. Without it, and with values below 1, only MaxUncounted bounds
+// them, and pods that need no record have no bound: those of a Job that has ended or is
+// being deleted, or that a rule ignores.
+func MaxRemovals(n int) Option {
+	return func(c *decide.Config) { c.RemovalsCap = max(n, 0) }
+}
+
 // BatchPeriod sets the least time to wait before looking again at a Job
-// that backs off, and the time to wait for a status of the caller's own to be seen.
+// that backs off, and the time to wait for a status of the caller's own to be seen
+// and for the next look at a Job of which a cap has left work.
 // The default is 1 s.
 func BatchPeriod(d time.Duration) Option {
 	return func(c *decide.Config) { c.BatchPeriod = max(d, 0) }

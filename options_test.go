@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"pgregory.net/rapid"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Every option is used somewhere: Throttle in algorithm_test.go, Backoff,
@@ -80,6 +82,99 @@ func TestOptions_caps(t *testing.T) {
 		if d := mustDecide(t, w.snapshot(), w.opts...); len(d.Status.UncountedTerminatedPods.Succeeded) != test.wantUncounted || len(d.Strip) != test.wantUncounted {
 			t.Errorf("%+v: %d recorded, %d to strip", test, len(d.Status.UncountedTerminatedPods.Succeeded), len(d.Strip))
 		}
+	}
+}
+
+// Work beyond a cap shows in the decision and in its explanation, and the next look is
+// due after the batch period.
+func TestOptions_workLeft(t *testing.T) {
+	caps := []jobfate.Option{jobfate.MaxUncounted(10), jobfate.MaxChanges(4), jobfate.BatchPeriod(3 * time.Second)}
+	w := newWorld(t, "completions: 12\nparallelism: 12", caps...)
+	expect := func(what string, want jobfate.Left, text string, requeue time.Duration) {
+		t.Helper()
+		d := mustDecide(t, w.snapshot(), w.opts...)
+		if d.Left != want || d.Requeue != requeue || !strings.HasSuffix(explain.Of(d).Job().Text, text) {
+			t.Errorf("%s: left %+v, requeue %s, %q; want %+v, %s, a text that ends with %q",
+				what, d.Left, d.Requeue, explain.Of(d).Job().Text, want, requeue, text)
+		}
+	}
+	const soon = 3 * time.Second
+	expect("12 are missing", jobfate.Left{Create: 8}, "; 8 more pods are to be created", soon)
+	w.sync()
+	expect("8 are missing", jobfate.Left{Create: 4}, "; 4 more pods are to be created", soon)
+	w.sync()
+	expect("4 are missing", jobfate.Left{}, "creating 4 pods", 0)
+	w.runAll()
+	w.edit("parallelism: 7")
+	expect("5 are too many", jobfate.Left{Delete: 1}, "; 1 more pod is to be deleted", soon)
+	w.edit("parallelism: 8")
+	expect("4 are too many", jobfate.Left{}, "deleting 4 of 12 active pods: TooMany", 0)
+	w.edit("parallelism: 12")
+	pods := w.alive()
+	for _, pod := range pods[:10] {
+		w.End(pod.UID, 0)
+	}
+	expect("10 have ended", jobfate.Left{}, "2 pods active, parallelism 12, 10 of 12 succeeded", 0)
+	w.End(pods[10].UID, 0)
+	expect("11 have ended", jobfate.Left{Strip: 1}, "; 1 more pod is to be counted", soon)
+	w.End(pods[11].UID, 0)
+	expect("12 have ended", jobfate.Left{Strip: 2}, "; 2 more pods are to be counted", soon)
+	w.opts = []jobfate.Option{jobfate.MaxUncounted(12), jobfate.BatchPeriod(soon)}
+	expect("all are counted, and the end is left", jobfate.Left{}, "Reached expected number of succeeded pods", soon)
+}
+
+// Of an Indexed Job only indexes that can run are left to be created: those that have
+// failed stay without a pod.
+func TestOptions_workLeftOfIndexes(t *testing.T) {
+	job := specJob(t, "completions: 10\nparallelism: 10\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
+	failed := "0,2-4"
+	job.Status.FailedIndexes = &failed
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.MaxChanges(5))
+	if len(d.Create) != 5 || d.Left != (jobfate.Left{Create: 1}) {
+		t.Errorf("%d to create, left %+v; want 5 of 6", len(d.Create), d.Left)
+	}
+}
+
+// A look removes no more finalizers than asked for, whatever the reason: the pods have
+// ended, or the Job has, or is being deleted. All are counted in the end, and the Job
+// does not end before.
+func TestOptions_maxRemovals(t *testing.T) {
+	const most = 2
+	held := func(w *world) bool { return slices.ContainsFunc(w.Pods(), tracking.HasFinalizer) }
+	looks := func(w *world) (n int) {
+		t.Helper()
+		for ; held(w); n++ {
+			if d := mustDecide(t, w.snapshot(), w.opts...); len(d.Strip) > most || d.Left.Strip > 0 && d.Requeue != time.Second {
+				t.Fatalf("%d to strip, left %+v, requeue %s; want %d at most, and the rest a second later", len(d.Strip), d.Left, d.Requeue, most)
+			}
+			if w.sync(); n > 10 {
+				t.Fatal("the finalizers do not go")
+			}
+		}
+		return n
+	}
+	ended := newWorld(t, "completions: 5\nparallelism: 5", jobfate.MaxRemovals(most))
+	ended.sync()
+	for _, pod := range ended.alive() {
+		ended.End(pod.UID, 0)
+	}
+	if n := looks(ended); n != 3 || ended.Job().Status.Succeeded != 5 || ended.Job().Status.CompletionTime == nil {
+		t.Errorf("5 pods have succeeded: %d looks, status %+v; want 3 looks, and the Job complete", n, ended.Job().Status)
+	}
+
+	deleted := newWorld(t, "completions: 5\nparallelism: 5", jobfate.MaxRemovals(most))
+	deleted.sync()
+	deleted.DeleteJob(metav1.DeletePropagationForeground)
+	if n := looks(deleted); n != 3 {
+		t.Errorf("a Job that is deleted: %d looks, want 3", n)
+	}
+
+	job := specJob(t, "completions: 5")
+	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+	pods := []*corev1.Pod{podIn(job, 1, corev1.PodFailed), podIn(job, 2, corev1.PodFailed), podIn(job, 3, corev1.PodRunning)}
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: jobtest.Noon()}, jobfate.MaxRemovals(most))
+	if text := explain.Of(d).Job().Text; len(d.Strip) != most || d.Left.Strip != 1 || d.Requeue != time.Second || !strings.HasSuffix(text, "; 1 more pod is to be freed of the finalizer") {
+		t.Errorf("a Job that has ended: %d to strip, left %+v, requeue %s, %q", len(d.Strip), d.Left, d.Requeue, text)
 	}
 }
 

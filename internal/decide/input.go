@@ -43,6 +43,7 @@ type Config struct {
 	Backoff      backoff.Policy
 	UncountedCap int
 	ChangesCap   int
+	RemovalsCap  int // 0: none
 	BatchPeriod  time.Duration
 	Throttle     tracking.Throttle
 	// FailurePolicy takes the place of the Job's own; RuleNames name the Job's own.
