@@ -34,6 +34,8 @@ type Decision struct {
 	// Strip are the pods whose finalizer is to be removed, only once Status is
 	// stored.
 	Strip []*corev1.Pod
+	// Left is the work that the caps leave for the next look.
+	Left Left
 	// Backoff is to be remembered once Status is stored; at once without a Status.
 	Backoff backoff.Record
 	// Requeue says to look again no later than this; 0 when only a change to
@@ -53,6 +55,11 @@ type Decision struct {
 	outcome *decide.Outcome
 }
 
+// Left is the work that MaxChanges, MaxUncounted and MaxRemovals leave for the next
+// look, in pods: those to create, those to delete because they are too many, and those
+// to count or to free of their finalizer.
+type Left struct{ Create, Delete, Strip int }
+
 func newDecision(o *decide.Outcome) Decision {
 	v, work := o.View, &o.Plan.Work
 	owner := v.Config.Controller.Reference(v.Job)
@@ -63,6 +70,7 @@ func newDecision(o *decide.Outcome) Decision {
 		}),
 		Create:  convert(work.Create, func(c decide.Creation) Creation { return Creation{c.Index, c.Replaces, c} }),
 		Strip:   slices.Clone(o.Strip),
+		Left:    Left(o.Left),
 		Backoff: o.Backoff,
 		Requeue: o.Requeue,
 		Events:  convert(o.Events, newEvent),

@@ -20,6 +20,7 @@ import (
 var fuzzOptions = [][]jobfate.Option{
 	nil,
 	{jobfate.WithoutPerIndexBackoff(), jobfate.WithoutReplacementPolicy()},
+	{jobfate.WithoutFailurePolicy()},
 	{jobfate.FillFreeSlots(), jobfate.GranularReasons(), jobfate.MaxUncounted(1), jobfate.MaxChanges(1)},
 }
 

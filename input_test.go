@@ -18,6 +18,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -288,6 +289,38 @@ func TestInput_tolerated(t *testing.T) {
 				t.Errorf("the notes are\n%q\nwant\n%q", got, test.want)
 			}
 		})
+	}
+}
+
+// KEP-3850 § Risks and Mitigations, the Job object too big: a note says that the lists of
+// indexes come near the room that they may take, in the status that is to be stored, or
+// in the last one of a Job that has ended.
+func TestInput_largeIndexes(t *testing.T) {
+	job := specJob(t, "completions: 1000000\nparallelism: 1\ncompletionMode: Indexed")
+	var odd indexset.Builder
+	for i := int32(100_001); i < 400_000; i += 2 {
+		odd.Add(i)
+	}
+	notes := func(d jobfate.Decision) (codes []explain.NoteCode) {
+		for _, n := range explain.Of(d).Notes() {
+			codes = append(codes, n.Code)
+		}
+		return codes
+	}
+	job.Status.CompletedIndexes = odd.Set().String()
+	s := jobfate.Snapshot{Job: job, Now: jobtest.Noon()}
+	if d := mustDecide(t, s); !slices.Equal(notes(d), []explain.NoteCode{explain.NoteIndexesLarge}) {
+		t.Errorf("with %d bytes of indexes: %q, want %s", len(job.Status.CompletedIndexes), notes(d), explain.NoteIndexesLarge)
+	}
+	ended := job.DeepCopy()
+	ended.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+	if d := mustDecide(t, jobfate.Snapshot{Job: ended, Now: jobtest.Noon()}); !slices.Contains(notes(d), explain.NoteIndexesLarge) {
+		t.Errorf("after the end: %q, want %s", notes(d), explain.NoteIndexesLarge)
+	}
+	// The status to store counts, not the damaged one that is there.
+	job.Status.CompletedIndexes = strings.Repeat("1,", 1<<19)
+	if d := mustDecide(t, s); slices.Contains(notes(d), explain.NoteIndexesLarge) {
+		t.Errorf("a status that is repaired: %q, want nothing of its size", notes(d))
 	}
 }
 

@@ -66,8 +66,17 @@ func MaxChanges(n int) Option {
 	}
 }
 
+// MaxRemovals sets how many finalizers one decision removes in Strip, so that a look
+// takes a bounded time. Without it, and with values below 1, only MaxUncounted bounds
+// them, and pods that need no record have no bound: those of a Job that has ended or is
+// being deleted, or that a rule ignores.
+func MaxRemovals(n int) Option {
+	return func(c *decide.Config) { c.RemovalsCap = max(n, 0) }
+}
+
 // BatchPeriod sets the least time to wait before looking again at a Job
-// that backs off, and the time to wait for a status of the caller's own to be seen.
+// that backs off, and the time to wait for a status of the caller's own to be seen
+// and for the next look at a Job of which a cap has left work.
 // The default is 1 s.
 func BatchPeriod(d time.Duration) Option {
 	return func(c *decide.Config) { c.BatchPeriod = max(d, 0) }
@@ -82,13 +91,16 @@ func Throttle(t tracking.Throttle) Option {
 // FailurePolicy replaces the pod failure policy of the Job's spec. It is
 // for rules that the API cannot express: named ones, and ones with a matcher. The
 // names show in reasons only with GranularReasons, and RuleNames gives none to these
-// rules. Nil leaves the policy of the spec.
+// rules. A name that failurepolicy.Spec.CheckNames refuses is an error. Nil leaves the
+// policy of the spec. Of this and [WithoutFailurePolicy] the last holds.
 func FailurePolicy(s *failurepolicy.Spec) Option {
-	return func(c *decide.Config) { c.FailurePolicy = s }
+	return func(c *decide.Config) { c.FailurePolicy, c.WithoutPolicy = s, false }
 }
 
 // RuleNames gives names to the rules of the Job's own pod failure policy, by
-// their order; an empty name is none. It switches on granular reasons.
+// their order; an empty name is none. It switches on granular reasons. A name that
+// failurepolicy.Spec.CheckNames refuses is an error, and so are more names than rules.
+// Without a policy the names have no effect.
 func RuleNames(names ...string) Option {
 	return func(c *decide.Config) { c.RuleNames, c.Granular = names, true }
 }
@@ -112,6 +124,14 @@ func Names(make func(prefix string) string) Option {
 // and no rule said FailIndex (KEP-3850 § Feature Enablement and Rollback).
 func WithoutPerIndexBackoff() Option {
 	return func(c *decide.Config) { c.WithoutPerIndex = true }
+}
+
+// WithoutFailurePolicy decides as if spec.podFailurePolicy were not set: every failure
+// counts. That differs from a policy without rules, with which only failed pods are
+// replaced, as with any policy; here spec.podReplacementPolicy alone says so, for which
+// the API server sets Failed beside a policy.
+func WithoutFailurePolicy() Option {
+	return func(c *decide.Config) { c.FailurePolicy, c.WithoutPolicy = nil, true }
 }
 
 // WithoutReplacementPolicy decides as if spec.podReplacementPolicy were not

@@ -1,20 +1,25 @@
 package jobfate_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Every option is used somewhere: Throttle in algorithm_test.go, Backoff,
@@ -80,6 +85,99 @@ func TestOptions_caps(t *testing.T) {
 	}
 }
 
+// Work beyond a cap shows in the decision and in its explanation, and the next look is
+// due after the batch period.
+func TestOptions_workLeft(t *testing.T) {
+	caps := []jobfate.Option{jobfate.MaxUncounted(10), jobfate.MaxChanges(4), jobfate.BatchPeriod(3 * time.Second)}
+	w := newWorld(t, "completions: 12\nparallelism: 12", caps...)
+	expect := func(what string, want jobfate.Left, text string, requeue time.Duration) {
+		t.Helper()
+		d := mustDecide(t, w.snapshot(), w.opts...)
+		if d.Left != want || d.Requeue != requeue || !strings.HasSuffix(explain.Of(d).Job().Text, text) {
+			t.Errorf("%s: left %+v, requeue %s, %q; want %+v, %s, a text that ends with %q",
+				what, d.Left, d.Requeue, explain.Of(d).Job().Text, want, requeue, text)
+		}
+	}
+	const soon = 3 * time.Second
+	expect("12 are missing", jobfate.Left{Create: 8}, "; 8 more pods are to be created", soon)
+	w.sync()
+	expect("8 are missing", jobfate.Left{Create: 4}, "; 4 more pods are to be created", soon)
+	w.sync()
+	expect("4 are missing", jobfate.Left{}, "creating 4 pods", 0)
+	w.runAll()
+	w.edit("parallelism: 7")
+	expect("5 are too many", jobfate.Left{Delete: 1}, "; 1 more pod is to be deleted", soon)
+	w.edit("parallelism: 8")
+	expect("4 are too many", jobfate.Left{}, "deleting 4 of 12 active pods: TooMany", 0)
+	w.edit("parallelism: 12")
+	pods := w.alive()
+	for _, pod := range pods[:10] {
+		w.End(pod.UID, 0)
+	}
+	expect("10 have ended", jobfate.Left{}, "2 pods active, parallelism 12, 10 of 12 succeeded", 0)
+	w.End(pods[10].UID, 0)
+	expect("11 have ended", jobfate.Left{Strip: 1}, "; 1 more pod is to be counted", soon)
+	w.End(pods[11].UID, 0)
+	expect("12 have ended", jobfate.Left{Strip: 2}, "; 2 more pods are to be counted", soon)
+	w.opts = []jobfate.Option{jobfate.MaxUncounted(12), jobfate.BatchPeriod(soon)}
+	expect("all are counted, and the end is left", jobfate.Left{}, "Reached expected number of succeeded pods", soon)
+}
+
+// Of an Indexed Job only indexes that can run are left to be created: those that have
+// failed stay without a pod.
+func TestOptions_workLeftOfIndexes(t *testing.T) {
+	job := specJob(t, "completions: 10\nparallelism: 10\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
+	failed := "0,2-4"
+	job.Status.FailedIndexes = &failed
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.MaxChanges(5))
+	if len(d.Create) != 5 || d.Left != (jobfate.Left{Create: 1}) {
+		t.Errorf("%d to create, left %+v; want 5 of 6", len(d.Create), d.Left)
+	}
+}
+
+// A look removes no more finalizers than asked for, whatever the reason: the pods have
+// ended, or the Job has, or is being deleted. All are counted in the end, and the Job
+// does not end before.
+func TestOptions_maxRemovals(t *testing.T) {
+	const most = 2
+	held := func(w *world) bool { return slices.ContainsFunc(w.Pods(), tracking.HasFinalizer) }
+	looks := func(w *world) (n int) {
+		t.Helper()
+		for ; held(w); n++ {
+			if d := mustDecide(t, w.snapshot(), w.opts...); len(d.Strip) > most || d.Left.Strip > 0 && d.Requeue != time.Second {
+				t.Fatalf("%d to strip, left %+v, requeue %s; want %d at most, and the rest a second later", len(d.Strip), d.Left, d.Requeue, most)
+			}
+			if w.sync(); n > 10 {
+				t.Fatal("the finalizers do not go")
+			}
+		}
+		return n
+	}
+	ended := newWorld(t, "completions: 5\nparallelism: 5", jobfate.MaxRemovals(most))
+	ended.sync()
+	for _, pod := range ended.alive() {
+		ended.End(pod.UID, 0)
+	}
+	if n := looks(ended); n != 3 || ended.Job().Status.Succeeded != 5 || ended.Job().Status.CompletionTime == nil {
+		t.Errorf("5 pods have succeeded: %d looks, status %+v; want 3 looks, and the Job complete", n, ended.Job().Status)
+	}
+
+	deleted := newWorld(t, "completions: 5\nparallelism: 5", jobfate.MaxRemovals(most))
+	deleted.sync()
+	deleted.DeleteJob(metav1.DeletePropagationForeground)
+	if n := looks(deleted); n != 3 {
+		t.Errorf("a Job that is deleted: %d looks, want 3", n)
+	}
+
+	job := specJob(t, "completions: 5")
+	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+	pods := []*corev1.Pod{podIn(job, 1, corev1.PodFailed), podIn(job, 2, corev1.PodFailed), podIn(job, 3, corev1.PodRunning)}
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: jobtest.Noon()}, jobfate.MaxRemovals(most))
+	if text := explain.Of(d).Job().Text; len(d.Strip) != most || d.Left.Strip != 1 || d.Requeue != time.Second || !strings.HasSuffix(text, "; 1 more pod is to be freed of the finalizer") {
+		t.Errorf("a Job that has ended: %d to strip, left %+v, requeue %s, %q", len(d.Strip), d.Left, d.Requeue, text)
+	}
+}
+
 // Without the replacement policy a Job that asks for Failed gets a replacement
 // for a terminating pod, and does not report terminating pods.
 func TestOptions_withoutReplacementPolicy(t *testing.T) {
@@ -136,7 +234,7 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 		{[]jobfate.Option{jobfate.GranularReasons()}, "PodFailurePolicy_0"},
 		{[]jobfate.Option{jobfate.RuleNames("Mine")}, "PodFailurePolicy_Mine"},
 		{[]jobfate.Option{jobfate.RuleNames()}, "PodFailurePolicy_0"},
-		{[]jobfate.Option{jobfate.RuleNames("", "more", "than", "rules")}, "PodFailurePolicy_0"},
+		{[]jobfate.Option{jobfate.RuleNames("")}, "PodFailurePolicy_0"},
 		{[]jobfate.Option{jobfate.FailurePolicy(named)}, "PodFailurePolicy"},
 		{[]jobfate.Option{jobfate.FailurePolicy(named), jobfate.GranularReasons()}, "PodFailurePolicy_One"},
 		{[]jobfate.Option{jobfate.FailurePolicy(named), jobfate.RuleNames("Ignored")}, "PodFailurePolicy_One"},
@@ -159,6 +257,80 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, jobfate.FailurePolicy(named))
 	if explain.Of(d).Job().Code != explain.JobAwaitingTermination {
 		t.Errorf("a terminating pod with a policy: %s, want %s", explain.Of(d).Job().Code, explain.JobAwaitingTermination)
+	}
+}
+
+// Without the failure policy every decision is that about a Job which has none.
+func TestOptions_withoutFailurePolicy(t *testing.T) {
+	policies, differ := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := snapshotsOf["wild"].Draw(t, "snapshot")
+		if s.Job.Spec.PodFailurePolicy == nil {
+			return
+		}
+		policies++
+		none := s
+		none.Job = s.Job.DeepCopy()
+		none.Job.Spec.PodFailurePolicy = nil
+		want := decideAll(t, none)
+		if diff := cmp.Diff(want, decideAll(t, s, jobfate.FailurePolicy(&failurepolicy.Spec{}), jobfate.WithoutFailurePolicy())); diff != "" {
+			t.Fatalf("-no policy +WithoutFailurePolicy\n%s", diff)
+		}
+		of := decideAll(t, s)
+		if want != of {
+			differ++
+		}
+		if of != decideAll(t, s, jobfate.WithoutFailurePolicy(), jobfate.FailurePolicy(nil)) {
+			t.Fatal("FailurePolicy(nil) after WithoutFailurePolicy does not restore the policy of the spec")
+		}
+	})
+	if policies == 0 || differ == 0 {
+		t.Errorf("%d Jobs with a policy, of which %d are decided otherwise without it", policies, differ)
+	}
+}
+
+// Names of rules are checked where an option gives them. The error names the option and
+// the rule, and nothing is decided.
+func TestOptions_namesOfRules(t *testing.T) {
+	two := "podFailurePolicy: {rules: [" +
+		"{action: FailJob, onExitCodes: {operator: In, values: [1]}}, {action: Ignore, onExitCodes: {operator: In, values: [2]}}]}"
+	policy := func(names ...string) jobfate.Option {
+		s := &failurepolicy.Spec{}
+		for _, name := range names {
+			s.Rules = append(s.Rules, failurepolicy.Rule{Name: name})
+		}
+		return jobfate.FailurePolicy(s)
+	}
+	for _, test := range []struct {
+		reason string
+		spec   string
+		opt    jobfate.Option
+		want   []string
+	}{
+		{"valid", two, jobfate.RuleNames("A", "B"), nil},
+		{"the index of the rule itself", two, jobfate.RuleNames("0"), nil},
+		{"no index of this policy", two, jobfate.RuleNames("2"), nil},
+		{"no policy, no rule to name: no effect", "", jobfate.RuleNames("A", "B"), nil},
+		{"valid", two, policy("A", "", "B"), nil},
+		{"a character", two, jobfate.RuleNames("A", "a-b ü"), []string{"RuleNames[1]"}},
+		{"a character, without a policy", "", jobfate.RuleNames("a b"), []string{"RuleNames[0]"}},
+		{"the length", two, jobfate.RuleNames(strings.Repeat("a", 112)), []string{"RuleNames[0]"}},
+		{"the index of a rule without a name", two, jobfate.RuleNames("1"), []string{"RuleNames[0]"}},
+		{"a duplicate", two, jobfate.RuleNames("A", "A"), []string{"RuleNames[1]"}},
+		{"too many", two, jobfate.RuleNames("A", "B", "C"), []string{"RuleNames"}},
+		{"too many, though empty", two, jobfate.RuleNames("A", "B", ""), []string{"RuleNames"}},
+		{"both", "", policy("A", "", "A", "x-"), []string{"FailurePolicy.rules[2].name", "FailurePolicy.rules[3].name"}},
+	} {
+		d, err := jobfate.Decide(jobfate.Snapshot{Job: specJob(t, "completions: 1\n"+test.spec), Now: jobtest.Noon()}, test.opt)
+		var got []string
+		if input := (*jobfate.InputError)(nil); errors.As(err, &input) {
+			for _, e := range input.Fields {
+				got = append(got, e.Field)
+			}
+		}
+		if !slices.Equal(got, test.want) || d.Idle() != (test.want != nil) {
+			t.Errorf("%s: got %v and an idle decision: %t; want an error for %q", test.reason, err, d.Idle(), test.want)
+		}
 	}
 }
 

@@ -90,8 +90,8 @@ type everything struct {
 	Requeue                        time.Duration
 }
 
-func decideAll(t *rapid.T, s jobfate.Snapshot) everything {
-	d, err := jobfate.Decide(s)
+func decideAll(t *rapid.T, s jobfate.Snapshot, opts ...jobfate.Option) everything {
+	d, err := jobfate.Decide(s, opts...)
 	if err != nil {
 		t.Fatalf("Decide: %v", err)
 	}

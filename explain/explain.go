@@ -119,7 +119,7 @@ var jobReasons = [...]struct {
 func (o outcome) jobReason() Reason {
 	for _, r := range jobReasons {
 		if r.applies(o) {
-			return Reason{Code: r.code, Until: o.until(r.code), Text: r.text(o)}
+			return Reason{Code: r.code, Until: o.until(r.code), Text: r.text(o) + o.left()}
 		}
 	}
 	return Reason{}
@@ -200,6 +200,26 @@ func (o outcome) alsoWaits() string {
 		return ""
 	}
 	return "; others are backing off, the first until " + o.clock(o.View.Now.Add(o.Plan.Work.Wait))
+}
+
+// left says what the caps leave for the next look.
+func (o outcome) left() (text string) {
+	strip := "more %s to be counted"
+	if o.View.Job.DeletionTimestamp != nil || jobstatus.Finished(o.View.Job) != nil {
+		strip = "more %s to be freed of the finalizer"
+	}
+	for _, rest := range []struct {
+		n    int
+		what string
+	}{{o.Left.Create, "more %s to be created"}, {o.Left.Delete, "more %s to be deleted"}, {o.Left.Strip, strip}} {
+		if are := "pods are"; rest.n > 0 {
+			if rest.n == 1 {
+				are = "pod is"
+			}
+			text += fmt.Sprintf("; %d "+rest.what, rest.n, are)
+		}
+	}
+	return text
 }
 
 // clock renders a time as the reader needs it: without the date when it is

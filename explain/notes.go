@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/validation"
 )
 
 // Note is something in the snapshot that was not as it should be, and what was
@@ -40,6 +41,9 @@ const (
 	// NoteBadAnnotation: an annotation that holds a number cannot be read as
 	// one.
 	NoteBadAnnotation NoteCode = "BadAnnotation"
+	// NoteIndexesLarge: the lists of indexes in the status come near the room that they
+	// may take.
+	NoteIndexesLarge NoteCode = "IndexesLarge"
 )
 
 // Notes returns what was tolerated in the snapshot.
@@ -63,6 +67,13 @@ func (e Explanation) Notes() []Note {
 		notes = append(notes, Note{NoteStatusPutOff, "the last status was stored too recently, and this one records too little"})
 	}
 	notes = append(notes, o.uncounted()...)
+	status := &o.View.Job.Status
+	if o.Planned() {
+		status = &o.Status
+	}
+	for _, text := range validation.StatusAdvice(status) {
+		notes = append(notes, Note{NoteIndexesLarge, text})
+	}
 	if !o.View.Spec.Indexed {
 		return notes
 	}

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // conditionReason is the syntax of reasons of conditions in the Kubernetes API.
@@ -62,4 +64,31 @@ func checkName(name string, taken []string) (wrong []string) {
 		wrong = append(wrong, "must not make a reason that the Job controller gives: "+reason)
 	}
 	return wrong
+}
+
+// CheckNames returns what is wrong with the names of the rules: what [CheckName] says
+// of each, a name that an earlier rule has, and one that is the index of another rule.
+// path returns the path to the name of a rule.
+func (s *Spec) CheckNames(path func(rule int) *field.Path) (errs field.ErrorList) {
+	if s == nil {
+		return nil
+	}
+	seen := make(map[string]bool, len(s.Rules))
+	for i := range s.Rules {
+		name := s.Rules[i].Name
+		if name == "" {
+			continue
+		}
+		if seen[name] {
+			errs = append(errs, field.Duplicate(path(i), name))
+		}
+		seen[name] = true
+		if n, err := strconv.Atoi(name); err == nil && n != i && n >= 0 && n < len(s.Rules) {
+			errs = append(errs, field.Invalid(path(i), name, "must not be the index of another rule"))
+		}
+		for _, msg := range CheckName(name) {
+			errs = append(errs, field.Invalid(path(i), name, msg))
+		}
+	}
+	return errs
 }

@@ -46,6 +46,8 @@ type Terms struct {
 	// completes meanwhile count towards it too. A pod that needs no record does
 	// not, as in the Job controller.
 	Cap int
+	// Removals is how many finalizers may go at most; 0 and below mean any number.
+	Removals int
 }
 
 // Account says what to record in the status, and which finalizers may go once
@@ -62,9 +64,12 @@ type Account struct {
 	Handled map[batchv1.PodFailurePolicyAction]int
 	// Recorded is the number of pods that this write newly records.
 	Recorded int
-	// Full says that the cap was reached: there may be more to record when this
-	// is done, and until then the Job does not end.
+	// Full says that Cap or Removals was reached: there may be more to record when
+	// this is done, and until then the Job does not end.
 	Full bool
+	// Left is the number of pods that could be recorded, or lose their finalizer, but
+	// for that.
+	Left int
 }
 
 // Account works out the next step of counting.
@@ -75,22 +80,20 @@ func (c *Census) Account(t Terms) Account {
 	if t.Cap <= 0 {
 		t.Cap = DefaultCap
 	}
-	// Lists that are full already take nobody in; those in them still leave.
-	overfull := a.listed() >= t.Cap
+	// Lists that are full already take no UID; those in them still leave.
+	overfull, done := a.listed() >= t.Cap, false
 	var indexes int
 	for _, at := range c.releasable(t) {
 		r := &c.Records[at]
-		if overfull && !r.Is(Parked) {
-			a.Full = true
+		if done || overfull && !r.Is(Parked) {
+			a.Left++
 			continue
 		}
 		a.Strip = append(a.Strip, r.Pod)
 		indexes += a.record(r, c, t)
-		if !overfull && indexes+a.listed() >= t.Cap {
-			a.Full = true
-			break
-		}
+		done = !overfull && indexes+a.listed() >= t.Cap || len(a.Strip) == t.Removals
 	}
+	a.Full = done || a.Left > 0
 	return a
 }
 

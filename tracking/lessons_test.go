@@ -292,7 +292,9 @@ func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	} {
 		same(t, name+" patch of nil", patch, []byte(nil))
 	}
-	same(t, "leaving without a Job", tracking.LeaveTracking(nil, []*corev1.Pod{nil}), tracking.Leave{})
+	same(t, "leaving without a Job", tracking.LeaveTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
+	same(t, "entering without a Job", tracking.EnterTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
+	same(t, "entering with a nil pod", len(tracking.EnterTracking(newJob(), []*corev1.Pod{nil}).Pods), 0)
 }
 
 // A terminating pod was counted as failed before it exited, with 0. When only

@@ -20,6 +20,7 @@ func drawTerms(t *rapid.T, w world) tracking.Terms {
 		Ending:   rapid.SampledFrom([]tracking.Ending{tracking.Running, tracking.Running, tracking.Succeeding, tracking.Failing}).Draw(t, "ending"),
 		Deleting: oneIn(t, 5, "deleting"),
 		Cap:      rapid.IntRange(1, 6).Draw(t, "cap"),
+		Removals: rapid.SampledFrom([]int{0, 0, 1, 2, 100}).Draw(t, "removals"),
 	}
 	terms.Counted, _ = drawSet(t, "counted")
 	return terms
@@ -95,9 +96,12 @@ func (w world) account(terms tracking.Terms, waiting map[int64]types.UID) tracki
 	indexes := 0
 	size := func() int { return indexes + len(a.Lists.Succeeded) + len(a.Lists.Failed) }
 	full := size() >= terms.Cap
-	for _, pod := range w.sorted(w.filter(w.mayGo(terms, waiting))) {
+	may := w.sorted(w.filter(w.mayGo(terms, waiting)))
+	for _, pod := range may {
+		if terms.Removals > 0 && len(a.Strip) == terms.Removals {
+			break
+		}
 		if full && !w.parked(pod) {
-			a.Full = true
 			continue
 		}
 		a.Strip = append(a.Strip, pod)
@@ -125,6 +129,8 @@ func (w world) account(terms tracking.Terms, waiting map[int64]types.UID) tracki
 			break
 		}
 	}
+	a.Left = len(may) - len(a.Strip)
+	a.Full = a.Full || a.Left > 0 || terms.Removals > 0 && len(a.Strip) == terms.Removals
 	return a
 }
 

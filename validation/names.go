@@ -1,8 +1,6 @@
 package validation
 
 import (
-	"strconv"
-
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -21,30 +19,7 @@ import (
 //
 // A rule without a name is known by its index and always right.
 func RuleNames(spec *failurepolicy.Spec, path *field.Path) field.ErrorList {
-	if spec == nil {
-		return nil
-	}
-	var errs field.ErrorList
-	rules, path := spec.Rules, path.Child("rules")
-	seen := make(map[string]bool, len(rules))
-	for i := range rules {
-		name := rules[i].Name
-		if name == "" {
-			continue
-		}
-		path := path.Index(i).Child("name")
-		if seen[name] {
-			errs = append(errs, field.Duplicate(path, name))
-		}
-		seen[name] = true
-		if n, err := strconv.Atoi(name); err == nil && n != i && n >= 0 && n < len(rules) {
-			errs = append(errs, field.Invalid(path, name, "must not be the index of another rule"))
-		}
-		for _, msg := range failurepolicy.CheckName(name) {
-			errs = append(errs, field.Invalid(path, name, msg))
-		}
-	}
-	return errs
+	return spec.CheckNames(func(rule int) *field.Path { return path.Child("rules").Index(rule).Child("name") })
 }
 
 // RuleNamesUpdate returns what is wrong with changing the names of the rules, in

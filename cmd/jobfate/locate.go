@@ -45,13 +45,21 @@ func fieldErrors(err error) (fields []*field.Error) {
 	return fields
 }
 
-var podField = regexp.MustCompile(`^pods\[(\d+)\]\.(.+)$`)
+var (
+	podField   = regexp.MustCompile(`^pods\[(\d+)\]\.(.+)$`)
+	nameOfRule = regexp.MustCompile(`^RuleNames(\[\d+\])$`)
+)
 
 func locateOne(e *field.Error, m *kubefile.Manifest, pods []*corev1.Pod, podsAt []kubefile.Place) error {
 	if match := podField.FindStringSubmatch(e.Field); match != nil {
 		if i, err := strconv.Atoi(match[1]); err == nil && i < len(podsAt) {
 			return fmt.Errorf("%s: pod %s: %s: %s", podsAt[i].At(match[2]), pods[i].Name, match[2], e.ErrorBody())
 		}
+	}
+	if match := nameOfRule.FindStringSubmatch(e.Field); match != nil {
+		named := *e
+		named.Field = "spec.podFailurePolicy.rules" + match[1] + ".name"
+		e = &named
 	}
 	return fmt.Errorf("%s: %w", m.At.At(e.Field), e)
 }

@@ -61,6 +61,8 @@ func TestSimulateMessages(t *testing.T) {
 		{reason: "the standard input for both", args: []string{"-", "--against", "-"}, status: exitUsage, stderr: "the standard input is named twice"},
 		{reason: "another Job that is refused", args: []string{job, "--against", "-"}, stdin: readFile(t, job) + "  backoffLimit: -1\n", status: exitInput,
 			stderr: "standard input:22: spec.backoffLimit"},
+		{reason: "a rule whose name is not valid", args: []string{"-"}, stdin: strings.Replace(readFile(t, job), "    - ", "    - name: a-b\n      ", 1), status: exitInput,
+			stderr: ": spec.podFailurePolicy.rules[0].name: Invalid value"},
 		{reason: "no other Job", args: []string{job, "--against", scenario}, status: exitInput, stderr: "retry.yaml: document 1 has no kind; want a Job"},
 		{reason: "the same Job", args: []string{job, "--against", job}, stdout: "All indexes fare alike."},
 		{reason: "one that has no indexes", args: []string{job, "--against", simulated("whole-job")}, stdout: "pod time  1m                           30s\n"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -63,6 +64,7 @@ func (c *comparison) explain() ([]string, bool) {
 
 var excuses = []excuse{
 	{"least-delay", leastDelay},
+	{"work-left", workLeft},
 	{"per-index-record", perIndexRecord},
 	{"remembered-backoff", rememberedBackoff},
 	{"disjoint-indexes", disjointIndexes},
@@ -83,6 +85,18 @@ var excuses = []excuse{
 // again when the least delay is over.
 func leastDelay(c *comparison) verdict {
 	if !c.perIndex() || len(c.decision.Create) == 0 || c.got.requeue == 0 || c.want.requeue != 0 && c.want.requeue <= c.got.requeue {
+		return no
+	}
+	c.want.requeue = c.got.requeue
+	return mended
+}
+
+// A cap leaves pods, or the end of the Job, for the next sync: jobfate looks again after
+// the batch period.
+func workLeft(c *comparison) verdict {
+	status := &c.got.world.Job().Status
+	left := c.decision.Left != (jobfate.Left{}) || decided(status) && !terminal(c.got.world.Job())
+	if !left || c.habits.limits == (real.Limits{}) || c.got.requeue != time.Second || c.want.requeue != 0 && c.want.requeue <= time.Second {
 		return no
 	}
 	c.want.requeue = c.got.requeue

@@ -48,8 +48,8 @@ func (c *caller) run() error {
 	if goOn, err := c.claim(); !goOn {
 		return err
 	}
-	c.out.Requeue = c.decision.Requeue
 	c.act()
+	c.out.Requeue = c.decision.Requeue
 	if s := c.decision.Status; s != nil {
 		if c.call(real.Call{Kind: real.WriteStatus, Status: s, Err: c.statusFault()}) != nil {
 			return nil

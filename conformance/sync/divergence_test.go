@@ -191,6 +191,11 @@ func divergent() []divergence {
 			trial: newTrial(size(2, 2), limitPerIndex(1), pod("a", corev1.PodFailed, index(0), failures(0))),
 		},
 		{
+			name: "work-left",
+			trial: newTrial(size(2, 4), pod("a", corev1.PodSucceeded), pod("b", corev1.PodSucceeded),
+				func(c *trial) { c.limits.MaxUncounted = 1 }),
+		},
+		{
 			name: "failed-deletion",
 			trial: newTrial(pod("a", corev1.PodRunning, isReady),
 				func(c *trial) { c.fail.Delete = map[string]error{"a": real.ErrInternal} }),

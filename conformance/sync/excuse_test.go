@@ -42,6 +42,7 @@ var excuses = []excuse{
 	{name: "completion-time", output: completeAfterStart},
 	{name: "least-delay", output: leastDelay},
 	{name: "saturation", output: untilDeadline},
+	{name: "work-left", output: lookAtRest},
 	{name: "creation-metric", output: creationMetric},
 	{name: "settle-metric", output: settleMetric},
 	{name: "early-events", output: earlyEvents},

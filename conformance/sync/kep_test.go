@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/real"
 )
@@ -217,15 +218,29 @@ func TestKEP2307_names(t *testing.T) {
 }
 
 // KEP-2307 bounds the time for which a sync removes finalizers, and puts the Job back
-// into the queue. Both sides bound only their number, and set no timer.
+// into the queue. Both sides bound only their number; the real controller sets no timer.
+// MaxRemovals of jobfate bounds the number in all cases.
 func TestKEP2307_noBoundOnTheTimeOfRemovals(t *testing.T) {
 	var pods []func(*trial)
 	for i := range 501 {
 		pods = append(pods, pod(fmt.Sprintf("p%03d", i), corev1.PodSucceeded))
 	}
-	o := sameOnBothSides(t, newTrial(append([]func(*trial){size(0, 600)}, pods...)...))
-	if len(o.Strips) != 500 || o.Requeue != 0 {
-		t.Errorf("%d finalizers removed, look again in %s; want 500 and no timer for the last", len(o.Strips), o.Requeue)
+	c := newTrial(append([]func(*trial){size(0, 600)}, pods...)...)
+	them := newRun(c)
+	if o := them.outcome; len(o.Strips) != 500 || o.Requeue != 0 {
+		t.Errorf("Kubernetes: %d finalizers removed, look again in %s; want 500 and no timer for the last", len(o.Strips), o.Requeue)
+	}
+	us, err := decide(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, diff := explain(us, them)
+	if diff != "" || !slices.Equal(names, []string{"work-left"}) || us.out.Requeue != time.Second {
+		t.Errorf("jobfate looks again in %s, explained by %v; want 1s and work-left (-real +jobfate):\n%s", us.out.Requeue, names, diff)
+	}
+	d, err := jobfate.Decide(c.snapshot, jobfate.MaxRemovals(20))
+	if err != nil || len(d.Strip) != 20 || d.Left.Strip != 481 || d.Requeue != time.Second {
+		t.Errorf("MaxRemovals(20): %d to strip, left %+v, requeue %s, %v", len(d.Strip), d.Left, d.Requeue, err)
 	}
 }
 

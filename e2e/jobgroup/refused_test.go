@@ -86,6 +86,8 @@ func TestGroupTellsWhyItCannotRun(t *testing.T) {
 	}{
 		{name: "slip", want: "spec.failurePolicy.rules[0].onJobFailureReasons[0]: Not found",
 			do: set([]any{"PodFailurePolicy_ExitCode4"}, "failurePolicy", "rules", 0, "onJobFailureReasons")},
+		{name: "target", want: "spec.failurePolicy.rules[0].targetReplicatedJobs[0]: Not found",
+			do: set([]any{"workers"}, "failurePolicy", "rules", 0, "targetReplicatedJobs")},
 		{name: "index", want: "must not be the index of another rule",
 			do: set("1", "jobs", 0, "spec", "podFailurePolicy", "rules", 0, "name")},
 		{name: "no-container", want: "spec.template.spec.containers: Required value",

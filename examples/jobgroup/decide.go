@@ -72,6 +72,7 @@ func judge(group *JobGroup, jobs []*batchv1.Job) Status {
 	}
 	var failures []failure
 	succeeded, left := 0, 0
+	members := group.members()
 	for _, job := range jobs {
 		if s.past(job) || job.DeletionTimestamp != nil {
 			continue
@@ -80,7 +81,7 @@ func judge(group *JobGroup, jobs []*batchv1.Job) Status {
 		case jobstatus.Complete:
 			succeeded++
 		case jobstatus.Failing, jobstatus.Failed:
-			f := failure{outcome, job.Name, group.Spec.FailurePolicy.action(outcome.Reason)}
+			f := failure{outcome, job.Name, group.Spec.FailurePolicy.action(templateOf(members, job), outcome.Reason)}
 			failures = append(failures, f)
 			if f.action == FailJob && f.Terminal() {
 				left++
@@ -91,7 +92,7 @@ func judge(group *JobGroup, jobs []*batchv1.Job) Status {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.job, b.job))
 	})
 	s = s.after(failures, group)
-	switch all := len(group.members()); {
+	switch all := len(members); {
 	case s.ended():
 		return s
 	case slices.ContainsFunc(jobs, s.past):
@@ -153,10 +154,20 @@ func (s Status) restart(f failure, group *JobGroup, jobs ...string) Status {
 	return s
 }
 
-// action returns what to do about a Job that failed for a reason.
-func (p FailurePolicy) action(reason string) Action {
+// templateOf returns the name of the template that a Job is made of.
+func templateOf(members []member, job *batchv1.Job) string {
+	for _, m := range members {
+		if m.name == job.Name {
+			return m.template.Name
+		}
+	}
+	return ""
+}
+
+// action returns what to do about a Job of a template that failed for a reason.
+func (p FailurePolicy) action(template, reason string) Action {
 	for _, rule := range p.Rules {
-		if slices.ContainsFunc(rule.OnJobFailureReasons, func(r string) bool { return covers(r, reason) }) {
+		if rule.targets(template) && slices.ContainsFunc(rule.OnJobFailureReasons, func(r string) bool { return covers(r, reason) }) {
 			return rule.Action
 		}
 	}
@@ -170,8 +181,9 @@ func covers(wanted, reason string) bool {
 	return wanted == reason || wanted == batchv1.JobReasonPodFailurePolicy && byRule
 }
 
-// check looks at what the schema cannot say: that names make good reasons, and that
-// a reason with the name of a rule has such a rule. It would never come otherwise.
+// check looks at what the schema cannot say: that names make good reasons, that there
+// are the Jobs that a rule of the group targets, and that a reason with the name of a
+// rule has such a rule in one of them. It would never come otherwise.
 func check(spec *Spec) error {
 	var errs field.ErrorList
 	path := field.NewPath("spec")
@@ -179,9 +191,14 @@ func check(spec *Spec) error {
 		errs = append(errs, validation.RuleNames(t.Spec.PodFailurePolicy, path.Child("jobs").Index(i).Child("spec", "podFailurePolicy"))...)
 	}
 	for i, rule := range spec.FailurePolicy.Rules {
+		for j, target := range rule.TargetReplicatedJobs {
+			if !slices.ContainsFunc(spec.Jobs, func(t Template) bool { return t.Name == target }) {
+				errs = append(errs, field.NotFound(path.Child("failurePolicy", "rules").Index(i).Child("targetReplicatedJobs").Index(j), target))
+			}
+		}
 		for j, reason := range rule.OnJobFailureReasons {
 			ref, byRule := failurepolicy.RuleOf(reason)
-			if byRule && ref.Kind != failurepolicy.RefPlain && !spec.hasRule(reason) {
+			if byRule && ref.Kind != failurepolicy.RefPlain && !spec.hasRule(&rule, reason) {
 				errs = append(errs, field.NotFound(path.Child("failurePolicy", "rules").Index(i).Child("onJobFailureReasons").Index(j), reason))
 			}
 		}
@@ -189,10 +206,10 @@ func check(spec *Spec) error {
 	return errs.ToAggregate()
 }
 
-// hasRule reports whether a Job of the group can fail for a reason.
-func (s *Spec) hasRule(reason string) bool {
+// hasRule reports whether a Job that a rule of the group targets can fail for a reason.
+func (s *Spec) hasRule(rule *Rule, reason string) bool {
 	return slices.ContainsFunc(s.Jobs, func(t Template) bool {
 		_, found := t.Spec.PodFailurePolicy.Find(reason)
-		return found
+		return found && rule.targets(t.Name)
 	})
 }

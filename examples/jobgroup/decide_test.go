@@ -33,7 +33,9 @@ func exits(name string, code int32) failurepolicy.Rule {
 		OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{code}}}
 }
 
-func on(action Action, reasons ...string) Rule { return Rule{action, reasons} }
+func on(action Action, reasons ...string) Rule {
+	return Rule{Action: action, OnJobFailureReasons: reasons}
+}
 
 // newJobs makes Jobs from one line: "0 Failed/Reason, 1 Complete, 2@1 Running
 // deleted" are g-a-0 to g-a-2, the last made by restart 1.
@@ -197,6 +199,51 @@ func TestCheck(t *testing.T) {
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
+	}
+}
+
+// KEP-4443, stories: a rule with targetReplicatedJobs is for the Jobs of these templates
+// alone. In a group of g-leader-0 and g-workers-0 a rule for one does not apply to the
+// other.
+func TestRulesForSomeJobs(t *testing.T) {
+	newPair := func(rules ...Rule) *JobGroup {
+		group := newGroup(1, 5, rules...)
+		group.Spec.Jobs = append(group.Spec.Jobs, group.Spec.Jobs[0])
+		group.Spec.Jobs[0].Name, group.Spec.Jobs[1].Name = "leader", "workers"
+		return group
+	}
+	onlyFor := func(target string, rule Rule) Rule {
+		rule.TargetReplicatedJobs = []string{target}
+		return rule
+	}
+	failed := newJobs("0 Failed/PodFailurePolicy_ExitCode2")
+	for _, test := range []struct {
+		failed string
+		rules  []Rule
+		want   Phase
+	}{
+		{"g-workers-0", []Rule{onlyFor("workers", on(FailGroup, "PodFailurePolicy_ExitCode2"))}, Failed},
+		{"g-leader-0", []Rule{onlyFor("workers", on(FailGroup, "PodFailurePolicy_ExitCode2"))}, Restarting},
+		{"g-leader-0", []Rule{onlyFor("workers", on(FailGroup, "PodFailurePolicy")), on(FailJob, "PodFailurePolicy")}, Running},
+		{"g-workers-0", []Rule{onlyFor("leader", on(FailJob, "PodFailurePolicy")), on(FailGroup, "PodFailurePolicy")}, Failed},
+	} {
+		failed[0].Name = test.failed
+		if got := decide(newPair(test.rules...), failed).status; got.Phase != test.want {
+			t.Errorf("%s fails, with the rules %+v: got %+v, want %s", test.failed, test.rules, got, test.want)
+		}
+	}
+
+	group := newPair(onlyFor("worker", on(FailGroup, "PodFailurePolicy_ExitCode2")))
+	const want = `[spec.failurePolicy.rules[0].targetReplicatedJobs[0]: Not found: "worker", ` +
+		`spec.failurePolicy.rules[0].onJobFailureReasons[0]: Not found: "PodFailurePolicy_ExitCode2"]`
+	if got := decide(group, nil).status; got.Phase != Failed || got.Message != want {
+		t.Errorf("a target that is not there: got %+v, want it Failed with %s", got, want)
+	}
+	// The rule that the reason names belongs to a Job that is no target.
+	group = newPair(onlyFor("leader", on(FailGroup, "PodFailurePolicy_ExitCode2")))
+	group.Spec.Jobs[0].Spec.PodFailurePolicy = nil
+	if got := decide(group, nil).status; got.Phase != Failed || !strings.Contains(got.Message, "onJobFailureReasons[0]: Not found") {
+		t.Errorf("a reason of another Job: got %+v, want it Failed", got)
 	}
 }
 

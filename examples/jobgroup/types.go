@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,10 +50,16 @@ type FailurePolicy struct {
 	Rules       []Rule `json:"rules,omitempty"`
 }
 
-// Rule fits Jobs whose condition Failed has one of the reasons.
+// Rule fits Jobs whose condition Failed has one of the reasons, and which a template
+// with one of the names has made. Without names every template will do.
 type Rule struct {
-	Action              Action   `json:"action"`
-	OnJobFailureReasons []string `json:"onJobFailureReasons"`
+	Action               Action   `json:"action"`
+	TargetReplicatedJobs []string `json:"targetReplicatedJobs,omitempty"`
+	OnJobFailureReasons  []string `json:"onJobFailureReasons"`
+}
+
+func (r *Rule) targets(template string) bool {
+	return len(r.TargetReplicatedJobs) == 0 || slices.Contains(r.TargetReplicatedJobs, template)
 }
 
 // Action is what is done about a Job that has failed.

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -33,6 +34,7 @@ func check(in *Input, c *Config) (tracking.Owner, error) {
 	errs := checkCaller(in, c)
 	errs = append(errs, checkIdentity(in.Job)...)
 	errs = append(errs, checkSpec(&in.Job.Spec)...)
+	errs = append(errs, checkNames(in.Job.Spec.PodFailurePolicy, c)...)
 	owner, ownerErrs := ownerOf(in.Job)
 	errs = append(errs, ownerErrs...)
 	if jobstatus.Finished(in.Job) == nil {
@@ -137,6 +139,29 @@ func checkStatus(status *batchv1.JobStatus) (errs field.ErrorList) {
 			fmt.Sprintf("%s and %s are both True; the API server lets neither be taken back", met, target)))
 	}
 	return errs
+}
+
+// checkNames checks the names of rules that options give. Those for the Job's own rules
+// have no effect without such a policy (KEP-4443), but are checked all the same.
+func checkNames(own *batchv1.PodFailurePolicy, c *Config) field.ErrorList {
+	errs := c.FailurePolicy.CheckNames(func(rule int) *field.Path {
+		return field.NewPath("FailurePolicy", "rules").Index(rule).Child("name")
+	})
+	if len(c.RuleNames) == 0 {
+		return errs
+	}
+	path, rules := field.NewPath("RuleNames"), len(c.RuleNames)
+	if own != nil {
+		rules = len(own.Rules)
+	}
+	if len(c.RuleNames) > rules {
+		errs = append(errs, field.TooMany(path, len(c.RuleNames), rules))
+	}
+	named := failurepolicy.Spec{Rules: make([]failurepolicy.Rule, max(rules, len(c.RuleNames)))}
+	for i, name := range c.RuleNames {
+		named.Rules[i].Name = name
+	}
+	return append(errs, named.CheckNames(path.Index)...)
 }
 
 func negative[T int32 | int64](path *field.Path, value T) *field.Error {

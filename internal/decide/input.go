@@ -43,10 +43,12 @@ type Config struct {
 	Backoff      backoff.Policy
 	UncountedCap int
 	ChangesCap   int
+	RemovalsCap  int // 0: none
 	BatchPeriod  time.Duration
 	Throttle     tracking.Throttle
 	// FailurePolicy takes the place of the Job's own; RuleNames name the Job's own.
 	FailurePolicy      *failurepolicy.Spec
+	WithoutPolicy      bool // the Job's own has no effect
 	RuleNames          []string
 	Granular           bool
 	WithoutPerIndex    bool

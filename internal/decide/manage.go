@@ -26,8 +26,9 @@ func (v *View) manage(record backoff.Record) Work {
 	}
 	w := Work{Action: ActionTracking, Managed: true, Want: v.wantActive()}
 	w.Delete = v.deletions(int(max(0, active-w.Want)), CauseTooMany)
-	if len(w.Delete) > v.Config.ChangesCap {
-		w.Delete = w.Delete[:v.Config.ChangesCap]
+	if most := v.Config.ChangesCap; len(w.Delete) > most {
+		w.Left.Delete = len(w.Delete) - most
+		w.Delete = w.Delete[:most]
 	}
 	if len(w.Delete) > 0 {
 		w.Action = ActionDeleted
@@ -39,7 +40,11 @@ func (v *View) manage(record backoff.Record) Work {
 	}
 	if missing > 0 {
 		w.Action = ActionCreated
-		w.Create, w.Wait = v.creations(int(missing), record)
+		most := v.Config.ChangesCap
+		w.Create, w.Wait = v.creations(min(int(missing), most), record)
+		if len(w.Create) > 0 && int(missing) > most {
+			w.Left.Create = max(0, v.startable(int(missing))-most)
+		}
 	}
 	return w
 }
@@ -57,23 +62,31 @@ func (v *View) wantActive() int32 {
 	return min(v.Spec.Parallelism, max(0, *v.Spec.Completions-v.Totals.Succeeded))
 }
 
-// creations returns the pods that are missing, and the time until another of them
-// may be created.
-func (v *View) creations(missing int, record backoff.Record) (create []Creation, wait time.Duration) {
+// startable is how many of the missing pods have an index to run, of an Indexed Job.
+func (v *View) startable(missing int) int {
+	if !v.Spec.Indexed {
+		return missing
+	}
+	completions := *v.Spec.Completions
+	return min(missing, int(completions)-v.occupied().Clip(completions).Len())
+}
+
+// creations returns the pods to create, at most that many, and the time until another
+// of them may be created.
+func (v *View) creations(most int, record backoff.Record) (create []Creation, wait time.Duration) {
 	if !v.Spec.PerIndex {
 		if wait := v.atLeastBatch(record.Remaining(v.Config.Backoff, v.Now)); wait > 0 {
 			return nil, wait
 		}
 	}
-	missing = min(missing, v.Config.ChangesCap)
 	if !v.Spec.Indexed {
 		from := v.blueprint()
-		for range missing {
+		for range most {
 			create = append(create, from.creation())
 		}
 		return create, 0
 	}
-	chosen := v.chooseIndexes(missing)
+	chosen := v.chooseIndexes(most)
 	if len(chosen.ready) > 0 {
 		from := v.blueprint()
 		for _, index := range chosen.ready {

@@ -38,6 +38,7 @@ type Outcome struct {
 	// status is stored.
 	Claims  []Claim
 	Strip   []*corev1.Pod
+	Left    Left
 	Backoff backoff.Record
 	Requeue time.Duration
 	Events  []Event
@@ -95,6 +96,10 @@ func (v *View) afterTheEnd() *Outcome {
 	for _, r := range v.Census.InOrder(tracking.Tracked) {
 		o.Strip = append(o.Strip, r.Pod)
 	}
+	if n := v.Config.RemovalsCap; n > 0 && len(o.Strip) > n {
+		o.Left.Strip, o.Requeue = len(o.Strip)-n, v.Config.BatchPeriod
+		o.Strip = o.Strip[:n]
+	}
 	return o
 }
 
@@ -124,6 +129,9 @@ func (v *View) close(p Plan, done Done) *Outcome {
 		Changed:    !jobstatus.Equal(&status, &v.Job.Status),
 		Claims:     v.Claims,
 	}
+	o.Left = p.Work.Left
+	o.Left.Strip = account.Left
+	rest := o.rest()
 	var m metrics
 	if p.Work.Action == ActionCreated && len(p.Work.Create) > 0 {
 		m.created(v, int(after.Active-v.Census.Active), max(0, done.NotCreated-max(done.Untried, 0)))
@@ -131,19 +139,30 @@ func (v *View) close(p Plan, done Done) *Outcome {
 	wait := v.putOff(suspension, end, account.Recorded)
 	if wait > 0 && (o.Changed || len(account.Strip) > 0) {
 		o.PutOff, o.Backoff, o.Metrics = true, v.Backoff, m
-		o.Requeue = least(p.Work.Wait, p.Deadline, wait)
+		o.Requeue = least(p.Work.Wait, p.Deadline, wait, rest)
 		return o
 	}
 	if o.Changed {
 		m.podsFinished(v, &v.Job.Status, &status, v.setsBefore(), v.setsAfter())
 	}
 	m.handled(account.Handled)
-	o.Strip, o.Backoff, o.Requeue = account.Strip, p.Record, least(p.Work.Wait, p.Deadline)
+	o.Strip, o.Backoff, o.Requeue = account.Strip, p.Record, least(p.Work.Wait, p.Deadline, rest)
 	if terms.KeepFailsJob {
 		o.Backoff = v.record(true)
 	}
 	o.Metrics, o.Events = m, suspensionEvents(suspension)
 	return o
+}
+
+// rest is when to look again at what the caps have left: at pods, or at the end of a
+// Job of which they have left no pod. The writes of this look bring back a caller that
+// observes them; with the timer the rest does not depend on that.
+func (o *Outcome) rest() time.Duration {
+	ends := o.End.Ended() && o.Account.Full && o.After.Active == 0 && o.After.Terminating == 0
+	if !ends && o.Left == (Left{}) {
+		return 0
+	}
+	return o.View.Config.BatchPeriod
 }
 
 // after are the numbers of pods once the plan is carried out.
@@ -188,6 +207,7 @@ func (v *View) terms(p *Plan, end jobstatus.End) tracking.Terms {
 		Waiting:  v.Totals.Before,
 		Counted:  v.Totals.Fates.Counted,
 		Cap:      v.Config.UncountedCap,
+		Removals: v.Config.RemovalsCap,
 	}
 	// The end is known and not stored by this outcome: what shows it must stay.
 	t.KeepFailsJob = !t.Deleting && p.End.Ended() && !p.End.Decided && !end.Ended()

@@ -41,7 +41,11 @@ type Work struct {
 	Create  []Creation
 	Wait    time.Duration // until some pod may be created
 	Want    int32         // the number of active pods to reach
+	Left    Left
 }
+
+// Left is what the caps leave for the next look, in pods.
+type Left struct{ Create, Delete, Strip int }
 
 func (v *View) plan() Plan {
 	p := Plan{Start: v.start(), Record: v.record(false), Settled: !v.InFlight.pods()}

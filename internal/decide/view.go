@@ -152,9 +152,11 @@ func readSpec(spec *batchv1.JobSpec, c *Config) Spec {
 		off = append(off, failurepolicy.WithoutFailIndex())
 	}
 	s.PerIndex = s.Indexed && s.Limit.Target == backoff.TargetIndex
-	if c.FailurePolicy != nil {
+	switch {
+	case c.WithoutPolicy:
+	case c.FailurePolicy != nil:
 		s.Policy = failurepolicy.Compile(c.FailurePolicy, off...)
-	} else {
+	default:
 		s.Policy = failurepolicy.CompileAPI(spec.PodFailurePolicy, c.RuleNames, off...)
 	}
 	// KEP-3939: with a pod failure policy only failed pods are replaced, since a rule

@@ -39,7 +39,7 @@ var layers = []layer{
 	{"internal/decide", append([]string{k8s, "internal/sidecar"}, leaves...), "it composes the leaves and nothing else"},
 	{"internal/machine", []string{k8s, "internal/decide", "backoff", "jobstatus", "tracking"}, "it carries decisions out, and knows no client"},
 	{".", []string{k8s, "internal/decide", "internal/machine", "backoff", "failurepolicy", "jobstatus", "tracking"}, "the root is the front door of internal/decide and internal/machine"},
-	{"explain", append([]string{k8s, ".", "internal/decide", "internal/sidecar"}, leaves...), "it reads decisions"},
+	{"explain", append([]string{k8s, ".", "internal/decide", "internal/sidecar"}, every...), "it reads decisions"},
 	{"inflight", []string{k8s, ".", "backoff", "tracking"}, "it remembers for callers, which stand above the root"},
 	{"jobtest/...", append([]string{k8s, gocmp, rapid, ".", "explain", "inflight", "internal/decide", "internal/machine", "jobtest/..."}, every...), "it is a test kit: its caller is the Machine itself, which it copies and breaks"},
 	{"internal/simulation", append([]string{k8s, ".", "explain", "jobtest/cluster"}, leaves...), "it plays decisions on the simulated cluster, which needs no test helper"},

@@ -1,0 +1,75 @@
+package upstream
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/conformance/real"
+)
+
+func TestKeptVerdict(t *testing.T) {
+	job := newJob(t, 2, 2, failJob)
+	b := newPod(job, "b", corev1.PodRunning)
+	out := sync(real.Input{
+		Job:  job,
+		Pods: []*corev1.Pod{newPod(job, "a", corev1.PodFailed, exit(42, 0)), b},
+		Fail: real.Faults{Delete: map[string]error{"b": real.ErrInternal}},
+	})
+	if st := last(t, out); has(st, batchv1.JobFailureTarget) || st.Failed != 1 || len(out.Done(real.Strip)) != 1 {
+		t.Fatalf("failed %d, conditions %v, finalizers removed %v; want pod a counted without FailureTarget", st.Failed, st.Conditions, out.Done(real.Strip))
+	}
+	// Pod a is deleted, which nothing prevents any more. Nothing tells of exit code 42.
+	job.Status = *last(t, out)
+	next := sync(real.Input{Job: job, Pods: []*corev1.Pod{b}})
+	if len(next.Done(real.Delete)) != 0 || len(next.Statuses()) > 0 && has(last(t, next), batchv1.JobFailureTarget) {
+		t.Errorf("deleted %v, want pod b to run on as if no rule had matched", next.Done(real.Delete))
+	}
+}
+
+func TestFullLists(t *testing.T) {
+	job := newJob(t, 0, 10)
+	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"b", "c"}}
+	in := real.Input{Job: job, Limits: real.Limits{MaxUncounted: 2}, Fail: real.Faults{Strip: map[string]error{}}}
+	for _, name := range []string{"a", "b", "c"} {
+		in.Pods = append(in.Pods, newPod(job, name, corev1.PodFailed, exit(1, 0)))
+		in.Fail.Strip[name] = real.ErrInternal
+	}
+	if got := last(t, sync(in)).UncountedTerminatedPods.Failed; len(got) != 3 {
+		t.Errorf("the list holds %v, want 3 UIDs though 2 are the most", got)
+	}
+}
+
+func TestSaturation(t *testing.T) {
+	job := newJob(t, 0, 1, func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = ptr(int64(math.MaxInt64/1_000_000_000 + 1)) })
+	if st := last(t, sync(real.Input{Job: job})); !has(st, batchv1.JobFailed) {
+		t.Errorf("conditions %v, want Failed though the deadline is in 292 years", st.Conditions)
+	}
+}
+
+func TestPredecessor(t *testing.T) {
+	job := newJob(t, 1, 1, limitPerIndex(5))
+	out := sync(real.Input{Job: job, Pods: []*corev1.Pod{
+		newPod(job, "a", corev1.PodFailed, index(0), failures(0), exit(1, -100)),
+		newPod(job, "b", corev1.PodFailed, index(0), failures(4), exit(1, -200)),
+	}})
+	var counts []string
+	for _, pod := range out.Created() {
+		counts = append(counts, pod.Annotations[batchv1.JobIndexFailureCountAnnotation])
+	}
+	if fmt.Sprint(counts) != "[1]" {
+		t.Errorf("replacements with the failure counts %v, want 1, though a pod of the index had the count 4", counts)
+	}
+}
+
+func TestGuardedPatches(t *testing.T) {
+	job := newJob(t, 0, 1)
+	out := sync(real.Input{Job: job, Pods: []*corev1.Pod{newPod(job, "a", corev1.PodRunning)}})
+	if got, want := string(out.Calls[0].Patch), `{"metadata":{"$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`; got != want {
+		t.Errorf("the patch before the deletion is %s, want %s, without a precondition", got, want)
+	}
+}
