@@ -12,8 +12,8 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v2"
 	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
 )
 
 // hostile are texts that a terminal would obey, or that read otherwise than they
@@ -80,32 +80,15 @@ func valuesOf(t *rapid.T, files ...string) (out []any) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		decoder := yaml.NewDecoder(bytes.NewReader(text))
-		for {
+		for document := range strings.SplitSeq(string(text), "\n---\n") {
 			var value any
-			if decoder.Decode(&value) != nil {
-				break
+			if err := yaml.Unmarshal([]byte(document), &value); err != nil {
+				t.Fatal(err)
 			}
-			out = append(out, stringKeys(value))
+			out = append(out, value)
 		}
 	}
 	return out
-}
-
-func stringKeys(value any) any {
-	switch v := value.(type) {
-	case map[any]any:
-		out := map[string]any{}
-		for key, element := range v {
-			out[key.(string)] = stringKeys(element)
-		}
-		return out
-	case []any:
-		for i := range v {
-			v[i] = stringKeys(v[i])
-		}
-	}
-	return value
 }
 
 func concatenated(t *rapid.T, values []any) string {
@@ -191,11 +174,10 @@ func TestHostileTextsRoundTrip(t *testing.T) {
 			t.Errorf("%q: %v in %s", text, err, asYAML)
 			continue
 		}
-		want := map[string]any{"text": text, "list": []any{text, "a" + text + "b"}, "a" + text: 1}
-		if diff := cmp.Diff(any(want), stringKeys(fromYAML)); diff != "" {
+		want := map[string]any{"text": text, "list": []any{text, "a" + text + "b"}, "a" + text: 1.0}
+		if diff := cmp.Diff(any(want), fromYAML); diff != "" {
 			t.Errorf("%q in YAML (-want +got):\n%s", text, diff)
 		}
-		want["a"+text] = 1.0
 		if diff := cmp.Diff(any(want), fromJSON); diff != "" {
 			t.Errorf("%q in JSON (-want +got):\n%s", text, diff)
 		}

@@ -97,14 +97,11 @@ func (c checks) verdicts(env environment) (verdicts, error) {
 	out := verdicts{Jobs: []verdict{}}
 	err := withSources(env, names, func(sources []kubefile.Source) error {
 		if c.old != "" {
-			before, err := kubefile.ReadJobs(sources[0])
+			before, err := kubefile.ReadStart(sources[0])
 			if err != nil {
 				return err
 			}
-			if len(before) > 1 {
-				return fmt.Errorf("%s is a second Job; want one with --old", before[1].At)
-			}
-			old, sources = before[0], sources[1:]
+			old, sources = before.Jobs[0], sources[1:]
 		}
 		in, err := kubefile.ReadManifests(sources...)
 		if err != nil {

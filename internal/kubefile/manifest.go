@@ -2,11 +2,13 @@ package kubefile
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
-	kjson "sigs.k8s.io/json"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 
 	"github.com/jobfate/jobfate/failurepolicy"
 )
@@ -27,41 +29,6 @@ type Manifest struct {
 	Problems []Problem
 }
 
-// ReadJobs reads the Jobs of the sources, at least one. They need no status. Other
-// objects are skipped.
-func ReadJobs(sources ...Source) ([]*Manifest, error) {
-	in, err := ReadManifests(sources...)
-	if err != nil {
-		return nil, err
-	}
-	out := slices.DeleteFunc(in.Jobs, func(m *Manifest) bool { return m.Path != "" })
-	for _, m := range out {
-		if len(m.Problems) > 0 {
-			return nil, m.Problems[0].at(m.At)
-		}
-	}
-	if len(out) == 0 {
-		return nil, noJob(sources, Kinds{typeCronJob.kind: 1}, "a Job")
-	}
-	return out, nil
-}
-
-// ReadManifests reads the Jobs of the sources and the templates of CronJobs, one
-// at least, with all that is wrong with them. Other objects are counted.
-func ReadManifests(sources ...Source) (*Input, error) {
-	return read(sources, "a Job", func(in *Input, o object) error {
-		switch o.typeOf() {
-		case typeJob:
-			in.Jobs = append(in.Jobs, o.manifest())
-		case typeCronJob:
-			in.Jobs = append(in.Jobs, o.template())
-		default:
-			in.Skipped[o.Kind]++
-		}
-		return nil
-	})
-}
-
 // manifest reads a Job.
 func (o object) manifest() *Manifest {
 	m := &Manifest{Job: &batchv1.Job{}, At: o.at}
@@ -74,13 +41,15 @@ func (o object) manifest() *Manifest {
 	if m.Problems == nil {
 		m.Problems = o.problems(&named)
 	}
-	strict, _ := kjson.UnmarshalStrict(o.json, &batchv1.Job{})
-	for _, err := range strict {
-		name := err.(kjson.FieldError).FieldPath()
-		if strings.HasPrefix(err.Error(), "unknown field ") {
-			m.Unknown = append(m.Unknown, name)
-		} else {
-			m.Problems = append(m.Problems, Problem{name, "the field is there twice"})
+	_, _, err := strict.Decode(o.json, nil, &batchv1.Job{})
+	if found, is := runtime.AsStrictDecodingError(err); is {
+		for _, err := range found.Errors() {
+			var what, field string
+			if _, err := fmt.Sscanf(err.Error(), "%s field %q", &what, &field); err == nil && what == "unknown" {
+				m.Unknown = append(m.Unknown, field)
+			} else {
+				m.Problems = append(m.Problems, Problem{field, "the field is there twice"})
+			}
 		}
 	}
 	rules := named.Spec.PodFailurePolicy.Rules
@@ -92,26 +61,25 @@ func (o object) manifest() *Manifest {
 	return m
 }
 
+// strict is the decoder with which the API server finds fields that it does not know.
+var strict = serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, runtime.NewScheme(), runtime.NewScheme(), serializer.SerializerOptions{Strict: true})
+
 // template reads the template of a CronJob as a Job of that name.
 func (o object) template() *Manifest {
 	const path = "spec.jobTemplate"
 	var cron struct {
-		Metadata struct {
-			Name      string `json:"name"`
-			Namespace string `json:"namespace"`
-		} `json:"metadata"`
-		Spec struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Spec     struct {
 			JobTemplate json.RawMessage `json:"jobTemplate"`
 		} `json:"spec"`
 	}
-	problems := o.problems(&cron)
-	if problems == nil && len(cron.Spec.JobTemplate) == 0 {
-		problems = []Problem{{path, "the CronJob has no template"}}
-	}
-	m := &Manifest{Job: &batchv1.Job{}, At: o.at, Problems: problems}
-	if problems == nil {
-		o.json = cron.Spec.JobTemplate
-		o.at.path = strings.TrimPrefix(o.at.path+"."+path, ".")
+	m := &Manifest{Job: &batchv1.Job{}, At: o.at, Problems: o.problems(&cron)}
+	switch o.json = cron.Spec.JobTemplate; {
+	case m.Problems != nil:
+	case o.json == nil:
+		m.Problems = []Problem{{path, "the CronJob has no template"}}
+	default:
+		o.at = o.at.In(path)
 		m = o.manifest()
 	}
 	m.Path, m.Job.Name, m.Job.Namespace = path, cron.Metadata.Name, cron.Metadata.Namespace

@@ -6,161 +6,145 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kjson "sigs.k8s.io/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/jobfate/jobfate/internal/document"
+	"github.com/jobfate/jobfate/internal/parallel"
 )
 
-// objectType is the version and kind of an object.
-type objectType struct{ apiVersion, kind string }
+func core(kind string) metav1.TypeMeta  { return metav1.TypeMeta{Kind: kind, APIVersion: "v1"} }
+func batch(kind string) metav1.TypeMeta { return metav1.TypeMeta{Kind: kind, APIVersion: "batch/v1"} }
 
 var (
-	typeJob     = objectType{"batch/v1", "Job"}
-	typeCronJob = objectType{"batch/v1", "CronJob"}
-	typePod     = objectType{"v1", "Pod"}
-	typeEvent   = objectType{"v1", "Event"}
-	typeNode    = objectType{"v1", "Node"}
+	typeJob     = batch("Job")
+	typeCronJob = batch("CronJob")
+	typePod     = core("Pod")
+	typeEvent   = core("Event")
+	typeNode    = core("Node")
 )
 
 // lists maps the kinds of lists to what an item is that does not say so itself.
-var lists = map[objectType]objectType{
-	{"v1", "List"}:              {},
-	{"v1", "PodList"}:           typePod,
-	{"v1", "EventList"}:         typeEvent,
-	{"v1", "NodeList"}:          typeNode,
-	{"batch/v1", "JobList"}:     typeJob,
-	{"batch/v1", "CronJobList"}: typeCronJob,
+var lists = map[metav1.TypeMeta]metav1.TypeMeta{
+	core("List"):         {},
+	core("PodList"):      typePod,
+	core("EventList"):    typeEvent,
+	core("NodeList"):     typeNode,
+	batch("JobList"):     typeJob,
+	batch("CronJobList"): typeCronJob,
+}
+
+func isList(t metav1.TypeMeta) bool {
+	_, is := lists[t]
+	return is
 }
 
 // header is what tells objects apart, and whether they are whole.
 type header struct {
-	APIVersion string  `json:"apiVersion"`
-	Kind       string  `json:"kind"`
-	Spec       present `json:"spec"`
-	Status     present `json:"status"`
+	metav1.TypeMeta
+	Spec   *struct{} `json:"spec"`
+	Status *struct{} `json:"status"`
 }
-
-func (h header) typeOf() objectType { return objectType{h.APIVersion, h.Kind} }
-
-func (h header) isList() bool {
-	_, is := lists[h.typeOf()]
-	return is
-}
-
-// present says that a field is there and is not null.
-type present bool
-
-// UnmarshalJSON looks no further than at the first byte.
-func (p *present) UnmarshalJSON(value []byte) error {
-	*p = len(value) > 0 && value[0] != 'n'
-	return nil
-}
-
-// skipped is a value that is not read.
-type skipped struct{}
-
-// UnmarshalJSON does nothing.
-func (*skipped) UnmarshalJSON([]byte) error { return nil }
 
 // object is an object of the input: what it is, its JSON, and where it stands.
 type object struct {
 	header
 	json []byte
+	pod  *corev1.Pod // in place of the JSON, if it is a whole pod
 	at   Place
-	pod  *corev1.Pod // in place of the JSON
 }
 
-// podDocument is a pod without what nothing is decided on, which is most of it.
-type podDocument struct {
-	metav1.TypeMeta
-	Metadata struct {
-		metav1.ObjectMeta
-		ManagedFields skipped `json:"managedFields"`
-	} `json:"metadata"`
-	Spec *struct {
-		corev1.PodSpec
-		Containers          skipped `json:"containers"`
-		EphemeralContainers skipped `json:"ephemeralContainers"`
-		Volumes             skipped `json:"volumes"`
-		InitContainers      []struct {
-			Name          string                         `json:"name"`
-			RestartPolicy *corev1.ContainerRestartPolicy `json:"restartPolicy"`
-		} `json:"initContainers"`
-	} `json:"spec"`
-	Status *corev1.PodStatus `json:"status"`
-}
-
-// pod returns the pod, which has a spec and a status.
-func (p *podDocument) pod() *corev1.Pod {
-	pod := &corev1.Pod{TypeMeta: p.TypeMeta, ObjectMeta: p.Metadata.ObjectMeta, Spec: p.Spec.PodSpec, Status: *p.Status}
-	for _, c := range p.Spec.InitContainers {
-		pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{Name: c.Name, RestartPolicy: c.RestartPolicy})
+// each calls add with each object of a source, those in lists included. want is
+// what an error says should be there.
+func each(s Source, want string, add func(object) error) error {
+	empty := true
+	err := document.Read(s, func(d document.Document) error {
+		empty = false
+		if !isList(d.TypeMeta) {
+			o := newObject(d.JSON, d.TypeMeta)
+			o.at = d.Place
+			return add(o)
+		}
+		if d.NoItems {
+			return fmt.Errorf("%s: the items of the %s are no list", d.Place, d.Kind)
+		}
+		element := lists[d.TypeMeta]
+		for i, o := range parallel.InOrder(len(d.Items), func(i int) object { return newObject(d.Items[i], element) }) {
+			o.at = d.ItemAt(d.Items[i])
+			if err := add(o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && empty {
+		err = fmt.Errorf("%s: it is empty; want %s", s.Name, want)
 	}
-	return pod
+	return err
 }
 
-// newObject returns an item of a list: a pod if it is a whole one, as most are, and
-// anything else as JSON.
-func newObject(value []byte) object {
-	var p podDocument
-	err := kjson.UnmarshalCaseSensitivePreserveInts(value, &p)
-	if err == nil && p.Kind == typePod.kind && p.APIVersion == typePod.apiVersion && p.Spec != nil && p.Status != nil {
-		return object{header: header{p.APIVersion, p.Kind, true, true}, pod: p.pod()}
+// newObject returns an object that is of a type unless it says otherwise. Most are
+// pods, of which it keeps what something is decided on.
+func newObject(json []byte, is metav1.TypeMeta) object {
+	pod := struct {
+		metav1.TypeMeta
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Spec     *corev1.PodSpec   `json:"spec"`
+		Status   *corev1.PodStatus `json:"status"`
+	}{}
+	err := utiljson.Unmarshal(json, &pod)
+	if pod.TypeMeta != (metav1.TypeMeta{}) {
+		is = pod.TypeMeta
 	}
-	o := object{json: value}
-	_ = kjson.UnmarshalCaseSensitivePreserveInts(value, &o.header) // check tells what is missing
+	if err == nil && is == typePod && pod.Spec != nil && pod.Status != nil {
+		p := &corev1.Pod{TypeMeta: is, ObjectMeta: pod.Metadata, Spec: *pod.Spec, Status: *pod.Status}
+		p.ManagedFields, p.Spec.Containers, p.Spec.EphemeralContainers, p.Spec.Volumes = nil, nil, nil, nil
+		return object{header: header{is, new(struct{}), new(struct{})}, pod: p}
+	}
+	o := object{json: json}
+	_ = utiljson.Unmarshal(json, &o.header) // check says what is missing
+	o.TypeMeta = is
 	return o
 }
 
-// check sees to it that the object has a kind, and if that is one of ours, its
-// version.
+// check fails unless the object has a kind and, if that is one of ours, its version.
 func (o object) check(want string) error {
-	t := o.typeOf()
-	if o.pod == nil && (len(o.json) == 0 || o.json[0] != '{') {
+	switch {
+	case o.pod == nil && o.json[0] != '{':
 		return fmt.Errorf("%s is not an object; want %s", o.at, want)
-	}
-	if t.kind == "" {
+	case o.Kind == "":
 		return fmt.Errorf("%s has no kind; want %s", o.at, want)
+	case isList(o.TypeMeta):
+		return fmt.Errorf("%s is a %s; want %s", o.at, o.Kind, want)
 	}
-	for _, may := range []objectType{typeJob, typeCronJob, typePod} {
-		if t.kind == may.kind && t != may {
-			return fmt.Errorf("%s is a %s of apiVersion %q; want %s", o.at, t.kind, t.apiVersion, may.apiVersion)
+	for _, may := range []metav1.TypeMeta{typeJob, typeCronJob, typePod} {
+		if o.Kind == may.Kind && o.TypeMeta != may {
+			return fmt.Errorf("%s is a %s of apiVersion %q; want %s", o.at, o.Kind, o.APIVersion, may.APIVersion)
 		}
-	}
-	if o.isList() {
-		return fmt.Errorf("%s is a %s; want %s", o.at, t.kind, want)
 	}
 	return nil
 }
 
-// checkWhole sees to it that the object is whole. Whatever kubectl prints has a
-// spec and a status, at times empty, and the status comes last.
+// checkWhole fails unless the object is whole. Whatever kubectl prints has a spec and
+// a status, at times empty, and the status comes last.
 func (o object) checkWhole() error {
-	for _, f := range []struct {
-		name  string
-		there present
-	}{{"spec", o.Spec}, {"status", o.Status}} {
-		if !f.there {
-			return fmt.Errorf("%s: the %s has no %s; has the input been cut short?", o.at, o.Kind, f.name)
-		}
+	missing := "spec"
+	switch {
+	case o.Spec == nil:
+	case o.Status == nil:
+		missing = "status"
+	default:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s: the %s has no %s; has the input been cut short?", o.at, o.Kind, missing)
 }
 
-// decode decodes the object into a value of an API type, to which it gives a
-// pointer.
-func (o object) decode(into any) error {
-	if problems := o.problems(into); problems != nil {
-		return problems[0].at(o.at)
-	}
-	return nil
-}
+// decode decodes the object into a value of an API type, to which it gets a pointer.
+func (o object) decode(into any) error { return firstOf(o.problems(into), o.at) }
 
 // problems decodes likewise, and returns all that cannot be decoded.
 func (o object) problems(into any) []Problem {
-	err := kjson.UnmarshalCaseSensitivePreserveInts(o.json, into)
-	if err == nil {
-		return nil
-	}
-	return problemsIn(o.json, err, func(part []byte) error {
-		return kjson.UnmarshalCaseSensitivePreserveInts(part, reflect.New(reflect.TypeOf(into).Elem()).Interface())
+	err := utiljson.Unmarshal(o.json, into)
+	return problemsIn(o.json, err, func(json []byte) error {
+		return utiljson.Unmarshal(json, reflect.New(reflect.TypeOf(into).Elem()).Interface())
 	})
 }

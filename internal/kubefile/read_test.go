@@ -93,7 +93,7 @@ func TestRefused(t *testing.T) {
 		{"no sources", nil, "there is no Job in it"},
 		{"an empty file", []string{jobYAML, ""}, "f2: it is empty; want a Job and its pods"},
 		{"a file with comments only", []string{"# nothing\n---\n"}, "f1: it is empty"},
-		{"no Job", []string{pod(podYAML, "p"), pod(podYAML, "q")}, "f1, f2: there is no Job in it; want a Job and its pods"},
+		{"no Job", []string{pod(podYAML, "p"), pod(podYAML, "q")}, "f1, f2: there is no Job in it, only Pod (2); want a Job and its pods"},
 		{"only other kinds", []string{"apiVersion: apps/v1\nkind: Deployment\n---\nkind: ConfigMap\n---\nkind: ConfigMap\n"},
 			"f1: there is no Job in it, only ConfigMap (2), Deployment; want a Job and its pods"},
 		{"a List whose items are none", []string{jobJSON + `{"apiVersion":"v1","kind":"List","items":{}}`}, "f1: document 2: the items of the List are no list"},
@@ -129,7 +129,12 @@ func TestRefused(t *testing.T) {
 		{"an alias that repeats itself", []string{"kind: Job\na: &a [*a]\n"}, "f1: document 1: anchor 'a' value contains itself"},
 		{"aliases that repeat too much", []string{laughs(12)}, "f1: document 1: document contains excessive aliasing"},
 		{"objects nested too deep", []string{strings.Repeat(`{"a":`, 140_000)}, "f1: document 1: line 1: invalid character '{' exceeded max depth"},
-		{"lists nested too deep", []string{"a: " + strings.Repeat("[", 140_000)}, "f1: document 1: exceeded max depth of 10000"},
+		{"lists nested too deep", []string{"a: " + strings.Repeat("[", 20_000)}, "f1: document 1: exceeded max depth of 10000"},
+		{"a separator behind an end of line that only YAML knows", []string{strings.ReplaceAll(jobYAML+"---\n"+pod(podYAML, "p"), "\n---", "\u0085---")}, "f1: document 1: text follows the end of the document"},
+		{"another", []string{strings.ReplaceAll(jobYAML+"---\n"+pod(podYAML, "p"), "\n", "\u2028")}, "f1: document 1: text follows the end of the document"},
+		{"less indented text behind the object", []string{"  " + strings.ReplaceAll(jobYAML, "\n", "\n  ") + "\nx: y\n"}, "f1: document 1: line 6: did not find expected <document start>"},
+		{"JSON behind a comment", []string{"# a\n" + jobJSON + "\n" + jobJSON}, "f1: document 1: line 2: did not find expected <document start>"},
+		{"a directive within a document", []string{jobYAML + "%YAML 1.1\na: b\n"}, "f1: document 1: line 7: "},
 		{"HTML", []string{"<html>\n<body class=\"x\">\n</html>\n"}, "f1: document 1 is not an object"},
 		{"something after a separator", []string{jobYAML + "--- text\n"}, "f1: document 2 is not an object"},
 		{"more dashes than a separator has", []string{jobYAML + "----\n"}, "f1: document 1: line "},
@@ -173,13 +178,13 @@ func laughs(n int) string {
 }
 
 // TestEncodings reads one snapshot in each encoding, and with each of the ends of
-// lines that YAML knows: no document may be lost.
+// lines that editors write: no document may be lost.
 func TestEncodings(t *testing.T) {
 	snapshot := strings.Replace(jobYAML, "name: a", "name: a, labels: {x: \U0001F600}", 1) + "---\n" + pod(podYAML, "p") + "---\n" + pod(podYAML, "q")
 	for name, text := range map[string]string{
 		"UTF-8": snapshot, "UTF-8 with a mark": "\uFEFF" + snapshot, "UTF-16": utf16le(snapshot), "UTF-16, big-endian": utf16be(snapshot),
-		"CR LF": strings.ReplaceAll(snapshot, "\n", "\r\n"), "CR": strings.ReplaceAll(snapshot, "\n", "\r"), "NEL": strings.ReplaceAll(snapshot, "\n", "\u0085"),
-		"LS": strings.ReplaceAll(snapshot, "\n", "\u2028"), "CR before one pod": strings.Replace(snapshot, "\n---\n", "\r---\r", 1),
+		"CR LF": strings.ReplaceAll(snapshot, "\n", "\r\n"), "CR": strings.ReplaceAll(snapshot, "\n", "\r"),
+		"CR before one pod":     strings.Replace(snapshot, "\n---\n", "\r---\r", 1),
 		"the end of a document": strings.ReplaceAll(snapshot, "---", "...\n---"),
 	} {
 		in, err := read(text)

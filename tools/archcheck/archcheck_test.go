@@ -20,12 +20,11 @@ require (
 	k8s.io/api v0.30.0
 	k8s.io/apimachinery v0.30.0
 	pgregory.net/rapid v1.3.0
-	go.yaml.in/yaml/v2 v2.4.3
 	go.yaml.in/yaml/v3 v3.0.4
-	sigs.k8s.io/json v0.0.0-20221116044647-bc3834ca7abd
+	sigs.k8s.io/yaml v1.6.0
 )
 
-require sigs.k8s.io/yaml v1.3.0 // indirect
+require go.yaml.in/yaml/v2 v2.4.3 // indirect
 `
 
 // check loads a repository of the given files, with a go.mod if there is none,
@@ -90,12 +89,14 @@ func TestEachRuleFinds(t *testing.T) {
 			"cmd/jobfate/x.go:2: layers: cmd/jobfate may not import"},
 		{"a simulation needs no more of the test kit than the cluster", map[string]string{"internal/simulation/x.go": "package simulation\nimport _ \"github.com/jobfate/jobfate/jobtest\"\n"},
 			"internal/simulation/x.go:2: layers: internal/simulation may not import github.com/jobfate/jobfate/jobtest: it plays"},
+		{"only what reads text may parse YAML", map[string]string{"internal/kubefile/x.go": "package kubefile\nimport _ \"sigs.k8s.io/yaml\"\n"},
+			"internal/kubefile/x.go:2: layers: internal/kubefile may not import"},
 		{"a new package needs a row", map[string]string{"novelty/x.go": "package novelty\n"},
 			"novelty/x.go:1: layers: novelty has no row in the table of layers"},
 
 		// Dependencies.
 		{"a requirement that the design does not name", map[string]string{"go.mod": strings.Replace(goodModule, " // indirect", "", 1)},
-			"go.mod:15: dependencies: sigs.k8s.io/yaml is required"},
+			"go.mod:14: dependencies: go.yaml.in/yaml/v2 is required"},
 		{"a requirement that is gone", map[string]string{"go.mod": strings.Replace(goodModule, "\tpgregory.net/rapid v1.3.0\n", "", 1)},
 			"go.mod:1: dependencies: pgregory.net/rapid is not a direct requirement"},
 		{"a go.mod that is none", map[string]string{"go.mod": "module\n"}, "go.mod:1: dependencies: go.mod:1: usage: module"},
@@ -231,7 +232,8 @@ func reads(pod *corev1.Pod, d time.Duration) int {
 		"tracking/x_test.go":           "package tracking\nimport (\"os\"; \"time\"; _ \"pgregory.net/rapid\")\nvar n = time.Now()\nfunc f() { go os.Exit(1); panic(1) }\n",
 		"jobtest/x.go":                 "package jobtest\nimport (_ \"github.com/jobfate/jobfate\"; _ \"pgregory.net/rapid\"; _ \"github.com/google/go-cmp/cmp\"; _ \"math/rand\")\n",
 		"cmd/jobfate/main.go":          "package main\nimport (_ \"github.com/jobfate/jobfate\"; _ \"github.com/jobfate/jobfate/internal/kubefile\"; _ \"os\")\n",
-		"internal/kubefile/x.go":       "package kubefile\nimport (_ \"github.com/jobfate/jobfate/failurepolicy\"; _ \"io/fs\")\n",
+		"internal/kubefile/x.go":       "package kubefile\nimport (_ \"github.com/jobfate/jobfate/failurepolicy\"; _ \"github.com/jobfate/jobfate/internal/document\"; _ \"io/fs\")\n",
+		"internal/document/x.go":       "package document\nimport (_ \"sigs.k8s.io/yaml\"; _ \"go.yaml.in/yaml/v3\")\n",
 		"jobtest/cluster/x.go":         "package cluster\nimport _ \"github.com/jobfate/jobfate\"\n",
 		"internal/simulation/x.go":     "package simulation\nimport (_ \"github.com/jobfate/jobfate\"; _ \"github.com/jobfate/jobfate/jobtest/cluster\")\n",
 		"nested/go.mod":                "module nested\n",

@@ -18,8 +18,8 @@ const (
 	k8s   = "k8s.io/..."
 	gocmp = "github.com/google/go-cmp/..."
 	rapid = "pgregory.net/rapid"
-	kjson = "sigs.k8s.io/json"
 	yamls = "go.yaml.in/yaml/..."
+	kyaml = "sigs.k8s.io/yaml"
 )
 
 // leaves are what a decision is composed of; every is those and validation.
@@ -43,7 +43,9 @@ var layers = []layer{
 	{"inflight", []string{k8s, ".", "backoff", "tracking"}, "it remembers for callers, which stand above the root"},
 	{"jobtest/...", append([]string{k8s, gocmp, rapid, ".", "explain", "inflight", "internal/decide", "internal/machine", "jobtest/..."}, every...), "it is a test kit: its caller is the Machine itself, which it copies and breaks"},
 	{"internal/simulation", append([]string{k8s, ".", "explain", "jobtest/cluster"}, leaves...), "it plays decisions on the simulated cluster, which needs no test helper"},
-	{"internal/kubefile", []string{k8s, kjson, yamls, "failurepolicy"}, "it reads files with the parsers of kubectl"},
+	{"internal/parallel", nil, "it knows of nothing that is done"},
+	{"internal/document", []string{k8s, yamls, kyaml, "internal/parallel"}, "it reads files with the parsers of kubectl"},
+	{"internal/kubefile", []string{k8s, "failurepolicy", "internal/document", "internal/parallel"}, "it knows objects, and leaves text to internal/document"},
 	{"internal/...", append([]string{k8s, "internal/..."}, every...), "internal packages serve the commands"},
 	{"cmd/...", append([]string{k8s, yamls, ".", "explain", "internal/..."}, every...), "a command only wires public and internal packages"},
 	{"examples/...", append([]string{k8s, ".", "explain", "inflight"}, every...), "an example shows what a caller can do"},
@@ -56,8 +58,7 @@ var dependencies = []string{
 	"k8s.io/apimachinery",
 	"github.com/google/go-cmp",
 	"pgregory.net/rapid",
-	"sigs.k8s.io/json",
-	"go.yaml.in/yaml/v2",
+	"sigs.k8s.io/yaml",
 	"go.yaml.in/yaml/v3",
 }
 

@@ -2,8 +2,10 @@ package kubefile
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
@@ -64,3 +66,25 @@ func TestReadDocument(t *testing.T) {
 type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("no more") }
+
+// TestOneLongLine looks up fields of JSON on a single line, in time that grows with
+// its length.
+func TestOneLongLine(t *testing.T) {
+	const owners = 25_000
+	list := strings.TrimSuffix(strings.Repeat(`{"apiVersion":"v1","kind":"A","name":"a","uid":"b","controller":true},`, owners), ",")
+	job := `{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"a","ownerReferences":[` + list + `]},"spec":{},"status":{}}`
+	start := time.Now()
+	in, err := Read(Source{Name: "f", Reader: strings.NewReader(job)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range owners {
+		line, column := in.Jobs[0].At.Position(fmt.Sprintf("metadata.ownerReferences[%d].uid", i))
+		if want := strings.Index(job, `"uid"`) + 1 + i*(len(list)+1)/owners; line != 1 || column != want {
+			t.Fatalf("owner %d: got line %d, column %d, want 1, %d", i, line, column, want)
+		}
+	}
+	if took := time.Since(start); took > 30*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}

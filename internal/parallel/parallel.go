@@ -1,0 +1,26 @@
+// Package parallel does many things of one kind on all cores.
+package parallel
+
+import (
+	"iter"
+	"runtime"
+)
+
+// InOrder returns what produce makes of the numbers below n, in their order. It is
+// called on all cores, and not much further ahead than the results are used.
+func InOrder[T any](n int, produce func(int) T) iter.Seq2[int, T] {
+	return func(yield func(int, T) bool) {
+		var pending []chan T
+		for i := range n {
+			for next := i + len(pending); next < n && len(pending) <= runtime.GOMAXPROCS(0); next++ {
+				result := make(chan T, 1)
+				pending = append(pending, result)
+				go func() { result <- produce(next) }()
+			}
+			if !yield(i, <-pending[0]) {
+				return
+			}
+			pending = pending[1:]
+		}
+	}
+}
