@@ -17,8 +17,9 @@ var errJobGone = errors.New("the Job is gone, or is being deleted: it adopts no 
 // decide decides, and asks for nothing.
 func (s *sync) decide() []exchange {
 	s.version = s.view.version()
-	s.pending.Status = older(s.version, s.Known)
-	s.Known = newest(s.Known, s.version)
+	if s.pending.Status = older(s.version, s.Known); !s.pending.Status {
+		s.Known = s.version
+	}
 	decider := s.Machine.Decide
 	if decider == nil {
 		decider = decide.Decide
