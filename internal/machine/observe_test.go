@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/decide"
@@ -137,5 +138,31 @@ func TestMemory_String(t *testing.T) {
 		if got := m.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// Requests that were never handed out were never sent: nothing is in doubt.
+func TestAbandoned_beforeItAsks(t *testing.T) {
+	m := newMachine()
+	for range 2 {
+		begin(t, m, fresh(train(3)))
+	}
+	if len(m.Lost) != 0 || m.ReadFirst {
+		t.Errorf("%s", m.Memory.String())
+	}
+	same(t, "asks", []string{m.Next()[0].String()}, []string{"create pod train-"})
+}
+
+// Every request names its object, from the first sync of a process on.
+func TestRequests_nameTheirObject(t *testing.T) {
+	for name, view := range map[string]machine.View{"fresh": fresh(train(1)), "read live": unversioned(fresh(train(1)))} {
+		s := &server{job: train(1)}
+		run(t, newMachine(), view, func(r machine.Request) (runtime.Object, error) {
+			named := r.Name != "" || r.Verb == machine.CreatePod || r.Verb == machine.ListPods
+			if r.Namespace != "ns" || !named {
+				t.Errorf("%s: %s is for %q in namespace %q", name, r.Verb, r.Name, r.Namespace)
+			}
+			return s.answer(r)
+		})
 	}
 }
