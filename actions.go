@@ -2,7 +2,6 @@ package jobfate
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/tracking"
@@ -13,20 +12,6 @@ type Claim struct {
 	Pod *corev1.Pod
 	// Relation says which: Adoptable, Releasable or Orphaned.
 	Relation tracking.Relation
-
-	owner metav1.OwnerReference
-}
-
-// Patch returns the strategic merge patch that does it.
-func (c Claim) Patch() []byte {
-	switch c.Relation {
-	case tracking.Adoptable:
-		return tracking.AdoptPatch(c.Pod, c.owner)
-	case tracking.Releasable:
-		return tracking.ReleasePatch(c.Pod, c.owner.UID)
-	}
-	// By now somebody else may have adopted it, and be about to count it.
-	return tracking.StripPatchAt(c.Pod)
 }
 
 // Cause says why a pod is deleted.
@@ -51,34 +36,10 @@ const (
 // Deletion is a pod to delete.
 type Deletion struct {
 	Pod *corev1.Pod
-	// StripFirst says to remove the finalizer first, with Patch, so that the
-	// deletion does not count as a failure (KEP-2307 § Deleted Pods).
+	// StripFirst says that its finalizer goes first, so that the deletion does not
+	// count as a failure (KEP-2307 § Deleted Pods).
 	StripFirst bool
 	Cause      Cause
-}
-
-// Patch returns the patch that removes the finalizer before the deletion; nil
-// when the pod keeps it. It names the resource version: a pod that has changed
-// meanwhile may have finished, and then it is to be counted.
-func (d Deletion) Patch() []byte {
-	if !d.StripFirst {
-		return nil
-	}
-	return tracking.StripPatchAt(d.Pod)
-}
-
-// Options returns the options for the deletion, which name the pod's UID.
-func (d Deletion) Options() metav1.DeleteOptions {
-	return metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(d.Pod.UID))}
-}
-
-// Event returns the event that tells of the deletion, or of the error that it
-// met.
-func (d Deletion) Event(err error) Event {
-	if err != nil {
-		return Event{Warning, "FailedDelete", "Error deleting: " + err.Error()}
-	}
-	return Event{Normal, "SuccessfulDelete", "Deleted pod: " + d.Pod.Name}
 }
 
 // Creation is a pod to create.
@@ -95,15 +56,6 @@ type Creation struct {
 // Pod returns the complete object to create; its name is generated. Each call makes
 // a new one, which the caller may change.
 func (c Creation) Pod() *corev1.Pod { return c.made.Pod() }
-
-// Event returns the event that tells of the creation of the pod with the given
-// name, or of the error that it met.
-func (c Creation) Event(name string, err error) Event {
-	if err != nil {
-		return Event{Warning, "FailedCreate", "Error creating: " + err.Error()}
-	}
-	return Event{Normal, "SuccessfulCreate", "Created pod: " + name}
-}
 
 // EventType is the type of an Event, as Kubernetes spells it.
 type EventType string

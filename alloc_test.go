@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decidetest"
 )
 
 // allocated returns the number of allocations of f, and their bytes. No other
@@ -79,7 +80,7 @@ func settled(t *testing.T, s jobfate.Snapshot) jobfate.Snapshot {
 		if d.Status != nil {
 			s.Job.Status = *d.Status
 		}
-		if st := d.Settle(d.Strip...).Status; st != nil {
+		if st := decidetest.Settle(d, d.Strip...).Status; st != nil {
 			s.Job.Status = *st
 		}
 		s.Backoff = d.Backoff

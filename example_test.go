@@ -1,12 +1,14 @@
 package jobfate_test
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
@@ -71,42 +73,56 @@ func ExampleDecide() {
 	// create 0 pods, look again in 5s
 }
 
-// The last pod of a Job has succeeded. It is recorded, its finalizer goes, and
-// then the Job is complete.
-func ExampleDecision_Settle() {
-	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+// The last pod of a Job has succeeded. A Machine has it recorded, has its finalizer
+// removed, and then the Job is complete.
+func ExampleMachine() {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "train", UID: "job-uid", ResourceVersion: "7"}}
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "default", Name: "train-x7k2p", UID: "pod-uid",
+			Namespace: "default", Name: "train-x7k2p", UID: "pod-uid", ResourceVersion: "6",
 			Finalizers:      []string{batchv1.JobTrackingFinalizer},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))},
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodSucceeded},
 	}
+	// send stands for a client: it stores what it is sent.
+	send := func(r jobfate.Request) (runtime.Object, error) {
+		switch r.Verb {
+		case jobfate.PatchPod:
+			return pod, nil
+		case jobfate.PatchStatus:
+			job = job.DeepCopy()
+			job.ResourceVersion, job.Status = job.ResourceVersion+"0", *r.Status
+			return job, nil
+		}
+		return nil, errors.ErrUnsupported
+	}
 
-	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: now})
+	m := jobfate.NewMachine()
+	err := m.Begin(jobfate.View{
+		Job: job, Pods: []*corev1.Pod{pod}, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC),
+		JobsVersion: "7", PodsVersion: "7", Barrier: "5",
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	// 6. Store the status; d.StatusPatch(job.ResourceVersion) is the patch.
-	fmt.Println("uncounted", d.Status.UncountedTerminatedPods.Succeeded, "succeeded", d.Status.Succeeded)
-	// 8. Remove the finalizer of each pod in d.Strip, and note which are gone.
-	gone := d.Strip
-	fmt.Println("strip", gone[0].Name)
-	// 9. What follows.
-	s := d.Settle(gone...)
-	fmt.Println("uncounted", s.Status.UncountedTerminatedPods.Succeeded, "succeeded", s.Status.Succeeded)
-	for _, c := range s.Status.Conditions {
-		fmt.Println(c.Type, c.Reason)
+	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
+		for _, r := range batch {
+			object, err := send(r)
+			if err := m.Answer(r, object, err); err != nil {
+				fmt.Println(err)
+			}
+			fmt.Println(r.Verb, r.Name+": uncounted", job.Status.UncountedTerminatedPods.Succeeded, "succeeded", job.Status.Succeeded)
+		}
 	}
-	fmt.Println("finished", s.Finished)
+	result := m.Result()
+	fmt.Println("ended", result.Ended, "events", result.Events)
+	fmt.Println(m)
 	// Output:
-	// uncounted [pod-uid] succeeded 0
-	// strip train-x7k2p
-	// uncounted [] succeeded 1
-	// SuccessCriteriaMet CompletionsReached
-	// Complete CompletionsReached
-	// finished true
+	// patch the status train: uncounted [pod-uid] succeeded 0
+	// patch pod train-x7k2p: uncounted [pod-uid] succeeded 0
+	// patch the status train: uncounted [] succeeded 1
+	// ended true events [{Normal Completed Job completed}]
+	// waiting to observe version 700 of the Job, 1 removed finalizers
 }

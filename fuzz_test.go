@@ -12,6 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/validation"
 )
@@ -31,9 +33,9 @@ type fatal interface {
 
 // checkDecision holds for any input: an error and nothing else, or a decision
 // whose statuses the API server accepts if it accepts the one before.
-func checkDecision(t fatal, s jobfate.Snapshot) {
+func checkDecision(t fatal, s decide.Input) {
 	for i, opts := range fuzzOptions {
-		d, err := jobfate.Decide(s, opts...)
+		d, err := decidetest.Decide(s, opts...)
 		if err != nil {
 			if !d.Idle() || d.Requeue != 0 || len(d.Metrics)+len(d.Events) != 0 {
 				t.Fatalf("options %d: an error and half a decision: %v", i, err)
@@ -49,13 +51,13 @@ func checkDecision(t fatal, s jobfate.Snapshot) {
 			}
 		}
 		showWhy(d)
-		checkStatuses(t, s.Job, d, d.Settle(d.Strip...))
-		half := d.Revise(jobfate.Done{NotCreated: len(d.Create) / 2})
-		checkStatuses(t, s.Job, half, half.Settle(half.Strip[:len(half.Strip)/2]...))
+		checkStatuses(t, s.Job, d, decidetest.Settle(d, d.Strip...))
+		half := decidetest.Revise(d, decide.Done{NotCreated: len(d.Create) / 2})
+		checkStatuses(t, s.Job, half, decidetest.Settle(half, half.Strip[:len(half.Strip)/2]...))
 	}
 }
 
-func checkStatuses(t fatal, job *batchv1.Job, d jobfate.Decision, s jobfate.Settlement) {
+func checkStatuses(t fatal, job *batchv1.Job, d jobfate.Decision, s decide.Settled) {
 	stored := validation.Default(job)
 	stored.ResourceVersion = "1"
 	if len(validation.Status(stored)) > 0 || len(validation.StatusUpdate(stored, stored)) > 0 {
@@ -76,7 +78,7 @@ func checkStatuses(t fatal, job *batchv1.Job, d jobfate.Decision, s jobfate.Sett
 
 // garble makes of a snapshot what no API server would have let in: fields that are
 // unset, or at the end of their range, or that contradict each other.
-func garble(t *rapid.T, s jobfate.Snapshot) jobfate.Snapshot {
+func garble(t *rapid.T, s decide.Input) decide.Input {
 	number := func(label string) *int32 {
 		return rapid.SampledFrom([]*int32{nil, ptrTo[int32](-1), ptrTo[int32](0), ptrTo[int32](1), ptrTo[int32](3), ptrTo[int32](math.MaxInt32 - 1), ptrTo[int32](math.MaxInt32)}).Draw(t, label)
 	}
@@ -137,7 +139,7 @@ func garble(t *rapid.T, s jobfate.Snapshot) jobfate.Snapshot {
 
 func TestDecide_garbledInput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		checkDecision(t, garble(t, jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")))
+		checkDecision(t, garble(t, decidetest.Inputs(jobtest.Wild()).Draw(t, "snapshot")))
 	})
 }
 
@@ -147,7 +149,7 @@ func FuzzDecide(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("0123456789abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
 	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
-		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
+		s := decidetest.Inputs(jobtest.Wild()).Draw(t, "snapshot")
 		if rapid.Bool().Draw(t, "garbled") {
 			s = garble(t, s)
 		}
@@ -175,6 +177,6 @@ func FuzzDecideJSON(f *testing.F) {
 		if json.Unmarshal(jobJSON, &job) != nil || json.Unmarshal(podsJSON, &pods) != nil {
 			return
 		}
-		checkDecision(t, jobfate.Snapshot{Job: &job, Pods: pods, Now: jobtest.Noon().Add(time.Duration(seconds) * time.Second)})
+		checkDecision(t, decide.Input{Job: &job, Pods: pods, Now: jobtest.Noon().Add(time.Duration(seconds) * time.Second)})
 	})
 }

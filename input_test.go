@@ -19,6 +19,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -233,45 +234,45 @@ func TestInput_tolerated(t *testing.T) {
 	index := batchv1.JobCompletionIndexAnnotation
 	for _, test := range []struct {
 		name   string
-		change func(*jobfate.Snapshot)
+		change func(*decide.Input)
 		want   []explain.Note
 	}{
-		{"nothing wrong", func(*jobfate.Snapshot) {}, nil},
-		{"pods of another Job", func(s *jobfate.Snapshot) {
+		{"nothing wrong", func(*decide.Input) {}, nil},
+		{"pods of another Job", func(s *decide.Input) {
 			s.Pods[0].OwnerReferences[0].UID = "other-job"
 			s.Pods[1].Namespace = "elsewhere"
 		}, []explain.Note{{Code: explain.NoteForeignPods, Text: "2 pods in the snapshot are not the Job's"}}},
-		{"one pod of another Job", func(s *jobfate.Snapshot) { s.Pods[0].OwnerReferences[0].UID = "other-job" },
+		{"one pod of another Job", func(s *decide.Input) { s.Pods[0].OwnerReferences[0].UID = "other-job" },
 			[]explain.Note{{Code: explain.NoteForeignPods, Text: "1 pod in the snapshot is not the Job's"}}},
-		{"damaged completedIndexes", func(s *jobfate.Snapshot) { s.Job.Status.CompletedIndexes = "0,x" },
+		{"damaged completedIndexes", func(s *decide.Input) { s.Job.Status.CompletedIndexes = "0,x" },
 			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: not canonical at offset 2: an index has digits only"}}},
-		{"completedIndexes past completions", func(s *jobfate.Snapshot) { s.Job.Status.CompletedIndexes = "0,7" },
+		{"completedIndexes past completions", func(s *decide.Input) { s.Job.Status.CompletedIndexes = "0,7" },
 			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: clipped at offset 2: completions are 3"}}},
-		{"damaged failedIndexes", func(s *jobfate.Snapshot) { s.Job.Status.FailedIndexes = ptrTo("3-1") },
+		{"damaged failedIndexes", func(s *decide.Input) { s.Job.Status.FailedIndexes = ptrTo("3-1") },
 			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes: not canonical at offset 0: an interval ends after it starts"}}},
-		{"an index completed and failed", func(s *jobfate.Snapshot) {
+		{"an index completed and failed", func(s *decide.Input) {
 			s.Job.Status.CompletedIndexes, s.Job.Status.FailedIndexes = "0,1", ptrTo("1,2")
 		}, []explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes held completed indexes"}}},
-		{"a UID twice", func(s *jobfate.Snapshot) {
+		{"a UID twice", func(s *decide.Input) {
 			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"pod-2", "pod-2"}}
 		}, []explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods named a pod twice or not at all"}}},
-		{"an empty UID", func(s *jobfate.Snapshot) {
+		{"an empty UID", func(s *decide.Input) {
 			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{""}}
 		}, []explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods named a pod twice or not at all"}}},
-		{"memory of another Job", func(s *jobfate.Snapshot) {
+		{"memory of another Job", func(s *decide.Input) {
 			s.InFlight.Job, s.Backoff.Job = "other-job", "other-job"
 		}, []explain.Note{
 			{Code: explain.NoteMemoryDropped, Text: "what is in flight belongs to an earlier Job of this name"},
 			{Code: explain.NoteMemoryDropped, Text: "the backoff record belongs to an earlier Job of this name"},
 		}},
-		{"an index that is none", func(s *jobfate.Snapshot) { s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "-1", "-1" },
+		{"an index that is none", func(s *decide.Input) { s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "-1", "-1" },
 			[]explain.Note{{Code: explain.NoteBadAnnotation, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "-1"`}}},
-		{"label and annotation differ", func(s *jobfate.Snapshot) { s.Pods[0].Labels[index] = "2" },
+		{"label and annotation differ", func(s *decide.Input) { s.Pods[0].Labels[index] = "2" },
 			[]explain.Note{{Code: explain.NoteIndexConflict, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "0", the label "2"`}}},
-		{"an absurd failure count", func(s *jobfate.Snapshot) {
+		{"an absurd failure count", func(s *decide.Input) {
 			s.Pods[1].Annotations[batchv1.JobIndexFailureCountAnnotation] = "99999999999999999999"
 		}, []explain.Note{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-failure-count is "99999999999999999999"`}}},
-		{"an absurd ignored count", func(s *jobfate.Snapshot) {
+		{"an absurd ignored count", func(s *decide.Input) {
 			s.Pods[1].Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = ""
 		}, []explain.Note{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-ignored-failure-count is ""`}}},
 	} {
@@ -401,7 +402,6 @@ func TestInput_nilArguments(t *testing.T) {
 	job := specJob(t, "completions: 1")
 	for name, call := range map[string]func(){
 		"an option":         func() { mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, nil) },
-		"a pod in Settle":   func() { mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}).Settle(nil) },
 		"a failure policy":  func() { mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.FailurePolicy(nil)) },
 		"no names of rules": func() { mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.RuleNames()) },
 	} {

@@ -5,7 +5,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/decide"
@@ -20,8 +19,6 @@ type Snapshot struct {
 	Pods []*corev1.Pod
 	// Now is the one reading of the clock. A zero Now is an error.
 	Now time.Time
-	// InFlight names the caller's own writes that Job and Pods do not show yet.
-	InFlight InFlight
 	// Backoff is what the last decision asked to remember; zero at the start, when
 	// it is in doubt.
 	Backoff backoff.Record
@@ -36,27 +33,6 @@ type Snapshot struct {
 	LastStatus time.Time
 }
 
-// InFlight names the writes that have been acknowledged and are not to be seen
-// in the snapshot yet. A caller that reads its own writes leaves it empty.
-type InFlight struct {
-	// Job is the UID of the Job that the writes were made for. What was in
-	// flight for an earlier Job of the same name does not concern this one.
-	// Empty means this one.
-	Job types.UID
-	// Status says that a status has been stored and that the Job in the
-	// snapshot is older. Nothing is decided until it is seen.
-	Status bool
-	// Creations and Deletions are the numbers of pods created and deleted, and
-	// not seen yet. Meanwhile no pods are created or deleted, and the Job does
-	// not end.
-	Creations int
-	Deletions int
-	// Stripped are the pods whose finalizer was removed, and who may still show
-	// it: those that were counted, released or freed, and those that lost it before
-	// they were deleted. They are not counted again. Naming one twice does no harm.
-	Stripped []types.UID
-}
-
 // Decide returns what to do for the Job in the snapshot. It fails, and decides
 // nothing, in two cases: the snapshot cannot be understood, with an [InputError] that
 // names the fields; or another controller manages the Job, with [ErrNotManaged], by
@@ -66,7 +42,6 @@ func Decide(s Snapshot, opts ...Option) (Decision, error) {
 		Job:            s.Job,
 		Pods:           s.Pods,
 		Now:            s.Now,
-		InFlight:       decide.InFlight(s.InFlight),
 		Backoff:        s.Backoff,
 		BackoffInDoubt: s.BackoffInDoubt,
 		LastStatus:     s.LastStatus,

@@ -14,6 +14,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -417,7 +418,7 @@ podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values:
 	} {
 		row.change()
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Add(time.Hour)})
-		s := d.Settle(d.Strip...)
+		s := decidetest.Settle(d, d.Strip...)
 		last := s.Status.Conditions[len(s.Status.Conditions)-1]
 		if got := fmt.Sprintf("%s %s", last.Type, last.Reason); got != row.want || !s.Finished {
 			t.Errorf("got %s, want %s", got, row.want)

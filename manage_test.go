@@ -13,6 +13,8 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -221,7 +223,8 @@ func TestManage_noAdoptionAfterTheEnd(t *testing.T) {
 	if d := mustDecide(t, s); len(d.Claim) != 0 {
 		t.Errorf("after the end it claims %v, want nothing", d.Claim)
 	}
-	s.Job = fresh(s.Job)
+	s.Job = s.Job.DeepCopy()
+	s.Job.Status = batchv1.JobStatus{}
 	if d := mustDecide(t, s); len(d.Claim) != 1 || d.Claim[0].Relation != tracking.Adoptable {
 		t.Errorf("before the end it claims %v, want to adopt one", d.Claim)
 	}
@@ -232,7 +235,7 @@ func TestManage_noAdoptionAfterTheEnd(t *testing.T) {
 func TestManage_afterTheEndNothingIsStrippedTwice(t *testing.T) {
 	job := specJob(t, "completions: 2")
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
-	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodSucceeded), podIn(job, 2, corev1.PodSucceeded)}, Now: job.CreationTimestamp.Time}
+	s := decide.Input{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodSucceeded), podIn(job, 2, corev1.PodSucceeded)}, Now: job.CreationTimestamp.Time}
 	s.InFlight.Stripped = []types.UID{"pod-1"}
 	if d := mustDecide(t, s); len(d.Strip) != 1 || d.Strip[0].UID != "pod-2" {
 		t.Errorf("%d finalizers to remove, want that of pod-2 alone", len(d.Strip))
@@ -262,7 +265,7 @@ func TestManage_indexedSuccessesAreNotCountedByUID(t *testing.T) {
 		UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"pod-1"}},
 	}
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodSucceeded), podIn(job, 2, corev1.PodRunning)}, Now: job.CreationTimestamp.Time})
-	if s := d.Settle(d.Strip...); s.Status == nil || s.Status.Succeeded != 1 || len(s.Status.UncountedTerminatedPods.Succeeded) != 0 {
+	if s := decidetest.Settle(d, d.Strip...); s.Status == nil || s.Status.Succeeded != 1 || len(s.Status.UncountedTerminatedPods.Succeeded) != 0 {
 		t.Errorf("settled: %+v, want 1 succeeded and no UID", s.Status)
 	}
 }

@@ -1,7 +1,6 @@
 package jobfate_test
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -139,11 +140,11 @@ func TestMetrics_creationsThatFail(t *testing.T) {
 func TestMetrics_noCreations(t *testing.T) {
 	w := newWorld(t, "completions: 1")
 	w.runAll()
-	none := jobfate.Done{NotCreated: 2}
-	running := mustDecide(t, w.snapshot()).Revise(none)
+	none := decide.Done{NotCreated: 2}
+	running := decidetest.Revise(mustDecide(t, w.snapshot()), none)
 	w.End("pod-1", 1)
 	w.settle()
-	for name, d := range map[string]jobfate.Decision{"running": running, "backing off": mustDecide(t, w.snapshot()).Revise(none)} {
+	for name, d := range map[string]jobfate.Decision{"running": running, "backing off": decidetest.Revise(mustDecide(t, w.snapshot()), none)} {
 		if len(d.Metrics) != 0 {
 			t.Errorf("%s: got %v, want no metric", name, d.Metrics)
 		}
@@ -199,8 +200,8 @@ func TestMetrics_reasonByDefault(t *testing.T) {
 	}
 }
 
-// A status that is put off puts off neither the metrics of what was done, nor what
-// Revise makes of it.
+// A status that is put off puts off neither the metrics of what was done, nor those of
+// what has failed.
 func TestMetrics_whileTheStatusIsPutOff(t *testing.T) {
 	job := specJob(t, "completions: 5\nparallelism: 5")
 	job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp}
@@ -219,7 +220,7 @@ func TestMetrics_whileTheStatusIsPutOff(t *testing.T) {
 		want []string
 	}{
 		{"all created", d, []string{`job_pods_creation_total{reason="new",status="succeeded"} +4`}},
-		{"one not", d.Revise(jobfate.Done{NotCreated: 1}), []string{
+		{"one not", decidetest.Revise(d, decide.Done{NotCreated: 1}), []string{
 			`job_pods_creation_total{reason="new",status="succeeded"} +3`, `job_pods_creation_total{reason="new",status="failed"} +1`,
 		}},
 	} {
@@ -303,9 +304,5 @@ func TestEvents(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(w.events, "\n"), strings.Join(test.want, "\n"))
 			}
 		})
-	}
-	var c jobfate.Creation
-	if e := c.Event("", errors.New("quota")); e.Type != jobfate.Warning || e.Reason != "FailedCreate" {
-		t.Errorf("got %+v", e)
 	}
 }

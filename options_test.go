@@ -18,6 +18,8 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -48,7 +50,7 @@ func TestOptions_ownerKind(t *testing.T) {
 func TestOptions_noOwnerKind(t *testing.T) {
 	w := newWorld(t, "completions: 1")
 	for _, kind := range []schema.GroupVersionKind{{}, {Group: "example.com", Version: "v1"}} {
-		d, err := jobfate.Decide(w.snapshot(), jobfate.OwnerKind(kind))
+		d, err := decidetest.Decide(w.snapshot(), jobfate.OwnerKind(kind))
 		if err == nil || !strings.Contains(err.Error(), "OwnerKind.kind") || !d.Idle() {
 			t.Errorf("%v: got %v and %v, want an error that names OwnerKind.kind", kind, d, err)
 		}
@@ -361,7 +363,7 @@ func TestOptions_order(t *testing.T) {
 // again.
 func TestOptions_batchPeriodOfAnUnobservedStatus(t *testing.T) {
 	job := specJob(t, "completions: 1")
-	s := jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time, InFlight: jobfate.InFlight{Status: true}}
+	s := decide.Input{Job: job, Now: job.CreationTimestamp.Time, InFlight: decide.InFlight{Status: true}}
 	for _, test := range []struct {
 		opts []jobfate.Option
 		want time.Duration

@@ -11,18 +11,20 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 // run is one decision on a wild snapshot, carried out with some failures.
 type run struct {
-	s       jobfate.Snapshot
+	s       decide.Input
 	opts    []jobfate.Option
 	d       jobfate.Decision // as revised
-	done    jobfate.Done
+	done    decide.Done
 	gone    []*corev1.Pod
-	settled jobfate.Settlement
+	settled decide.Settled
 }
 
 // after returns the status that the Job has in the end.
@@ -39,7 +41,7 @@ func (r run) after() *batchv1.JobStatus {
 func (r run) indexed() bool { return *r.s.Job.Spec.CompletionMode == batchv1.IndexedCompletion }
 
 // drawRun draws a snapshot, decides, lets some writes fail and settles.
-func drawRun(t *rapid.T, snapshots *rapid.Generator[jobfate.Snapshot]) run {
+func drawRun(t *rapid.T, snapshots *rapid.Generator[decide.Input]) run {
 	r := run{s: snapshots.Draw(t, "snapshot")}
 	if rapid.Bool().Draw(t, "small caps") {
 		r.opts = append(r.opts, jobfate.MaxUncounted(rapid.IntRange(1, 3).Draw(t, "uncounted cap")), jobfate.MaxChanges(rapid.IntRange(1, 3).Draw(t, "changes cap")))
@@ -47,7 +49,7 @@ func drawRun(t *rapid.T, snapshots *rapid.Generator[jobfate.Snapshot]) run {
 	if rapid.Bool().Draw(t, "fill slots") {
 		r.opts = append(r.opts, jobfate.FillFreeSlots())
 	}
-	d, err := jobfate.Decide(r.s, r.opts...)
+	d, err := decidetest.Decide(r.s, r.opts...)
 	if err != nil {
 		t.Fatalf("Decide: %v", err)
 	}
@@ -59,18 +61,19 @@ func drawRun(t *rapid.T, snapshots *rapid.Generator[jobfate.Snapshot]) run {
 			r.done.NotDeleted = append(r.done.NotDeleted, del.Pod.UID)
 		}
 	}
-	r.d = d.Revise(r.done)
+	r.d = decidetest.Revise(d, r.done)
 	for _, pod := range r.d.Strip {
 		if rapid.IntRange(0, 3).Draw(t, "removal fails") > 0 {
 			r.gone = append(r.gone, pod)
 		}
 	}
-	r.settled = r.d.Settle(r.gone...)
+	r.settled = decidetest.Settle(r.d, r.gone...)
 	return r
 }
 
-var snapshotsOf = map[string]*rapid.Generator[jobfate.Snapshot]{
-	"usual": jobtest.Snapshots(jobtest.Usual()), "wild": jobtest.Snapshots(jobtest.Wild()), "lived": jobtest.Lived(),
+var snapshotsOf = map[string]*rapid.Generator[decide.Input]{
+	"usual": decidetest.Inputs(jobtest.Usual()), "wild": decidetest.Inputs(jobtest.Wild()), "lived": decidetest.Lived(),
+	"lived, read live": rapid.Map(jobtest.Lived(), decidetest.Input),
 }
 
 // holds checks a property over many runs.
@@ -90,19 +93,16 @@ type everything struct {
 	Requeue                        time.Duration
 }
 
-func decideAll(t *rapid.T, s jobfate.Snapshot, opts ...jobfate.Option) everything {
-	d, err := jobfate.Decide(s, opts...)
+func decideAll(t *rapid.T, s decide.Input, opts ...jobfate.Option) everything {
+	d, err := decidetest.Decide(s, opts...)
 	if err != nil {
 		t.Fatalf("Decide: %v", err)
-	}
-	for _, del := range d.Delete {
-		del.Patch()
 	}
 	explanation := explain.Of(d).Job().Text
 	for r := range explain.Of(d).Indexes() {
 		explanation += "\n" + r.String()
 	}
-	settled := d.Settle(d.Strip...)
+	settled := decidetest.Settle(d, d.Strip...)
 	return everything{
 		Decision:    toJSON([]any{d.Claim, d.Delete, d.Create, d.Status, d.Strip, d.Backoff, d.Events, d.Metrics}),
 		Settled:     toJSON(settled),
@@ -120,7 +120,7 @@ func toJSON(v any) string {
 }
 
 // ownPods are the pods that belong to the Job, and those that it adopts.
-func ownPods(s jobfate.Snapshot) []*corev1.Pod {
+func ownPods(s decide.Input) []*corev1.Pod {
 	owner, err := tracking.OwnerOf(s.Job)
 	if err != nil {
 		panic(err)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
@@ -250,7 +251,7 @@ func (w *world) sync() (again bool) {
 }
 
 // snapshot is what the controller would decide on.
-func (w *world) snapshot() jobfate.Snapshot {
+func (w *world) snapshot() decide.Input {
 	w.t.Helper()
 	w.catchUp()
 	w.configure()
@@ -258,8 +259,7 @@ func (w *world) snapshot() jobfate.Snapshot {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, InFlight: jobfate.InFlight(in.InFlight),
-		Backoff: in.Backoff, BackoffInDoubt: in.BackoffInDoubt, LastStatus: in.LastStatus}
+	return in
 }
 
 // configure lets the options of now hold.

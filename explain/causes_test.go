@@ -9,8 +9,9 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/decidetest"
 )
 
 // scene is a snapshot, and what is to be read first of it.
@@ -277,13 +278,14 @@ func TestUnmanaged(t *testing.T) {
 // says, and the zero Explanation says nothing.
 func TestCause_own(t *testing.T) {
 	g := read(t, append([]string{plainJob()}, threePods(running)...)...)
-	g.InFlight.Status = true
-	d, err := jobfate.Decide(g.Snapshot)
+	in := decidetest.Input(g.Snapshot)
+	in.InFlight.Status = true
+	d, err := decidetest.Decide(in)
 	if err != nil || explain.Of(d).Cause().Code != explain.JobStale {
 		t.Errorf("got %s and %v, want %s", explain.Of(d).Cause().Code, err, explain.JobStale)
 	}
-	g.InFlight = jobfate.InFlight{Creations: 1}
-	d, err = jobfate.Decide(g.Snapshot)
+	in.InFlight = decide.InFlight{Creations: 1}
+	d, err = decidetest.Decide(in)
 	if err != nil || explain.Of(d).Cause().Code != explain.JobInFlight {
 		t.Errorf("got %s and %v, want %s", explain.Of(d).Cause().Code, err, explain.JobInFlight)
 	}

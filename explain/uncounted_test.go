@@ -14,6 +14,8 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/decidetest"
 )
 
 // A pod that has finished and is never counted is told, never passed over in silence.
@@ -57,7 +59,7 @@ func TestNotes_podsThatCannotBeCounted(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			if stale, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: test.pods, Now: now, InFlight: jobfate.InFlight{Status: true}}); err != nil {
+			if stale, err := decidetest.Decide(decide.Input{Job: job, Pods: test.pods, Now: now, InFlight: decide.InFlight{Status: true}}); err != nil {
 				t.Fatal(err)
 			} else if slices.ContainsFunc(explain.Of(stale).Notes(), func(n explain.Note) bool {
 				return n.Code == explain.NoteNotCounted && strings.Contains(n.Text, "without the finalizer")

@@ -21,17 +21,15 @@ type Mix struct {
 	// Edited makes pods whose annotations, index, owner or phase somebody has
 	// tampered with.
 	Edited int
-	// InFlight makes writes that are not to be seen yet.
-	InFlight int
 	// Deleted makes Jobs that are being deleted.
 	Deleted int
 }
 
 // Usual is what a controller meets in a cluster that works.
-func Usual() Mix { return Mix{Undefaulted: 20, InFlight: 15, Deleted: 6} }
+func Usual() Mix { return Mix{Undefaulted: 20, Deleted: 6} }
 
 // Wild adds what it meets when something has gone wrong.
-func Wild() Mix { return Mix{Undefaulted: 20, Damaged: 20, Edited: 20, InFlight: 20, Deleted: 6} }
+func Wild() Mix { return Mix{Undefaulted: 20, Damaged: 20, Edited: 20, Deleted: 6} }
 
 // Names of the generated objects.
 const (

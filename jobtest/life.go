@@ -33,6 +33,27 @@ func Lives() *rapid.Generator[Life] {
 	})
 }
 
+// Lead leads a Job through a part of its life, up to the last sync of a controller whose
+// cache lags.
+func Lead(t *rapid.T, controller cluster.Controller) {
+	life := Lives().Draw(t, "life")
+	c, err := cluster.New(LivelyJobs().Draw(t, "job"), noon)
+	if err != nil {
+		t.Fatalf("the API server refuses a generated Job: %v", err)
+	}
+	cache := c.NewCache(false)
+	out := c.Run(controller, cache)
+	for range among(t, 40, "steps") {
+		life.Happen(t, c, out.At)
+		c.CollectGarbage()
+		life.CatchUp(t, cache)
+		if cache.View().Job == nil {
+			return
+		}
+		out = c.Run(controller, cache)
+	}
+}
+
 // Happen lets one thing happen and returns its name: a kubelet reports, a user
 // interferes, time passes. Look is when the controller wants to look again, zero
 // if it does not. The name is empty when nothing happens.

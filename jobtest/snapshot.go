@@ -24,7 +24,7 @@ func Snapshots(m Mix) *rapid.Generator[jobfate.Snapshot] {
 			s.Pods = append(s.Pods, drawPod(t, m, s.Job, n))
 		}
 		drawStatus(t, m, s.Job, s.Pods)
-		drawMemory(t, m, &s)
+		drawMemory(t, &s)
 		return s
 	})
 }
@@ -148,50 +148,28 @@ func condition(t batchv1.JobConditionType, status corev1.ConditionStatus, reason
 }
 
 // drawMemory draws what the controller remembers from its earlier syncs.
-func drawMemory(t *rapid.T, m Mix, s *jobfate.Snapshot) {
+func drawMemory(t *rapid.T, s *jobfate.Snapshot) {
 	if n := small(t, 5, "remembered failures"); n > 0 {
 		s.Backoff = backoff.Record{Failures: n, LastFailure: instant(t, 200, 10, "last failure").Time}
 	}
-	if chance(t, m.InFlight, "unseen creations") {
-		s.InFlight.Creations = rapid.IntRange(1, 2).Draw(t, "creations")
-	}
-	if chance(t, m.InFlight/2, "unseen deletions") {
-		s.InFlight.Deletions = rapid.IntRange(1, 2).Draw(t, "deletions")
-	}
-	if chance(t, m.InFlight, "unseen removals") {
-		for _, pod := range s.Pods {
-			if chance(t, 30, "removal unseen") {
-				s.InFlight.Stripped = append(s.InFlight.Stripped, pod.UID)
-			}
-		}
-	}
 }
 
-// Lived generates snapshots from the middle of lives: what a caller that keeps to
-// the protocol decides on.
+// Lived generates snapshots from the middle of lives: what a Machine decides on that
+// reads live.
 func Lived() *rapid.Generator[jobfate.Snapshot] {
-	return rapid.Custom(func(t *rapid.T) jobfate.Snapshot {
-		life := Lives().Draw(t, "life")
-		c, err := cluster.New(LivelyJobs().Draw(t, "job"), noon)
-		if err != nil {
-			t.Fatalf("the API server refuses a generated Job: %v", err)
-		}
-		var s jobfate.Snapshot
-		caller, cache := cluster.NewCaller().Deciding(func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
-			s = jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, InFlight: jobfate.InFlight(in.InFlight),
-				Backoff: in.Backoff, BackoffInDoubt: in.BackoffInDoubt, LastStatus: in.LastStatus}
+	return rapid.Custom(func(t *rapid.T) (s jobfate.Snapshot) {
+		Lead(t, live{cluster.NewCaller().Deciding(func(in decide.Input, c decide.Config) (*decide.Outcome, error) {
+			s = jobfate.Snapshot{Job: in.Job, Pods: in.Pods, Now: in.Now, Backoff: in.Backoff, BackoffInDoubt: in.BackoffInDoubt, LastStatus: in.LastStatus}
 			return decide.Decide(in, c)
-		}), c.NewCache(false)
-		out := c.Run(caller, cache)
-		for range among(t, 40, "steps") {
-			life.Happen(t, c, out.At)
-			c.CollectGarbage()
-			life.CatchUp(t, cache)
-			if cache.View().Job == nil {
-				break
-			}
-			out = c.Run(caller, cache)
-		}
+		})})
 		return s
 	})
+}
+
+// live is a caller that does not know how old its caches are, and so trusts none.
+type live struct{ *cluster.Caller }
+
+func (l live) Sync(client *cluster.Client) (time.Duration, error) {
+	client.JobsVersion, client.PodsVersion, client.Barrier = "", "", ""
+	return l.Caller.Sync(client)
 }

@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
@@ -201,7 +202,12 @@ type note struct {
 // rank.
 func newReport(in *kubefile.Input, m *kubefile.Manifest, now time.Time, d jobfate.Decision, e why.Explanation, causes []why.Cause) *report {
 	job := m.Job
-	settled := d.Settle(d.Strip...)
+	var settled *batchv1.JobStatus // once the finalizers are gone
+	finished := false
+	if o := d.Basis(); o != nil {
+		s := o.Settle(mapped(d.Strip, func(pod *corev1.Pod) types.UID { return pod.UID }))
+		settled, finished = s.Status, s.Finished
+	}
 	stored := &job.Status
 	if d.Status != nil {
 		stored = d.Status
@@ -220,10 +226,10 @@ func newReport(in *kubefile.Input, m *kubefile.Manifest, now time.Time, d jobfat
 		Creations:  mapped(d.Create, newCreation),
 		Status:     changes(&job.Status, d.Status),
 		Finalizers: mapped(d.Strip, func(pod *corev1.Pod) string { return pod.Name }),
-		Settled:    changes(stored, settled.Status),
-		Finished:   settled.Finished,
+		Settled:    changes(stored, settled),
+		Finished:   finished,
 		Waits:      mapped(e.Waits(), newReason),
-		Completed:  completed(job, d.Status, settled.Status),
+		Completed:  completed(job, d.Status, settled),
 		Indexes:    mapped(slices.Collect(e.Indexes()), newIndex),
 		Notes:      notes(in, m, e),
 		indexed:    isIndexed(job),

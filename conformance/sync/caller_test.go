@@ -7,195 +7,105 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/conformance/real"
+	decision "github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/machine"
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// A caller carries a decision out, as the package comment of jobfate tells it
-// to, one numbered step after the other.
+// A caller drives a Machine that remembers what the trial has in flight, and answers
+// its requests as the trial says.
 type caller struct {
 	*trial
-	decision   jobfate.Decision
-	settlement jobfate.Settlement
+	machine    *jobfate.Machine
+	decision   jobfate.Decision // as it was carried out
+	settlement decision.Settled // zero if the sync ends before that
 	out        outcome
-	statuses   int // written so far
+
+	created, statuses int // sent so far
+	claimFailed       bool
+	statusFailed      bool        // that of the decision
+	freed             []types.UID // by claims
+	gone              []types.UID // have lost their finalizer and are counted
 }
 
-// decide lets jobfate decide and carries the decision out.
+// The caches show everything up to one version, but for what is in flight.
+const shown, inFlight = "1000", "2000"
+
+// decide lets a Machine sync once.
 func decide(t *trial) (*caller, error) {
-	d, err := jobfate.Decide(t.snapshot, t.options()...)
+	c := &caller{trial: t, machine: jobfate.NewMachine(t.options()...)}
+	c.machine.Core().Memory = t.memory()
+	s := &t.snapshot
+	err := c.machine.Begin(jobfate.View{Job: s.Job, Pods: s.Pods, Now: s.Now, JobsVersion: shown, PodsVersion: shown, Barrier: shown})
 	if err != nil {
 		return nil, err
 	}
-	c := &caller{trial: t, decision: d}
-	c.out.Metrics = map[string]float64{}
-	c.remember(t.snapshot.Backoff.Failures)
-	if err := c.run(); err != nil {
-		return nil, err
+	for batch := c.machine.Next(); len(batch) > 0; batch = c.machine.Next() {
+		for _, r := range batch {
+			object, err := c.answer(r)
+			if err := c.machine.Answer(r, object, err); err != nil {
+				return nil, err
+			}
+		}
 	}
-	c.out.Action = c.decision.Action
-	c.out.finish()
-	return c, nil
+	return c, c.finish()
 }
 
-func (c *caller) run() error {
-	if isFinished(c.snapshot.Job) {
-		c.cleanUp()
-		return nil
+// memory is what the Machine remembers from the syncs before the trial.
+func (t *trial) memory() machine.Memory {
+	s := &t.snapshot
+	m := machine.Memory{Job: s.Job.UID, Backoff: s.Backoff, Sure: !s.BackoffInDoubt, LastStatus: s.LastStatus}
+	for i := range s.InFlight.Creations {
+		m.Created = append(m.Created, machine.Created{UID: types.UID(fmt.Sprint("created-", i)), Version: inFlight, At: s.Now})
 	}
-	if goOn, err := c.claim(); !goOn {
-		return err
+	for i := range s.InFlight.Deletions {
+		m.Deleted = append(m.Deleted, machine.Deleted{UID: types.UID(fmt.Sprint("deleted-", i)), Version: inFlight})
 	}
-	c.act()
-	c.out.Requeue = c.decision.Requeue
-	if s := c.decision.Status; s != nil {
-		if c.call(real.Call{Kind: real.WriteStatus, Status: s, Err: c.statusFault()}) != nil {
-			return nil
+	for _, uid := range s.InFlight.Stripped {
+		m.Stripped = append(m.Stripped, machine.Stripped{UID: uid, Without: inFlight})
+	}
+	if s.InFlight.Status {
+		m.Known = inFlight
+	}
+	return m
+}
+
+// finish puts the result of the sync into the outcome.
+func (c *caller) finish() error {
+	result := c.machine.Result()
+	if c.decision = result.Decision; c.decision.Basis() == nil {
+		return result.Err // it could not be decided again
+	}
+	if !c.claimFailed && !c.statusFailed {
+		c.settlement = c.decision.Basis().Settle(c.gone)
+	}
+	if !c.claimFailed && !isFinished(c.snapshot.Job) {
+		c.out.Requeue = c.decision.Requeue
+	}
+	last := c.machine.Core().Backoff
+	if c.out.Backoff = record(last.Failures, &last.LastFailure); isFinished(c.snapshot.Job) {
+		c.out.Backoff = real.Record{} // and forgotten with the Job
+	}
+	c.out.Action, c.out.Finished, c.out.Failed = c.decision.Action, result.Ended, result.Err != nil
+	c.out.Metrics = map[string]float64{}
+	c.count(result.Metrics)
+	for _, e := range result.Events {
+		told := &c.out.Events
+		if strings.HasSuffix(e.Reason, "Create") || strings.HasSuffix(e.Reason, "Delete") {
+			told = &c.out.PodEvents
 		}
+		*told = append(*told, real.Event{Type: string(e.Type), Reason: e.Reason, Message: e.Message})
 	}
-	c.out.Backoff = record(c.decision.Backoff.Failures, &c.decision.Backoff.LastFailure)
-	c.tell(c.decision.Metrics, c.decision.Events)
-	c.settlement = c.decision.Settle(c.strip()...)
-	if s := c.settlement.Status; s != nil {
-		if c.call(real.Call{Kind: real.WriteStatus, Status: s, Err: c.statusFault()}) != nil {
-			return nil
-		}
-	}
-	c.tell(c.settlement.Metrics, c.settlement.Events)
-	c.out.Finished = c.settlement.Finished
+	c.out.finish()
 	return nil
 }
 
-// cleanUp is all that is left to do for a Job that has ended. The memory of it
-// goes as well.
-func (c *caller) cleanUp() {
-	c.out.Backoff = real.Record{}
-	for _, claim := range c.decision.Claim {
-		c.out.Freed = append(c.out.Freed, claim.Pod.Name)
-	}
-	for _, pod := range c.decision.Strip {
-		c.out.Freed = append(c.out.Freed, pod.Name)
-	}
-}
-
-// remember starts with the record of the trial.
-func (c *caller) remember(failures int32) {
-	c.out.Backoff = record(failures, &c.snapshot.Backoff.LastFailure)
-}
-
-// call sends a write, notes it, and returns its error.
-func (c *caller) call(w real.Call) error {
-	c.out.add(w)
-	if w.Err != nil && !apierrors.IsNotFound(w.Err) {
-		c.out.Failed = true
-	}
-	return w.Err
-}
-
-func (c *caller) statusFault() error {
-	c.statuses++
-	return c.fail.Status[c.statuses-1]
-}
-
-// claim is step 3. It reports whether the rest is to be carried out.
-func (c *caller) claim() (goOn bool, err error) {
-	var gone []*corev1.Pod
-	failed := false
-	for _, claim := range c.decision.Claim {
-		name := claim.Pod.Name
-		switch claim.Relation {
-		case tracking.Adoptable:
-			if c.fail.Get != nil { // the live read before the first adoption
-				failed, c.out.Failed = true, true
-				continue
-			}
-			err := c.call(real.Call{Kind: real.Adopt, Pod: name, Patch: claim.Patch(), Err: c.fail.Adopt[name]})
-			failed = failed || err != nil && !apierrors.IsNotFound(err)
-			if apierrors.IsNotFound(err) {
-				gone = append(gone, claim.Pod)
-			}
-		case tracking.Releasable:
-			err := c.call(real.Call{Kind: real.Release, Pod: name, Patch: claim.Patch(), Err: c.fail.Release[name]})
-			failed = failed || err != nil && !apierrors.IsNotFound(err)
-		default:
-			c.out.Freed = append(c.out.Freed, name)
-		}
-	}
-	if failed || len(gone) == 0 {
-		return !failed, nil
-	}
-	// A pod to adopt is gone: decide again without it.
-	s := c.snapshot
-	s.Pods = slices.DeleteFunc(slices.Clone(s.Pods), func(p *corev1.Pod) bool { return slices.Contains(gone, p) })
-	c.decision, err = jobfate.Decide(s, c.options()...)
-	return err == nil, err
-}
-
-// act is steps 4 and 5.
-func (c *caller) act() {
-	var done jobfate.Done
-	for _, d := range c.decision.Delete {
-		if !c.delete(d) {
-			done.NotDeleted = append(done.NotDeleted, d.Pod.UID)
-		}
-	}
-	c.create(&done)
-	c.decision = c.decision.Revise(done)
-}
-
-// delete reports whether the pod is gone, or will be.
-func (c *caller) delete(d jobfate.Deletion) bool {
-	name := d.Pod.Name
-	if d.StripFirst {
-		if err := c.call(real.Call{Kind: real.StripToDelete, Pod: name, Patch: d.Patch(), Err: c.fail.StripToDelete[name]}); err != nil {
-			return apierrors.IsNotFound(err)
-		}
-	}
-	if uid := d.Options().Preconditions.UID; uid == nil || *uid != d.Pod.UID {
-		panic(fmt.Sprintf("the deletion of %s does not name its UID", name))
-	}
-	err := c.call(real.Call{Kind: real.Delete, Pod: name, Err: c.fail.Delete[name]})
-	if apierrors.IsNotFound(err) {
-		return true
-	}
-	c.tellOfPod(d.Event(err))
-	return err == nil
-}
-
-// create creates in batches of 1, 2, 4, …, and none after a failure.
-func (c *caller) create(done *jobfate.Done) {
-	all := c.decision.Create
-	for at, size := 0, 1; at < len(all) && done.NotCreated == 0; size *= 2 {
-		for end := min(at+size, len(all)); at < end; at++ {
-			err := c.fail.Create[at]
-			pod := all[at].Pod()
-			name := fmt.Sprintf("%s%05d", pod.GenerateName, at)
-			if c.call(real.Call{Kind: real.Create, Pod: name, Object: pod, Err: err}) != nil {
-				done.NotCreated++
-			}
-			c.tellOfPod(all[at].Event(name, err))
-		}
-		if done.NotCreated > 0 {
-			done.Untried = len(all) - at
-			done.NotCreated += done.Untried
-		}
-	}
-}
-
-// strip is step 8. It returns the pods that have lost their finalizer.
-func (c *caller) strip() (gone []*corev1.Pod) {
-	for _, pod := range c.decision.Strip {
-		err := c.call(real.Call{Kind: real.Strip, Pod: pod.Name, Patch: tracking.StripPatch(pod), Err: c.fail.Strip[pod.Name]})
-		if err == nil || apierrors.IsNotFound(err) {
-			gone = append(gone, pod)
-		}
-	}
-	return gone
-}
-
-func (c *caller) tell(metrics []jobfate.Metric, events []jobfate.Event) {
+func (c *caller) count(metrics []jobfate.Metric) {
 	for _, m := range metrics {
 		labels := make([]string, len(m.Labels))
 		for i, l := range m.Labels {
@@ -204,11 +114,93 @@ func (c *caller) tell(metrics []jobfate.Metric, events []jobfate.Event) {
 		slices.Sort(labels)
 		c.out.Metrics[m.Name+"{"+strings.Join(labels, ",")+"}"] += float64(m.Add)
 	}
-	for _, e := range events {
-		c.out.Events = append(c.out.Events, real.Event{Type: string(e.Type), Reason: e.Reason, Message: e.Message})
-	}
 }
 
-func (c *caller) tellOfPod(e jobfate.Event) {
-	c.out.PodEvents = append(c.out.PodEvents, real.Event{Type: string(e.Type), Reason: e.Reason, Message: e.Message})
+// answer notes a request, and answers it.
+func (c *caller) answer(r jobfate.Request) (runtime.Object, error) {
+	switch r.Verb {
+	case jobfate.GetJob: // the live read before the first adoption
+		if c.fail.Get != nil {
+			c.claimFailed = true
+			return nil, c.fail.Get
+		}
+		return c.snapshot.Job.DeepCopy(), nil
+	case jobfate.PatchPod:
+		return c.patch(r)
+	case jobfate.DeletePod:
+		if uid := r.Options.Preconditions.UID; uid == nil || *uid != r.UID {
+			panic(fmt.Sprintf("the deletion of %s does not name its UID", r.Name))
+		}
+		return nil, c.call(real.Call{Kind: real.Delete, Pod: r.Name, Err: c.fail.Delete[r.Name]})
+	case jobfate.CreatePod:
+		return c.create(r.Pod)
+	case jobfate.PatchStatus:
+		return c.store(r)
+	}
+	panic(fmt.Sprintf("a Machine whose caches are fresh asks to %s", r.Verb))
+}
+
+// call notes a write and returns its error.
+func (c *caller) call(w real.Call) error {
+	c.out.add(w)
+	return w.Err
+}
+
+func (c *caller) patch(r jobfate.Request) (runtime.Object, error) {
+	i := slices.IndexFunc(c.snapshot.Pods, func(p *corev1.Pod) bool { return p.UID == r.UID })
+	pod := c.snapshot.Pods[i].DeepCopy()
+	pod.ResourceVersion = inFlight
+	kind, fail := c.purpose(r)
+	if kind == "" {
+		c.out.Freed = append(c.out.Freed, r.Name)
+		return pod, nil
+	}
+	err := c.call(real.Call{Kind: kind, Pod: r.Name, Patch: r.Patch, Err: fail[r.Name]})
+	failed := err != nil && !apierrors.IsNotFound(err)
+	switch {
+	case kind == real.Strip && !failed:
+		c.gone = append(c.gone, r.UID)
+	case kind == real.Adopt, kind == real.Release:
+		c.claimFailed = c.claimFailed || failed
+	}
+	return pod, err
+}
+
+// purpose says what a patch is for, and which of its kind fail; empty for one that frees
+// a pod that is not counted.
+func (c *caller) purpose(r jobfate.Request) (real.Kind, map[string]error) {
+	patch := string(r.Patch)
+	orphaned := func(claim jobfate.Claim) bool { return claim.Relation == tracking.Orphaned && claim.Pod.UID == r.UID }
+	switch {
+	case isFinished(c.snapshot.Job):
+		return "", nil
+	case strings.Contains(patch, `"$patch":"delete"`):
+		return real.Release, c.fail.Release
+	case strings.Contains(patch, `"ownerReferences"`):
+		return real.Adopt, c.fail.Adopt
+	case slices.ContainsFunc(c.machine.Result().Decision.Claim, orphaned):
+		return "", nil
+	case strings.Contains(patch, `"resourceVersion"`):
+		return real.StripToDelete, c.fail.StripToDelete
+	}
+	return real.Strip, c.fail.Strip
+}
+
+func (c *caller) create(pod *corev1.Pod) (runtime.Object, error) {
+	ordinal := c.created
+	c.created++
+	created := pod.DeepCopy()
+	created.Name = fmt.Sprintf("%s%05d", pod.GenerateName, ordinal)
+	created.UID, created.ResourceVersion = types.UID(created.Name), inFlight
+	return created, c.call(real.Call{Kind: real.Create, Pod: created.Name, Object: pod, Err: c.fail.Create[ordinal]})
+}
+
+func (c *caller) store(r jobfate.Request) (runtime.Object, error) {
+	err := c.fail.Status[c.statuses]
+	c.statuses++
+	first := len(c.out.Statuses) == 0 && c.machine.Result().Decision.Status != nil
+	c.statusFailed = c.statusFailed || first && err != nil
+	stored := c.snapshot.Job.DeepCopy()
+	stored.Status, stored.ResourceVersion = *r.Status.DeepCopy(), inFlight
+	return stored, c.call(real.Call{Kind: real.WriteStatus, Status: r.Status, Err: err})
 }

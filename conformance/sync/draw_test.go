@@ -10,9 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
+	decision "github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/jobtest"
 )
 
@@ -49,7 +50,7 @@ func drawTrial(t *rapid.T) *trial {
 	case chance(t, 25, "edited"):
 		mix = edited()
 	}
-	c := &trial{snapshot: jobtest.Snapshots(mix).Draw(t, "snapshot")}
+	c := &trial{snapshot: decidetest.Inputs(mix).Draw(t, "snapshot")}
 	s := &c.snapshot
 	// Both sides get the pod template with its defaults, to compare whole pods.
 	gates.RLock()
@@ -76,7 +77,7 @@ func drawTrial(t *rapid.T) *trial {
 
 // goOn changes a snapshot so that the Job rather goes on than ends: most Jobs
 // that are drawn have a reason to end, and then create no pod.
-func goOn(t *rapid.T, s *jobfate.Snapshot) {
+func goOn(t *rapid.T, s *decision.Input) {
 	spec, st := &s.Job.Spec, &s.Job.Status
 	spec.BackoffLimit, spec.ActiveDeadlineSeconds, spec.Suspend = ptr(int32(100)), nil, ptr(false)
 	spec.Parallelism = ptr(int32(rapid.IntRange(3, 9).Draw(t, "parallelism")))
@@ -117,7 +118,7 @@ func drawUndefaulted(t *rapid.T, spec *batchv1.JobSpec) {
 
 // drawTimes draws a clock between two seconds, a start in the future, and
 // deadlines that no clock reaches.
-func drawTimes(t *rapid.T, s *jobfate.Snapshot) {
+func drawTimes(t *rapid.T, s *decision.Input) {
 	if chance(t, 30, "between seconds") {
 		s.Now = s.Now.Add(time.Duration(rapid.IntRange(1, 999).Draw(t, "milliseconds")) * time.Millisecond)
 	}
@@ -131,7 +132,7 @@ func drawTimes(t *rapid.T, s *jobfate.Snapshot) {
 
 // drawConditions draws conditions that are not True, terminal ones, and a
 // Suspended condition that others have written.
-func drawConditions(t *rapid.T, s *jobfate.Snapshot) {
+func drawConditions(t *rapid.T, s *decision.Input) {
 	st := &s.Job.Status
 	add := func(kind batchv1.JobConditionType, status corev1.ConditionStatus, reason string) {
 		at := metav1.NewTime(jobtest.Noon().Add(-40 * time.Second))
@@ -157,7 +158,7 @@ func drawConditions(t *rapid.T, s *jobfate.Snapshot) {
 }
 
 // drawRareStatus draws counters and lists that only an accident leaves behind.
-func drawRareStatus(t *rapid.T, s *jobfate.Snapshot) {
+func drawRareStatus(t *rapid.T, s *decision.Input) {
 	st := &s.Job.Status
 	if indexed(s.Job) && chance(t, 3, "succeeded too high") {
 		st.Succeeded += 2
@@ -246,19 +247,19 @@ func drawImpossible(t *rapid.T, c *trial) {
 // impossibles are what jobfate refuses, with the field that it names.
 var impossibles = []struct {
 	field string
-	make  func(*jobfate.Snapshot)
+	make  func(*decision.Input)
 }{
-	{"spec.parallelism", func(s *jobfate.Snapshot) { s.Job.Spec.Parallelism = ptr(int32(-1)) }},
-	{"spec.backoffLimit", func(s *jobfate.Snapshot) { s.Job.Spec.BackoffLimit = ptr(int32(-1)) }},
-	{"spec.activeDeadlineSeconds", func(s *jobfate.Snapshot) { s.Job.Spec.ActiveDeadlineSeconds = ptr(int64(-1)) }},
-	{"spec.completionMode", func(s *jobfate.Snapshot) { s.Job.Spec.CompletionMode = ptr(batchv1.CompletionMode("Other")) }},
-	{"spec.template.metadata.labels", func(s *jobfate.Snapshot) { s.Job.Spec.Template.Labels = map[string]string{"other": "label"} }},
-	{"spec.selector", func(s *jobfate.Snapshot) {
+	{"spec.parallelism", func(s *decision.Input) { s.Job.Spec.Parallelism = ptr(int32(-1)) }},
+	{"spec.backoffLimit", func(s *decision.Input) { s.Job.Spec.BackoffLimit = ptr(int32(-1)) }},
+	{"spec.activeDeadlineSeconds", func(s *decision.Input) { s.Job.Spec.ActiveDeadlineSeconds = ptr(int64(-1)) }},
+	{"spec.completionMode", func(s *decision.Input) { s.Job.Spec.CompletionMode = ptr(batchv1.CompletionMode("Other")) }},
+	{"spec.template.metadata.labels", func(s *decision.Input) { s.Job.Spec.Template.Labels = map[string]string{"other": "label"} }},
+	{"spec.selector", func(s *decision.Input) {
 		s.Job.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Other"}}}
 	}},
-	{"status.failed", func(s *jobfate.Snapshot) { s.Job.Status.Conditions, s.Job.Status.Failed = nil, -1 }},
-	{"metadata.uid", func(s *jobfate.Snapshot) { s.Job.UID = "" }},
-	{"pods[1].metadata.uid", func(s *jobfate.Snapshot) {
+	{"status.failed", func(s *decision.Input) { s.Job.Status.Conditions, s.Job.Status.Failed = nil, -1 }},
+	{"metadata.uid", func(s *decision.Input) { s.Job.UID = "" }},
+	{"pods[1].metadata.uid", func(s *decision.Input) {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "twin", UID: "twin"}}
 		s.Pods = []*corev1.Pod{pod, pod.DeepCopy()}
 	}},

@@ -14,12 +14,13 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
+	decision "github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 // A trial is one input for both sides. Nothing in it is changed.
 type trial struct {
-	snapshot jobfate.Snapshot // as jobfate gets it
+	snapshot decision.Input // as jobfate decides on it
 	fail     real.Faults
 	limits   real.Limits
 	noPerIndex,
@@ -78,7 +79,7 @@ func (t *trial) input() real.Input {
 
 // inOrder returns the pods in the order that jobfate follows: by index for an
 // Indexed Job, then by UID.
-func inOrder(s *jobfate.Snapshot) []*corev1.Pod {
+func inOrder(s *decision.Input) []*corev1.Pod {
 	pods := slices.Clone(s.Pods)
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
 		if indexed(s.Job) {

@@ -1,43 +1,91 @@
 package loop_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/examples/loop"
-	"github.com/jobfate/jobfate/inflight"
 	"github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// on puts a loop on the simulated cluster, whose client has the methods that the
-// loop asks for.
-type on struct{ loop.Loop }
+// on puts the loop on the simulated cluster.
+type on struct{ machine *jobfate.Machine }
+
+func newOn() *on { return &on{jobfate.NewMachine()} }
 
 func (o *on) Sync(c *cluster.Client) (time.Duration, error) {
-	if err := loop.Free(c, tracking.Controller{}, view(c)); err != nil {
+	ctx, giveUp := context.WithCancel(context.Background())
+	defer giveUp()
+	api := client{c, giveUp}
+	var jobs []*batchv1.Job
+	if c.Job != nil {
+		jobs = append(jobs, c.Job)
+	}
+	if err := loop.Free(ctx, api, c.Pods, jobs); err != nil {
 		return 0, err
 	}
-	if c.Job == nil {
-		o.Loop = loop.Loop{} // forget
-		return 0, nil
-	}
-	return o.Loop.Sync(c, view(c))
+	return loop.Sync(ctx, api, o.machine, jobfate.View{
+		Now: c.Now, Job: c.Job, Pods: c.Pods, JobsVersion: c.JobsVersion, PodsVersion: c.PodsVersion, Barrier: c.Barrier,
+	})
 }
 
-func view(c *cluster.Client) inflight.View {
-	return inflight.View{Now: c.Now, Job: c.Job, Pods: c.Pods, Certain: c.Complete}
+// client is the adapter for the client of the simulated cluster.
+type client struct {
+	*cluster.Client
+	giveUp func()
+}
+
+func (c client) Send(_ context.Context, r jobfate.Request) (runtime.Object, error) {
+	q := cluster.Request{Name: r.Name, UID: r.UID, Pod: r.Pod, Patch: r.Patch, Options: r.Options}
+	switch r.Verb {
+	case jobfate.GetJob:
+		q.Verb = cluster.Get
+	case jobfate.ListPods:
+		q.Verb = cluster.List
+	case jobfate.GetPod:
+		q.Verb = cluster.GetPod
+	case jobfate.CreatePod:
+		q.Verb = cluster.Create
+	case jobfate.PatchPod:
+		q.Verb = cluster.Patch
+	case jobfate.DeletePod:
+		q.Verb = cluster.Delete
+	case jobfate.PatchStatus:
+		q.Verb = cluster.Status
+	}
+	a, err := c.Client.Send(&q)
+	switch {
+	case errors.Is(err, cluster.ErrGivenUp):
+		c.giveUp()
+		return nil, err
+	case err != nil:
+		return nil, err
+	case r.Verb == jobfate.ListPods:
+		list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: a.Version}}
+		for _, pod := range a.Pods {
+			list.Items = append(list.Items, *pod)
+		}
+		return list, nil
+	case r.Verb == jobfate.GetJob, r.Verb == jobfate.PatchStatus:
+		return a.Job, nil
+	}
+	return a.Pod, nil
 }
 
 // hasty takes the same decisions, and removes the finalizers before it has stored
 // the status. As long as nothing fails it gets along.
-type hasty struct{ on }
+type hasty struct{ *on }
 
 func (h *hasty) Sync(c *cluster.Client) (time.Duration, error) {
 	if c.Job != nil {
@@ -68,14 +116,17 @@ func example() *batchv1.Job {
 
 // A Job of two completions. Its second pod fails. The loop is killed at two of every
 // three writes, and another one takes over, which remembers nothing.
-func ExampleLoop() {
+func ExampleSync() {
 	c, err := cluster.New(example(), time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	writes, killed := 0, 0
-	c.Intercept = func(*cluster.Request) (fault cluster.Fault) {
+	c.Intercept = func(r *cluster.Request) (fault cluster.Fault) {
+		if r.Verb == cluster.Get || r.Verb == cluster.List || r.Verb == cluster.GetPod {
+			return fault // it is a read
+		}
 		switch writes++; writes % 3 {
 		case 1: // before the write takes effect
 			fault.Killed = true
@@ -84,11 +135,11 @@ func ExampleLoop() {
 		}
 		return fault
 	}
-	controller, cache := new(on), c.NewCache(true)
+	controller, cache := newOn(), c.NewCache(true)
 	for c.Job().Status.CompletionTime == nil {
 		out := c.Run(controller, cache)
 		if out.Killed {
-			controller = new(on)
+			controller = newOn()
 			killed++
 			continue
 		}
@@ -114,7 +165,7 @@ func ExampleLoop() {
 // every second run the faults then stop, and the Job has to come to its end.
 func TestLoopUnderFire(t *testing.T) {
 	for seed := range uint64(1000) {
-		report := chaos.Run(chaos.Config{Seed: seed, Mode: chaos.Mode(seed % 2), Controller: func() cluster.Controller { return new(on) }})
+		report := chaos.Run(chaos.Config{Seed: seed, Mode: chaos.Mode(seed % 2), Controller: func() cluster.Controller { return newOn() }})
 		if report.Violation != nil {
 			t.Fatal(report.Story)
 		}
@@ -125,7 +176,7 @@ func TestLoopUnderFire(t *testing.T) {
 // What becomes of the Job must not change.
 func TestLoopKilledAtEveryWrite(t *testing.T) {
 	for seed := range uint64(10) {
-		report := chaos.Crashes(chaos.Config{Seed: seed, Controller: func() cluster.Controller { return new(on) }}, 0)
+		report := chaos.Crashes(chaos.Config{Seed: seed, Controller: func() cluster.Controller { return newOn() }}, 0)
 		if report.Violation != nil {
 			t.Fatal(report.Story)
 		}
@@ -138,7 +189,7 @@ func TestLoopKilledAtEveryWrite(t *testing.T) {
 // TestHastyIsCaught: the order of the steps is what matters.
 func TestHastyIsCaught(t *testing.T) {
 	for seed := range uint64(100) {
-		report := chaos.Run(chaos.Config{Seed: seed, Controller: func() cluster.Controller { return new(hasty) }})
+		report := chaos.Run(chaos.Config{Seed: seed, Controller: func() cluster.Controller { return &hasty{newOn()} }})
 		if v := report.Violation; v != nil {
 			if v.Property != "S2" {
 				t.Errorf("seed %d: %v\nwant S2: a finalizer goes before the pod is recorded", seed, v)

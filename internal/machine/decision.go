@@ -17,8 +17,9 @@ var errJobGone = errors.New("the Job is gone, or is being deleted: it adopts no 
 // decide decides, and asks for nothing.
 func (s *sync) decide() []exchange {
 	s.version = s.view.version()
-	s.pending.Status = older(s.version, s.Known)
-	s.Known = newest(s.Known, s.version)
+	if s.pending.Status = older(s.version, s.Known); !s.pending.Status {
+		s.Known = s.version
+	}
 	decider := s.Machine.Decide
 	if decider == nil {
 		decider = decide.Decide
@@ -69,18 +70,26 @@ func (s *sync) hearBeforeAdoption(batch []exchange) step {
 	live := x.jobObject()
 	switch fate := x.fate(); {
 	case fate != done && fate != missing:
-		return s.end(fmt.Errorf("reading the Job: %w", x.failure()))
+		return s.adoptNone(fmt.Errorf("reading the Job: %w", x.failure()))
 	case live == nil || live.UID != s.Job:
-		return s.end(errJobGone)
+		return s.adoptNone(errJobGone)
 	}
 	s.Known = newest(s.Known, live.ResourceVersion)
 	switch {
 	case live.DeletionTimestamp != nil:
-		return s.end(errJobGone)
+		return s.adoptNone(errJobGone)
 	case live.ResourceVersion != s.view.Job.ResourceVersion && s.view.StatusVersion == "":
 		s.view.Job, s.live = live, true // it has changed: decide on what it is now
 		return listPods
 	}
+	return claimPods
+}
+
+// adoptNone leaves the pods alone that are to be adopted. The sync ends with the error
+// once the others are released and freed.
+func (s *sync) adoptNone(err error) step {
+	s.fail(err)
+	s.adoptsNone = true
 	return claimPods
 }
 
@@ -91,6 +100,9 @@ func (s *sync) askClaims() (batch []exchange) {
 		return nil
 	}
 	for _, claim := range s.result.Outcome.Claims {
+		if s.adoptsNone && claim.Relation == tracking.Adoptable {
+			continue
+		}
 		x := patchOf(claim.Pod)
 		switch claim.Relation {
 		case tracking.Adoptable:
@@ -102,6 +114,9 @@ func (s *sync) askClaims() (batch []exchange) {
 			x.Patch, x.strips = tracking.StripPatchAt(claim.Pod), true
 		}
 		batch = append(batch, x)
+	}
+	if s.adoptsNone && len(batch) == 0 {
+		s.end(nil)
 	}
 	return batch
 }

@@ -102,13 +102,16 @@ func (m *Machine) Clone() *Machine {
 	return &Machine{Memory: m.Memory, Config: m.Config, Decide: m.Decide, lastID: m.lastID}
 }
 
-// Abandon ends a sync wherever it is. Its answers are absorbed, its open requests may
-// have been sent or not.
+// Abandon ends a sync wherever it is. Its answers are absorbed. Requests that were
+// handed out and have no answer may have been sent or not.
 func (m *Machine) Abandon() {
 	if m.sync == nil {
 		return
 	}
 	m.late = without(m.late, func(x exchange) bool { return x.ID <= m.sync.first })
+	if m.sync.ready {
+		m.sync.batch = nil // not handed out
+	}
 	for i := range m.sync.batch {
 		x := &m.sync.batch[i]
 		if x.fate() == unknown {

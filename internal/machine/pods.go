@@ -16,6 +16,7 @@ import (
 type deletion struct {
 	*decide.Deletion
 	missing bool // the pod is gone
+	asked   bool // its deletion was sent, not only the patch before that
 	err     error
 }
 
@@ -82,8 +83,14 @@ func (s *sync) askDeletions() (batch []exchange) {
 func (s *sync) hearDeletions(batch []exchange) step {
 	for i := range batch {
 		x := &batch[i]
-		if fate := x.fate(); fate != done && fate != missing {
-			s.deletions[x.at].err = x.failure()
+		d := &s.deletions[x.at]
+		d.asked = true
+		switch x.fate() {
+		case done:
+		case missing:
+			d.missing = true
+		default:
+			d.err = x.failure()
 		}
 	}
 	s.concludeDeletions()
@@ -91,18 +98,22 @@ func (s *sync) hearDeletions(batch []exchange) step {
 }
 
 // concludeDeletions notes what became of the deletions. A pod that was gone already
-// is deleted.
+// is deleted; like Kubernetes, nothing is told of that.
 func (s *sync) concludeDeletions() {
 	for i := range s.deletions {
 		d := &s.deletions[i]
 		pod := d.Record.Pod
 		if d.err == nil {
 			s.delete(&exchange{seen: pod.ResourceVersion, Request: Request{UID: pod.UID}})
-			s.tell(decide.Event{Type: corev1.EventTypeNormal, Reason: "SuccessfulDelete", Message: "Deleted pod: " + pod.Name})
+			if !d.missing {
+				s.tell(decide.Event{Type: corev1.EventTypeNormal, Reason: "SuccessfulDelete", Message: "Deleted pod: " + pod.Name})
+			}
 			continue
 		}
 		s.done.NotDeleted = append(s.done.NotDeleted, pod.UID)
-		s.tell(decide.Event{Type: corev1.EventTypeWarning, Reason: "FailedDelete", Message: "Error deleting: " + d.err.Error()})
+		if d.asked {
+			s.tell(decide.Event{Type: corev1.EventTypeWarning, Reason: "FailedDelete", Message: "Error deleting: " + d.err.Error()})
+		}
 		s.fail(fmt.Errorf("deleting pod %s: %w", pod.Name, d.err))
 	}
 	s.deletions = nil

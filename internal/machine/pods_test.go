@@ -47,6 +47,23 @@ func TestAdoption_readsTheJob(t *testing.T) {
 	}
 }
 
+// A Job that must not adopt releases its other pods all the same, as in Kubernetes.
+func TestAdoption_refusedReleasesOthers(t *testing.T) {
+	job := train(1)
+	for name, read := range map[string]answers{
+		"gone":           func(r machine.Request) (runtime.Object, error) { return nil, notFound(r) },
+		"cannot be read": func(machine.Request) (runtime.Object, error) { return nil, errTimeout },
+	} {
+		m, s := newMachine(), &server{job: job}
+		odd := podOf(job, "b", "12", func(p *corev1.Pod) { p.Labels = nil })
+		asked := run(t, m, fresh(job, podOf(job, "a", "11", unowned), odd), s.except(machine.GetJob, read))
+		same(t, name, asked, []string{"get the Job", "patch pod train-b"})
+		if m.Result().Err == nil || len(m.Stripped) != 1 {
+			t.Errorf("%s: error %v, remembers %s; want an error and the release", name, m.Result().Err, m.Memory.String())
+		}
+	}
+}
+
 // "When an adoption is answered NotFound, Kubernetes ignores that pod and continues in
 // the same sync": a pod that is gone must not be counted.
 func TestAdoption_ofAPodThatIsGone(t *testing.T) {
@@ -94,7 +111,8 @@ func suspended(job *batchv1.Job) *batchv1.Job {
 }
 
 // A pod that the Job has too many of loses its finalizer, and is deleted then. What
-// fails is told, and counts as not deleted.
+// fails counts as not deleted. As in Kubernetes, events tell of deletions alone: not of
+// patches, nor of pods that are gone.
 func TestDeletions(t *testing.T) {
 	for name, test := range map[string]struct {
 		patch, remove error
@@ -104,9 +122,9 @@ func TestDeletions(t *testing.T) {
 		deleted       int
 	}{
 		"all goes well":                        {nil, nil, []string{"patch pod train-a", "delete pod train-a", "patch the status"}, 0, "SuccessfulDelete", 1},
-		"the pod is gone before it is patched": {notFound(machine.Request{}), nil, []string{"patch pod train-a", "patch the status"}, 0, "SuccessfulDelete", 1},
-		"the pod is gone before it is deleted": {nil, notFound(machine.Request{}), []string{"patch pod train-a", "delete pod train-a", "patch the status"}, 0, "SuccessfulDelete", 1},
-		"the pod has changed":                  {errConflict, nil, []string{"patch pod train-a", "patch the status"}, 1, "FailedDelete", 0},
+		"the pod is gone before it is patched": {notFound(machine.Request{}), nil, []string{"patch pod train-a", "patch the status"}, 0, "", 1},
+		"the pod is gone before it is deleted": {nil, notFound(machine.Request{}), []string{"patch pod train-a", "delete pod train-a", "patch the status"}, 0, "", 1},
+		"the pod has changed":                  {errConflict, nil, []string{"patch pod train-a", "patch the status"}, 1, "", 0},
 		"the deletion is refused":              {nil, errConflict, []string{"patch pod train-a", "delete pod train-a", "patch the status"}, 1, "FailedDelete", 0},
 		"the deletion is lost":                 {nil, errTimeout, []string{"patch pod train-a", "delete pod train-a", "patch the status"}, 1, "FailedDelete", 0},
 	} {
@@ -129,8 +147,12 @@ func TestDeletions(t *testing.T) {
 			if got := r.Outcome.Status.Active; got != test.active {
 				t.Errorf("%d pods are active, want %d", got, test.active)
 			}
-			if len(r.Events) == 0 || r.Events[0].Reason != test.reason || (r.Err != nil) != (test.reason == "FailedDelete") {
-				t.Errorf("events %v, error %v; want %s", r.Events, r.Err, test.reason)
+			told := ""
+			if e := r.Events[0].Reason; strings.HasSuffix(e, "Delete") {
+				told = e
+			}
+			if told != test.reason || (r.Err != nil) != (test.deleted == 0) {
+				t.Errorf("events %v, error %v; want %q", r.Events, r.Err, test.reason)
 			}
 			if len(m.Deleted) != test.deleted {
 				t.Errorf("the machine remembers %v, want %d", m.Deleted, test.deleted)

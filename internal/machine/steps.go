@@ -19,17 +19,18 @@ type sync struct {
 	first  uint64     // the last ID before those of the sync
 	result Result
 
-	pending   unobserved
-	live      bool // the Job and its pods are read live
-	claimed   bool // the claims were sent
-	deletions []deletion
-	creations []creation
-	stop      bool // create no more
-	batchSize int
-	done      decide.Done
-	version   string // of the object that holds the status
-	gone      []types.UID
-	settled   decide.Settled
+	pending    unobserved
+	live       bool // the Job and its pods are read live
+	claimed    bool // the claims were sent
+	adoptsNone bool // the Job must not adopt
+	deletions  []deletion
+	creations  []creation
+	stop       bool // create no more
+	batchSize  int
+	done       decide.Done
+	version    string // of the object that holds the status
+	gone       []types.UID
+	settled    decide.Settled
 }
 
 // step is a place in the table of steps.

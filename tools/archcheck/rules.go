@@ -38,17 +38,17 @@ var layers = []layer{
 	{"validation", []string{k8s, "indexset", "failurepolicy"}, "it stands beside the leaves, under no root"},
 	{"internal/decide", append([]string{k8s, "internal/sidecar"}, leaves...), "it composes the leaves and nothing else"},
 	{"internal/machine", []string{k8s, "internal/decide", "backoff", "jobstatus", "tracking"}, "it carries decisions out, and knows no client"},
-	{".", []string{k8s, "internal/decide", "internal/machine", "backoff", "failurepolicy", "jobstatus", "tracking"}, "the root is the front door of internal/decide and internal/machine"},
+	{".", []string{k8s, "internal/decide", "internal/machine", "backoff", "failurepolicy", "tracking"}, "the root is the front door of internal/decide and internal/machine"},
 	{"explain", append([]string{k8s, ".", "internal/decide", "internal/sidecar"}, every...), "it reads decisions"},
-	{"inflight", []string{k8s, ".", "backoff", "tracking"}, "it remembers for callers, which stand above the root"},
-	{"jobtest/...", append([]string{k8s, gocmp, rapid, ".", "explain", "inflight", "internal/decide", "internal/machine", "jobtest/..."}, every...), "it is a test kit: its caller is the Machine itself, which it copies and breaks"},
+	{"jobtest/...", append([]string{k8s, gocmp, rapid, ".", "explain", "internal/decide", "internal/machine", "jobtest/..."}, every...), "it is a test kit: its caller is the Machine itself, which it copies and breaks"},
 	{"internal/simulation", append([]string{k8s, ".", "explain", "jobtest/cluster"}, leaves...), "it plays decisions on the simulated cluster, which needs no test helper"},
 	{"internal/parallel", nil, "it knows of nothing that is done"},
 	{"internal/document", []string{k8s, yamls, kyaml, "internal/parallel"}, "it reads files with the parsers of kubectl"},
 	{"internal/kubefile", []string{k8s, "failurepolicy", "internal/document", "internal/parallel"}, "it knows objects, and leaves text to internal/document"},
+	{"internal/decidetest", []string{k8s, rapid, ".", "internal/decide", "failurepolicy", "tracking", "jobtest/..."}, "it is for tests, of the root as well"},
 	{"internal/...", append([]string{k8s, "internal/..."}, every...), "internal packages serve the commands"},
 	{"cmd/...", append([]string{k8s, yamls, ".", "explain", "internal/..."}, every...), "a command only wires public and internal packages"},
-	{"examples/...", append([]string{k8s, ".", "explain", "inflight"}, every...), "an example shows what a caller can do"},
+	{"examples/...", append([]string{k8s, ".", "explain"}, every...), "an example shows what a caller can do"},
 }
 
 // dependencies are the direct requirements of the main module, these and no

@@ -1,4 +1,4 @@
-package jobfate_test
+package decide_test
 
 import (
 	"slices"
@@ -9,7 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -17,39 +18,39 @@ import (
 // Kubernetes 1.36.3 forgets it when the end of the Job has to wait: kept-verdict
 // in docs/divergences.md.
 func TestVerdict_isStoredBeforeItsPodGoes(t *testing.T) {
-	none := func(*jobfate.Snapshot) {}
+	none := func(*decide.Input) {}
 	for _, test := range []struct {
 		name   string
-		change func(*jobfate.Snapshot)
-		done   jobfate.Done // what becomes of the decision
-		stored bool         // the verdict is in the status
+		change func(*decide.Input)
+		done   decide.Done // what becomes of the decision
+		stored bool        // the verdict is in the status
 		strip  []types.UID
 	}{
-		{"nothing stands in the way", none, jobfate.Done{}, true, []types.UID{"evicted", "running"}},
-		{"a creation is unobserved", func(s *jobfate.Snapshot) { s.InFlight.Creations = 1 }, jobfate.Done{}, false, nil},
-		{"a deletion is unobserved", func(s *jobfate.Snapshot) { s.InFlight.Deletions = 1 }, jobfate.Done{}, false, nil},
-		{"a deletion fails", none, jobfate.Done{NotDeleted: []types.UID{"running"}}, false, nil},
-		{"another pod may go all the same", func(s *jobfate.Snapshot) {
+		{"nothing stands in the way", none, decide.Done{}, true, []types.UID{"evicted", "running"}},
+		{"a creation is unobserved", func(s *decide.Input) { s.InFlight.Creations = 1 }, decide.Done{}, false, nil},
+		{"a deletion is unobserved", func(s *decide.Input) { s.InFlight.Deletions = 1 }, decide.Done{}, false, nil},
+		{"a deletion fails", none, decide.Done{NotDeleted: []types.UID{"running"}}, false, nil},
+		{"another pod may go all the same", func(s *decide.Input) {
 			s.InFlight.Creations = 1
 			s.Pods = append(s.Pods, verdictPod(s.Job, "done", corev1.PodSucceeded))
-		}, jobfate.Done{}, false, []types.UID{"done"}},
-		{"a list holds the pod", func(s *jobfate.Snapshot) {
+		}, decide.Done{}, false, []types.UID{"done"}},
+		{"a list holds the pod", func(s *decide.Input) {
 			s.InFlight.Creations = 1
 			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"evicted"}}
-		}, jobfate.Done{}, false, nil},
-		{"the status has the verdict", func(s *jobfate.Snapshot) {
+		}, decide.Done{}, false, nil},
+		{"the status has the verdict", func(s *decide.Input) {
 			s.InFlight.Creations = 1
 			s.Job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue}}
-		}, jobfate.Done{}, true, []types.UID{"evicted"}},
-		{"the Job is being deleted", func(s *jobfate.Snapshot) {
+		}, decide.Done{}, true, []types.UID{"evicted"}},
+		{"the Job is being deleted", func(s *decide.Input) {
 			s.InFlight.Creations = 1
 			s.Job.DeletionTimestamp = &s.Job.CreationTimestamp
-		}, jobfate.Done{}, false, []types.UID{"evicted", "running"}},
+		}, decide.Done{}, false, []types.UID{"evicted", "running"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := verdictSnapshot(t)
 			test.change(&s)
-			d := mustDecide(t, s).Revise(test.done)
+			d := decideOn(t, s).Close(test.done)
 			var strip []types.UID
 			for _, pod := range d.Strip {
 				strip = append(strip, pod.UID)
@@ -58,11 +59,7 @@ func TestVerdict_isStoredBeforeItsPodGoes(t *testing.T) {
 			if diff := cmp.Diff(test.strip, strip); diff != "" {
 				t.Errorf("pods that lose their finalizer (-want +got):\n%s", diff)
 			}
-			st := d.Status
-			if st == nil {
-				st = &s.Job.Status
-			}
-			if stored := jobstatus.True(st.Conditions, batchv1.JobFailureTarget) != nil; stored != test.stored {
+			if stored := jobstatus.True(d.Status.Conditions, batchv1.JobFailureTarget) != nil; stored != test.stored {
 				t.Errorf("FailureTarget is in the status: %t, want %t", stored, test.stored)
 			}
 		})
@@ -70,8 +67,8 @@ func TestVerdict_isStoredBeforeItsPodGoes(t *testing.T) {
 }
 
 // verdictSnapshot has a pod that was evicted, which fails the Job, and one that runs.
-func verdictSnapshot(t *testing.T) jobfate.Snapshot {
-	job := specJob(t, `
+func verdictSnapshot(t *testing.T) decide.Input {
+	job := decidetest.SpecJob(t, `
 completions: 3
 parallelism: 2
 podFailurePolicy:
@@ -81,14 +78,14 @@ podFailurePolicy:
 	evicted := verdictPod(job, "evicted", corev1.PodFailed)
 	evicted.DeletionTimestamp = &job.CreationTimestamp
 	evicted.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
-	return jobfate.Snapshot{
+	return decide.Input{
 		Job: job, Now: job.CreationTimestamp.Time,
 		Pods: []*corev1.Pod{evicted, verdictPod(job, "running", corev1.PodRunning)},
 	}
 }
 
 func verdictPod(job *batchv1.Job, uid types.UID, phase corev1.PodPhase) *corev1.Pod {
-	pod := podIn(job, 1, phase)
+	pod := decidetest.PodIn(job, 1, phase)
 	pod.Name, pod.UID = string(uid), uid
 	return pod
 }
@@ -99,14 +96,14 @@ func TestVerdict_isNewsOnce(t *testing.T) {
 	s := verdictSnapshot(t)
 	s.InFlight.Creations = 1
 	for look := range 3 {
-		d := mustDecide(t, s)
+		d := decideOn(t, s)
 		if d.Backoff.Failures != 0 {
 			t.Fatalf("look %d: %d failures are remembered before the pod is counted", look, d.Backoff.Failures)
 		}
 		s.Backoff = d.Backoff
 	}
 	s.InFlight.Creations = 0
-	if d := mustDecide(t, s); d.Backoff.Failures != 1 {
+	if d := decideOn(t, s); d.Backoff.Failures != 1 {
 		t.Errorf("%d failures are remembered when the pod is counted, want 1", d.Backoff.Failures)
 	}
 }
@@ -116,7 +113,7 @@ func TestVerdict_isNewsWhenTheJobIsDeleted(t *testing.T) {
 	s := verdictSnapshot(t)
 	s.InFlight.Creations = 1
 	s.Job.DeletionTimestamp = &s.Job.CreationTimestamp
-	if d := mustDecide(t, s); d.Backoff.Failures != 1 {
+	if d := decideOn(t, s); d.Backoff.Failures != 1 {
 		t.Errorf("%d failures are remembered, want 1", d.Backoff.Failures)
 	}
 }

@@ -1,0 +1,125 @@
+package decide_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/decidetest"
+)
+
+func decideOn(t *testing.T, in decide.Input) *decide.Outcome {
+	t.Helper()
+	o, err := decide.Decide(in, decide.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func uids(pods []*corev1.Pod) (list []types.UID) {
+	for _, pod := range pods {
+		list = append(list, pod.UID)
+	}
+	return list
+}
+
+func toJSON(v any) string {
+	text, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// Whatever a caller says of its creations, no fewer than none and no more than all
+// were created.
+func TestClose_impossibleCounts(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 4\nparallelism: 4")
+	s := decide.Input{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning)}, Now: job.CreationTimestamp.Time}
+	d := decideOn(t, s)
+	if len(d.Plan.Work.Create) != 3 {
+		t.Fatalf("%d to create, want 3", len(d.Plan.Work.Create))
+	}
+	for _, test := range []struct {
+		done   decide.Done
+		active int32
+	}{
+		{decide.Done{NotCreated: -5}, 4},
+		{decide.Done{NotCreated: 2}, 2},
+		{decide.Done{NotCreated: 3}, 1},
+		{decide.Done{NotCreated: 100}, 1},
+	} {
+		if r := d.Close(test.done); !r.Changed || r.Status.Active != test.active {
+			t.Errorf("%+v: status %s, want %d active", test.done, toJSON(r.Status), test.active)
+		}
+	}
+}
+
+// Creations that were not tried have not failed. A number of them below zero is
+// none.
+func TestClose_failedCreations(t *testing.T) {
+	job := decidetest.SpecJob(t, "completions: 4\nparallelism: 4")
+	d := decideOn(t, decide.Input{Job: job, Now: job.CreationTimestamp.Time})
+	for _, test := range []struct {
+		done decide.Done
+		want string
+	}{
+		{decide.Done{NotCreated: 3, Untried: 2}, "{job_pods_creation_total [{reason new} {status failed}] 1}"},
+		{decide.Done{NotCreated: 3, Untried: -2}, "{job_pods_creation_total [{reason new} {status failed}] 3}"},
+	} {
+		var got []string
+		for _, m := range d.Close(test.done).Metrics {
+			got = append(got, fmt.Sprint(m))
+		}
+		if !slices.Contains(got, test.want) {
+			t.Errorf("%+v: %v, want %s in it", test.done, got, test.want)
+		}
+	}
+}
+
+// The succeeded counter of an Indexed Job is the number of its completed indexes,
+// with a limit per index too. A UID in the list of the succeeded, where no
+// controller puts one, adds nothing to it.
+func TestSettle_succeededOfIndexedJobs(t *testing.T) {
+	for _, limit := range []string{"", "\nbackoffLimitPerIndex: 1"} {
+		job := decidetest.SpecJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed"+limit)
+		pod := decidetest.PodIn(job, 1, corev1.PodSucceeded)
+		job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{pod.UID}}
+		d := decideOn(t, decide.Input{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
+		st := d.Settle(uids(d.Strip)).Status
+		if st == nil || st.Succeeded != 1 || st.CompletedIndexes != "0" || len(st.UncountedTerminatedPods.Succeeded) != 0 {
+			t.Errorf("settled%s: %s, want 1 succeeded, index 0 completed and an empty list", limit, toJSON(st))
+		}
+	}
+}
+
+// An Indexed Job that was scaled down may keep a counter above its completions. No
+// index has completed twice, so there were not too many succeeded pods.
+func TestSettle_aStuckCounterIsNotTooManySucceededPods(t *testing.T) {
+	for mode, want := range map[batchv1.CompletionMode][]string{
+		batchv1.IndexedCompletion:    {"Completed"},
+		batchv1.NonIndexedCompletion: {"TooManySucceededPods", "Completed"},
+	} {
+		job := decidetest.SpecJob(t, "completions: 1\nparallelism: 3")
+		job.Spec.CompletionMode = &mode
+		job.Status.Succeeded = 3
+		if mode == batchv1.IndexedCompletion {
+			job.Status.CompletedIndexes = "0"
+		}
+		s := decideOn(t, decide.Input{Job: job, Now: job.CreationTimestamp.Time}).Settle(nil)
+		var got []string
+		for _, e := range s.Events {
+			got = append(got, e.Reason)
+		}
+		if !s.Finished || s.Status.Succeeded != 3 || !slices.Equal(got, want) {
+			t.Errorf("%s: finished %t, events %v, status %s; want the end with %v and 3 succeeded", mode, s.Finished, got, toJSON(s.Status), want)
+		}
+	}
+}

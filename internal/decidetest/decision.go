@@ -1,0 +1,57 @@
+package decidetest
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decide"
+)
+
+// Input returns a snapshot as package decide is given it, with nothing in flight.
+func Input(s jobfate.Snapshot) decide.Input {
+	return decide.Input{Job: s.Job, Pods: s.Pods, Now: s.Now, Backoff: s.Backoff, BackoffInDoubt: s.BackoffInDoubt, LastStatus: s.LastStatus}
+}
+
+// Decide decides like [jobfate.Decide], with what is in flight.
+func Decide(in decide.Input, opts ...jobfate.Option) (jobfate.Decision, error) {
+	return carriedOut(func(_ decide.Input, c decide.Config) (*decide.Outcome, error) { return decide.Decide(in, c) }, opts)
+}
+
+// Revise returns a decision as it is when some creations or deletions have failed.
+func Revise(d jobfate.Decision, done decide.Done) jobfate.Decision {
+	outcome := d.Basis().Close(done)
+	revised, err := carriedOut(func(decide.Input, decide.Config) (*decide.Outcome, error) { return outcome, nil }, nil)
+	if err != nil {
+		panic(err) // no error was handed over
+	}
+	return revised
+}
+
+// Settle returns what follows from a decision once the finalizers of some pods are gone.
+func Settle(d jobfate.Decision, gone ...*corev1.Pod) decide.Settled {
+	uids := make([]types.UID, len(gone))
+	for i, pod := range gone {
+		uids[i] = pod.UID
+	}
+	return d.Basis().Settle(uids)
+}
+
+// carriedOut returns the decision that a Machine makes by a decider.
+func carriedOut(how func(decide.Input, decide.Config) (*decide.Outcome, error), opts []jobfate.Option) (jobfate.Decision, error) {
+	m := jobfate.NewMachine(opts...)
+	m.Core().Decide = how
+	view := jobfate.View{
+		Job:         &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "any"}},
+		Now:         time.Unix(1, 0),
+		JobsVersion: "1", PodsVersion: "1", Barrier: "1",
+	}
+	if err := m.Begin(view); err != nil {
+		return jobfate.Decision{}, err
+	}
+	return m.Result().Decision, nil
+}

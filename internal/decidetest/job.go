@@ -1,0 +1,106 @@
+package decidetest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+const noTemplate = `
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - name: main
+`
+
+// ParseJob reads a Job in YAML; a text without "kind: Job" is only its spec. It
+// returns the names of the failure policy's rules as well, which the API has no
+// room for.
+func ParseJob(t testing.TB, manifest string) (job *batchv1.Job, names []string) {
+	t.Helper()
+	if !strings.Contains(manifest, "kind: Job") {
+		manifest = "spec:\n  " + strings.ReplaceAll(strings.TrimSpace(manifest), "\n", "\n  ")
+	}
+	if !strings.Contains(manifest, "template:") {
+		manifest = strings.TrimRight(manifest, "\n ") + noTemplate
+	}
+	var named struct {
+		Spec struct {
+			PodFailurePolicy failurepolicy.Spec `json:"podFailurePolicy"`
+		} `json:"spec"`
+	}
+	job = &batchv1.Job{}
+	for _, into := range []any{job, &named} {
+		if err := yaml.Unmarshal([]byte(manifest), into); err != nil {
+			t.Fatalf("%v in\n%s", err, manifest)
+		}
+	}
+	isNamed := false
+	for _, rule := range named.Spec.PodFailurePolicy.Rules {
+		names = append(names, rule.Name)
+		isNamed = isNamed || rule.Name != ""
+	}
+	if !isNamed {
+		names = nil
+	}
+	return job, names
+}
+
+// SpecJob is a Job as the API server stores it, with the given spec.
+func SpecJob(t testing.TB, manifest string) *batchv1.Job {
+	t.Helper()
+	job, _ := ParseJob(t, manifest)
+	return NewCluster(t, job).Job()
+}
+
+// NewCluster returns a cluster with the Job.
+func NewCluster(t testing.TB, job *batchv1.Job) *cluster.Cluster {
+	t.Helper()
+	job.Namespace = jobtest.Namespace
+	c, err := cluster.New(job, jobtest.Noon())
+	if err != nil {
+		t.Fatalf("the API server refuses the Job: %v", err)
+	}
+	return c
+}
+
+// PodIn returns a pod of the job, as its controller has made it, in a phase.
+func PodIn(job *batchv1.Job, n int, phase corev1.PodPhase) *corev1.Pod {
+	now := job.CreationTimestamp
+	d, err := jobfate.Decide(jobfate.Snapshot{Job: fresh(job), Now: now.Time})
+	if err != nil {
+		panic(err)
+	}
+	i := slices.IndexFunc(d.Create, func(c jobfate.Creation) bool { return c.Index == tracking.NoIndex || int(c.Index) == n-1 })
+	pod := cluster.NewPod(d.Create[i].Pod(), n, now)
+	pod.ResourceVersion = "1"
+	switch phase {
+	case corev1.PodRunning:
+		return cluster.StartPod(pod, now.Time)
+	case corev1.PodSucceeded:
+		return cluster.EndPod(pod, 0, now.Time)
+	case corev1.PodFailed:
+		return cluster.EndPod(pod, 1, now.Time)
+	}
+	return pod
+}
+
+// fresh is the Job as it was created.
+func fresh(job *batchv1.Job) *batchv1.Job {
+	job = job.DeepCopy()
+	job.Status, job.DeletionTimestamp = batchv1.JobStatus{}, nil
+	suspend, one := false, int32(1000)
+	job.Spec.Suspend, job.Spec.Parallelism = &suspend, &one
+	return job
+}

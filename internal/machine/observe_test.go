@@ -1,0 +1,168 @@
+package machine_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/machine"
+)
+
+func jobAt(version string) *batchv1.Job {
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "job", ResourceVersion: version}}
+}
+
+func podAt(version string, change ...func(*corev1.Pod)) []*corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "a", ResourceVersion: version, Finalizers: []string{batchv1.JobTrackingFinalizer}}}
+	for _, f := range change {
+		f(pod)
+	}
+	return []*corev1.Pod{pod}
+}
+
+func deleted(p *corev1.Pod)  { p.DeletionTimestamp = &metav1.Time{Time: noon} }
+func stripped(p *corev1.Pod) { p.Finalizers = nil }
+
+// viewOf is a view whose caches are fresh.
+func viewOf(job *batchv1.Job, pods []*corev1.Pod, podsVersion string) machine.View {
+	return machine.View{Job: job, Pods: pods, Now: noon, JobsVersion: "1", PodsVersion: podsVersion, Barrier: "1"}
+}
+
+// remembering returns a machine with a memory, and what it decides on.
+func remembering(memory machine.Memory) (*machine.Machine, *decide.Input) {
+	in := new(decide.Input)
+	return &machine.Machine{
+		Memory: memory, Config: decide.DefaultConfig(),
+		Decide: func(seen decide.Input, c decide.Config) (*decide.Outcome, error) {
+			*in = seen
+			return decide.Decide(seen, c)
+		},
+	}, in
+}
+
+func begin(t *testing.T, m *machine.Machine, v machine.View) {
+	t.Helper()
+	if err := m.Begin(v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A write is in flight until the view shows its effect, and forgotten when every later
+// view shows it.
+func TestMemory_forgetsWhatIsObserved(t *testing.T) {
+	created := machine.Memory{Created: []machine.Created{{UID: "a", Name: "a", Version: "5", At: noon}}}
+	removed := machine.Memory{Deleted: []machine.Deleted{{UID: "a", Version: "3"}}}
+	freed := machine.Memory{Stripped: []machine.Stripped{{UID: "a", Version: "5", Without: "6"}}}
+	goneWithIt := machine.Memory{Stripped: []machine.Stripped{{UID: "a", Version: "5"}}}
+	for _, test := range []struct {
+		name    string
+		memory  machine.Memory
+		pods    []*corev1.Pod
+		version string // up to which the cache of pods is complete
+		want    decide.InFlight
+		forgets bool
+	}{
+		{"created, not shown", created, nil, "4", decide.InFlight{Creations: 1}, false},
+		{"created, shown by a cache that is not complete", created, podAt("5"), "4", decide.InFlight{}, false},
+		{"created, shown", created, podAt("5"), "5", decide.InFlight{}, true},
+		{"created, gone before it was ever shown", created, nil, "6", decide.InFlight{}, true},
+		{"deleted, shown as it was", removed, podAt("3"), "3", decide.InFlight{Deletions: 1}, false},
+		{"deleted, shown as it was, with a status since", removed, podAt("4"), "4", decide.InFlight{Deletions: 1}, false},
+		{"deleted, terminating in a cache that is not complete", removed, podAt("5", deleted), "4", decide.InFlight{}, false},
+		{"deleted, terminating", removed, podAt("5", deleted), "5", decide.InFlight{}, true},
+		{"deleted, not there yet", removed, nil, "2", decide.InFlight{Deletions: 1}, false},
+		{"deleted, gone", removed, nil, "4", decide.InFlight{}, true},
+		{"finalizer removed, shown with it", freed, podAt("5"), "5", decide.InFlight{Stripped: []types.UID{"a"}}, false},
+		{"finalizer removed, shown without it by a cache that is not complete", freed, podAt("6", stripped), "5", decide.InFlight{}, false},
+		{"finalizer removed, shown without it", freed, podAt("6", stripped), "6", decide.InFlight{}, true},
+		{"finalizer removed, and put back by others", freed, podAt("7"), "6", decide.InFlight{}, true},
+		{"finalizer removed, not there yet", freed, nil, "4", decide.InFlight{}, false},
+		{"finalizer removed, gone from a cache that is not complete", freed, nil, "5", decide.InFlight{}, false},
+		{"finalizer removed, gone", freed, nil, "6", decide.InFlight{}, true},
+		{"gone with its finalizer, shown with it", goneWithIt, podAt("5"), "5", decide.InFlight{Stripped: []types.UID{"a"}}, false},
+		{"gone with its finalizer, not there yet", goneWithIt, nil, "4", decide.InFlight{}, false},
+		{"gone with its finalizer, gone", goneWithIt, nil, "5", decide.InFlight{}, true},
+	} {
+		test.memory.Job = "job"
+		m, in := remembering(test.memory)
+		if m.Idle() {
+			t.Errorf("%s: idle before", test.name)
+		}
+		begin(t, m, viewOf(jobAt("1"), test.pods, test.version))
+		test.want.Job = "job"
+		if diff := cmp.Diff(test.want, in.InFlight); diff != "" {
+			t.Errorf("%s: in flight (-want +got):\n%s", test.name, diff)
+		}
+		if m.Idle() != test.forgets {
+			t.Errorf("%s: idle %t, want %t: %s", test.name, m.Idle(), test.forgets, m.Memory.String())
+		}
+	}
+}
+
+// A status is in flight until the Job shows its version or a later one.
+func TestMemory_status(t *testing.T) {
+	for _, test := range []struct {
+		known, shown string
+		inFlight     bool
+	}{
+		{"9", "8", true}, {"9", "9", false}, {"9", "10", false}, {"10", "9", true}, {"", "9", false}, {"9", "", true},
+		{"99999999999999999999", "100000000000000000000", false}, // more than 64 bits
+		// What is no number has no order: only the same is the one that was stored.
+		{"b", "a", true}, {"a", "b", true}, {"b", "b", false}, {"7", "a", true}, {"a", "7", true}, {"a", "77", true}, {"7-", "8-", true},
+	} {
+		m, in := remembering(machine.Memory{Job: "job", Known: test.known, LastStatus: noon})
+		begin(t, m, viewOf(jobAt(test.shown), nil, "1"))
+		if in.InFlight.Status != test.inFlight || !in.LastStatus.Equal(noon) {
+			t.Errorf("known %q, shown %q: in flight %v, stored at %s", test.known, test.shown, in.InFlight.Status, in.LastStatus)
+		}
+		if m.Idle() == test.inFlight && in.Job.ResourceVersion != "" {
+			t.Errorf("known %q, shown %q: idle %t", test.known, test.shown, m.Idle())
+		}
+	}
+}
+
+func TestMemory_String(t *testing.T) {
+	for want, m := range map[string]machine.Memory{
+		"nothing pending": {Job: "job", Known: "7", Shown: "7"},
+		"waiting to observe version 8 of the Job, a status write without an answer, 1 creations, 2 deletions, 1 removed finalizers, 1 creations without an answer": {
+			Known: "8", Shown: "7", ReadFirst: true, Created: make([]machine.Created, 1), Deleted: make([]machine.Deleted, 2),
+			Stripped: make([]machine.Stripped, 1), Lost: make([]machine.Lost, 1),
+		},
+	} {
+		if got := m.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// Requests that were never handed out were never sent: nothing is in doubt.
+func TestAbandoned_beforeItAsks(t *testing.T) {
+	m := newMachine()
+	for range 2 {
+		begin(t, m, fresh(train(3)))
+	}
+	if len(m.Lost) != 0 || m.ReadFirst {
+		t.Errorf("%s", m.Memory.String())
+	}
+	same(t, "asks", []string{m.Next()[0].String()}, []string{"create pod train-"})
+}
+
+// Every request names its object, from the first sync of a process on.
+func TestRequests_nameTheirObject(t *testing.T) {
+	for name, view := range map[string]machine.View{"fresh": fresh(train(1)), "read live": unversioned(fresh(train(1)))} {
+		s := &server{job: train(1)}
+		run(t, newMachine(), view, func(r machine.Request) (runtime.Object, error) {
+			named := r.Name != "" || r.Verb == machine.CreatePod || r.Verb == machine.ListPods
+			if r.Namespace != "ns" || !named {
+				t.Errorf("%s: %s is for %q in namespace %q", name, r.Verb, r.Name, r.Namespace)
+			}
+			return s.answer(r)
+		})
+	}
+}
