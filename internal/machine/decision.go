@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -11,8 +10,6 @@ import (
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/tracking"
 )
-
-var errJobGone = errors.New("the Job is gone, or is being deleted: it adopts no pods")
 
 // decide decides, and asks for nothing.
 func (s *sync) decide() []exchange {
@@ -71,12 +68,12 @@ func (s *sync) hearBeforeAdoption(batch []exchange) step {
 	case fate != done && fate != missing:
 		return s.end(fmt.Errorf("reading the Job: %w", x.failure()))
 	case live == nil || live.UID != s.Job:
-		return s.end(errJobGone)
+		return s.wait() // the cache still shows one that is gone
 	}
 	s.Known = newest(s.Known, live.ResourceVersion)
 	switch {
 	case live.DeletionTimestamp != nil:
-		return s.end(errJobGone)
+		return s.wait()
 	case live.ResourceVersion != s.view.Job.ResourceVersion && s.view.StatusVersion == "":
 		s.view.Job, s.live = live, true // it has changed: decide on what it is now
 		return listPods

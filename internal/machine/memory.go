@@ -108,7 +108,7 @@ func (m *Memory) String() string {
 
 // forget begins the memory of another Job; an empty UID is none.
 func (m *Memory) forget(job types.UID) {
-	*m = Memory{Job: job, JobsFloor: m.JobsFloor, PodsFloor: m.PodsFloor}
+	*m = Memory{Job: job, Key: m.Key, JobsFloor: m.JobsFloor, PodsFloor: m.PodsFloor}
 }
 
 // unobserved are the writes that a view does not show.

@@ -40,8 +40,9 @@ func TestAdoption_readsTheJob(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, s := newMachine(), &server{job: test.live, pods: []*corev1.Pod{podOf(job, "a", "11", unowned)}}
 			same(t, "requests", run(t, m, fresh(job, s.pods...), s.answer), test.want)
-			if refused := len(test.want) == 1; refused != (m.Result().Err != nil) {
-				t.Errorf("the error is %v", m.Result().Err)
+			waits := len(test.want) == 1 // for the cache
+			if r := m.Result(); r.Err != nil || waits != (r.Requeue == time.Second) {
+				t.Errorf("the error is %v, look again in %v", r.Err, r.Requeue)
 			}
 		})
 	}
