@@ -37,6 +37,9 @@ func NewMachine(opts ...Option) *Machine {
 	return &Machine{machine.Machine{Config: configure(opts)}}
 }
 
+// Configure replaces the options, from the next Begin on: those of one Job may change.
+func (m *Machine) Configure(opts ...Option) { m.core.Config = configure(opts) }
+
 // View is what a caller's caches show of a Job. The Machine changes nothing in it, and
 // keeps no part of it from sync to sync.
 type View struct {

@@ -6,18 +6,22 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
 // told is what the user has been told of a Job by itself, so that it is not told
-// again at each turn.
+// again at each sync.
 type told struct {
-	refusal string // why the Job cannot be decided
-	names   string // what is wrong with the names of its rules
+	job     types.UID
+	failed  indexset.Set // the indexes that have failed
+	refusal string       // why the Job cannot be decided
+	names   string       // what is wrong with the names of its rules
 	waits   explain.Reason
 	at      time.Time // when waits was told
 }
@@ -27,6 +31,10 @@ const (
 	explainAgain = 5 * time.Minute
 	// mostIndexes is how many failed indexes one event names.
 	mostIndexes = 3
+	// eventsPerSync is how many creations or deletions that went well a sync tells of.
+	// client-go sends no more about one object in a short time, and to make up those
+	// that it drops costs a tenth of the CPU.
+	eventsPerSync = 25
 )
 
 // explains are the reasons of a Job that a user would ask for: there is no pod,
@@ -36,6 +44,13 @@ var explains = map[explain.Code]bool{
 	explain.JobBackingOff:          true,
 	explain.JobAwaitingTermination: true,
 	explain.JobNoParallelism:       true,
+}
+
+// about begins anew for another Job of the same name.
+func (t *told) about(job *batchv1.Job) {
+	if t.job != job.UID {
+		*t = told{job: job.UID, failed: jobstatus.Indexes(job).Failed}
+	}
 }
 
 // explained tells why there is no pod, when that is new. This and what follows
@@ -51,11 +66,17 @@ func (t *told) explained(why explain.Reason, now time.Time) (e jobfate.Event) {
 
 // refused tells why a Job cannot be decided.
 func (t *told) refused(err error) (e jobfate.Event) {
-	if t.refusal == err.Error() {
+	refusal := ""
+	if hopeless(err) {
+		refusal = err.Error()
+	}
+	if t.refusal == refusal {
 		return e
 	}
-	t.refusal = err.Error()
-	return jobfate.Event{Type: jobfate.Warning, Reason: "CannotDecide", Message: err.Error()}
+	if t.refusal = refusal; refusal != "" {
+		e = jobfate.Event{Type: jobfate.Warning, Reason: "CannotDecide", Message: refusal}
+	}
+	return e
 }
 
 // badNames tells what is wrong with the names of the rules.
@@ -68,21 +89,22 @@ func (t *told) badNames(err error) (e jobfate.Event) {
 }
 
 // failedIndexes tells which indexes fail with a decision, and how.
-func failedIndexes(job *batchv1.Job, d jobfate.Decision) (e jobfate.Event) {
-	if d.Status == nil || ptr.Deref(d.Status.FailedIndexes, "") == ptr.Deref(job.Status.FailedIndexes, "") {
+func (t *told) failedIndexes(d jobfate.Decision) (e jobfate.Event) {
+	if d.Status == nil || ptr.Deref(d.Status.FailedIndexes, "") == t.failed.String() {
 		return e
 	}
-	before := jobstatus.Indexes(job).Failed
 	var lines []string
 	more := 0
 	for r := range explain.Of(d).Indexes() {
 		switch {
-		case r.Code != explain.IndexFailed || before.Contains(r.First):
+		case r.Code != explain.IndexFailed || t.failed.Contains(r.First):
+			continue
 		case len(lines) == mostIndexes:
 			more += int(r.Last-r.First) + 1
 		default:
 			lines = append(lines, failedIndex(r))
 		}
+		t.failed = t.failed.Union(indexset.Range(r.First, r.Last))
 	}
 	if len(lines) == 0 {
 		return e

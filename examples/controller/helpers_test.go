@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -11,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,6 +27,13 @@ import (
 )
 
 const manager = "jobfate.dev/controller"
+
+var (
+	jobs       = batchv1.SchemeGroupVersion.WithResource("jobs")
+	pods       = corev1.Resource("pods")
+	errTimeout = apierrors.NewTimeoutError("too slow", 1)
+	errQuota   = apierrors.NewForbidden(pods, "pod", errors.New("the quota is used up"))
+)
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
@@ -39,11 +49,13 @@ func newBench(t *testing.T, onServer ...runtime.Object) *bench {
 	t.Helper()
 	server := fake.NewClientset(onServer...)
 	server.PrependReactor("patch", "*", newVersion(server.Tracker()))
-	s := store{
-		jobs: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
-		pods: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byController: controllerIndex}),
+	server.PrependReactor("create", "pods", newUID(server.Tracker()))
+	s := &store{
+		barrier: "1",
+		jobs:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
+		pods:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byController: controllerIndex}),
 	}
-	c := newController(manager, s, server, server)
+	c := newController(manager, s, sender{server, server})
 	c.now = func() time.Time { return noon }
 	events := record.NewFakeRecorder(1000)
 	c.recorder, c.metrics = events, newMetrics(prometheus.NewRegistry())
@@ -65,6 +77,16 @@ func newVersion(tracker ktesting.ObjectTracker) ktesting.ReactionFunc {
 	}
 }
 
+// newUID creates as the server does: what is created gets a UID and a version.
+func newUID(tracker ktesting.ObjectTracker) ktesting.ReactionFunc {
+	return func(a ktesting.Action) (bool, runtime.Object, error) {
+		pod := a.(ktesting.CreateAction).GetObject().(*corev1.Pod).DeepCopy()
+		pod.UID, pod.ResourceVersion = types.UID("uid-of-"+pod.Name), "2000"
+		err := tracker.Create(a.GetResource(), pod, a.GetNamespace())
+		return true, pod, err
+	}
+}
+
 // show puts objects into the caches, which have then seen all that the server did.
 func (b *bench) show(t *testing.T, objects ...runtime.Object) {
 	t.Helper()
@@ -77,6 +99,7 @@ func (b *bench) show(t *testing.T, objects ...runtime.Object) {
 			t.Fatal(err)
 		}
 	}
+	b.store.jobs.Bookmark("1000")
 	b.store.pods.Bookmark("1000")
 }
 
@@ -117,10 +140,8 @@ func (b *bench) fail(verb, resource string, times int, carriedOut bool, err erro
 			return false, nil, nil
 		}
 		times--
-		if create, ok := a.(ktesting.CreateAction); ok && carriedOut {
-			pod := create.GetObject().(*corev1.Pod).DeepCopy()
-			pod.UID = types.UID("uid-of-" + pod.Name)
-			if err := b.server.Tracker().Create(a.GetResource(), pod, a.GetNamespace()); err != nil {
+		if carriedOut {
+			if _, _, err := newUID(b.server.Tracker())(a); err != nil {
 				return true, nil, err
 			}
 		}
@@ -165,23 +186,27 @@ func newPod(job *batchv1.Job, name, version string, change ...func(*corev1.Pod))
 	return pod
 }
 
-func orphaned(pod *corev1.Pod)  { pod.OwnerReferences = nil }
+func ownerless(pod *corev1.Pod) { pod.OwnerReferences = nil }
 func stripped(pod *corev1.Pod)  { pod.Finalizers = nil }
 func succeeded(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }
-func deleting(pod *corev1.Pod)  { now := metav1.NewTime(noon); pod.DeletionTimestamp = &now }
-
-// asked is a queue that remembers what was added to it.
-type asked struct {
-	workqueue.TypedRateLimitingInterface[request]
-	all      []string
-	requests []request
+func failedWith3(pod *corev1.Pod) {
+	pod.Status.Phase = corev1.PodFailed
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}}}}
 }
 
-func (q *asked) Add(r request) { q.AddAfter(r, 0) }
-func (q *asked) AddAfter(r request, after time.Duration) {
-	text := r.String()
-	if r.gone != "" {
-		text += " gone " + string(r.gone)
+// asked is a queue that remembers what was added to it.
+type asked[T comparable] struct {
+	workqueue.TypedRateLimitingInterface[T]
+	all      []string
+	requests []T
+}
+
+func (q *asked[T]) AddAfter(r T, after time.Duration) {
+	text := fmt.Sprint(r)
+	if o, ok := any(r).(orphaned); ok {
+		if text = "orphans of " + o.String(); o.job != "" {
+			text += " " + string(o.job)
+		}
 	}
 	if after > 0 {
 		text += " after " + after.String()

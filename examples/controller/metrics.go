@@ -24,12 +24,12 @@ const (
 	gaugedTotal = "terminated_pods_tracking_finalizer_total"
 )
 
-// counters are those that a decision names, and the two above.
+// counters are those that a result names, and the two above.
 var counters = []struct {
 	name, help string
 	labels     []string
 }{
-	{syncsTotal, "Turns taken, of all Jobs", []string{"completion_mode", "result", "action"}},
+	{syncsTotal, "Syncs of all Jobs", []string{"completion_mode", "result", "action"}},
 	{"jobs_finished_total", "Jobs that have ended", []string{"completion_mode", "result", "reason"}},
 	{"job_pods_finished_total", "Pods that have ended and have been counted", []string{"completion_mode", "result"}},
 	{"job_finished_indexes_total", "Indexes that have succeeded or failed for good", []string{"status", "backoffLimit"}},
@@ -44,7 +44,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Subsystem: subsystem,
 			Name:      "job_sync_duration_seconds",
-			Help:      "How long a turn took",
+			Help:      "How long a sync took",
 			Buckets:   prometheus.ExponentialBuckets(0.004, 2, 15),
 		}, []string{"completion_mode", "result", "action"}),
 	}
@@ -57,7 +57,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 	return m
 }
 
-// add adds what a decision asks for.
+// add adds what a result asks for.
 func (m *metrics) add(list []jobfate.Metric) {
 	for _, metric := range list {
 		vec := m.counters[metric.Name]
@@ -74,11 +74,14 @@ func (m *metrics) add(list []jobfate.Metric) {
 	}
 }
 
-// synced counts a turn, unless the Job had ended or was waited for: a decision
-// then has no action.
+// synced counts a sync, unless it came to nothing because the Job had ended or was
+// waited for: there is no action then.
 func (m *metrics) synced(job *batchv1.Job, action string, took time.Duration, err error) {
-	if action == "" {
+	switch {
+	case action == "" && err == nil:
 		return
+	case action == "":
+		action = "reconciling" // it failed before anything was decided
 	}
 	mode, result := string(batchv1.NonIndexedCompletion), "success"
 	if job.Spec.CompletionMode != nil {

@@ -24,9 +24,13 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("jobs_finished_total: got %v, want 2", got)
 	}
 	m.synced(newJob(), "tracking", time.Second, errors.New("no"))
-	m.synced(newJob(), "", time.Second, nil) // nothing was decided
-	if got := testutil.CollectAndCount(m.duration); got != 1 {
-		t.Errorf("job_sync_duration_seconds: got %d series, want 1", got)
+	m.synced(newJob(), "", time.Second, nil) // there was nothing to decide
+	m.synced(newJob(), "", time.Second, errors.New("before anything was decided"))
+	if got := testutil.CollectAndCount(m.duration); got != 2 {
+		t.Errorf("job_sync_duration_seconds: got %d series, want 2", got)
+	}
+	if got := testutil.ToFloat64(m.counters[syncsTotal].WithLabelValues("NonIndexed", "error", "reconciling")); got != 1 {
+		t.Errorf("%s that failed early: got %v, want 1", syncsTotal, got)
 	}
 	if got := testutil.ToFloat64(m.counters[syncsTotal].WithLabelValues("NonIndexed", "error", "tracking")); got != 1 {
 		t.Errorf("%s: got %v, want 1", syncsTotal, got)

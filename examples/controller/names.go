@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/failurepolicy"
@@ -49,4 +51,10 @@ func parseNames(text string, policy *batchv1.PodFailurePolicy) ([]string, error)
 	}
 	spec := failurepolicy.FromAPI(policy, names...)
 	return names, validation.RuleNames(spec, field.NewPath("spec", "podFailurePolicy")).ToAggregate()
+}
+
+// podName makes up a name as the API server does.
+func podName(prefix string) string {
+	const random = 5
+	return prefix[:min(len(prefix), utilvalidation.DNS1123LabelMaxLength-random)] + rand.String(random)
 }

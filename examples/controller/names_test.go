@@ -50,3 +50,13 @@ func TestRuleNames(t *testing.T) {
 		t.Errorf("without an annotation: got %t, %v, want false, none", named, err)
 	}
 }
+
+func TestPodName(t *testing.T) {
+	long := "a-name-of-a-job-that-is-far-too-long-for-the-name-of-a-pod-in-any-cluster-"
+	for _, prefix := range []string{"job-", long} {
+		got := podName(prefix)
+		if len(got) > 63 || got[:len(got)-5] != prefix[:len(got)-5] || got == podName(prefix) {
+			t.Errorf("podName(%q) = %q", prefix, got)
+		}
+	}
+}

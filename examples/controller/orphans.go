@@ -2,51 +2,50 @@ package main
 
 import (
 	"context"
-	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate"
 )
 
-// free takes the finalizer off the pods that a Job has left behind, or off those
-// of a namespace that nobody controls and no Job is left to adopt. The finalizer
-// would keep them from ever being deleted.
-func (c *controller) free(ctx context.Context, r request) error {
-	key := string(r.gone)
-	if r.gone == "" {
-		key = uncontrolled(r.Namespace)
-	}
-	if job := c.store.job(r.NamespacedName); job != nil && job.UID == r.gone {
-		return nil // it has been seen since, and looks after its pods itself
-	}
-	var orphans []*corev1.Pod
-	for _, pod := range c.store.podsUnder(key) {
-		if c.me.Frees(pod, nil) && (r.gone != "" || len(c.store.selecting(pod)) == 0) {
-			orphans = append(orphans, pod)
+// orphaned are the pods that the Job of a name and UID has left behind, or, without
+// both, the pods of a namespace that nothing controls and no Job selects.
+type orphaned struct {
+	types.NamespacedName
+	job types.UID
+}
+
+// orphans takes the finalizer off pods that no Job is left to count. It has a queue of
+// its own, so that many orphans keep no Job waiting.
+type orphans struct{ *controller }
+
+// Reconcile frees orphans.
+func (c orphans) Reconcile(ctx context.Context, r orphaned) (reconcile.Result, error) {
+	for _, m := range c.find(r) {
+		over := c.drive(ctx, m, orphansAtATime)
+		switch err := m.Err(); {
+		case !over || err == nil:
+		case expected(err):
+			log.FromContext(ctx).V(1).Info("Freeing again", "because", err)
+			return reconcile.Result{RequeueAfter: batchPeriod}, nil
+		default:
+			return reconcile.Result{}, err
 		}
 	}
-	if len(orphans) == 0 {
-		return nil
+	return reconcile.Result{}, nil
+}
+
+// find returns what frees the orphans.
+func (c orphans) find(r orphaned) []*jobfate.Orphans {
+	if r.job == "" {
+		return jobfate.OrphansIn(c.store.podsUnder(uncontrolled(r.Namespace)), c.store.jobsIn(r.Namespace), c.options...)
 	}
-	if r.gone != "" {
-		// That the cache does not show a Job does not say that it is gone.
-		live, err := c.liveJob(ctx, r.Namespace, r.Name)
-		if err != nil {
-			return err
-		}
-		if live != nil && live.UID == r.gone {
-			return errStale
-		}
+	var jobs []*batchv1.Job
+	if job := c.store.job(r.NamespacedName); job != nil {
+		jobs = append(jobs, job)
 	}
-	var failed error
-	for _, pod := range orphans {
-		// Many take long, and a Job that is made meanwhile may adopt one. It then has
-		// another version, and keeps its finalizer.
-		if _, err := c.patchPod(ctx, pod, tracking.StripPatchAt(pod)); err != nil && !apierrors.IsNotFound(err) {
-			failed = fmt.Errorf("freeing pod %s: %w", pod.Name, err)
-		}
-	}
-	return failed
+	return jobfate.OrphansIn(c.store.podsUnder(string(r.job)), jobs, c.options...)
 }

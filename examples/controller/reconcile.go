@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -21,125 +19,92 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// controller carries out the decisions of jobfate for the Jobs that name it in
-// spec.managedBy.
+// controller runs the Jobs that name it in spec.managedBy.
 type controller struct {
-	me      tracking.Controller
-	options []jobfate.Option
-	store   store
-	// reader reads past the caches. writer keeps to the limits of the client.
-	reader, writer kubernetes.Interface
-	recorder       record.EventRecorder
-	metrics        *metrics
-	now            func() time.Time
-
-	memories memories
-	failures workqueue.TypedRateLimiter[request] // says when to try again
+	sender
+	me       tracking.Controller
+	options  []jobfate.Option
+	store    *store
+	recorder record.EventRecorder
+	metrics  *metrics
+	now      func() time.Time
+	memories sync.Map // of *memory, by the request for the Job
+	retries  *retries[reconcile.Request]
 }
 
-// Reconcile takes a turn.
-func (c *controller) Reconcile(ctx context.Context, r request) (reconcile.Result, error) {
-	logger := log.FromContext(ctx).WithValues("job", r.NamespacedName)
-	ctx = log.IntoContext(ctx, logger)
-	var again time.Duration
-	var err error
-	if r.gone != "" || r.Name == "" {
-		err = c.free(ctx, r)
-	} else {
-		again, err = c.turn(ctx, r.NamespacedName)
-	}
+// memory is what is kept of a Job between two syncs. Only the worker that has the Job
+// touches it: the queue hands a Job out to one at a time.
+type memory struct {
+	machine *jobfate.Machine
+	told    told
+}
+
+// Reconcile syncs a Job.
+func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+	view := c.store.view(r.NamespacedName)
+	view.Now = c.now()
+	job, managed := view.Job, c.me.Manages(view.Job)
+	kept, found := c.memories.Load(r)
 	switch {
-	case err == nil:
-		c.failures.Forget(r)
-		return reconcile.Result{RequeueAfter: again}, nil
-	case apierrors.IsConflict(err), errors.Is(err, errStale), ctx.Err() != nil:
-		logger.V(1).Info("Beginning again", "because", err)
-	default:
-		logger.Error(err, "The turn failed")
+	case managed && !found:
+		kept = &memory{machine: jobfate.NewMachine()}
+		c.memories.Store(r, kept)
+	case !found:
+		return reconcile.Result{}, nil
+	case job != nil && !managed:
+		c.memories.Delete(r)
+		return reconcile.Result{}, nil
 	}
-	// The queue would go by its own delay if it were given the error, and a
-	// deadline would pass meanwhile.
-	return reconcile.Result{RequeueAfter: least(again, c.failures.When(r))}, nil
-}
-
-// turn carries out one decision. The numbers are those of the protocol in the
-// package documentation of jobfate.
-func (c *controller) turn(ctx context.Context, name types.NamespacedName) (again time.Duration, err error) {
-	job := c.store.job(name)
-	if job == nil || !c.me.Manages(job) {
-		c.memories.forget(name)
-		return 0, nil
+	m := kept.(*memory)
+	if job != nil {
+		m.told.about(job)
+		m.machine.Configure(c.optionsFor(job, m)...)
 	}
-	m := c.memories.of(job)
 	began := time.Now()
-	s, err := c.snapshot(ctx, job, m) // 1
-	if err != nil {
-		return m.nextAsk(s.Now), err
+	// What Begin fails with is in the result as well.
+	over := m.machine.Begin(view) != nil || c.drive(ctx, m.machine, atATime)
+	result := m.machine.Result()
+	if job != nil {
+		c.tell(job, m, result)
 	}
-	d, err := c.decide(s, m) // 2
-	if err != nil {
-		// It is looked at again when it changes, and holds nobody up.
-		c.record(job, m.told.refused(err))
-		return 0, nil
+	if !over {
+		return reconcile.Result{}, nil // the controller is to stop: the next leader goes on
 	}
-	m.told.refusal = ""
-	again, err = c.carryOut(ctx, s.Job, d, m)
-	c.metrics.synced(job, d.Action, time.Since(began), err)
-	log.FromContext(ctx).V(2).Info("Turn", "action", d.Action, "pods", len(s.Pods), "created", len(d.Create), "deleted", len(d.Delete),
-		"stripped", len(d.Strip), "status", d.Status != nil, "again", again, "took", time.Since(began))
-	if jobstatus.Finished(s.Job) != nil && m.settled() {
-		c.memories.forget(name)
+	if job != nil {
+		c.metrics.synced(job, result.Decision.Action, time.Since(began), result.Err)
 	}
-	return least(again, m.nextAsk(s.Now)), err
+	log.FromContext(ctx).V(2).Info("Synced", "action", result.Decision.Action, "pending", m.machine, "again", result.Requeue, "took", time.Since(began))
+	if (job == nil || jobstatus.Finished(job) != nil) && m.machine.Idle() {
+		c.memories.Delete(r)
+	}
+	return c.next(ctx, r, result)
 }
 
-// decide decides with the options that hold for all Jobs and the names of this
-// one's rules.
-func (c *controller) decide(s jobfate.Snapshot, m *memory) (d jobfate.Decision, err error) {
-	options := c.options
-	names, named, err := ruleNames(s.Job)
-	if named {
-		options = append(slices.Clip(options), jobfate.RuleNames(names...))
+// optionsFor are the options that hold for all Jobs, and the names of this one's rules.
+func (c *controller) optionsFor(job *batchv1.Job, m *memory) []jobfate.Option {
+	names, named, err := ruleNames(job)
+	c.record(job, m.told.badNames(err))
+	if !named {
+		return c.options
 	}
-	c.record(s.Job, m.told.badNames(err))
-	return jobfate.Decide(s, options...)
+	return append(slices.Clip(c.options), jobfate.RuleNames(names...))
 }
 
-// carryOut is the protocol from step 3 on.
-func (c *controller) carryOut(ctx context.Context, job *batchv1.Job, d jobfate.Decision, m *memory) (again time.Duration, err error) {
-	if err := c.claim(ctx, job, d.Claim, m); err != nil { // 3
-		return d.Requeue, err
-	}
-	done, failed := c.act(ctx, job, d, m) // 4
-	if failed != nil {                    // 5
-		d = d.Revise(done)
-	}
-	version := job.ResourceVersion
-	if patch := d.StatusPatch(version); patch != nil { // 6
-		if version, err = c.storeStatus(ctx, job, patch, m); err != nil {
-			return d.Requeue, errors.Join(failed, err)
+// tell tells the user what a sync came to.
+func (c *controller) tell(job *batchv1.Job, m *memory, result jobfate.Result) {
+	routine := 0
+	for _, e := range result.Events {
+		if e.Reason == "SuccessfulCreate" || e.Reason == "SuccessfulDelete" {
+			if routine++; routine > eventsPerSync {
+				continue
+			}
 		}
-	}
-	m.backoff = d.Backoff // 7
-	c.tell(job, d.Events, d.Metrics)
-	c.record(job, m.told.explained(explain.Of(d).Job(), c.now()))
-	c.record(job, failedIndexes(job, d))
-	gone, left := c.strip(ctx, d.Strip, m) // 8
-	settled := d.Settle(gone...)           // 9
-	if patch := settled.StatusPatch(version); patch != nil {
-		if _, err := c.storeStatus(ctx, job, patch, m); err != nil {
-			return d.Requeue, errors.Join(failed, left, err)
-		}
-	}
-	c.tell(job, settled.Events, settled.Metrics)
-	return d.Requeue, errors.Join(failed, left) // 10
-}
-
-func (c *controller) tell(job *batchv1.Job, events []jobfate.Event, metrics []jobfate.Metric) {
-	for _, e := range events {
 		c.record(job, e)
 	}
-	c.metrics.add(metrics)
+	c.metrics.add(result.Metrics)
+	c.record(job, m.told.refused(result.Err))
+	c.record(job, m.told.explained(explain.Of(result.Decision).Job(), c.now()))
+	c.record(job, m.told.failedIndexes(result.Decision))
 }
 
 // record sends an event unless it is the empty one: nothing to tell.
@@ -148,3 +113,30 @@ func (c *controller) record(job *batchv1.Job, e jobfate.Event) {
 		c.recorder.Event(job, string(e.Type), e.Reason, e.Message)
 	}
 }
+
+// next says when to look again.
+func (c *controller) next(ctx context.Context, r reconcile.Request, result jobfate.Result) (reconcile.Result, error) {
+	switch err := result.Err; {
+	case err == nil:
+		return reconcile.Result{RequeueAfter: result.Requeue}, nil
+	case hopeless(err):
+		return reconcile.Result{}, nil // it is looked at again when it changes
+	case expected(err):
+		log.FromContext(ctx).V(1).Info("Beginning again", "because", err)
+		return reconcile.Result{RequeueAfter: least(result.Requeue, batchPeriod)}, nil
+	default:
+		// With an error the queue goes by its own delay.
+		c.retries.bounds.Store(r, bounds{result.Requeue, result.RetryAfter})
+		return reconcile.Result{}, err
+	}
+}
+
+// hopeless reports whether to try again is of no use.
+func hopeless(err error) bool {
+	var input *jobfate.InputError
+	return errors.As(err, &input) || errors.Is(err, jobfate.ErrNotManaged)
+}
+
+// expected reports whether an error is one that others cause who change or delete the
+// same objects.
+func expected(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }

@@ -1,33 +1,40 @@
 package main
 
 import (
-	"slices"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	ktesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/indexset"
 )
 
-var theJob = request{NamespacedName: types.NamespacedName{Namespace: "default", Name: "job"}}
+var theJob = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "default", Name: "job"}}
 
 func (b *bench) reconcile(t *testing.T) reconcile.Result {
 	t.Helper()
 	result, err := b.Reconcile(t.Context(), theJob)
 	if err != nil {
-		t.Fatalf("Reconcile: %v; the queue would go by its own delay", err)
+		t.Fatalf("Reconcile: %v", err)
 	}
 	return result
+}
+
+// remembered are the Jobs that have a memory.
+func (b *bench) remembered() (n int) {
+	b.memories.Range(func(any, any) bool { n++; return true })
+	return n
 }
 
 // A new Job: its pods are created, then the status is stored, with no read at
@@ -64,9 +71,10 @@ func TestCount(t *testing.T) {
 	wantList(t, "events", b.told(), []string{"Normal Completed Job completed"})
 }
 
-// At the first look at a Job that another process has run, the Job and its pods
-// are read past the cache, which still shows a pod that has been counted.
-func TestFirstLook(t *testing.T) {
+// The cache of pods still shows a pod as it was before another process counted it, and
+// has not reached the barrier: the Job and its pods are read past the caches, until
+// these have.
+func TestCachesBehindTheBarrier(t *testing.T) {
 	job := newJob(started, func(job *batchv1.Job) {
 		two, none := int32(2), int32(0)
 		job.Spec.Completions, job.Spec.Parallelism = &two, &none
@@ -74,10 +82,11 @@ func TestFirstLook(t *testing.T) {
 	})
 	counted := newPod(job, "pod", "7", succeeded, stripped)
 	b := newBench(t, job, counted)
+	b.store.barrier = "1001"
 	b.show(t, job, newPod(job, "pod", "5", succeeded))
 	b.reconcile(t)
-	if m := b.memories.of(job); m.fresh {
-		t.Error("the cache is taken to be fresh, though it shows an older pod")
+	if b.reads() != 2 {
+		t.Errorf("read past the caches %d times, want the Job and its pods", b.reads())
 	}
 	for _, action := range b.server.Actions() {
 		if action.Matches("patch", "pods") {
@@ -89,112 +98,42 @@ func TestFirstLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.show(t, counted, stored)
-	b.server.ClearActions()
-	b.reconcile(t)
-	if m := b.memories.of(job); !m.fresh {
-		t.Error("the caches show the Job and the pod as they are, and are not taken to be fresh")
-	}
+	b.store.jobs.Bookmark("1001")
+	b.store.pods.Bookmark("1001")
 	b.server.ClearActions()
 	b.reconcile(t)
 	if b.reads() != 0 {
-		t.Errorf("read past the cache %d times once it is fresh, want never", b.reads())
+		t.Errorf("read past the caches %d times once they have reached the barrier, want never", b.reads())
 	}
 }
 
-// The cache shows a Job without a status that another process has run. That shows
-// when the status is not stored, and then the Job and its pods are read past the
-// cache, which still shows a pod that has been counted.
-func TestFirstLookAtAnOldJob(t *testing.T) {
-	two, none := int32(2), int32(0)
-	old := newJob(func(job *batchv1.Job) { job.Spec.Completions, job.Spec.Parallelism = &two, &none })
-	job := old.DeepCopy()
-	job.ResourceVersion, job.Status.Succeeded = "20", 1
-	started(job)
-	b := newBench(t, job, newPod(job, "pod", "7", succeeded, stripped))
-	b.fail("patch", "jobs", 1, false, apierrors.NewConflict(pods, "job", nil))
-	b.show(t, old)
-	b.reconcile(t)
-	b.show(t, job, newPod(job, "pod", "5", succeeded))
-	b.reconcile(t)
-	stored, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
-	if err != nil || stored.Status.Succeeded != 1 || stored.Status.CompletionTime != nil {
-		t.Errorf("got %+v, %v, want the pod counted once", stored.Status, err)
-	}
-}
-
-// After the first look, too, no pod is created for a Job that the cache shows as it
-// was before another process counted.
-func TestSecondLookAtAnOldJob(t *testing.T) {
-	two := int32(2)
-	old := newJob(started, func(job *batchv1.Job) { job.Spec.Completions, job.Spec.Parallelism = &two, &two })
-	job := old.DeepCopy()
-	job.ResourceVersion, job.Status.Succeeded, job.Status.Active = "20", 1, 1
-	pods := []runtime.Object{newPod(job, "done", "5", succeeded, stripped), newPod(job, "runs", "6")}
-	b := newBench(t, append(pods, job)...)
-	b.show(t, append(pods, old)...)
-	b.reconcile(t)
-	b.memories.of(job).stored = ""
-	b.reconcile(t)
-	if got := b.writes(); slices.Contains(got, "create pods") {
-		t.Errorf("writes: got %q, want no pod created", got)
-	}
-}
-
-// The selector that selects all is written as none.
-func TestFirstLookSelectsAll(t *testing.T) {
-	job := newJob(started, func(job *batchv1.Job) { job.Spec.Selector = &metav1.LabelSelector{} })
-	b := newBench(t, job)
-	b.server.PrependReactor("list", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
-		if got := a.(ktesting.ListActionImpl).ListOptions.LabelSelector; got != "" {
-			t.Errorf("lists the pods with %q, want all", got)
-		}
-		return false, nil, nil
-	})
-	if _, err := b.readLive(t.Context(), job); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestShows(t *testing.T) {
+// The versions of the caches are read before their objects.
+func TestVersionsComeFirst(t *testing.T) {
 	job := newJob()
-	for name, tc := range map[string]struct {
-		read, cached *corev1.Pod
-		want         bool
-	}{
-		"nothing":                {nil, nil, true},
-		"the same":               {newPod(job, "pod", "5"), newPod(job, "pod", "5"), true},
-		"newer":                  {newPod(job, "pod", "5"), newPod(job, "pod", "6"), true},
-		"older":                  {newPod(job, "pod", "6"), newPod(job, "pod", "5"), false},
-		"not seen yet":           {newPod(job, "pod", "6"), nil, false},
-		"gone":                   {nil, newPod(job, "pod", "5"), false},
-		"made since":             {nil, newPod(job, "pod", "21"), true},
-		"another of the name":    {newPod(job, "pod", "6"), newPod(job, "pod", "6", func(pod *corev1.Pod) { pod.UID = "earlier" }), false},
-		"no more to be selected": {nil, newPod(job, "pod", "5", func(pod *corev1.Pod) { pod.Labels = nil }), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := newBench(t)
-			b.show(t, job)
-			read := live{job: job, version: "20"}
-			if tc.read != nil {
-				read.pods = append(read.pods, tc.read)
-			}
-			if tc.cached != nil {
-				b.show(t, tc.cached)
-			}
-			if got := b.store.shows(read); got != tc.want {
-				t.Errorf("got %t, want %t", got, tc.want)
-			}
-		})
-	}
-	// The cache may still be to show a pod that was made, counted and removed.
 	b := newBench(t)
-	b.show(t, job)
-	for seen, want := range map[string]bool{"9": false, "10": true, "11": true, "": true} {
-		b.store.pods.Bookmark(seen)
-		if got := b.store.shows(live{job: job, version: "20"}); got != want {
-			t.Errorf("the cache of pods has seen version %q, the Job was written at 10: got %t, want %t", seen, got, want)
-		}
+	b.show(t, job, newPod(job, "pod", "5"), newPod(job, "alone", "5", ownerless), newPod(newJob(func(job *batchv1.Job) { job.UID = "other" }), "other", "5"))
+	b.store.jobs.Bookmark("20")
+	b.store.pods.Bookmark("30")
+	late := &lateIndexer{Indexer: b.store.jobs, before: func() {
+		b.store.pods.Bookmark("31")
+	}}
+	b.store.jobs = late
+	v := b.store.view(theJob.NamespacedName)
+	if v.Job != job || len(v.Pods) != 2 || v.JobsVersion != "20" || v.PodsVersion != "30" || v.Barrier != "1" {
+		t.Errorf("got Job %v, %d pods, versions %s and %s, barrier %s, want the Job, 2, 20, 30, 1",
+			v.Job, len(v.Pods), v.JobsVersion, v.PodsVersion, v.Barrier)
 	}
+}
+
+// lateIndexer has something happen before an object is read.
+type lateIndexer struct {
+	cache.Indexer
+	before func()
+}
+
+func (l *lateIndexer) GetByKey(key string) (any, bool, error) {
+	l.before()
+	return l.Indexer.GetByKey(key)
 }
 
 // A Job that cannot be decided is told so once, and asks for no further turn.
@@ -236,7 +175,8 @@ func TestBadNames(t *testing.T) {
 	wantList(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
 }
 
-// After a failure the delay grows, but a deadline is not missed for it.
+// After a failure the delay grows, but a deadline is not missed for it. The error is
+// the queue's to count, and the sync is counted as one that has failed.
 func TestTryAgain(t *testing.T) {
 	job := newJob(started, func(job *batchv1.Job) {
 		seconds := int64(3)
@@ -245,11 +185,102 @@ func TestTryAgain(t *testing.T) {
 	b := newBench(t, job)
 	b.show(t, job)
 	b.fail("create", "pods", -1, false, errQuota)
-	for _, want := range []time.Duration{1, 2, 3, 3} {
-		b.memories.of(job).stored = "" // the cache shows the status
-		if got := b.reconcile(t).RequeueAfter; got != want*time.Second {
+	for n, want := range []time.Duration{1, 2, 3, 3} {
+		if _, err := b.Reconcile(t.Context(), theJob); !apierrors.IsForbidden(err) {
+			t.Fatalf("got %v, want that the quota is used up", err)
+		}
+		if got := b.retries.When(theJob); got != want*time.Second {
 			t.Errorf("looks again in %v, want %ds", got, want)
 		}
+		if got := testutil.ToFloat64(b.metrics.counters[syncsTotal].WithLabelValues("NonIndexed", "error", "pods_created")); got != float64(n+1) {
+			t.Errorf("%s: got %v syncs with an error, want %d", syncsTotal, got, n+1)
+		}
+		stored, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.show(t, stored)
+	}
+}
+
+// What the API server asks for comes before all.
+func TestRetryAfter(t *testing.T) {
+	r := newRetries[reconcile.Request]()
+	r.bounds.Store(theJob, bounds{due: time.Second, notBefore: 7 * time.Second})
+	for _, want := range []time.Duration{7, 2, 4} { // the bounds hold once
+		if got := r.When(theJob); got != want*time.Second {
+			t.Errorf("looks again in %v, want %ds", got, want)
+		}
+	}
+}
+
+// Others change or delete the Job during a sync: that is no error, and the Job is
+// looked at again soon.
+func TestOthersInterfere(t *testing.T) {
+	for name, err := range map[string]error{
+		"a conflict":      apierrors.NewConflict(pods, "job", nil),
+		"the Job is gone": apierrors.NewNotFound(pods, "job"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := newJob()
+			b := newBench(t, job)
+			b.show(t, job)
+			b.fail("patch", "jobs", 1, false, err)
+			if got := b.reconcile(t).RequeueAfter; got != batchPeriod {
+				t.Errorf("looks again in %v, want %v", got, batchPeriod)
+			}
+			if got := testutil.ToFloat64(b.metrics.counters[syncsTotal].WithLabelValues("NonIndexed", "error", "pods_created")); got != 1 {
+				t.Errorf("%s: got %v syncs with an error, want 1", syncsTotal, got)
+			}
+		})
+	}
+}
+
+// "A Job that is gone, or is being deleted, must not adopt pods": it is read past the
+// cache first. That it is gone is no error either.
+func TestAdoptOnlyForAJobThatIsThere(t *testing.T) {
+	now := metav1.NewTime(noon)
+	for name, onServer := range map[string]*batchv1.Job{
+		"gone":          newJob(func(job *batchv1.Job) { job.Name = "another" }),
+		"made again":    newJob(func(job *batchv1.Job) { job.UID = "another" }),
+		"being deleted": newJob(func(job *batchv1.Job) { job.DeletionTimestamp = &now }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, onServer)
+			b.show(t, newJob(), newPod(newJob(), "alone", "5", ownerless, stripped))
+			if got := b.reconcile(t).RequeueAfter; got != batchPeriod {
+				t.Errorf("looks again in %v, want %v", got, batchPeriod)
+			}
+			wantList(t, "writes", b.writes(), nil)
+		})
+	}
+}
+
+// The names of the rules may come after the Machine.
+func TestNamesChange(t *testing.T) {
+	job := newJob(started, func(job *batchv1.Job) {
+		job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+			Action:      batchv1.PodFailurePolicyActionFailJob,
+			OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{3}},
+		}}}
+	})
+	running := newPod(job, "pod", "5")
+	b := newBench(t, job, running)
+	b.show(t, job, running)
+	b.reconcile(t)
+	job, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job.Annotations = map[string]string{namesAnnotation: `{"0": "DatabaseDown"}`}
+	b.show(t, job, newPod(job, "pod", "200", failedWith3))
+	b.reconcile(t)
+	stored, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if conditions := stored.Status.Conditions; len(conditions) == 0 || conditions[0].Reason != "PodFailurePolicy_DatabaseDown" {
+		t.Errorf("conditions: got %+v, want the name of the rule", conditions)
 	}
 }
 
@@ -258,15 +289,22 @@ func TestMemoryGoesWithTheJob(t *testing.T) {
 	b := newBench(t, job)
 	b.show(t, job)
 	b.reconcile(t)
-	if len(b.memories.all) != 1 {
-		t.Fatalf("%d Jobs are remembered, want 1", len(b.memories.all))
+	if n := b.remembered(); n != 1 {
+		t.Fatalf("%d Jobs are remembered, want 1", n)
 	}
-	if err := b.store.jobs.Delete(job); err != nil {
+	if err := errors.Join(b.store.jobs.Delete(job), b.server.Tracker().Delete(jobs, "default", "job")); err != nil {
 		t.Fatal(err)
 	}
 	b.reconcile(t)
-	if len(b.memories.all) != 0 {
-		t.Errorf("%d Jobs are remembered, want none", len(b.memories.all))
+	if n := b.remembered(); n != 0 {
+		t.Errorf("%d Jobs are remembered, want none", n)
+	}
+	b.show(t, job)
+	b.reconcile(t)
+	b.show(t, newJob(builtIn))
+	b.reconcile(t)
+	if n := b.remembered(); n != 0 {
+		t.Errorf("a Job that is another's now: %d are remembered, want none", n)
 	}
 	ended := newJob(started, func(job *batchv1.Job) {
 		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
@@ -274,8 +312,21 @@ func TestMemoryGoesWithTheJob(t *testing.T) {
 	b.show(t, ended)
 	b.server.ClearActions()
 	b.reconcile(t)
-	if len(b.memories.all) != 0 || len(b.server.Actions()) != 0 {
-		t.Errorf("a Job that has ended: %d are remembered, %d requests, want none", len(b.memories.all), len(b.server.Actions()))
+	if n := b.remembered(); n != 0 || len(b.server.Actions()) != 0 {
+		t.Errorf("a Job that has ended: %d are remembered, %d requests, want none", n, len(b.server.Actions()))
+	}
+}
+
+// Nothing of what was told of an earlier Job of the same name is remembered.
+func TestToldIsOfAUID(t *testing.T) {
+	told := told{job: "earlier", refusal: "no", failed: indexset.MustParse("1")}
+	told.about(newJob())
+	if told.refusal != "" || !told.failed.IsEmpty() || told.job != "job-uid" {
+		t.Errorf("got %+v, want that of a Job that was told of nothing", told)
+	}
+	told.refusal = "no"
+	if told.about(newJob()); told.refusal != "no" {
+		t.Error("what was told of the same Job is forgotten")
 	}
 }
 
@@ -315,17 +366,17 @@ func TestFailedIndexes(t *testing.T) {
 	})
 	s := jobfate.Snapshot{Job: job, Now: noon}
 	for _, index := range []string{"1", "2", "3", "4"} {
-		s.Pods = append(s.Pods, newPod(job, "pod-"+index, "5", func(pod *corev1.Pod) {
+		s.Pods = append(s.Pods, newPod(job, "pod-"+index, "5", failedWith3, func(pod *corev1.Pod) {
 			pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: index}
-			pod.Status.Phase = corev1.PodFailed
-			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}}}}
 		}))
 	}
 	d, err := jobfate.Decide(s, jobfate.ManagedBy(manager))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := failedIndexes(job, d).Message
+	var told told
+	told.about(job)
+	got := told.failedIndexes(d).Message
 	for _, want := range []string{"index 1: ", "pod pod-1: container main, exit code 3", "index 3: ", "; and 1 more"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q in it", got, want)
@@ -334,7 +385,10 @@ func TestFailedIndexes(t *testing.T) {
 	if strings.Contains(got, "index 0") {
 		t.Errorf("got %q: index 0 had failed before", got)
 	}
-	if e := failedIndexes(job, jobfate.Decision{}); e.Reason != "" {
+	if e := told.failedIndexes(d); e.Reason != "" {
+		t.Errorf("told again: %+v", e)
+	}
+	if e := told.failedIndexes(jobfate.Decision{}); e.Reason != "" {
 		t.Errorf("without a status: got %+v, want nothing", e)
 	}
 }

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"slices"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/tracking"
 )
-
-var errJobGone = errors.New("the Job is gone, or is being deleted: it adopts no pods")
 
 // decide decides, and asks for nothing.
 func (s *sync) decide() []exchange {
@@ -72,17 +72,22 @@ func (s *sync) hearBeforeAdoption(batch []exchange) step {
 	case fate != done && fate != missing:
 		return s.adoptNone(fmt.Errorf("reading the Job: %w", x.failure()))
 	case live == nil || live.UID != s.Job:
-		return s.adoptNone(errJobGone)
+		return s.adoptNone(s.jobGone())
 	}
 	s.Known = newest(s.Known, live.ResourceVersion)
 	switch {
 	case live.DeletionTimestamp != nil:
-		return s.adoptNone(errJobGone)
+		return s.adoptNone(s.jobGone())
 	case live.ResourceVersion != s.view.Job.ResourceVersion && s.view.StatusVersion == "":
 		s.view.Job, s.live = live, true // it has changed: decide on what it is now
 		return listPods
 	}
 	return claimPods
+}
+
+// jobGone is a conflict with whoever deletes the Job.
+func (s *sync) jobGone() error {
+	return apierrors.NewConflict(batchv1.Resource("jobs"), s.Key.Name, errors.New("it is gone, or is being deleted, and adopts no pods"))
 }
 
 // adoptNone leaves the pods alone that are to be adopted. The sync ends with the error

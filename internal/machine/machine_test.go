@@ -50,6 +50,21 @@ func TestFreshness(t *testing.T) {
 	}
 }
 
+// Every request names the Job and its namespace, also those of the first sync.
+func TestRequests_nameTheJob(t *testing.T) {
+	for _, barrier := range []string{"100", ""} { // cached, live
+		job := train(1)
+		v, s := fresh(job), &server{job: job}
+		v.Barrier = barrier
+		run(t, newMachine(), v, func(r machine.Request) (runtime.Object, error) {
+			if r.Namespace != job.Namespace || (r.Verb == machine.GetJob || r.Verb == machine.PatchStatus) && r.Name != job.Name {
+				t.Errorf("barrier %q: %s: namespace %q, name %q", barrier, r.Verb, r.Namespace, r.Name)
+			}
+			return s.answer(r)
+		})
+	}
+}
+
 // "nothing older lowers it": a view that is older than one that was used is not used.
 func TestFreshness_backInTime(t *testing.T) {
 	job := train(1)

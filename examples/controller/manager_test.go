@@ -1,0 +1,313 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/prometheus/client_golang/prometheus"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+)
+
+// cluster is an API server, and what the controllers asked of it and logged. It is to
+// be used in a bubble of synctest.
+type cluster struct {
+	*kube.Server
+	client kubernetes.Interface // of users
+
+	mu     sync.Mutex
+	asked  map[string]int
+	first  string                // that was asked
+	before func(r *kube.Request) // a request of a controller takes effect
+	errors []string
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	c := &cluster{Server: kube.New(kube.Options{}), asked: map[string]int{}}
+	c.client = clientFor(t, c.Config())
+	c.Intercept(func(r *kube.Request) kube.Verdict {
+		if r.UserAgent == agent {
+			c.mu.Lock()
+			what := r.Verb + " " + r.Resource.Resource
+			c.asked[what]++
+			c.first = cmp.Or(c.first, what+" "+r.Query.Get("limit"))
+			before := c.before
+			c.mu.Unlock()
+			if before != nil {
+				before(r)
+			}
+		}
+		return kube.Verdict{}
+	})
+	return c
+}
+
+const agent = "controller"
+
+func clientFor(t *testing.T, config *rest.Config) kubernetes.Interface {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// start starts the controller, with a manager and the limits of its flags, and returns
+// how to stop it.
+func (c *cluster) start(t *testing.T) (stop func()) {
+	t.Helper()
+	logger := funcr.New(func(_, line string) {
+		if strings.Contains(line, `"error"=`) {
+			c.mu.Lock()
+			c.errors = append(c.errors, line)
+			c.mu.Unlock()
+		}
+	}, funcr.Options{})
+	free := c.Config()
+	free.UserAgent, free.QPS = agent, -1
+	limited := rest.CopyConfig(free)
+	limited.QPS, limited.Burst = 20, 30
+	mgr, err := ctrl.NewManager(free, ctrl.Options{
+		Logger: logger, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch, err := newWatch(clientFor(t, free), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	con := newController(manager, watch.store, sender{clientFor(t, free), clientFor(t, limited)})
+	con.recorder, con.metrics = &record.FakeRecorder{}, newMetrics(prometheus.NewRegistry())
+	if err := add(mgr, con, watch, 5); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- mgr.Start(ctx) }()
+	time.Sleep(time.Second)
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		watch.factory.Shutdown()
+	}
+}
+
+// create stores Jobs.
+func (c *cluster) create(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		by := manager
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: batchv1.JobSpec{
+			ManagedBy: &by,
+			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}},
+			}},
+		}}
+		if _, err := c.client.BatchV1().Jobs("default").Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// work has the kubelets end all pods, and the controller hear of it.
+func (c *cluster) work() {
+	kubelet := kube.Kubelet{Server: c.Server}
+	for kubelet.Step(func(*corev1.Pod) (int32, bool) { return 0, true }) {
+		time.Sleep(2 * batchPeriod)
+	}
+	time.Sleep(10 * batchPeriod)
+}
+
+func (c *cluster) noErrors(t *testing.T) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, line := range c.errors {
+		t.Errorf("logged: %s", line)
+	}
+}
+
+// A controller that starts anew lists pods once, and then needs no read at all, neither
+// for the Jobs that it finds nor for a new one.
+func TestRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		stop := c.start(t)
+		for i := range 20 {
+			c.create(t, fmt.Sprintf("job-%d", i))
+		}
+		time.Sleep(5 * time.Second)
+		stop()
+		if pods := kube.List[*corev1.Pod](c.Server, "default"); len(pods) != 20 {
+			t.Fatalf("%d pods, want 20", len(pods))
+		}
+		// The barrier is beyond the last change of a Job or a pod.
+		if _, err := c.client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		clear(c.asked)
+		c.first = ""
+		stop = c.start(t)
+		c.create(t, "new")
+		c.work()
+		stop()
+		for _, job := range kube.List[*batchv1.Job](c.Server, "default") {
+			if job.Status.Succeeded != 1 || job.Status.CompletionTime == nil {
+				t.Errorf("Job %s: %+v, want it complete", job.Name, job.Status)
+			}
+		}
+		if c.asked["list pods"] != 1 || c.asked["get jobs"]+c.asked["list jobs"]+c.asked["get pods"] > 0 {
+			t.Errorf("asked for %v, want one list of pods and no other read", c.asked)
+		}
+		if want := "list pods 1"; c.first != want {
+			t.Errorf("first asked for %q, want %q: the caches are filled after the barrier was read", c.first, want)
+		}
+		c.noErrors(t)
+	})
+}
+
+// A Job is deleted while the controller looks at it: nothing is wrong with that.
+func TestDeletedDuringASync(t *testing.T) {
+	for _, resource := range []string{"pods", "jobs"} {
+		for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan} {
+			t.Run(resource+" "+string(policy), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := newCluster(t)
+					stop := c.start(t)
+					deleted := false
+					c.before = func(r *kube.Request) {
+						if r.Verb != "watch" && r.Resource.Resource == resource && !deleted {
+							deleted = true
+							if err := c.client.BatchV1().Jobs("default").Delete(t.Context(), "job", metav1.DeleteOptions{PropagationPolicy: &policy}); err != nil {
+								t.Error(err)
+							}
+						}
+					}
+					c.create(t, "job")
+					for range 5 {
+						time.Sleep(5 * time.Second)
+						kube.Collector{Server: c.Server}.Run()
+					}
+					stop()
+					if jobs := kube.List[*batchv1.Job](c.Server, "default"); !deleted || len(jobs) != 0 {
+						t.Errorf("deleted %t, %d Jobs are left, want none", deleted, len(jobs))
+					}
+					for _, pod := range kube.List[*corev1.Pod](c.Server, "default") {
+						if policy != metav1.DeletePropagationOrphan || len(pod.Finalizers) > 0 {
+							t.Errorf("pod %s is left, with finalizers %v", pod.Name, pod.Finalizers)
+						}
+					}
+					c.noErrors(t)
+				})
+			})
+		}
+	}
+}
+
+// Many orphans are freed, and a new Job does not wait for them.
+func TestOrphansDoNotHoldUpJobs(t *testing.T) {
+	const many = 300 // 15 seconds' worth of writes
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		for i := range many {
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{
+					Namespace: "default", Name: fmt.Sprintf("left-%d", i), Finalizers: []string{batchv1.JobTrackingFinalizer},
+					OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(&metav1.ObjectMeta{Name: "gone", UID: "gone"}, batchv1.SchemeGroupVersion.WithKind("Job"))},
+				},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "image"}}},
+			}
+			if _, err := c.client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stop := c.start(t)
+		time.Sleep(4 * time.Second)
+		c.create(t, "job")
+		time.Sleep(time.Second)
+		freed, made := 0, false
+		for _, pod := range kube.List[*corev1.Pod](c.Server, "default") {
+			made = made || strings.HasPrefix(pod.Name, "job-")
+			if strings.HasPrefix(pod.Name, "left-") && len(pod.Finalizers) == 0 {
+				freed++
+			}
+		}
+		if !made || freed == 0 || freed == many {
+			t.Errorf("a second after its creation the Job has a pod: %t; %d orphans are freed, want some", made, freed)
+		}
+		time.Sleep(20 * time.Second)
+		for _, pod := range kube.List[*corev1.Pod](c.Server, "default") {
+			if strings.HasPrefix(pod.Name, "left-") && len(pod.Finalizers) > 0 {
+				t.Fatalf("pod %s is not freed", pod.Name)
+			}
+		}
+		stop()
+		c.noErrors(t)
+	})
+}
+
+// The barrier is asked for until there is one, in the only namespace if there is one.
+func TestBarrierTakesTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		s := transport(func(r *http.Request) (*http.Response, error) {
+			if tries++; tries < 3 {
+				return nil, errCut
+			}
+			if want := "/api/v1/namespaces/here/pods?limit=1"; r.URL.RequestURI() != want {
+				t.Errorf("asked for %s, want %s", r.URL.RequestURI(), want)
+			}
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}},
+				Body: io.NopCloser(strings.NewReader(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"}}`))}, nil
+		}).sender(t)
+		w, err := newWatch(s.reader, "here")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.factory.Shutdown() // no informer is to start
+		for range 2 {        // for the queues of Jobs and orphans
+			if err := w.begin(t.Context()); err != nil || w.store.barrier != "7" || tries != 3 {
+				t.Errorf("got %v and barrier %q after %d tries, want 7 after 3", err, w.store.barrier, tries)
+			}
+		}
+		stopped, stop := context.WithCancel(t.Context())
+		stop()
+		w.store.barrier, tries = "", 0
+		if err := w.begin(stopped); err == nil {
+			t.Error("without a barrier: want an error")
+		}
+	})
+}
+
+// A list must not be older than the request for it.
+func TestConsistent(t *testing.T) {
+	for version, want := range map[string]string{"0": "", "": "", "5": "5"} {
+		options := metav1.ListOptions{ResourceVersion: version}
+		if consistent(&options); options.ResourceVersion != want {
+			t.Errorf("version %q: got %q, want %q", version, options.ResourceVersion, want)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+)
+
+// retries tells a queue when to look again at what has failed: later each time, but in
+// time for what is due, and not before the API server wants.
+type retries[T comparable] struct {
+	workqueue.TypedRateLimiter[T]
+	bounds sync.Map // of T, for the next When
+}
+
+type bounds struct{ due, notBefore time.Duration }
+
+func newRetries[T comparable]() *retries[T] {
+	return &retries[T]{TypedRateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[T](time.Second, time.Minute)}
+}
+
+// When returns the time to wait.
+func (l *retries[T]) When(r T) time.Duration {
+	kept, _ := l.bounds.LoadAndDelete(r)
+	b, _ := kept.(bounds)
+	return max(least(l.TypedRateLimiter.When(r), b.due), b.notBefore)
+}
+
+// least returns the lesser of two waits, where 0 is no wait.
+func least(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}

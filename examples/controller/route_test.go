@@ -1,0 +1,93 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+func builtIn(job *batchv1.Job) { job.Spec.ManagedBy = nil }
+
+// Whom a change of a pod wakes.
+func TestPodChanged(t *testing.T) {
+	job := newJob()
+	pod := newPod(job, "pod", "5")
+	batched := "default/job after 1s"
+	leftBehind := "orphans of default/job job-uid after 1s"
+	alone := "orphans of default/ after 1s"
+	other := func(pod *corev1.Pod) {
+		pod.OwnerReferences[0].Kind, pod.OwnerReferences[0].UID = "ReplicaSet", "replica-set"
+	}
+	elsewhere := func(pod *corev1.Pod) { pod.Labels = map[string]string{"app": "other"} }
+	for name, tc := range map[string]struct {
+		job           *batchv1.Job // in the cache
+		before, after *corev1.Pod
+		want          []string
+	}{
+		"a new pod":                                {job, nil, pod, []string{batched}},
+		"a pod that has changed":                   {job, pod, newPod(job, "pod", "6"), []string{batched}},
+		"a pod that is gone":                       {job, pod, nil, []string{batched}},
+		"of a Job that is another's":               {newJob(builtIn), nil, pod, nil},
+		"of a Job that is gone":                    {nil, nil, pod, []string{leftBehind}},
+		"of a Job that was made again":             {newJob(func(job *batchv1.Job) { job.UID = "next" }), nil, pod, []string{leftBehind}},
+		"of a Job that is gone, without finalizer": {nil, nil, newPod(job, "pod", "5", stripped), nil},
+		"of something else":                        {job, nil, newPod(job, "pod", "5", other), nil},
+		"one that may be adopted":                  {job, nil, newPod(job, "pod", "5", ownerless), []string{batched}},
+		"one that another may adopt":               {newJob(builtIn), nil, newPod(job, "pod", "5", ownerless), nil},
+		"one that nobody may adopt":                {job, nil, newPod(job, "pod", "5", ownerless, elsewhere), []string{alone}},
+		"orphaned":                                 {job, pod, newPod(job, "pod", "6", ownerless), []string{batched, batched}},
+		"without an owner, as before":              {job, newPod(job, "pod", "5", ownerless, stripped), newPod(job, "pod", "6", ownerless, stripped), nil},
+		"without an owner, with new labels":        {job, newPod(job, "pod", "5", ownerless, stripped, elsewhere), newPod(job, "pod", "6", ownerless, stripped), []string{batched}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, q, free := newBench(t), &asked[reconcile.Request]{}, &asked[orphaned]{}
+			if tc.job != nil {
+				b.show(t, tc.job)
+			}
+			b.podChanged(q, tc.before, tc.after)
+			orphans{b.controller}.podChanged(free, tc.before, tc.after)
+			wantList(t, "woken", append(q.all, free.all...), tc.want)
+		})
+	}
+}
+
+func TestJobChanged(t *testing.T) {
+	job := newJob()
+	left := []string{"orphans of default/job job-uid after 1s", "orphans of default/ after 1s"}
+	for name, tc := range map[string]struct {
+		before, after *batchv1.Job
+		wakes         string
+		frees         []string
+	}{
+		"new":                   {nil, job, "default/job", nil},
+		"another's":             {nil, newJob(builtIn), "", nil},
+		"only the status":       {job, newJob(started), "default/job after 1s", nil},
+		"the spec":              {job, newJob(func(job *batchv1.Job) { job.Generation++ }), "default/job", nil},
+		"made again":            {job, newJob(func(job *batchv1.Job) { job.UID = "next" }), "default/job", left},
+		"made again, another's": {job, newJob(builtIn, func(job *batchv1.Job) { job.UID = "next" }), "default/job", left},
+		"gone":                  {job, nil, "default/job", left},
+		"gone, another's":       {newJob(builtIn), nil, "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, q, free := newBench(t), &asked[reconcile.Request]{}, &asked[orphaned]{}
+			b.jobChanged(q, tc.before, tc.after)
+			orphans{b.controller}.jobChanged(free, tc.before, tc.after)
+			if got := strings.Join(q.all, ","); got != tc.wakes {
+				t.Errorf("woken: got %q, want %q", got, tc.wakes)
+			}
+			wantList(t, "orphans to free", free.all, tc.frees)
+		})
+	}
+}
+
+func TestSlim(t *testing.T) {
+	pod := newPod(newJob(), "pod", "5")
+	pod.ManagedFields = []metav1.ManagedFieldsEntry{{}}
+	if got, err := slim(pod); err != nil || len(got.(*corev1.Pod).ManagedFields) > 0 {
+		t.Errorf("got %v, %v, want no managed fields", got, err)
+	}
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/jobfate/jobfate"
+)
+
+const (
+	// A request that is not answered within this time is lost. It is shorter than
+	// the time that the controller has to stop.
+	requestTimeout = 20 * time.Second
+	// atATime is how many requests of one sync are under way at the same time. More
+	// would only wait for the client's limit, and before those of other Jobs.
+	atATime = 16
+	// orphansAtATime is how many of those that free orphans, which wait for the same
+	// limit.
+	orphansAtATime = 2
+)
+
+// sender sends the requests of machines. Reads go past the caches; writes keep to the
+// limits of their client.
+type sender struct{ reader, writer kubernetes.Interface }
+
+// machine is a jobfate.Machine or jobfate.Orphans.
+type machine interface {
+	Next() []jobfate.Request
+	Answer(jobfate.Request, runtime.Object, error) error
+}
+
+// drive sends what a machine asks for, some of it at the same time, and reports whether
+// it came to the end. When the controller is to stop, what has begun is finished, and
+// nothing else begins.
+func (s sender) drive(ctx context.Context, m machine, atATime int) bool {
+	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
+		objects, errs := make([]runtime.Object, len(batch)), make([]error, len(batch))
+		var group errgroup.Group
+		group.SetLimit(atATime)
+		for i, r := range batch {
+			group.Go(func() error {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				objects[i], errs[i] = s.send(ctx, r)
+				return nil
+			})
+		}
+		if group.Wait() != nil {
+			return false
+		}
+		for i, r := range batch {
+			_ = m.Answer(r, objects[i], errs[i]) // fails only for what was not asked for
+		}
+	}
+	return true
+}
+
+// send makes one request, and returns what the client does.
+func (s sender) send(ctx context.Context, r jobfate.Request) (runtime.Object, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	defer cancel()
+	switch r.Verb {
+	case jobfate.GetJob:
+		return s.reader.BatchV1().Jobs(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+	case jobfate.ListPods:
+		return s.reader.CoreV1().Pods(r.Namespace).List(ctx, metav1.ListOptions{})
+	case jobfate.GetPod:
+		return s.reader.CoreV1().Pods(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+	case jobfate.CreatePod:
+		return s.writer.CoreV1().Pods(r.Namespace).Create(ctx, r.Pod, metav1.CreateOptions{})
+	case jobfate.PatchPod:
+		return s.writer.CoreV1().Pods(r.Namespace).Patch(ctx, r.Name, types.StrategicMergePatchType, r.Patch, metav1.PatchOptions{})
+	case jobfate.DeletePod:
+		return nil, s.writer.CoreV1().Pods(r.Namespace).Delete(ctx, r.Name, r.Options)
+	case jobfate.PatchStatus:
+		return s.writer.BatchV1().Jobs(r.Namespace).Patch(ctx, r.Name, types.MergePatchType, r.Patch, metav1.PatchOptions{}, "status")
+	}
+	return nil, fmt.Errorf("a request to %s, which this controller does not know", r.Verb)
+}

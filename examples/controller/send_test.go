@@ -1,0 +1,267 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	ktesting "k8s.io/client-go/testing"
+
+	"github.com/jobfate/jobfate"
+)
+
+// many lets a Job have some pods at once.
+func many(n int32) func(*batchv1.Job) {
+	return func(job *batchv1.Job) { job.Spec.Completions, job.Spec.Parallelism = &n, &n }
+}
+
+// Each verb is the request that it says, and its answer is that of the client.
+func TestSend(t *testing.T) {
+	job := newJob()
+	pod := newPod(job, "pod", "5")
+	for _, tc := range []struct {
+		r    jobfate.Request
+		want string
+	}{
+		{jobfate.Request{Verb: jobfate.GetJob, Name: "job"}, "get jobs"},
+		{jobfate.Request{Verb: jobfate.ListPods}, "list pods"},
+		{jobfate.Request{Verb: jobfate.GetPod, Name: "pod"}, "get pods"},
+		{jobfate.Request{Verb: jobfate.CreatePod, Pod: newPod(job, "new", "")}, "create pods"},
+		{jobfate.Request{Verb: jobfate.PatchPod, Name: "pod", Patch: []byte(`{}`)}, "patch pods"},
+		{jobfate.Request{Verb: jobfate.DeletePod, Name: "pod"}, "delete pods"},
+		{jobfate.Request{Verb: jobfate.PatchStatus, Name: "job", Patch: []byte(`{"status":{"active":1}}`)}, "patch jobs/status"},
+	} {
+		b := newBench(t, job, pod)
+		tc.r.Namespace = "default"
+		object, err := b.send(t.Context(), tc.r)
+		if err != nil || (object == nil) != (tc.r.Verb == jobfate.DeletePod) {
+			t.Errorf("%s: got %v, %v", tc.r.Verb, object, err)
+		}
+		a := b.server.Actions()[0]
+		if got := strings.TrimSuffix(a.GetVerb()+" "+a.GetResource().Resource+"/"+a.GetSubresource(), "/"); got != tc.want || a.GetNamespace() != "default" {
+			t.Errorf("%s: sent %q to namespace %q, want %q", tc.r.Verb, got, a.GetNamespace(), tc.want)
+		}
+		tc.r.Name = "another"
+		if _, err := b.send(t.Context(), tc.r); tc.r.Pod == nil && tc.r.Verb != jobfate.ListPods && !apierrors.IsNotFound(err) {
+			t.Errorf("%s of what is not there: got %v, want that it is not found", tc.r.Verb, err)
+		}
+	}
+	if _, err := newBench(t).send(t.Context(), jobfate.Request{Verb: 99}); err == nil {
+		t.Error("a verb of a newer library: want an error")
+	}
+}
+
+// script is a machine that asks for some batches.
+type script struct {
+	batches [][]jobfate.Request
+	errs    []error
+}
+
+func (s *script) Next() (batch []jobfate.Request) {
+	if len(s.batches) > 0 {
+		batch, s.batches = s.batches[0], s.batches[1:]
+	}
+	return batch
+}
+
+func (s *script) Answer(_ jobfate.Request, _ runtime.Object, err error) error {
+	s.errs = append(s.errs, err)
+	return nil
+}
+
+func reads(n int) []jobfate.Request {
+	return slices.Repeat([]jobfate.Request{{Verb: jobfate.GetPod, Name: "pod"}}, n)
+}
+
+// transport is an API server.
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+func (t transport) sender(tt *testing.T) sender {
+	tt.Helper()
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: "http://server", Transport: t, QPS: -1})
+	if err != nil {
+		tt.Fatal(err)
+	}
+	return sender{client, client}
+}
+
+var errCut = errors.New("the connection was cut")
+
+// The requests of a batch are sent side by side, no more than some at a time, and the
+// next batch when all are answered.
+func TestSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now, most, all atomic.Int32
+		s := transport(func(*http.Request) (*http.Response, error) {
+			if n := now.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			time.Sleep(time.Second)
+			all.Add(1)
+			now.Add(-1)
+			return nil, errCut
+		}).sender(t)
+		m := &script{batches: [][]jobfate.Request{reads(10), reads(1)}}
+		began := time.Now()
+		if !s.drive(t.Context(), m, 4) || all.Load() != 11 || most.Load() != 4 || time.Since(began) != 4*time.Second {
+			t.Errorf("sent %d in %v, %d at the same time, want 11, 4s, 4", all.Load(), time.Since(began), most.Load())
+		}
+		for _, err := range m.errs {
+			if !errors.Is(err, errCut) {
+				t.Errorf("answered with %v, want the error as it is", err)
+			}
+		}
+		if len(m.errs) != 11 {
+			t.Errorf("%d answers, want 11", len(m.errs))
+		}
+	})
+}
+
+// A request that has begun is finished when the controller is to stop, in its own time,
+// and no other begins.
+func TestStop(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	sent := 0
+	s := transport(func(r *http.Request) (*http.Response, error) {
+		sent++
+		stop()
+		if deadline, ok := r.Context().Deadline(); !ok || time.Until(deadline) > requestTimeout {
+			t.Errorf("the request has until %v, want a deadline", deadline)
+		}
+		if err := r.Context().Err(); err != nil {
+			t.Errorf("the request that had begun: %v", err)
+		}
+		return nil, errCut
+	}).sender(t)
+	if m := (&script{batches: [][]jobfate.Request{reads(3)}}); s.drive(ctx, m, 1) || sent != 1 || len(m.errs) != 0 {
+		t.Errorf("sent %d and answered %d, want 1 and none, and no end", sent, len(m.errs))
+	}
+	job := newJob()
+	b := newBench(t, job)
+	b.show(t, job)
+	if result, err := b.Reconcile(ctx, theJob); err != nil || result.RequeueAfter != 0 {
+		t.Errorf("got %v, %v, want nothing more", result, err)
+	}
+	wantList(t, "writes", b.writes(), nil)
+	wantList(t, "events", b.told(), nil)
+}
+
+// A creation whose answer is lost is looked for under its name: there is never a second
+// pod, and the first is known.
+func TestLostCreation(t *testing.T) {
+	for name, tc := range map[string]struct {
+		carriedOut bool
+		writes     []string
+	}{
+		"carried out":     {true, []string{"create pods", "patch jobs/status"}},
+		"not carried out": {false, []string{"create pods", "patch jobs/status", "create pods"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := newJob()
+			b := newBench(t, job)
+			b.show(t, job)
+			b.fail("create", "pods", 1, tc.carriedOut, errTimeout)
+			if _, err := b.Reconcile(t.Context(), theJob); !apierrors.IsTimeout(err) {
+				t.Fatalf("got %v, want %v", err, errTimeout)
+			}
+			stored, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.show(t, stored)
+			b.reconcile(t)
+			if got := b.writes(); !slices.Equal(got[:len(tc.writes)], tc.writes) || len(got) > len(tc.writes)+1 {
+				t.Errorf("writes: got %q, want %q, and at most a status", got, tc.writes)
+			}
+			list, err := b.server.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+			if err != nil || len(list.Items) != 1 {
+				t.Errorf("pods: got %d, %v, want 1", len(list.Items), err)
+			}
+		})
+	}
+}
+
+// A name that happens to be taken is not taken for the pod: another is tried, and
+// nothing is told of it.
+func TestNameIsTaken(t *testing.T) {
+	job := newJob()
+	b := newBench(t, job)
+	b.show(t, job)
+	b.fail("create", "pods", 1, false, apierrors.NewAlreadyExists(pods, "job-12345"))
+	b.reconcile(t)
+	wantList(t, "writes", b.writes(), []string{"create pods", "create pods", "patch jobs/status"})
+	if got := b.told(); len(got) != 1 || !strings.HasPrefix(got[0], "Normal SuccessfulCreate ") {
+		t.Errorf("events: got %q, want that of the pod", got)
+	}
+}
+
+// A quota that is used up is told once, and no more is tried.
+func TestCreateRefused(t *testing.T) {
+	job := newJob(many(5))
+	b := newBench(t, job)
+	b.show(t, job)
+	b.fail("create", "pods", 1, false, errQuota)
+	if _, err := b.Reconcile(t.Context(), theJob); !apierrors.IsForbidden(err) {
+		t.Errorf("got %v, want %v", err, errQuota)
+	}
+	wantList(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
+	wantList(t, "events", b.told(), []string{`Warning FailedCreate Error creating: pods "pod" is forbidden: the quota is used up`})
+}
+
+// Of very many pods only as many are told of as client-go would send, and a failure all
+// the same.
+func TestFewEvents(t *testing.T) {
+	job := newJob(many(2*eventsPerSync + 20))
+	b := newBench(t, job)
+	b.show(t, job)
+	created := 0
+	b.server.PrependReactor("create", "pods", func(ktesting.Action) (bool, runtime.Object, error) {
+		if created++; created == 2*eventsPerSync {
+			return true, nil, errQuota
+		}
+		return false, nil, nil
+	})
+	if _, err := b.Reconcile(t.Context(), theJob); !apierrors.IsForbidden(err) {
+		t.Fatalf("got %v, want %v", err, errQuota)
+	}
+	told := map[string]int{}
+	for _, e := range b.told() {
+		told[strings.Fields(e)[1]]++
+	}
+	if told["SuccessfulCreate"] != eventsPerSync || told["FailedCreate"] != 1 {
+		t.Errorf("told %v, want %d SuccessfulCreate and 1 FailedCreate", told, eventsPerSync)
+	}
+}
+
+// A pod is adopted in the sync in which it is counted as active, and one that the
+// selector no longer matches is released.
+func TestClaim(t *testing.T) {
+	job := newJob()
+	alone := newPod(job, "alone", "5", ownerless, stripped)
+	leaves := newPod(job, "leaves", "5", func(pod *corev1.Pod) { pod.Labels = nil })
+	b := newBench(t, job, alone, leaves)
+	b.show(t, job, alone, leaves)
+	b.reconcile(t)
+	wantList(t, "writes", b.writes(), []string{"patch pods", "patch pods", "patch jobs/status"})
+	for name, owned := range map[string]bool{"alone": true, "leaves": false} {
+		pod, err := b.server.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil || metav1.IsControlledBy(pod, job) != owned || (len(pod.Finalizers) > 0) != owned {
+			t.Errorf("pod %s: owners %v, finalizers %v, %v, want it owned and tracked: %t", name, pod.OwnerReferences, pod.Finalizers, err, owned)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/jobfate/jobfate"
+)
+
+// byController is the index of the cached pods: by the UID of their controller,
+// or by their namespace when they have none.
+const byController = "controller"
+
+func controllerIndex(obj any) ([]string, error) {
+	pod := obj.(*corev1.Pod)
+	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
+		return []string{string(ref.UID)}, nil
+	}
+	return []string{uncontrolled(pod.Namespace)}, nil
+}
+
+func uncontrolled(namespace string) string { return "namespace/" + namespace }
+
+// store is what the informers have seen. What it returns is shared with everybody
+// and must not be changed. It hands out pointers; a list as controller-runtime's
+// client returns it would copy each pod, 12 MB a sync at 10,000 pods.
+type store struct {
+	jobs, pods cache.Indexer
+	// barrier is the version of a list of pods that was asked for once this process
+	// had the lease.
+	barrier string
+}
+
+// view returns what is to be seen of a Job. The versions are read first, and so they
+// are never newer than the objects.
+func (s *store) view(name types.NamespacedName) jobfate.View {
+	v := jobfate.View{
+		Barrier:     s.barrier,
+		JobsVersion: s.jobs.LastStoreSyncResourceVersion(),
+		PodsVersion: s.pods.LastStoreSyncResourceVersion(),
+	}
+	if v.Job = s.job(name); v.Job != nil {
+		v.Pods = s.podsUnder(string(v.Job.UID), uncontrolled(name.Namespace))
+	}
+	return v
+}
+
+func (s *store) job(name types.NamespacedName) *batchv1.Job {
+	obj, ok, err := s.jobs.GetByKey(name.String())
+	if !ok || err != nil {
+		return nil
+	}
+	return obj.(*batchv1.Job)
+}
+
+// podsUnder returns the pods under keys of the index.
+func (s *store) podsUnder(keys ...string) (pods []*corev1.Pod) {
+	for _, key := range keys {
+		found, _ := s.pods.ByIndex(byController, key) // fails only without the index
+		pods = slices.Grow(pods, len(found))
+		for _, obj := range found {
+			pods = append(pods, obj.(*corev1.Pod))
+		}
+	}
+	return pods
+}
+
+// ownerOf returns the Job that a controller reference in a namespace names; nil when
+// there is none to be seen.
+func (s *store) ownerOf(namespace string, ref *metav1.OwnerReference) *batchv1.Job {
+	job := s.job(types.NamespacedName{Namespace: namespace, Name: ref.Name})
+	if job == nil || job.UID != ref.UID {
+		return nil
+	}
+	return job
+}
+
+func (s *store) jobsIn(namespace string) (jobs []*batchv1.Job) {
+	found, _ := s.jobs.ByIndex(cache.NamespaceIndex, namespace)
+	for _, obj := range found {
+		jobs = append(jobs, obj.(*batchv1.Job))
+	}
+	return jobs
+}
+
+func nameOf(job *batchv1.Job) types.NamespacedName {
+	return types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
+}
