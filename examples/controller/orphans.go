@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,18 +25,18 @@ type orphans struct{ *controller }
 
 // Reconcile frees orphans.
 func (c orphans) Reconcile(ctx context.Context, r orphaned) (reconcile.Result, error) {
+	var failed error
 	for _, m := range c.find(r) {
-		over := c.drive(ctx, m, orphansAtATime)
-		switch err := m.Err(); {
-		case !over || err == nil:
-		case expected(err):
-			log.FromContext(ctx).V(1).Info("Freeing again", "because", err)
-			return reconcile.Result{RequeueAfter: batchPeriod}, nil
-		default:
-			return reconcile.Result{}, err
+		if !c.drive(ctx, m, orphansAtATime) {
+			return reconcile.Result{}, nil // it is to stop
 		}
+		failed = errors.Join(failed, m.Err())
 	}
-	return reconcile.Result{}, nil
+	if expected(failed) {
+		log.FromContext(ctx).V(1).Info("Freeing again", "because", failed)
+		return reconcile.Result{RequeueAfter: batchPeriod}, nil
+	}
+	return reconcile.Result{}, failed
 }
 
 // find returns what frees the orphans.
