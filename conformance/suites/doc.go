@@ -1,8 +1,9 @@
-// The command suites runs tests that the authors of Kubernetes wrote on jobfate, and
-// writes what comes out into docs/compatibility.md, test by test:
+// The command suites runs tests that the authors of Kubernetes wrote with jobfate, and
+// lists the results in docs/compatibility.md, test by test:
 //
 //	go run ./suites unit               runs the unit tests of the Job controller
 //	go run ./suites integration        runs its integration tests
+//	go run ./suites releases           compares jobfate with other releases of Kubernetes
 //	go run ./suites -write unit        puts the results into docs/compatibility.md
 //	go run ./suites -times 3 unit      runs the tests three times
 //
@@ -22,4 +23,9 @@
 // controller of the examples. The tests start etcd, which is built as e2e/go.mod says,
 // and run the API server themselves. Their requirements are put together from those of
 // this module, of e2e and of the example, in a go.mod that is made for the run.
+//
+// In releases, the unit tests, the random decisions of the package sync and the random
+// statuses of the package validation run once for each release, each with a go.mod that
+// is made for the run. Files of this module that only fit 1.36 are replaced by the same
+// overlay.
 package main

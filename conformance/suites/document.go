@@ -5,13 +5,21 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// document is docs/compatibility.md, whose generated sections stand between comments.
+// document is a file with generated sections, which stand between comments.
 type document struct{ file, text string }
 
-func openDocument(r release) (document, error) {
-	d := document{file: filepath.Join(r.module, "..", "docs", "compatibility.md")}
+// The documents, from the root of the repository.
+const (
+	compatibility = "docs/compatibility.md"
+	readme        = "README.md"
+)
+
+func openDocument(r release, name string) (document, error) {
+	d := document{file: filepath.Join(r.module, "..", name)}
 	text, err := os.ReadFile(d.file)
 	d.text = string(text)
 	return d, err
@@ -26,6 +34,18 @@ func (d *document) section(name string) (before, section, after string, err erro
 		return "", "", "", fmt.Errorf("%s has no section %s", d.file, name)
 	}
 	return before + begin, section, end + after, nil
+}
+
+// compare returns an error that shows how a section differs from a text.
+func (d *document) compare(name, text string) error {
+	_, listed, _, err := d.section(name)
+	if err != nil {
+		return err
+	}
+	if diff := cmp.Diff(listed, text); diff != "" {
+		return fmt.Errorf("%s, section %s (-listed +found):\n%s", d.file, name, diff)
+	}
+	return nil
 }
 
 // replace puts a text into a section and writes the document.

@@ -43,9 +43,9 @@ const (
 	noWorkload     = "The alpha gate `WorkloadWithJob` is on. The controller creates no Workload and no PodGroup"
 )
 
-// integrationReport runs the integration tests of the Job controller with the controller
+// runIntegration runs the integration tests of the Job controller with the controller
 // of the examples.
-func integrationReport(ctx context.Context, r release) (*report, error) {
+func runIntegration(ctx context.Context, r release) (*report, error) {
 	temp, err := os.MkdirTemp("", "suites")
 	if err != nil {
 		return nil, err
@@ -55,14 +55,13 @@ func integrationReport(ctx context.Context, r release) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	mod, err := widerModfile(ctx, temp, r.module, "e2e", example)
-	if err != nil {
+	if r.modfile, err = unionModfile(ctx, temp, r.module, "e2e", example); err != nil {
 		return nil, err
 	}
 	if err := provideEtcd(ctx, temp, r.module); err != nil {
 		return nil, err
 	}
-	results, err := runTests(ctx, r.module, "-mod=mod", "-modfile", mod, "-overlay", overlay, "-timeout", "1h", "./suites/integration")
+	results, err := r.test(ctx, overlay, "-timeout", "1h", "./suites/integration")
 	return &report{
 		name:    "integration",
 		title:   "Integration tests of the Job controller",

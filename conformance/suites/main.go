@@ -6,21 +6,23 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-
-	"github.com/google/go-cmp/cmp"
 )
 
-// suites are the suites by their names.
-var suites = map[string]func(context.Context, release) (*report, error){
-	"unit":        unitReport,
-	"integration": integrationReport,
+// section is a generated text and where it belongs.
+type section struct{ document, name, text string }
+
+// suites make the sections.
+var suites = map[string]func(context.Context, release) ([]section, error){
+	"unit":        oneSection(runUnit),
+	"integration": oneSection(runIntegration),
+	"releases":    releaseSections,
 }
 
 func main() {
-	write := flag.Bool("write", false, "put the results into docs/compatibility.md")
+	write := flag.Bool("write", false, "write the results into the documents")
 	times := flag.Int("times", 1, "how often to run the tests; the results must be the same each time")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./suites [-times N] [-write] unit|integration")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./suites [-times N] [-write] unit|integration|releases")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -43,40 +45,50 @@ func run(ctx context.Context, name string, times int, write bool) error {
 	if err != nil {
 		return err
 	}
-	d, err := openDocument(r)
-	if err != nil {
-		return err
-	}
 	for n := range times {
-		report, err := suite(ctx, r)
+		sections, err := suite(ctx, r)
 		if err != nil {
 			return err
 		}
-		text, err := report.render()
-		if err != nil {
-			return err
-		}
-		fmt.Printf("%s: %s\n", name, report.summary())
-		if write && n == 0 {
-			if err := d.replace(name, text); err != nil {
+		for _, s := range sections {
+			d, err := openDocument(r, s.document)
+			if err != nil {
 				return err
 			}
-		}
-		if err := d.compare(name, text); err != nil {
-			return err
+			if write && n == 0 {
+				err = d.replace(s.name, s.text)
+			} else {
+				err = d.compare(s.name, s.text)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// compare returns an error that shows how a section differs from a text.
-func (d *document) compare(name, text string) error {
-	_, listed, _, err := d.section(name)
+// oneSection makes the section of a report.
+func oneSection(run func(context.Context, release) (*report, error)) func(context.Context, release) ([]section, error) {
+	return func(ctx context.Context, r release) ([]section, error) {
+		report, err := run(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		text, err := report.render()
+		if err != nil {
+			return nil, err
+		}
+		fmt.Printf("%s: %s\n", report.name, report.summary())
+		return []section{{compatibility, report.name, text}}, nil
+	}
+}
+
+func releaseSections(ctx context.Context, r release) ([]section, error) {
+	all, err := compareReleases(ctx, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if diff := cmp.Diff(listed, text); diff != "" {
-		return fmt.Errorf("%s, section %s (-listed +found):\n%s", d.file, name, diff)
-	}
-	return nil
+	table, rest, err := renderReleases(all)
+	return []section{{compatibility, "releases", table + rest}, {readme, "releases", table}}, err
 }

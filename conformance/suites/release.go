@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 )
 
 // release is a release of Kubernetes whose tests are run.
@@ -15,6 +17,7 @@ type release struct {
 	version string // as in 1.36.3
 	dir     string // of k8s.io/kubernetes in the module cache
 	module  string // the folder of this module
+	modfile string // the go.mod to use; empty: that of this module
 }
 
 // pinned is the release that this module requires.
@@ -23,7 +26,13 @@ func pinned(ctx context.Context) (release, error) {
 	if err != nil {
 		return release{}, err
 	}
-	text, err := goCommand(ctx, module, "mod", "download", "-json", "k8s.io/kubernetes")
+	return download(ctx, module, module, "k8s.io/kubernetes")
+}
+
+// download makes sure that a release is in the module cache. It is named as the go
+// command names it in a folder.
+func download(ctx context.Context, module, dir, name string) (release, error) {
+	text, err := goCommand(ctx, dir, "mod", "download", "-json", name)
 	if err != nil {
 		return release{}, err
 	}
@@ -31,7 +40,26 @@ func pinned(ctx context.Context) (release, error) {
 	if err := json.Unmarshal(text, &found); err != nil {
 		return release{}, fmt.Errorf("go mod download: %w", err)
 	}
-	return release{version: found.Version[1:], dir: found.Dir, module: module}, nil
+	return release{version: strings.TrimPrefix(found.Version, "v"), dir: found.Dir, module: module}, nil
+}
+
+// minor is 36 for 1.36.3.
+func (r release) minor() int {
+	parts := strings.Split(r.version, ".")
+	n, err := strconv.Atoi(parts[1])
+	if err != nil {
+		panic(err) // the go command has found it
+	}
+	return n
+}
+
+// test runs go test with the release.
+func (r release) test(ctx context.Context, overlay string, args ...string) ([]result, error) {
+	all := []string{"-overlay", overlay}
+	if r.modfile != "" {
+		all = append(all, "-mod=mod", "-modfile", r.modfile)
+	}
+	return runTests(ctx, r.module, append(all, args...)...)
 }
 
 // moduleRoot finds the folder of this module: tests run in the folder of their package.
@@ -42,7 +70,7 @@ func moduleRoot() (string, error) {
 	}
 	for ; ; dir = filepath.Dir(dir) {
 		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil && bytes.HasPrefix(mod, []byte("module github.com/jobfate/jobfate/conformance\n")) {
+		if err == nil && bytes.HasPrefix(mod, []byte("module "+ours+"/conformance\n")) {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
@@ -59,7 +87,7 @@ func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) 
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, errs.String())
+		return nil, fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, errs.String())
 	}
 	return out, nil
 }

@@ -32,28 +32,32 @@ type report struct {
 // reason says why tests do not pass: the one of that name and those below it.
 type reason struct{ test, text string }
 
-// summary counts the results.
-func (r *report) summary() string {
-	var passed, changed, failed int
+// passed is the number of tests that pass.
+func (r *report) passed() (n int) {
 	for _, t := range r.results {
-		switch {
-		case t.outcome != "pass":
-			failed++
-		case len(t.marks) > 0:
-			changed++
-		default:
-			passed++
+		if t.outcome == "pass" {
+			n++
 		}
 	}
-	text := fmt.Sprintf("%d tests: %d pass", len(r.results), passed+changed)
+	return n
+}
+
+// summary counts the results.
+func (r *report) summary() string {
+	passed, changed := r.passed(), 0
+	for _, t := range r.results {
+		if t.outcome == "pass" && len(t.marks) > 0 {
+			changed++
+		}
+	}
+	text := fmt.Sprintf("%d tests: %d pass", len(r.results), passed)
 	if changed > 0 {
 		text += fmt.Sprintf(", %d of them with a change that is named", changed)
 	}
-	return text + fmt.Sprintf("; %d do not.", failed)
+	return text + fmt.Sprintf("; %d do not.", len(r.results)-passed)
 }
 
-// render returns the section. It fails if a test does not pass and no reason says why,
-// or if a reason is given for tests that pass.
+// render returns the section with all results.
 func (r *report) render() (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n%s\n\n```sh\n%s\n```\n\n%s\n", r.title, r.about, r.command, r.summary())
@@ -61,27 +65,47 @@ func (r *report) render() (string, error) {
 		fmt.Fprintf(&b, "\n| change | what it means |\n| --- | --- |\n%s", used)
 	}
 	fmt.Fprintf(&b, "\n| test | result |\n| --- | --- |\n")
+	for _, t := range r.results {
+		fmt.Fprintf(&b, "| %s | %s |\n", code(t.test), r.outcome(t))
+	}
+	_, err := r.failures()
+	return b.String(), err
+}
+
+// outcome says what became of a test, and why.
+func (r *report) outcome(t result) string {
+	switch {
+	case t.outcome != "pass":
+		why, _ := r.reason(t.test)
+		return t.outcome + ": " + why.text
+	case len(t.marks) > 0:
+		return "pass (" + strings.Join(t.marks, ", ") + ")"
+	}
+	return "pass"
+}
+
+// failures returns the rows of the tests that do not pass. It is an error if one has no
+// reason, or if a reason is given for tests that pass.
+func (r *report) failures() (rows string, err error) {
 	var errs []error
 	given := map[reason]bool{}
 	for _, t := range r.results {
-		text := "pass"
-		if t.outcome != "pass" {
-			why, found := r.reason(t.test)
-			if !found {
-				errs = append(errs, fmt.Errorf("%s: %s, for no reason that is known:\n%s", t.test, t.outcome, t.output))
-			}
-			given[why], text = true, t.outcome+": "+why.text
-		} else if len(t.marks) > 0 {
-			text += " (" + strings.Join(t.marks, ", ") + ")"
+		if t.outcome == "pass" {
+			continue
 		}
-		fmt.Fprintf(&b, "| %s | %s |\n", code(t.test), text)
+		why, found := r.reason(t.test)
+		if !found {
+			errs = append(errs, fmt.Errorf("%s: %s, for no reason that is known:\n%s", t.test, t.outcome, t.output))
+		}
+		given[why] = true
+		rows += fmt.Sprintf("| %s | %s |\n", code(t.test), r.outcome(t))
 	}
 	for _, why := range r.reasons {
 		if !given[why] {
 			errs = append(errs, fmt.Errorf("%s passes, or is gone, and has a reason not to: %s", why.test, why.text))
 		}
 	}
-	return b.String(), errors.Join(errs...)
+	return rows, errors.Join(errs...)
 }
 
 func (r *report) meanings() string {
