@@ -2,7 +2,7 @@
 # main one must not depend on.
 modules := $(shell find . -name go.mod -not -path '*/.*' -not -path '*/testdata/*' -exec dirname {} \; | sort)
 
-.PHONY: test check golden bench mutate soak
+.PHONY: test check golden bench mutate soak suites releases
 
 # All tests of all modules. One that fails does not keep the others from running.
 test:
@@ -31,6 +31,18 @@ soak:
 	go test ./jobtest/chaos -timeout 0 -run TestCrashes -traces 2000 -pairs 25
 	go -C conformance test ./sync -timeout 0 -decisions 5000000
 	.ci/fuzz 10000000x
+	$(MAKE) suites releases
+
+# Kubernetes' own tests of the Job controller, each three times: an hour. They must have
+# the results that docs/compatibility.md lists.
+suites:
+	go -C conformance run ./suites -times 3 unit
+	go -C conformance run ./suites -times 3 integration
+
+# Compares jobfate with other releases of Kubernetes. The first time it builds them,
+# which takes half an hour.
+releases:
+	go -C conformance run ./suites releases
 
 # How fast it is, beside the real controller and others: docs/performance.md.
 bench:

@@ -13,3 +13,9 @@ func Rows() (rows []Row) {
 	}
 	return rows
 }
+
+// NewerFields is newerFields.
+func NewerFields(spec any) []string { return newerFields(spec) }
+
+// Known is known.
+func Known(field string) bool { return known(field) }

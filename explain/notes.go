@@ -44,6 +44,9 @@ const (
 	// NoteIndexesLarge: the lists of indexes in the status come near the room that they
 	// may take.
 	NoteIndexesLarge NoteCode = "IndexesLarge"
+	// NoteUnknownField: a field of the Job's spec is set that this version does not
+	// know, because it is newer; it was ignored.
+	NoteUnknownField NoteCode = "UnknownField"
 )
 
 // Notes returns what was tolerated in the snapshot.
@@ -55,6 +58,9 @@ func (e Explanation) Notes() []Note {
 	var notes []Note
 	for _, n := range o.View.Notes {
 		notes = append(notes, Note{NoteCode(n.Code), n.Text})
+	}
+	for _, name := range newerFields(&o.View.Job.Spec) {
+		notes = append(notes, Note{NoteUnknownField, "spec." + name + " is newer than this version, and was ignored"})
 	}
 	if o.View.Foreign > 0 {
 		are := " in the snapshot are not the Job's"

@@ -20,7 +20,6 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller"
 	"k8s.io/kubernetes/pkg/controller/job"
-	"k8s.io/kubernetes/pkg/controller/util/consistency"
 	"k8s.io/utils/clock"
 )
 
@@ -33,14 +32,11 @@ var (
 	finalizerExpectations = slotOf[*uidTrackingExpectations]("finalizerExpectations")
 	jobLister             = slotOf[batchv1listers.JobLister]("jobLister")
 	podIndexer            = slotOf[cache.Indexer]("podIndexer")
-	workloadIndexer       = slotOf[cache.Indexer]("workloadIndexer")
-	podGroupIndexer       = slotOf[cache.Indexer]("podGroupIndexer")
 	queue                 = slotOf[workqueue.TypedRateLimitingInterface[string]]("queue")
 	recorder              = slotOf[record.EventRecorder]("recorder")
 	clockOf               = slotOf[clock.WithTicker]("clock")
 	podBackoffStore       = slotOf[*backoffStore]("podBackoffStore")
 	finishedExpectations  = slotOf[sync.Map]("finishedJobExpectations")
-	consistencyStore      = slotOf[consistency.ConsistencyStore]("consistencyStore")
 )
 
 // A slot is the offset of a field of type T in a job.Controller.

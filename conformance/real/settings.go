@@ -34,6 +34,12 @@ func (in *Input) apply() (restore func()) {
 	}
 }
 
+// HasGate reports whether the release has a feature gate.
+func HasGate(gate featuregate.Feature) bool {
+	_, found := feature.DefaultMutableFeatureGate.GetAll()[gate]
+	return found
+}
+
 // override sets the variable and returns a function that puts it back.
 func override[T any](variable *T, value T) func() {
 	old := *variable

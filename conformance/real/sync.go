@@ -12,7 +12,6 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller"
 	"k8s.io/kubernetes/pkg/controller/job"
-	"k8s.io/kubernetes/pkg/controller/util/consistency"
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
@@ -90,13 +89,11 @@ func newRun(in *Input) *run {
 	*finalizerExpectations.in(c) = newUIDTrackingExpectations()
 	*jobLister.in(c) = jobCache{job: in.Job}
 	*podIndexer.in(c) = podCache{job: in.Job, pods: in.Pods}
-	*workloadIndexer.in(c) = emptyCache{}
-	*podGroupIndexer.in(c) = emptyCache{}
 	*queue.in(c) = &r.timers
 	*recorder.in(c) = &r.events
 	*clockOf.in(c) = clocktesting.NewFakeClock(in.Now)
 	*podBackoffStore.in(c) = newBackoffStore()
-	*consistencyStore.in(c) = consistency.NewNoopConsistencyStore()
+	setWorkloads(c)
 	r.remember(in.Memory)
 	return r
 }

@@ -8,10 +8,28 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	schedulingclient "k8s.io/client-go/kubernetes/typed/scheduling/v1alpha2"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/kubernetes/pkg/controller/job"
+	"k8s.io/kubernetes/pkg/controller/util/consistency"
 )
 
+// This file is what differs from one release of Kubernetes to another; the package
+// suites has it for others.
+//
 // With the gate WorkloadWithJob on, the controller looks for the Workload and the
 // PodGroup of a Job in two caches, which are empty here, and creates both.
+
+var (
+	workloadIndexer  = slotOf[cache.Indexer]("workloadIndexer")
+	podGroupIndexer  = slotOf[cache.Indexer]("podGroupIndexer")
+	consistencyStore = slotOf[consistency.ConsistencyStore]("consistencyStore")
+)
+
+// setWorkloads sets the fields that only newer releases have.
+func setWorkloads(c *job.Controller) {
+	*workloadIndexer.in(c) = emptyCache{}
+	*podGroupIndexer.in(c) = emptyCache{}
+	*consistencyStore.in(c) = consistency.NewNoopConsistencyStore()
+}
 
 func (c client) SchedulingV1alpha2() schedulingclient.SchedulingV1alpha2Interface {
 	return schedulingV1alpha2{s: c.s}

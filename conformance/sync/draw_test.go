@@ -197,8 +197,8 @@ func drawSettings(t *rapid.T, c *trial) {
 	if chance(t, 20, "other period") {
 		c.limits.BatchPeriod = time.Duration(rapid.IntRange(1, 5000).Draw(t, "period")) * time.Millisecond
 	}
-	c.noPerIndex = chance(t, 8, "no per-index backoff")
-	c.noReplace = chance(t, 8, "no replacement policy")
+	c.noPerIndex = chance(t, 8, "no per-index backoff") && real.HasGate(perIndexGate)
+	c.noReplace = chance(t, 8, "no replacement policy") && real.HasGate(replacementGate)
 }
 
 // drawFaults draws the writes that fail. Each kind fails in one of three trials

@@ -121,6 +121,7 @@ func explain(us *caller, direct *run) (names []string, diff string) {
 func (d *dispute) attempt(without []string) (used []string, all bool) {
 	d.them, d.hidden = &run{in: d.trial.input()}, map[string]bool{}
 	d.unlisted, d.kept = false, nil
+	excuses := slices.Concat(releaseExcuses(), excuses)
 	for _, e := range excuses {
 		if e.input != nil && !slices.Contains(without, e.name) && e.input(d) {
 			used = append(used, e.name)

@@ -8,7 +8,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-base/featuregate"
-	"k8s.io/kubernetes/pkg/features"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
@@ -29,6 +28,12 @@ type trial struct {
 	// an input that can be decided.
 	impossible string
 }
+
+// The gates of the features that a trial may have off. Newer releases have none.
+const (
+	perIndexGate    featuregate.Feature = "JobBackoffLimitPerIndex"
+	replacementGate featuregate.Feature = "JobPodReplacementPolicy"
+)
 
 // options are what jobfate is told of the limits and features.
 func (t *trial) options() []jobfate.Option {
@@ -69,10 +74,10 @@ func (t *trial) input() real.Input {
 		in.Backoff = &real.Record{Failures: s.Backoff.Failures, LastFailure: &last}
 	}
 	if t.noPerIndex {
-		in.Off = append(in.Off, featuregate.Feature(features.JobBackoffLimitPerIndex))
+		in.Off = append(in.Off, perIndexGate)
 	}
 	if t.noReplace {
-		in.Off = append(in.Off, featuregate.Feature(features.JobPodReplacementPolicy))
+		in.Off = append(in.Off, replacementGate)
 	}
 	return in
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -77,14 +78,14 @@ func realUpdate(j, old *batchv1.Job) (field.ErrorList, error) {
 func realStatusUpdate(j, old *batchv1.Job) (field.ErrorList, error) {
 	now, was := internal(j), internal(old)
 	job.StatusStrategy.PrepareForUpdate(ctx, now, was)
-	return tolerant(func() field.ErrorList { return job.StatusStrategy.ValidateUpdate(ctx, now, was) })
+	return tolerant(func() field.ErrorList { return asPinned(job.StatusStrategy.ValidateUpdate(ctx, now, was), now) })
 }
 
 // realStatus checks one status with all the options on that reject something.
 func realStatus(j *batchv1.Job) field.ErrorList {
 	now := internal(j)
 	nothingToDo := now.Spec.Suspend != nil && *now.Spec.Suspend && now.Spec.Completions != nil && *now.Spec.Completions == 0
-	return batchvalidation.ValidateJobStatusUpdate(now, now.DeepCopy(), batchvalidation.JobStatusValidationOptions{
+	options := batchvalidation.JobStatusValidationOptions{
 		RejectDecreasingSucceededCounter:             true,
 		RejectDecreasingFailedCounter:                true,
 		RejectDisablingTerminalCondition:             true,
@@ -105,10 +106,14 @@ func realStatus(j *batchv1.Job) field.ErrorList {
 		RejectNotCompleteJobWithCompletionTime:       true,
 		RejectCompleteJobWithFailedCondition:         true,
 		RejectCompleteJobWithFailureTargetCondition:  true,
-		AllowForSuccessCriteriaMetInExtendedScope:    true,
 		RejectMoreReadyThanActivePods:                true,
 		RejectFinishedJobWithTerminatingPods:         true,
-	})
+	}
+	// Newer releases always allow this.
+	if allow := reflect.ValueOf(&options).Elem().FieldByName("AllowForSuccessCriteriaMetInExtendedScope"); allow.IsValid() {
+		allow.SetBool(true)
+	}
+	return asPinned(batchvalidation.ValidateJobStatusUpdate(now, now.DeepCopy(), options), now)
 }
 
 // tolerant runs a check of the API server and returns its panic as an error.

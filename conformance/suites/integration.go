@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// example is the controller that the integration tests run, from the root of the repository.
+const example = "examples/controller"
+
+// The package that the tests import for the built-in controller, and the one that stands
+// in its place.
+const (
+	builtIn  = "k8s.io/kubernetes/pkg/controller/job"
+	standIn  = ours + "/conformance/suites/integration/controller"
+	etcdTool = "go.etcd.io/etcd/server/v3"
+)
+
+// integrationReasons say why tests do not pass.
+var integrationReasons = []reason{
+	{"TestDelayTerminalPhaseCondition/job_backoff_limit_exceeded;_JobPodReplacementPolicy_and_JobManagedBy_disabled", withoutInterim},
+	{"TestDelayTerminalPhaseCondition/job_scale_down_to_meet_completions;_JobManagedBy_enabled", withoutReason},
+	{"TestDelayTerminalPhaseCondition/job_scale_down_to_meet_completions;_JobPodReplacementPolicy_and_JobManagedBy_disabled", withoutInterim},
+	{"TestDelayTerminalPhaseCondition/job_scale_down_to_meet_completions;_JobPodReplacementPolicy_enabled", withoutReason},
+	{"TestJobAdmissionParallelismUpdate/parallelism_update_blocked_for_gang-scheduled_job", noWorkload},
+	{"TestJobGangScheduling/controller_restart_preserves_workload", noWorkload},
+	{"TestJobGangScheduling/eligible_job_creates_workload_and_podgroup", noWorkload},
+	{"TestJobGangScheduling/parallelism_update_blocked", noWorkload},
+	{"TestJobGangScheduling/suspended_job_creates_workload_before_pods", noWorkload},
+	{"TestSuccessPolicy/all_indexes_succeeded;_JobSuccessPolicy_is_disabled", withoutReason},
+}
+
+const (
+	withoutInterim = "The gates `JobManagedBy` and `JobPodReplacementPolicy` are off, by emulation of an older release; 1.36.3 has locked them. Such a server expects no interim condition, which jobfate always writes"
+	withoutReason  = "The gate `JobSuccessPolicy` is off, by emulation of an older release; 1.36.3 has locked it. Completion then has no reason, and that of jobfate is always `CompletionsReached`"
+	noWorkload     = "The alpha gate `WorkloadWithJob` is on. The controller creates no Workload and no PodGroup"
+)
+
+// runIntegration runs the integration tests of the Job controller with the controller
+// of the examples.
+func runIntegration(ctx context.Context, r release) (*report, error) {
+	temp, err := os.MkdirTemp("", "suites")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
+	overlay, err := integrationOverlay(temp, r)
+	if err != nil {
+		return nil, err
+	}
+	if r.modfile, err = unionModfile(ctx, temp, r.module, "e2e", example); err != nil {
+		return nil, err
+	}
+	if err := provideEtcd(ctx, temp, r.module); err != nil {
+		return nil, err
+	}
+	results, err := r.test(ctx, overlay, "-timeout", "1h", "./suites/integration")
+	return &report{
+		name:    "integration",
+		title:   "Integration tests of the Job controller",
+		command: "go -C conformance run ./suites -write integration",
+		about: fmt.Sprintf("These are the tests of `k8s.io/kubernetes/test/integration/job` %s. They start etcd, run the API server in the "+
+			"process of the test, and play the kubelet. The controller is that of [%[2]s](../%[2]s), without `--managed-by`, "+
+			"in the place of the built-in one.", r.version, example),
+		results: results,
+		reasons: integrationReasons,
+	}, err
+}
+
+// integrationOverlay makes Kubernetes' package of integration tests ./suites/integration.
+func integrationOverlay(temp string, r release) (file string, err error) {
+	o, to := newOverlay(temp), filepath.Join(r.module, "suites", "integration")
+	if err := o.show(filepath.Join(r.dir, "test", "integration", "job"), to, "_test.go"); err != nil {
+		return "", err
+	}
+	if err := o.change(filepath.Join(to, "job_test.go"), replaceImport(builtIn, standIn)); err != nil {
+		return "", err
+	}
+	to = filepath.Join(to, "controller")
+	if err := showController(o, filepath.Join(r.module, "..", example), to); err != nil {
+		return "", err
+	}
+	for _, ours := range []string{"controller.go", "gates.go"} {
+		if err := o.enable(filepath.Join(to, ours)); err != nil {
+			return "", err
+		}
+	}
+	return o.write()
+}
+
+// showController makes the controller of the examples, which is a command, a package that
+// can be imported, and its batch period a variable.
+func showController(o *overlay, from, to string) error {
+	files, err := filepath.Glob(filepath.Join(from, "*.go"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		path := filepath.Join(to, "example_"+filepath.Base(file))
+		o.Files[path] = file
+		if err := o.change(path, renamePackage("main", "controller")); err != nil {
+			return err
+		}
+		if filepath.Base(file) == "watch.go" {
+			if err := o.change(path, replaceOnce("const batchPeriod", "var batchPeriod")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// renamePackage returns the change of a file into one of another package.
+func renamePackage(from, to string) func([]byte) ([]byte, error) {
+	return func(text []byte) ([]byte, error) {
+		file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.PackageClauseOnly)
+		if err != nil {
+			return nil, err
+		}
+		if file.Name.Name != from {
+			return nil, fmt.Errorf("the package is %s, not %s", file.Name.Name, from)
+		}
+		return bytes.Join([][]byte{text[:file.Name.Pos()-1], []byte(to), text[file.Name.End()-1:]}, nil), nil
+	}
+}
+
+// replaceImport returns the change of a file that imports one package in place of another.
+func replaceImport(from, to string) func([]byte) ([]byte, error) {
+	return replaceOnce(strconv.Quote(from), strconv.Quote(to))
+}
+
+// replaceOnce returns the change of a text that occurs once in a file.
+func replaceOnce(from, to string) func([]byte) ([]byte, error) {
+	return func(text []byte) ([]byte, error) {
+		if n := bytes.Count(text, []byte(from)); n != 1 {
+			return nil, fmt.Errorf("%q occurs %d times, not once", from, n)
+		}
+		return bytes.Replace(text, []byte(from), []byte(to), 1), nil
+	}
+}
+
+// provideEtcd puts an etcd where the tests look for it.
+func provideEtcd(ctx context.Context, temp, module string) error {
+	out, err := goCommand(ctx, filepath.Join(module, "..", "e2e"), "tool", "-n", etcdTool)
+	if err != nil {
+		return err
+	}
+	bin := filepath.Join(temp, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		return err
+	}
+	if err := os.Symlink(strings.TrimSpace(string(out)), filepath.Join(bin, "etcd")); err != nil {
+		return err
+	}
+	return os.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+}

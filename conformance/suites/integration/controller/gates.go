@@ -1,0 +1,71 @@
+//go:build ignore
+
+package controller
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-base/featuregate"
+	"k8s.io/kubernetes/pkg/features"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decide"
+)
+
+// Some tests switch gates off that 1.36.3 has locked, by emulating an older release. The
+// controller follows three of them; without the others, tests fail.
+
+// without returns an option that holds for each decision while a gate is off.
+func without(gate featuregate.Feature, option jobfate.Option) jobfate.Option {
+	return func(c *decide.Config) {
+		if !feature.DefaultFeatureGate.Enabled(gate) {
+			option(c)
+		}
+	}
+}
+
+var gates = []jobfate.Option{
+	without(features.JobBackoffLimitPerIndex, jobfate.WithoutPerIndexBackoff()),
+	without(features.JobPodReplacementPolicy, jobfate.WithoutReplacementPolicy()),
+}
+
+// managedJobs are Jobs without spec.managedBy while the gate JobManagedBy is off.
+type managedJobs struct{ cache.SharedIndexInformer }
+
+func (m managedJobs) GetIndexer() cache.Indexer {
+	return managedIndexer{m.SharedIndexInformer.GetIndexer()}
+}
+
+func (m managedJobs) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	return m.SharedIndexInformer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc:    func(obj any, initial bool) { h.OnAdd(ungated(obj), initial) },
+		UpdateFunc: func(old, obj any) { h.OnUpdate(ungated(old), ungated(obj)) },
+		DeleteFunc: func(obj any) { h.OnDelete(ungated(obj)) },
+	})
+}
+
+type managedIndexer struct{ cache.Indexer }
+
+func (m managedIndexer) GetByKey(key string) (any, bool, error) {
+	obj, found, err := m.Indexer.GetByKey(key)
+	return ungated(obj), found, err
+}
+
+func (m managedIndexer) ByIndex(index, key string) ([]any, error) {
+	all, err := m.Indexer.ByIndex(index, key)
+	for i := range all {
+		all[i] = ungated(all[i])
+	}
+	return all, err
+}
+
+func ungated(obj any) any {
+	job, ok := obj.(*batchv1.Job)
+	if !ok || job.Spec.ManagedBy == nil || feature.DefaultFeatureGate.Enabled(features.JobManagedBy) {
+		return obj
+	}
+	job = job.DeepCopy()
+	job.Spec.ManagedBy = nil
+	return job
+}

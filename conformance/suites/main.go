@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+// section is a generated text and where it belongs.
+type section struct{ document, name, text string }
+
+// suites make the sections.
+var suites = map[string]func(context.Context, release) ([]section, error){
+	"unit":        oneSection(runUnit),
+	"integration": oneSection(runIntegration),
+	"releases":    releaseSections,
+}
+
+func main() {
+	write := flag.Bool("write", false, "write the results into the documents")
+	times := flag.Int("times", 1, "how often to run the tests; the results must be the same each time")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./suites [-times N] [-write] unit|integration|releases")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, flag.Arg(0), *times, *write); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run runs a suite and writes the results, or compares them with those that are listed.
+func run(ctx context.Context, name string, times int, write bool) error {
+	suite := suites[name]
+	if suite == nil {
+		flag.Usage()
+		return fmt.Errorf("there is no suite %q", name)
+	}
+	r, err := pinned(ctx)
+	if err != nil {
+		return err
+	}
+	for n := range times {
+		sections, err := suite(ctx, r)
+		if err != nil {
+			return err
+		}
+		for _, s := range sections {
+			d, err := openDocument(r, s.document)
+			if err != nil {
+				return err
+			}
+			if write && n == 0 {
+				err = d.replace(s.name, s.text)
+			} else {
+				err = d.compare(s.name, s.text)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// oneSection makes the section of a report.
+func oneSection(run func(context.Context, release) (*report, error)) func(context.Context, release) ([]section, error) {
+	return func(ctx context.Context, r release) ([]section, error) {
+		report, err := run(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		text, err := report.render()
+		if err != nil {
+			return nil, err
+		}
+		fmt.Printf("%s: %s\n", report.name, report.summary())
+		return []section{{compatibility, report.name, text}}, nil
+	}
+}
+
+func releaseSections(ctx context.Context, r release) ([]section, error) {
+	all, err := compareReleases(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	table, rest, err := renderReleases(all)
+	return []section{{compatibility, "releases", table + rest}, {readme, "releases", table}}, err
+}

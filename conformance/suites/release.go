@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// release is a release of Kubernetes whose tests are run.
+type release struct {
+	version string // as in 1.36.3
+	dir     string // of k8s.io/kubernetes in the module cache
+	module  string // the folder of this module
+	modfile string // the go.mod to use; empty: that of this module
+}
+
+// pinned is the release that this module requires.
+func pinned(ctx context.Context) (release, error) {
+	module, err := moduleRoot()
+	if err != nil {
+		return release{}, err
+	}
+	return download(ctx, module, module, "k8s.io/kubernetes")
+}
+
+// download makes sure that a release is in the module cache. It is named as the go
+// command names it in a folder.
+func download(ctx context.Context, module, dir, name string) (release, error) {
+	text, err := goCommand(ctx, dir, "mod", "download", "-json", name)
+	if err != nil {
+		return release{}, err
+	}
+	var found struct{ Version, Dir string }
+	if err := json.Unmarshal(text, &found); err != nil {
+		return release{}, fmt.Errorf("go mod download: %w", err)
+	}
+	return release{version: strings.TrimPrefix(found.Version, "v"), dir: found.Dir, module: module}, nil
+}
+
+// minor is 36 for 1.36.3.
+func (r release) minor() int {
+	parts := strings.Split(r.version, ".")
+	n, err := strconv.Atoi(parts[1])
+	if err != nil {
+		panic(err) // the go command has found it
+	}
+	return n
+}
+
+// test runs go test with the release.
+func (r release) test(ctx context.Context, overlay string, args ...string) ([]result, error) {
+	all := []string{"-overlay", overlay}
+	if r.modfile != "" {
+		all = append(all, "-mod=mod", "-modfile", r.modfile)
+	}
+	return runTests(ctx, r.module, append(all, args...)...)
+}
+
+// moduleRoot finds the folder of this module: tests run in the folder of their package.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && bytes.HasPrefix(mod, []byte("module "+ours+"/conformance\n")) {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("the working directory is not in the conformance module")
+		}
+	}
+}
+
+// goCommand runs go in a folder and returns what it prints.
+func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, errs.String())
+	}
+	return out, nil
+}

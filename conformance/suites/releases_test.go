@@ -1,0 +1,58 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What TestSync prints, as far as it is read.
+const printed = "decisions compared: 39715, of which 4021 needed an excuse\ndivergences:\n" +
+	"      732 backing-off-active\n    25320 order\n      112 suspended-start-time\n"
+
+func TestReadComparison(t *testing.T) {
+	for _, c := range []struct {
+		reason, version, output string
+		want                    string // the error
+	}{
+		{"both divergences are met", "1.35.4", printed, ""},
+		{"one is not", "1.35.4", strings.Replace(printed, "112 suspended-start-time", "112 suspended-start-times", 1), "no decision meets suspended-start-time"},
+		{"a release without any", "1.37.0", strings.Replace(printed, "backing-off-active", "in-flight-end", 1), ""},
+		{"no count", "1.36.3", "PASS\n", "TestSync does not say how many decisions it has compared:\nPASS\n"},
+	} {
+		r := comparison{release: release{version: c.version}}
+		err := r.read([]result{{test: "TestReleases"}, {test: "TestSync", output: c.output}})
+		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
+			t.Errorf("%s: got error %v, want %q", c.reason, err, c.want)
+		}
+		if err == nil && r.decisions != 39715 {
+			t.Errorf("%s: got %d decisions", c.reason, r.decisions)
+		}
+	}
+	if err := new(comparison).read([]result{{test: "TestSync", output: printed}}); err == nil {
+		t.Error("that TestReleases did not run is no error")
+	}
+}
+
+func TestRenderReleases(t *testing.T) {
+	table, rest, err := renderReleases([]comparison{
+		{release: release{version: "1.35.4"}, unit: &report{
+			results: []result{{test: "TestA", outcome: "pass"}, {test: "TestB", outcome: "fail"}},
+			reasons: []reason{{"TestB", "a gate is off"}},
+		}},
+		{release: release{version: "1.36.3"}, unit: &report{results: []result{{test: "TestA", outcome: "pass"}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "| Kubernetes | decisions | unit tests | statuses |\n| --- | --- | --- | --- |\n" +
+		"| 1.35.4 | equal, but for `backing-off-active` and `suspended-start-time` | 1 of 2 pass | equal, but for `start-time-error` |\n" +
+		"| 1.36.3 | equal | 1 of 1 pass | equal |\n"
+	if diff := cmp.Diff(want, table); diff != "" {
+		t.Errorf("table (-want +got):\n%s", diff)
+	}
+	if want := "| unit test of 1.35.4 | result |\n| --- | --- |\n| `TestB` | fail: a gate is off |\n"; !strings.HasSuffix(rest, want) {
+		t.Errorf("got\n%s\nwant at its end\n%s", rest, want)
+	}
+}

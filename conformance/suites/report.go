@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// meanings explain the marks, in the order of the list.
+var meanings = []struct{ mark, text string }{
+	{"uid", "The pods of the test have no UID. No API server stores such a pod, and jobfate refuses it. Each gets its name for a UID."},
+	{"interim", "The gates `JobManagedBy` and `JobPodReplacementPolicy` are off, as in an emulated 1.33 or earlier. Kubernetes then writes the terminal condition alone; the interim condition of jobfate is left out."},
+	{"terminating", "The same two gates are off. The terminal condition then does not wait for terminating pods, and jobfate is told that there are none."},
+	{"reason", "The gate `JobSuccessPolicy` is off. The condition `Complete` then has neither reason nor message, and those of jobfate are removed."},
+	{"successPolicy", "The gate `JobSuccessPolicy` is off. `spec.successPolicy` is removed from the Job."},
+	{"managedBy", "The gate `JobManagedBy` is off. `spec.managedBy` is removed from the Job."},
+	{"startTime", "The gate `MutableSchedulingDirectivesForSuspendedJobs` is off. Kubernetes then keeps the start time of a Job that is suspended, which jobfate removes; it is put back."},
+	{"podGroup", "The alpha gate `WorkloadWithJob` is on. Kubernetes' own code creates the Workload and the PodGroup, and the pods of jobfate's decision are put into the group."},
+}
+
+// report is a section of docs/compatibility.md.
+type report struct {
+	name    string // of the section
+	title   string
+	command string
+	about   string
+	results []result
+	reasons []reason
+}
+
+// reason says why tests do not pass: the one of that name and those below it.
+type reason struct{ test, text string }
+
+// passed is the number of tests that pass.
+func (r *report) passed() (n int) {
+	for _, t := range r.results {
+		if t.outcome == "pass" {
+			n++
+		}
+	}
+	return n
+}
+
+// summary counts the results.
+func (r *report) summary() string {
+	passed, changed := r.passed(), 0
+	for _, t := range r.results {
+		if t.outcome == "pass" && len(t.marks) > 0 {
+			changed++
+		}
+	}
+	text := fmt.Sprintf("%d tests: %d pass", len(r.results), passed)
+	if changed > 0 {
+		text += fmt.Sprintf(", %d of them with a change that is named", changed)
+	}
+	return text + fmt.Sprintf("; %d do not.", len(r.results)-passed)
+}
+
+// render returns the section with all results.
+func (r *report) render() (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s\n\n%s\n\n```sh\n%s\n```\n\n%s\n", r.title, r.about, r.command, r.summary())
+	if used := r.meanings(); used != "" {
+		fmt.Fprintf(&b, "\n| change | what it means |\n| --- | --- |\n%s", used)
+	}
+	fmt.Fprintf(&b, "\n| test | result |\n| --- | --- |\n")
+	for _, t := range r.results {
+		fmt.Fprintf(&b, "| %s | %s |\n", code(t.test), r.outcome(t))
+	}
+	_, err := r.failures()
+	return b.String(), err
+}
+
+// outcome says what became of a test, and why.
+func (r *report) outcome(t result) string {
+	switch {
+	case t.outcome != "pass":
+		why, _ := r.reason(t.test)
+		return t.outcome + ": " + why.text
+	case len(t.marks) > 0:
+		return "pass (" + strings.Join(t.marks, ", ") + ")"
+	}
+	return "pass"
+}
+
+// failures returns the rows of the tests that do not pass. It is an error if one has no
+// reason, or if a reason is given for tests that pass.
+func (r *report) failures() (rows string, err error) {
+	var errs []error
+	given := map[reason]bool{}
+	for _, t := range r.results {
+		if t.outcome == "pass" {
+			continue
+		}
+		why, found := r.reason(t.test)
+		if !found {
+			errs = append(errs, fmt.Errorf("%s: %s, for no reason that is known:\n%s", t.test, t.outcome, t.output))
+		}
+		given[why] = true
+		rows += fmt.Sprintf("| %s | %s |\n", code(t.test), r.outcome(t))
+	}
+	for _, why := range r.reasons {
+		if !given[why] {
+			errs = append(errs, fmt.Errorf("%s passes, or is gone, and has a reason not to: %s", why.test, why.text))
+		}
+	}
+	return rows, errors.Join(errs...)
+}
+
+func (r *report) meanings() string {
+	var b strings.Builder
+	for _, m := range meanings {
+		if slices.ContainsFunc(r.results, func(t result) bool { return slices.Contains(t.marks, m.mark) }) {
+			fmt.Fprintf(&b, "| %s | %s |\n", m.mark, m.text)
+		}
+	}
+	return b.String()
+}
+
+func (r *report) reason(test string) (reason, bool) {
+	for _, why := range r.reasons {
+		if test == why.test || strings.HasPrefix(test, why.test+"/") {
+			return why, true
+		}
+	}
+	return reason{}, false
+}
+
+// code puts a name into a cell of a table.
+func code(name string) string { return "`" + strings.ReplaceAll(name, "|", `\|`) + "`" }

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// result is what became of one test.
+type result struct {
+	test    string
+	outcome string // pass, fail or skip
+	// marks are the words that our code printed while the test ran.
+	marks  []string
+	output string
+}
+
+// mark begins the lines that our code prints for this command.
+const mark = "jobfate: "
+
+// synced is the mark of a test that has called our function.
+const synced = "sync"
+
+// event is a line of go test -json.
+type event struct{ Action, Test, Output string }
+
+// runTests runs go test with the given arguments in a folder, and returns the results
+// of the tests that have no subtests, in the order of their names.
+func runTests(ctx context.Context, dir string, args ...string) ([]result, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-vet=off", "-count=1"}, args...)...)
+	cmd.Dir = dir
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	results, rest, readErr := readEvents(out)
+	err = cmd.Wait()
+	var status *exec.ExitError
+	if errors.As(err, &status) && slices.ContainsFunc(results, func(r result) bool { return r.outcome == "fail" }) {
+		err = nil // that is a result
+	}
+	if err = errors.Join(readErr, err); err != nil {
+		return nil, fmt.Errorf("go %s: %w\n%s%s", strings.Join(cmd.Args[1:], " "), err, errs.String(), rest)
+	}
+	return results, nil
+}
+
+// readEvents reads what go test -json prints. rest is the output of no test.
+func readEvents(r io.Reader) (results []result, rest string, err error) {
+	var all tests
+	var other strings.Builder
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var e event
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return nil, "", fmt.Errorf("%q: %w", lines.Text(), err)
+		}
+		if e.Test == "" {
+			other.WriteString(e.Output)
+		} else {
+			all.read(e)
+		}
+	}
+	return all.leaves(), other.String(), lines.Err()
+}
+
+// tests are the tests seen so far, in the order in which they started. None of the
+// suites runs tests in parallel.
+type tests struct {
+	all     []*result
+	running []*result // each a subtest of the one before
+}
+
+func (t *tests) read(e event) {
+	switch e.Action {
+	case "run":
+		r := &result{test: e.Test, outcome: "fail"} // unless it ends well
+		t.all, t.running = append(t.all, r), append(t.running, r)
+	case "pass", "fail", "skip":
+		t.find(e.Test).outcome = e.Action
+		t.running = slices.DeleteFunc(t.running, func(r *result) bool { return r.test == e.Test })
+	case "output":
+		word, marked := strings.CutPrefix(e.Output, mark)
+		switch n := len(t.running); {
+		case strings.Contains(e.Output, " feature_gate.go:"):
+			// Kubernetes logs each gate that an emulated release switches.
+		case !marked:
+			t.find(e.Test).output += e.Output
+		case n > 0:
+			// What a subtest prints is said to be of its parent while the parent's log is used.
+			r := t.running[n-1]
+			r.marks = append(r.marks, strings.TrimSpace(word))
+		}
+	}
+}
+
+func (t *tests) find(name string) *result {
+	i := slices.IndexFunc(t.all, func(r *result) bool { return r.test == name })
+	if i < 0 {
+		return &result{}
+	}
+	return t.all[i]
+}
+
+// leaves returns the tests without subtests, in the order of their names.
+func (t *tests) leaves() (leaves []result) {
+	for _, r := range t.all {
+		if !slices.ContainsFunc(t.all, func(o *result) bool { return strings.HasPrefix(o.test, r.test+"/") }) {
+			slices.Sort(r.marks)
+			r.marks = slices.Compact(r.marks)
+			leaves = append(leaves, *r)
+		}
+	}
+	slices.SortFunc(leaves, func(a, b result) int { return strings.Compare(a.test, b.test) })
+	return leaves
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	// The go command runs TestUnit again when this package has changed.
+	_ "github.com/jobfate/jobfate/internal/decide"
+)
+
+// Kubernetes' unit tests have the results that docs/compatibility.md lists.
+func TestUnit(t *testing.T) {
+	r, err := pinned(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections, err := suites["unit"](t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := openDocument(r, sections[0].document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.compare(sections[0].name, sections[0].text); err != nil {
+		t.Errorf("go -C conformance run ./suites -write unit lists what is found; %v", err)
+	}
+}
+
+// The lines of go test -json for a test with two subtests, of which the second fails
+// and the third never ends.
+const lines = `{"Action":"start"}
+{"Action":"run","Test":"TestA"}
+{"Action":"run","Test":"TestA/one"}
+{"Action":"output","Test":"TestA","Output":"jobfate: sync\n"}
+{"Action":"output","Test":"TestA","Output":"jobfate: uid\n"}
+{"Action":"output","Test":"TestA","Output":"jobfate: uid\n"}
+{"Action":"pass","Test":"TestA/one"}
+{"Action":"run","Test":"TestA/two"}
+{"Action":"output","Test":"TestA/two","Output":"    two_test.go:7: wrong\n"}
+{"Action":"fail","Test":"TestA/two"}
+{"Action":"run","Test":"TestA/three"}
+{"Action":"output","Output":"panic: index out of range\n"}
+`
+
+func TestReadEvents(t *testing.T) {
+	got, rest, err := readEvents(strings.NewReader(lines))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []result{
+		{test: "TestA/one", outcome: "pass", marks: []string{"sync", "uid"}},
+		{test: "TestA/three", outcome: "fail"},
+		{test: "TestA/two", outcome: "fail", output: "    two_test.go:7: wrong\n"},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
+	}
+	if want := "panic: index out of range\n"; rest != want {
+		t.Errorf("output of no test: got %q, want %q", rest, want)
+	}
+}
+
+// A test that fails has a reason, and a reason has tests that fail.
+func TestRenderReasons(t *testing.T) {
+	failing := result{test: "TestA/two", outcome: "fail", output: "wrong"}
+	for _, c := range []struct {
+		name    string
+		results []result
+		reasons []reason
+		want    string // a row, or the error
+		refused bool
+	}{
+		{name: "a reason for all subtests", results: []result{failing}, reasons: []reason{{"TestA", "a gate is off"}},
+			want: "| `TestA/two` | fail: a gate is off |\n"},
+		{name: "no reason", results: []result{failing}, want: "TestA/two: fail, for no reason that is known:\nwrong", refused: true},
+		{name: "a reason for another test of that prefix", results: []result{failing}, reasons: []reason{{"TestA/tw", "a gate is off"}},
+			want: "TestA/two: fail, for no reason that is known:\nwrong", refused: true},
+		{name: "a reason for a test that passes", results: []result{{test: "TestA", outcome: "pass"}}, reasons: []reason{{"TestA", "a gate is off"}},
+			want: "TestA passes, or is gone, and has a reason not to: a gate is off", refused: true},
+		{name: "a change", results: []result{{test: "TestA/a|b", outcome: "pass", marks: []string{"interim", "uid"}}},
+			want: "| `TestA/a\\|b` | pass (interim, uid) |\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := report{results: c.results, reasons: c.reasons}
+			got, err := r.render()
+			if (err != nil) != c.refused {
+				t.Fatalf("got error %v, want one: %v", err, c.refused)
+			}
+			if err != nil {
+				got = err.Error()
+			}
+			if !strings.Contains(got, c.want) {
+				t.Errorf("got:\n%s\nwant:\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestRenameMethod(t *testing.T) {
+	const source = "package job\n\nfunc run() {}\n\nfunc (x *Other) run() {}\n\nfunc (x *Controller) run() { x.run() }\n"
+	got, err := renameMethod("Controller", "run", "walk")([]byte(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Replace(source, "(x *Controller) run()", "(x *Controller) walk()", 1)
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := renameMethod("Controller", "crawl", "walk")([]byte(source)); err == nil {
+		t.Error("a method that is not there is not missed")
+	}
+}

@@ -1,0 +1,119 @@
+//go:build ignore
+
+package job
+
+import (
+	"fmt"
+	"os"
+
+	batch "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/decide"
+)
+
+// Some tests switch gates off that 1.36.3 has locked: they emulate an older release.
+// jobfate has options for two of these gates. The effects of the others are reproduced
+// here, before and after the decision, and the list of results names them for each test.
+
+// The gates. A release without a gate has the feature for good, or does not have it yet.
+var (
+	managedBy         = gate{"JobManagedBy", true}
+	perIndex          = gate{"JobBackoffLimitPerIndex", true}
+	replacementPolicy = gate{"JobPodReplacementPolicy", true}
+	successPolicy     = gate{"JobSuccessPolicy", true}
+	mutableSuspended  = gate{"MutableSchedulingDirectivesForSuspendedJobs", false}
+)
+
+type gate struct {
+	name    featuregate.Feature
+	without bool // in a release that does not know the gate
+}
+
+func (g gate) on() bool {
+	if _, known := feature.DefaultMutableFeatureGate.GetAll()[g.name]; !known {
+		return g.without
+	}
+	return feature.DefaultFeatureGate.Enabled(g.name)
+}
+
+// delayed reports whether the terminal condition waits for terminating pods and comes
+// after an interim one.
+func delayed() bool { return managedBy.on() || replacementPolicy.on() }
+
+// translated marks a test whose input or result was changed here. The package suites
+// explains the words.
+func translated(what string) { fmt.Fprintln(os.Stdout, "jobfate: "+what) }
+
+// config returns the limits and gates that the tests set.
+func config() decide.Config {
+	c := decide.DefaultConfig()
+	c.Backoff = backoff.Policy{Base: DefaultJobPodFailureBackOff, Cap: MaxJobPodFailureBackOff}
+	c.UncountedCap, c.ChangesCap, c.BatchPeriod = MaxUncountedPods, MaxPodCreateDeletePerSync, SyncJobBatchPeriod
+	c.WithoutPerIndex = !perIndex.on()
+	c.WithoutReplacement = !replacementPolicy.on()
+	return c
+}
+
+// translateInput removes the fields that the emulated release ignores, and completes
+// pods that no API server stores.
+func (l *look) translateInput() {
+	l.job = l.job.DeepCopy()
+	spec := &l.job.Spec
+	if spec.ManagedBy != nil && !managedBy.on() {
+		spec.ManagedBy = nil
+		translated("managedBy")
+	}
+	if spec.SuccessPolicy != nil && !successPolicy.on() {
+		spec.SuccessPolicy = nil
+		translated("successPolicy")
+	}
+	for i, pod := range l.pods {
+		if pod.UID == "" {
+			l.pods[i] = pod.DeepCopy()
+			l.pods[i].UID = types.UID(pod.Name)
+			translated("uid")
+		}
+	}
+}
+
+// withoutDelay makes the end of the Job not wait for terminating pods.
+func (l *look) withoutDelay() {
+	if !delayed() && l.outcome.After.Terminating > 0 && l.outcome.End.Ended() {
+		l.outcome.After.Terminating = 0
+		translated("terminating")
+	}
+}
+
+// translateStatus returns the status as the emulated release stores it.
+func (l *look) translateStatus(st batch.JobStatus) batch.JobStatus {
+	st = *st.DeepCopy()
+	end := l.outcome.End
+	// These two verdicts have an interim condition in the emulated releases, too.
+	interim := end.Decided || end.Reason == batch.JobReasonPodFailurePolicy || end.Reason == batch.JobReasonSuccessPolicy
+	if end.Ended() && !delayed() && !interim {
+		st.Conditions = without(st.Conditions, end.Interim)
+		translated("interim")
+	}
+	if c := findConditionByType(st.Conditions, batch.JobComplete); c != nil && !successPolicy.on() {
+		c.Reason, c.Message = "", ""
+		translated("reason")
+	}
+	if started := l.job.Status.StartTime; started != nil && st.StartTime == nil && !mutableSuspended.on() {
+		st.StartTime = started
+		translated("startTime")
+	}
+	return st
+}
+
+func without(all []batch.JobCondition, drop batch.JobConditionType) (left []batch.JobCondition) {
+	for _, c := range all {
+		if c.Type != drop {
+			left = append(left, c)
+		}
+	}
+	return left
+}

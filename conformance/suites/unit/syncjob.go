@@ -1,0 +1,300 @@
+//go:build ignore
+
+// This file takes the place of (*Controller).syncJob in Kubernetes' package
+// pkg/controller/job, so that the unit tests of that package test jobfate. It is
+// compiled as part of that package, without the line above: see the package suites.
+//
+// The expectations, the backoff store and the queue are the controller's own, where the
+// tests set and read them.
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	batch "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/controller"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// look is one sync of a Job.
+type look struct {
+	*Controller
+	ctx     context.Context
+	logger  klog.Logger
+	key     string
+	job     *batch.Job
+	pods    []*v1.Pod
+	outcome *decide.Outcome
+}
+
+func (jm *Controller) syncJob(ctx context.Context, key string) error {
+	fmt.Fprintln(os.Stdout, "jobfate: sync") // marks the tests that get here
+	namespace, name, err := cache.SplitMetaNamespaceKey(key)
+	if err != nil {
+		return err
+	}
+	if err := jm.observed(types.NamespacedName{Namespace: namespace, Name: name}); err != nil {
+		return err
+	}
+	job, err := jm.jobLister.Jobs(namespace).Get(name)
+	l := &look{Controller: jm, ctx: ctx, logger: klog.FromContext(ctx), key: key, job: job}
+	switch {
+	case apierrors.IsNotFound(err):
+		l.expectations.DeleteExpectations(l.logger, l.key)
+		l.finalizerExpectations.deleteExpectations(l.logger, l.key)
+		return l.podBackoffStore.removeBackoffRecord(l.key)
+	case err != nil:
+		return err
+	}
+	return l.run()
+}
+
+func (l *look) run() error {
+	in, err := l.read()
+	if err != nil {
+		return err
+	}
+	l.outcome, err = decide.Decide(in, config())
+	switch {
+	case errors.Is(err, decide.ErrNotManaged):
+		return nil
+	case err != nil:
+		return err
+	case !l.outcome.Planned():
+		return l.wait()
+	}
+	if err := l.claim(); err != nil {
+		return err
+	}
+	done, failed := l.act()
+	l.outcome = l.outcome.Close(done)
+	l.requeue()
+	if l.outcome.Changed {
+		if err := l.store(l.outcome.Status); err != nil {
+			return fmt.Errorf("storing the status: %w", err)
+		}
+	}
+	must(l.podBackoffStore.updateBackoffRecord(l.record(l.outcome.Backoff)))
+	gone, left := l.strip()
+	l.withoutDelay()
+	settled := l.outcome.Settle(gone)
+	if settled.Status != nil {
+		if err := l.store(*settled.Status); err != nil {
+			return fmt.Errorf("storing the status: %w", err)
+		}
+	}
+	if settled.Finished {
+		l.finishedJobExpectations.Store(l.job.UID, struct{}{})
+	}
+	for _, e := range slices.Concat(l.outcome.Events, settled.Events) {
+		l.recorder.Event(l.job, e.Type, e.Reason, e.Message)
+	}
+	return errors.Join(failed, left)
+}
+
+// wait ends a sync in which nothing is decided: the Job has ended, or is older than its
+// last status.
+func (l *look) wait() error {
+	l.requeue()
+	if !l.outcome.View.InFlight.Status {
+		return l.podBackoffStore.removeBackoffRecord(l.key)
+	}
+	return nil
+}
+
+func (l *look) requeue() {
+	if l.outcome.Requeue > 0 {
+		l.queue.AddAfter(l.key, l.outcome.Requeue)
+	}
+}
+
+// read makes the input of the decision. The expectations are read before the pods, so
+// that a pod that is observed in between is not missing from both.
+func (l *look) read() (in decide.Input, err error) {
+	in.Now = l.clock.Now()
+	in.InFlight.Job = l.job.UID
+	if !l.expectations.SatisfiedExpectations(l.logger, l.key) {
+		in.InFlight.Creations = 1 // deletions have the same effect
+	}
+	_, in.InFlight.Status = l.finishedJobExpectations.Load(l.job.UID)
+	in.InFlight.Stripped = l.finalizerExpectations.getExpectedUIDs(l.key).UnsortedList()
+	record := l.podBackoffStore.newBackoffRecord(l.key, nil, nil)
+	in.Backoff.Failures = record.failuresAfterLastSuccess
+	if record.lastFailureTime != nil {
+		in.Backoff.LastFailure = *record.lastFailureTime
+	}
+	if l.pods, err = controller.FilterPodsByOwner(l.podIndexer, &l.job.ObjectMeta, "Job", true); err != nil {
+		return in, err
+	}
+	l.translateInput()
+	in.Job, in.Pods = l.job, l.pods
+	return in, nil
+}
+
+func (l *look) record(r backoff.Record) backoffRecord {
+	record := backoffRecord{key: l.key, failuresAfterLastSuccess: r.Failures}
+	if !r.LastFailure.IsZero() {
+		record.lastFailureTime = &r.LastFailure
+	}
+	return record
+}
+
+func (l *look) owner() metav1.OwnerReference {
+	return l.outcome.View.Config.Controller.Reference(l.job)
+}
+
+func (l *look) claim() error {
+	for _, claim := range l.outcome.Claims {
+		patch := tracking.StripPatchAt(claim.Pod)
+		switch claim.Relation {
+		case tracking.Adoptable:
+			live, err := l.kubeClient.BatchV1().Jobs(l.job.Namespace).Get(l.ctx, l.job.Name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if live.UID != l.job.UID || live.DeletionTimestamp != nil {
+				return fmt.Errorf("Job %s adopts no pods any more", l.key)
+			}
+			patch = tracking.AdoptPatch(claim.Pod, l.owner())
+		case tracking.Releasable:
+			patch = tracking.ReleasePatch(claim.Pod, l.job.UID)
+		}
+		if err := l.podControl.PatchPod(l.ctx, claim.Pod.Namespace, claim.Pod.Name, patch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// act deletes or creates pods.
+func (l *look) act() (decide.Done, error) {
+	work := &l.outcome.Plan.Work
+	if len(work.Delete) > 0 {
+		left, err := l.deletePods(work.Delete)
+		return decide.Done{NotDeleted: left}, err
+	}
+	if len(work.Create) > 0 {
+		return l.createPods(work.Create)
+	}
+	return decide.Done{}, nil
+}
+
+func (l *look) deletePods(deletions []decide.Deletion) (left []types.UID, failed error) {
+	must(l.expectations.ExpectDeletions(l.logger, l.key, len(deletions)))
+	for i, err := range together(len(deletions), func(i int) error {
+		pod := deletions[i].Record.Pod
+		if deletions[i].StripFirst {
+			if err := l.podControl.PatchPod(l.ctx, pod.Namespace, pod.Name, tracking.StripPatchAt(pod)); err != nil {
+				return err
+			}
+		}
+		return l.podControl.DeletePod(l.ctx, pod.Namespace, pod.Name, l.job)
+	}) {
+		if err != nil {
+			l.expectations.DeletionObserved(l.logger, l.key)
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			left, failed = append(left, deletions[i].Record.Pod.UID), err
+		}
+	}
+	return left, failed
+}
+
+// createPods creates pods in batches of 1, 2, 4 and so on, and stops after a batch in
+// which a creation failed.
+func (l *look) createPods(creations []decide.Creation) (done decide.Done, failed error) {
+	owner := l.owner()
+	group, err := l.podGroup()
+	if err != nil {
+		return decide.Done{NotCreated: len(creations), Untried: len(creations)}, err
+	}
+	must(l.expectations.ExpectCreations(l.logger, l.key, len(creations)))
+	for at, size := 0, controller.SlowStartInitialBatchSize; at < len(creations) && failed == nil; size *= 2 {
+		batch := creations[at:min(at+size, len(creations))]
+		at += len(batch)
+		for _, err := range together(len(batch), func(i int) error {
+			pod, prefix := batch[i].Pod(), ""
+			if batch[i].Index != tracking.NoIndex {
+				prefix = pod.GenerateName // otherwise the pod control makes the prefix
+			}
+			pod.OwnerReferences = nil // the pod control adds the owner
+			group.join(pod)
+			template := &v1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
+			return l.podControl.CreatePodsWithGenerateName(l.ctx, l.job.Namespace, template, l.job, &owner, prefix)
+		}) {
+			if err != nil {
+				done.NotCreated, failed = done.NotCreated+1, err
+			}
+		}
+		if failed != nil {
+			done.Untried = len(creations) - at
+		}
+	}
+	done.NotCreated += done.Untried
+	for range done.NotCreated {
+		l.expectations.CreationObserved(l.logger, l.key)
+	}
+	return done, failed
+}
+
+func (l *look) store(status batch.JobStatus) error {
+	job := l.job.DeepCopy()
+	job.Status = l.translateStatus(status)
+	_, err := l.updateStatusHandler(l.ctx, job)
+	return err
+}
+
+// strip removes finalizers, and returns the pods that have lost theirs.
+func (l *look) strip() (gone []types.UID, failed error) {
+	pods := l.outcome.Strip
+	uids := make([]types.UID, len(pods))
+	for i, pod := range pods {
+		uids[i] = pod.UID
+	}
+	must(l.finalizerExpectations.expectFinalizersRemoved(l.logger, l.key, uids))
+	for i, err := range together(len(pods), func(i int) error {
+		return l.podControl.PatchPod(l.ctx, pods[i].Namespace, pods[i].Name, tracking.StripPatch(pods[i]))
+	}) {
+		if err != nil {
+			l.finalizerExpectations.finalizerRemovalObserved(l.logger, l.key, uids[i])
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			failed = err
+			continue
+		}
+		gone = append(gone, uids[i])
+	}
+	return gone, failed
+}
+
+// together calls a function n times at once.
+func together(n int, do func(i int) error) []error {
+	errs := make([]error, n)
+	var wait sync.WaitGroup
+	for i := range n {
+		wait.Go(func() { errs[i] = do(i) })
+	}
+	wait.Wait()
+	return errs
+}
+
+// must is for the controller's stores, which are in memory and return no error.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

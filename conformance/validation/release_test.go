@@ -1,0 +1,28 @@
+package validation_test
+
+import (
+	"flag"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kubernetes/pkg/apis/batch"
+)
+
+// The package suites compares the checks of statuses with those of other releases as
+// well, and then says which.
+var release = flag.String("release", "1.36.3", "the release of Kubernetes that is compared")
+
+// startTimeError is the divergence start-time-error of docs/compatibility.md.
+const startTimeError = "startTime cannot be removed for unsuspended job"
+
+// asPinned returns the errors about a status as 1.36.3 words them.
+func asPinned(errs field.ErrorList, j *batch.Job) field.ErrorList {
+	if *release != "1.34.4" && *release != "1.35.4" {
+		return errs
+	}
+	for i, err := range errs {
+		if err.Field == "status.startTime" && err.Detail == startTimeError {
+			errs[i] = field.Invalid(field.NewPath("status", "startTime"), j.Status.StartTime, "field is immutable for unsuspended job once set")
+		}
+	}
+	return errs
+}
