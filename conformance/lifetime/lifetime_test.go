@@ -18,11 +18,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
@@ -272,7 +272,7 @@ func (l *lifetime) drawFaults(t *rapid.T) faults {
 // controller leaves that to its queue of orphans.
 func (l *lifetime) afterTheEnd(t *rapid.T) {
 	w := l.world
-	d, err := jobfate.Decide(snapshot(w), l.habits.options()...)
+	d, err := decidetest.Decide(snapshot(w), l.habits.options()...)
 	if err != nil {
 		t.Fatalf("jobfate: %v", err)
 	}

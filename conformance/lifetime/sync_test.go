@@ -1,12 +1,15 @@
 package lifetime
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -14,6 +17,8 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/machine"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -97,157 +102,177 @@ func (o *outcome) accept(st *batchv1.JobStatus) (*batchv1.JobStatus, bool) {
 	return &stored.Status, true
 }
 
-// jobfateSync carries out one decision of jobfate, as doc.go of jobfate says.
+// jobfateSync drives a Machine through one sync, with the memory that the world has.
 type jobfateSync struct {
 	*outcome
 	before   *world
 	habits   habits
 	faults   faults
-	decision jobfate.Decision
-	gone     types.UID // a pod to claim that is gone: then it starts again
+	machine  *jobfate.Machine
+	decision jobfate.Decision // as it was carried out
+
+	creations int         // sent so far
+	counted   []types.UID // have lost their finalizer and are counted
+	ended     bool        // by a status of the decision that was not stored
+	broken    error       // what no API server answers to a right request
 }
 
 func jobfateSyncs(before *world, h habits, f faults) (*outcome, jobfate.Decision, error) {
-	j := &jobfateSync{outcome: &outcome{world: before.judged()}, before: before, habits: h, faults: f}
+	j := &jobfateSync{outcome: &outcome{world: before.judged()}, before: before, habits: h, faults: f, machine: jobfate.NewMachine(h.options()...)}
 	err := j.world.Run(j, j.world.cache).Err
-	if j.gone != "" {
-		again := before.judged()
-		again.observe(j.gone)
-		return jobfateSyncs(again, h, f)
-	}
 	return j.outcome, j.decision, err
+}
+
+// The caches show everything up to one version, but for what is in flight.
+const upTo, later = "1", "1000000000"
+
+// remembered is the memory of a Machine to which the same is in flight as in the world.
+func (w *world) remembered() machine.Memory {
+	m := machine.Memory{Job: w.Job().UID, Backoff: w.memory, Sure: !w.inDoubt}
+	for uid := range w.created {
+		m.Created = append(m.Created, machine.Created{UID: uid, Version: later, At: w.Now})
+	}
+	for uid := range w.deleted {
+		m.Deleted = append(m.Deleted, machine.Deleted{UID: uid, Version: later})
+	}
+	for uid := range w.stripped {
+		m.Stripped = append(m.Stripped, machine.Stripped{UID: uid, Without: later})
+	}
+	return m
 }
 
 // Sync implements cluster.Controller.
 func (j *jobfateSync) Sync(client *cluster.Client) (time.Duration, error) {
-	d, err := jobfate.Decide(snapshot(j.before), j.habits.options()...)
-	j.decision = d
+	j.machine.Core().Memory = j.before.remembered()
+	err := j.machine.Begin(jobfate.View{
+		Job: j.before.Job(), Pods: j.before.seen(), Now: j.before.Now, JobsVersion: upTo, PodsVersion: upTo, Barrier: upTo,
+	})
 	if err != nil {
 		return 0, err
 	}
-	if err := j.claim(client, d); err != nil || j.gone != "" {
-		return 0, err
-	}
-	done, err := j.act(client, d)
-	if err != nil {
-		return 0, err
-	}
-	d = d.Revise(done)
-	j.decision, j.requeue = d, d.Requeue
-	j.tell(d.Events)
-	// Events and Requeue of a decision whose status cannot be stored mean
-	// nothing to a caller of jobfate. They are kept to be compared: the real
-	// controller has sent them by then.
-	if ok, err := j.store(client, d.Status, d.StatusPatch(j.world.Job().ResourceVersion)); !ok {
-		return 0, err
-	}
-	j.world.memory, j.world.inDoubt = d.Backoff, false
-	var gone []*corev1.Pod
-	for _, pod := range d.Strip {
-		if j.faults.failsStrip(j.before, pod.UID) {
-			continue
-		}
-		if _, err := client.PatchPod(pod, tracking.StripPatch(pod)); err != nil && !apierrors.IsNotFound(err) {
-			return 0, err
-		}
-		j.noteStrip(pod.UID)
-		gone = append(gone, pod)
-	}
-	settled := d.Settle(gone...)
-	ok, err := j.store(client, settled.Status, settled.StatusPatch(j.world.Job().ResourceVersion))
-	if ok {
-		j.tell(settled.Events)
-	}
-	return d.Requeue, err
-}
-
-// store stores a status, if there is one, and reports whether to go on.
-func (j *jobfateSync) store(client *cluster.Client, st *batchv1.JobStatus, patch []byte) (bool, error) {
-	if st == nil {
-		return true, nil
-	}
-	if j.faults.status == len(j.statuses) {
-		return false, nil
-	}
-	if _, ok := j.accept(st); !ok {
-		return false, nil
-	}
-	_, err := client.PatchStatus(patch)
-	return err == nil, err
-}
-
-// claim adopts and releases pods, and frees orphans.
-func (j *jobfateSync) claim(client *cluster.Client, d jobfate.Decision) error {
-	for _, c := range d.Claim {
-		j.claimed++
-		_, err := client.PatchPod(c.Pod, c.Patch())
-		switch {
-		case err == nil:
-		case !apierrors.IsNotFound(err):
-			return err
-		case c.Relation == tracking.Adoptable:
-			j.gone = c.Pod.UID
-			return nil
-		}
-	}
-	return nil
-}
-
-// act deletes and creates pods, and tells what became of it.
-func (j *jobfateSync) act(client *cluster.Client, d jobfate.Decision) (done jobfate.Done, err error) {
-	for _, del := range d.Delete {
-		deleted, err := j.delete(client, del)
-		if err != nil {
-			return done, err
-		}
-		if !deleted {
-			done.NotDeleted = append(done.NotDeleted, del.Pod.UID)
-		}
-	}
-	tried := 0
-	for batch := 1; tried < len(d.Create) && done.NotCreated == 0; batch *= 2 {
-		for range min(batch, len(d.Create)-tried) {
-			if tried == j.faults.create {
-				done.NotCreated++
-			} else if pod, err := client.CreatePod(d.Create[tried].Pod()); err != nil {
-				return done, err
-			} else {
-				j.noteCreation(pod.UID)
+	for batch := j.machine.Next(); len(batch) > 0; batch = j.machine.Next() {
+		for _, r := range batch {
+			object, err := j.send(client, r)
+			if j.broken != nil {
+				return 0, fmt.Errorf("%s %s: %w", r.Verb, r.Name, j.broken)
 			}
-			tried++
+			if err := j.machine.Answer(r, object, err); err != nil {
+				return 0, err
+			}
 		}
 	}
-	done.NotCreated += len(d.Create) - tried
-	return done, nil
-}
-
-func (j *jobfateSync) delete(client *cluster.Client, del jobfate.Deletion) (bool, error) {
-	uid := del.Pod.UID
-	there := j.world.Pod(uid) != nil
-	if del.StripFirst {
-		_, err := client.PatchPod(del.Pod, del.Patch())
-		switch {
-		case apierrors.IsConflict(err):
-			j.stale = true
-			return false, nil
-		case err != nil && !apierrors.IsNotFound(err):
-			return false, err
+	d := j.machine.Result().Decision
+	j.decision, j.requeue = d, d.Requeue
+	// Events and Requeue of a decision whose status cannot be stored mean nothing: the
+	// Machine keeps them back. They are compared all the same: the real controller has
+	// sent them by then.
+	j.tell(d.Events)
+	if j.ended {
+		return 0, nil
+	}
+	j.world.memory, j.world.inDoubt = j.machine.Core().Backoff, false
+	if j.machine.Result().Ended {
+		for _, e := range d.Basis().Settle(j.counted).Events {
+			j.events = append(j.events, real.Event{Type: e.Type, Reason: e.Reason, Message: e.Message})
 		}
 	}
-	if j.faults.failsDeletion(j.before, uid) {
-		return false, nil
-	}
-	if err := client.DeletePod(del.Pod, del.Options()); err != nil && !apierrors.IsNotFound(err) {
-		return false, err
-	}
-	j.noteDeletion(uid, there && (j.habits.endsInFlight || del.Cause != jobfate.CauseJobEnds))
-	return true, nil
+	return d.Requeue, nil
 }
 
-func snapshot(w *world) jobfate.Snapshot {
-	s := jobfate.Snapshot{
+// send sends a request, unless it is to fail, and notes what it did.
+func (j *jobfateSync) send(client *cluster.Client, r jobfate.Request) (runtime.Object, error) {
+	switch r.Verb {
+	case jobfate.GetJob:
+		return client.GetJob()
+	case jobfate.CreatePod:
+		return j.create(client, r)
+	case jobfate.DeletePod:
+		return nil, j.delete(client, r)
+	case jobfate.PatchPod:
+		return j.patch(client, r)
+	case jobfate.PatchStatus:
+		return j.store(client, r)
+	}
+	j.broken = errors.New("a Machine whose caches are fresh does not ask for this")
+	return nil, j.broken
+}
+
+// store stores a status, unless the API server refuses it.
+func (j *jobfateSync) store(client *cluster.Client, r jobfate.Request) (runtime.Object, error) {
+	first := len(j.statuses) == 0 && j.machine.Result().Decision.Status != nil
+	if j.faults.status == len(j.statuses) {
+		j.ended = j.ended || first
+		return nil, real.ErrConflict
+	}
+	if _, ok := j.accept(r.Status); !ok {
+		j.ended = j.ended || first
+		return nil, real.ErrInternal
+	}
+	job, err := client.PatchStatus(r.Patch)
+	if err != nil {
+		j.broken = err
+	}
+	return job, err
+}
+
+// patch adopts, releases or frees a pod, or removes its finalizer.
+func (j *jobfateSync) patch(client *cluster.Client, r jobfate.Request) (runtime.Object, error) {
+	claims := slices.ContainsFunc(j.machine.Result().Decision.Claim, func(c jobfate.Claim) bool { return c.Pod.UID == r.UID })
+	guarded := bytes.Contains(r.Patch, []byte(`"resourceVersion"`))
+	counts := !guarded && !bytes.Contains(r.Patch, []byte(`"ownerReferences"`))
+	if counts && j.faults.failsStrip(j.before, r.UID) {
+		return nil, real.ErrInternal
+	}
+	a, err := client.Send(&cluster.Request{Verb: cluster.Patch, Name: r.Name, UID: r.UID, Patch: r.Patch})
+	if claims && !counts {
+		j.claimed++
+	}
+	switch {
+	case apierrors.IsConflict(err) && guarded && !claims:
+		j.stale = true
+	case err != nil && !apierrors.IsNotFound(err):
+		j.broken = err
+	case counts:
+		j.noteStrip(r.UID)
+		j.counted = append(j.counted, r.UID)
+	}
+	return a.Pod, err
+}
+
+func (j *jobfateSync) create(client *cluster.Client, r jobfate.Request) (runtime.Object, error) {
+	j.creations++
+	if j.creations-1 == j.faults.create {
+		return nil, real.ErrInternal
+	}
+	pod, err := client.CreatePod(r.Pod)
+	if err != nil {
+		j.broken = err
+		return nil, err
+	}
+	j.noteCreation(pod.UID)
+	return pod, nil
+}
+
+func (j *jobfateSync) delete(client *cluster.Client, r jobfate.Request) error {
+	if j.faults.failsDeletion(j.before, r.UID) {
+		return real.ErrInternal
+	}
+	there := j.world.Pod(r.UID) != nil
+	_, err := client.Send(&cluster.Request{Verb: cluster.Delete, Name: r.Name, UID: r.UID, Options: r.Options})
+	if err != nil && !apierrors.IsNotFound(err) {
+		j.broken = err
+		return err
+	}
+	ends := slices.ContainsFunc(j.machine.Result().Decision.Delete, func(d jobfate.Deletion) bool { return d.Pod.UID == r.UID && d.Cause == jobfate.CauseJobEnds })
+	j.noteDeletion(r.UID, there && (j.habits.endsInFlight || !ends))
+	return err
+}
+
+// snapshot is what a Machine decides on.
+func snapshot(w *world) decide.Input {
+	s := decide.Input{
 		Job: w.Job(), Pods: w.seen(), Now: w.Now, Backoff: w.memory, BackoffInDoubt: w.inDoubt,
-		InFlight: jobfate.InFlight{Job: w.Job().UID, Creations: len(w.created), Deletions: len(w.deleted)},
+		InFlight: decide.InFlight{Job: w.Job().UID, Creations: len(w.created), Deletions: len(w.deleted)},
 	}
 	for uid := range w.stripped {
 		s.InFlight.Stripped = append(s.InFlight.Stripped, uid)
