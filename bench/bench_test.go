@@ -118,7 +118,7 @@ func statusAfter(t *testing.T, w *world) *batchv1.JobStatus {
 	if d.Status != nil {
 		status = d.Status
 	}
-	if settled := d.Settle(d.Strip...); settled.Status != nil {
+	if settled := d.Basis().Settle(uidsOf(d.Strip)); settled.Status != nil {
 		status = settled.Status
 	}
 	return status

@@ -6,6 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/conformance/real"
@@ -47,13 +48,20 @@ func decisions(s jobfate.Snapshot) side {
 				return 0, err
 			}
 			if d.Status != nil || len(d.Strip) > 0 {
-				settled := d.Settle(d.Strip...)
-				sink += len(settled.Metrics)
+				sink += len(d.Basis().Settle(uidsOf(d.Strip)).Metrics)
 			}
 			sink += len(d.Strip)
 		}
 		return (clock() - start) / time.Duration(times), nil
 	}}
+}
+
+func uidsOf(pods []*corev1.Pod) []types.UID {
+	uids := make([]types.UID, len(pods))
+	for i, pod := range pods {
+		uids[i] = pod.UID
+	}
+	return uids
 }
 
 // realSync runs the real controller.

@@ -9,7 +9,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobfate/jobfate"
@@ -40,47 +39,18 @@ func (o *on) Sync(c *cluster.Client) (time.Duration, error) {
 	})
 }
 
-// client is the adapter for the client of the simulated cluster.
+// client is the client of the simulated cluster, at which a sync can be given up.
 type client struct {
 	*cluster.Client
 	giveUp func()
 }
 
 func (c client) Send(_ context.Context, r jobfate.Request) (runtime.Object, error) {
-	q := cluster.Request{Name: r.Name, UID: r.UID, Pod: r.Pod, Patch: r.Patch, Options: r.Options}
-	switch r.Verb {
-	case jobfate.GetJob:
-		q.Verb = cluster.Get
-	case jobfate.ListPods:
-		q.Verb = cluster.List
-	case jobfate.GetPod:
-		q.Verb = cluster.GetPod
-	case jobfate.CreatePod:
-		q.Verb = cluster.Create
-	case jobfate.PatchPod:
-		q.Verb = cluster.Patch
-	case jobfate.DeletePod:
-		q.Verb = cluster.Delete
-	case jobfate.PatchStatus:
-		q.Verb = cluster.Status
-	}
-	a, err := c.Client.Send(&q)
-	switch {
-	case errors.Is(err, cluster.ErrGivenUp):
+	object, err := c.Do(r)
+	if errors.Is(err, cluster.ErrGivenUp) {
 		c.giveUp()
-		return nil, err
-	case err != nil:
-		return nil, err
-	case r.Verb == jobfate.ListPods:
-		list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: a.Version}}
-		for _, pod := range a.Pods {
-			list.Items = append(list.Items, *pod)
-		}
-		return list, nil
-	case r.Verb == jobfate.GetJob, r.Verb == jobfate.PatchStatus:
-		return a.Job, nil
 	}
-	return a.Pod, nil
+	return object, err
 }
 
 // hasty takes the same decisions, and removes the finalizers before it has stored

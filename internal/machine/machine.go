@@ -70,12 +70,11 @@ func (m *Machine) Next() []Request {
 // Answer takes the answer to a request: the object and the error of the client, as
 // they are. It fails for a request that no answer is expected to; that does no harm.
 func (m *Machine) Answer(id uint64, object runtime.Object, err error) error {
-	if s := m.sync; s != nil {
-		for i := range s.batch {
-			if x := &s.batch[i]; x.ID == id && !x.answered {
-				x.answered, x.object, x.err = true, object, err
-				return nil
-			}
+	if s := m.sync; s != nil && len(s.batch) > 0 {
+		if at := id - s.batch[0].ID; at < uint64(len(s.batch)) && !s.batch[at].answered {
+			x := &s.batch[at]
+			x.answered, x.object, x.err = true, object, err
+			return nil
 		}
 	}
 	for i, x := range m.late {

@@ -135,6 +135,11 @@ func identity(n int) []int {
 	return order
 }
 
+// Do sends a request of a [jobfate.Machine].
+func (c *Client) Do(r jobfate.Request) (runtime.Object, error) {
+	return c.do(&machine.Request{Verb: machine.Verb(r.Verb), Name: r.Name, UID: r.UID, Pod: r.Pod, Patch: r.Patch, Options: r.Options})
+}
+
 // do sends a request of a machine.
 func (c *Client) do(r *machine.Request) (runtime.Object, error) {
 	q := &Request{Verb: verbs[r.Verb], Name: r.Name, UID: r.UID, Pod: r.Pod, Patch: r.Patch, Options: r.Options}
