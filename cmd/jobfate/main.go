@@ -19,5 +19,5 @@ func main() {
 		debug.SetMemoryLimit(softLimit)
 		debug.SetGCPercent(garbagePercent)
 	}
-	os.Exit(cli.Run(os.Args[1:], cli.Process()))
+	os.Exit(cli.Run(os.Args[1:], cli.Process("jobfate")))
 }

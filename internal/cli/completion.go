@@ -39,7 +39,7 @@ func completion(env Environment, args []string) error {
 			}
 		}
 	}
-	return misused("want the name of a shell: %s", alternatives(shellNames()))
+	return Misused("want the name of a shell: %s", alternatives(shellNames()))
 }
 
 func shellNames() (names []string) {

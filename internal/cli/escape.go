@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -26,20 +27,34 @@ type safeWriter struct{ io.Writer }
 
 func (w safeWriter) Write(p []byte) (int, error) {
 	var b strings.Builder
-	for rest := string(p); rest != ""; {
-		text, after, found := strings.Cut(rest, controlStart)
-		b.WriteString(visible(text, escapeRune))
-		sequence, after, closed := strings.Cut(after, controlEnd)
-		if found && closed {
-			b.WriteString(sequence)
-		}
-		rest = after
+	for text, sequence := range pieces(string(p)) {
+		b.WriteString(visible(text, escapeRune) + sequence)
 	}
 	if _, err := io.WriteString(w.Writer, b.String()); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
+
+// pieces divides what is printed into texts, each with the sequence that follows it.
+func pieces(all string) iter.Seq2[string, string] {
+	return func(yield func(text, sequence string) bool) {
+		for all != "" {
+			text, after, found := strings.Cut(all, controlStart)
+			sequence, after, closed := strings.Cut(after, controlEnd)
+			if !found || !closed {
+				sequence = ""
+			}
+			if all = after; !yield(text, sequence) {
+				return
+			}
+		}
+	}
+}
+
+// utf8Only replaces what is not UTF-8, as it may come from a network, and with it the
+// bytes that mark what a terminal obeys.
+func utf8Only(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // harmless reports whether a character only shows itself.
 func harmless(r rune) bool { return r == '\n' || r == '\t' || strconv.IsPrint(r) }

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"cmp"
+	"flag"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -11,115 +11,107 @@ import (
 	"github.com/jobfate/jobfate/internal/kubefile"
 )
 
-const explainUsage = `Usage: jobfate explain [flags] [file ...]
+// Objects are Jobs and their pods, and what may tell why these do not run.
+type Objects struct {
+	*kubefile.Input
+	// Notes say what could not be read.
+	Notes []Note
+}
 
-Reads a Job and its pods and says what the Job controller does next, and why;
-what the Job waits for, and until when; what holds for each index that is not
-done; and whether the Job can still succeed. The first line answers why there is
-no pod, or no further one.
+// notes returns what was not looked at.
+func (in Objects) notes() []Note {
+	if len(in.Skipped) == 0 {
+		return in.Notes
+	}
+	return append([]Note{{"OtherKinds", "objects of other kinds were skipped: " + in.Skipped.String()}}, in.Notes...)
+}
 
-The files are what kubectl prints with -o yaml or -o json, in any order:
-
-  (kubectl get job/NAME -o yaml; echo ---; kubectl get pods -l job-name=NAME -o yaml) | jobfate explain
-  kubectl get job,pods,events -o yaml | jobfate explain --job NAME
-
-Of several Jobs it prints a line each, those first that need attention most; --job
-selects one. Events and Nodes help to find the cause; objects of other kinds are
-skipped, with a note.
-
-Without a file, and for the file -, it reads the standard input.
-
-Exit status: 0 decided, 1 the input cannot be read or decided on, 2 usage. With
---exit-status also
-  3  the Job waits: time, or the end of a pod, brings the next one
-  4  the Job is held: suspended, without parallelism, or being deleted
-  5  the Job cannot succeed: it has failed, fails, or can only fail
-  6  the Job is stuck: what should have happened has not; the first line says what
-     to do
-and 0 when it runs well, or has succeeded.
-
-Flags:
-`
-
-// request is what the arguments of explain ask for.
-type request struct {
+// Explain says what the Job controller does next for a Job, and why.
+type Explain struct {
 	output
-	now        time.Time
-	job        string // a name, or a namespace and a name; empty: all
-	managedBy  string // empty: whoever manages the Job
+	// Troubled leaves the Jobs that need no attention out of a list, unless all are
+	// asked for.
+	Troubled bool
+
+	at         *time.Time // of the decision; nil: the present
+	managedBy  string     // empty: whoever manages the Job
 	all        bool
 	exitStatus bool
-	files      []string
 }
 
-func explain(env Environment, args []string) error {
-	req, err := parseExplain(env, args)
-	if err != nil {
+// Flags adds the flags.
+func (x *Explain) Flags(fs *flag.FlagSet, clock func() time.Time) {
+	x.output.flags(fs)
+	fs.BoolVar(&x.all, "all", false, "show everything, however long; by default the text shows the first of long lists")
+	fs.BoolVar(&x.exitStatus, "exit-status", false, "tell by the exit status how the Job stands")
+	fs.StringVar(&x.managedBy, "managed-by", "", "decide as the controller of this `name` in spec.managedBy;\nby default, as the one that the Job names")
+	fs.Func("now", "the `time` of the decision, as in 2023-08-21T10:00:00Z, 2023-08-21T10:00:00 (local time)\nor -10m (ten minutes ago); by default, the present", func(text string) error {
+		at, err := instantOf(text, clock())
+		x.at = &at
 		return err
-	}
-	env.maxInput = req.maxInput
-	in, err := readFiles(env, req.files)
-	if err != nil {
-		return err
-	}
-	if err := req.choose(in); err != nil {
-		return err
-	}
-	if len(in.Jobs) > 1 {
-		return req.overview(env, in)
-	}
-	r, err := decide(in, in.Jobs[0], req)
-	if err != nil {
-		return err
-	}
-	err = req.print(env, r, func(p paint) string { return r.text(p, req.all) })
-	return cmp.Or(err, req.statusOf(r.Reason.attention))
+	})
 }
 
-// statusOf returns the answer that --exit-status asks for.
-func (req request) statusOf(needs why.Attention) error {
-	if !req.exitStatus || needs == why.AttentionNone {
+// View is what explain says of one Job, or of a list of them.
+type View struct {
+	reports []*report // those of a list in the order of the attention that they need
+	list    bool
+	others  int    // Jobs that a list leaves out
+	notes   []Note // of a list
+	err     error  // about the Jobs of a list that cannot be decided on
+}
+
+// One explains the first Job.
+func (x *Explain) One(env Environment, in Objects) (*View, error) {
+	r, err := x.decide(in, in.Jobs[0], x.now(env))
+	if err != nil {
+		return nil, err
+	}
+	return &View{reports: []*report{r}}, nil
+}
+
+// Reason returns the code of the cause that comes first; empty without a Job.
+func (v *View) Reason() string {
+	if len(v.reports) == 0 {
+		return ""
+	}
+	return v.reports[0].Reason.Code
+}
+
+// Ended reports whether it is the view of one Job, which has ended.
+func (v *View) Ended() bool { return !v.list && v.Reason() == string(why.JobFinished) }
+
+// Print prints a view. With --exit-status, the error is the answer.
+func (x *Explain) Print(env Environment, v *View) error {
+	if err := x.print(env, v.value(), func(p paint) string { return v.text(p, x.all) }); err != nil {
+		return err
+	}
+	return x.Answer(v)
+}
+
+// Answer is what the exit status tells of a view, as an error.
+func (x *Explain) Answer(v *View) error {
+	switch {
+	case v.err != nil:
+		return v.err
+	case !x.exitStatus || len(v.reports) == 0 || v.reports[0].Reason.attention == why.AttentionNone:
 		return nil
 	}
-	return answer(exitNo + int(needs-why.AttentionWait))
+	return answer(exitNo + int(v.reports[0].Reason.attention-why.AttentionWait))
 }
 
-func parseExplain(env Environment, args []string) (request, error) {
-	req := request{now: env.Clock().Truncate(time.Second)}
-	fs := newFlags("explain")
-	req.flags(fs)
-	fs.BoolVar(&req.all, "all", false, "show everything, however long; by default the text shows the first of long lists")
-	fs.BoolVar(&req.exitStatus, "exit-status", false, "tell by the exit status how the Job stands")
-	fs.StringVar(&req.job, "job", "", "explain the Job of this `name`, or namespace/name, in an input with several")
-	fs.StringVar(&req.managedBy, "managed-by", "", "decide as the controller of this `name` in spec.managedBy;\nby default, as the one that the Job names")
-	fs.Func("now", "the `time` of the decision, as in 2023-08-21T10:00:00Z, 2023-08-21T10:00:00 (local time)\nor -10m (ten minutes ago); by default, the present", func(text string) (err error) {
-		req.now, err = instantOf(text, env.Clock())
-		return err
-	})
-	var err error
-	if req.files, err = parse(env, fs, explainUsage, args); err != nil {
-		return req, err
+func (x *Explain) now(env Environment) time.Time {
+	if x.at != nil {
+		return *x.at
 	}
-	if len(req.files) == 0 {
-		req.files = []string{"-"}
-	}
-	return req, nil
-}
-
-func readFiles(env Environment, names []string) (*kubefile.Input, error) {
-	var in *kubefile.Input
-	err := withSources(env, names, func(sources []kubefile.Source) (err error) {
-		in, err = kubefile.Read(sources...)
-		return err
-	})
-	return in, err
+	return env.Clock().Truncate(time.Second)
 }
 
 // decide decides on the input and reports the decision. What the controller
 // remembers of failures is rebuilt from the pods: a controller that has seen
 // others, which are gone, may wait longer.
-func decide(in *kubefile.Input, m *kubefile.Manifest, req request) (*report, error) {
-	manager := req.managedBy
+func (x *Explain) decide(in Objects, m *kubefile.Manifest, now time.Time) (*report, error) {
+	manager := x.managedBy
 	if manager == "" {
 		manager = managerOf(m.Job)
 	}
@@ -127,20 +119,20 @@ func decide(in *kubefile.Input, m *kubefile.Manifest, req request) (*report, err
 	if m.RuleNames != nil {
 		opts = append(opts, jobfate.RuleNames(m.RuleNames...))
 	}
-	snapshot := jobfate.Snapshot{Job: m.Job, Pods: in.Pods, Now: req.now, BackoffInDoubt: true}
+	snapshot := jobfate.Snapshot{Job: m.Job, Pods: in.Pods, Now: now, BackoffInDoubt: true}
 	d, err := jobfate.Decide(snapshot, opts...)
 	if err != nil {
 		return nil, locate(err, m, in.Pods, in.PodsAt)
 	}
 	e := why.With(d, why.Evidence(in.Evidence))
 	causes := e.Causes()
-	if req.managedBy == "" && manager != "" {
+	if x.managedBy == "" && manager != "" {
 		causes = elsewhere(m.Job, causes)
 	}
 	if causes[0].Code == why.CauseMultiKueue { // no controller decides like the Job controller here
 		d, e, causes = jobfate.Decision{}, why.Explanation{}, causes[:1]
 	}
-	return newReport(in, m, req.now, d, e, causes), nil
+	return newReport(in, m, now, d, e, causes), nil
 }
 
 // elsewhere puts first that another controller manages the Job, which needs as much

@@ -45,6 +45,7 @@ type result struct {
 func testEnvironment() Environment {
 	now := time.Date(2023, 8, 21, 10, 0, 9, 999, time.UTC)
 	return Environment{
+		Name:   "jobfate",
 		Getenv: func(string) string { return "" },
 		Clock:  func() time.Time { return now },
 		Catch:  func() (func() bool, func()) { return func() bool { return false }, func() {} },

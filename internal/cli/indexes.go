@@ -102,7 +102,7 @@ func indexes(env Environment, args []string) error {
 		return err
 	}
 	if len(args) == 0 {
-		return misused("name an operation: %s", operationNames())
+		return Misused("name an operation: %s", operationNames())
 	}
 	op, err := findOperation(args[0])
 	if err != nil {
@@ -111,17 +111,17 @@ func indexes(env Environment, args []string) error {
 	args = args[1:]
 	switch {
 	case len(args) < op.least:
-		return misused("%s: too few arguments", op.name)
+		return Misused("%s: too few arguments", op.name)
 	case len(args) > op.most:
-		return misused("%s: too many arguments; put a set in quotes if it has spaces", op.name)
+		return Misused("%s: too many arguments; put a set in quotes if it has spaces", op.name)
 	case op.ranks && q.completions < 0:
-		return misused("%s: --completions is missing", op.name)
+		return Misused("%s: --completions is missing", op.name)
 	case q.count < 1:
-		return misused("--count %d: want 1 or more", q.count)
+		return Misused("--count %d: want 1 or more", q.count)
 	}
 	if op.name == "contains" {
 		if q.index, err = number(args[0]); err != nil {
-			return misused("contains: %q: %w", args[0], err)
+			return Misused("contains: %q: %w", args[0], err)
 		}
 		args = args[1:]
 	}
@@ -142,7 +142,7 @@ func findOperation(name string) (operation, error) {
 			return op, nil
 		}
 	}
-	return operation{}, misused("there is no operation %q; want %s", name, operationNames())
+	return operation{}, Misused("there is no operation %q; want %s", name, operationNames())
 }
 
 func number(text string) (int32, error) {
@@ -161,7 +161,7 @@ func readSets(env Environment, args []string) ([]indexset.Set, error) {
 		where := fmt.Sprintf("set %d", i+1)
 		if arg == "-" {
 			if read {
-				return nil, misused("the standard input is named twice")
+				return nil, Misused("the standard input is named twice")
 			}
 			read, where = true, standardInput
 			text, err := io.ReadAll(env.Stdin)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -56,9 +57,39 @@ func (r limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// withSources opens the files, the standard input for -, and calls f with them.
+// limitFlag adds the flag that limits the input.
+func (env *Environment) limitFlag(fs *flag.FlagSet) {
+	fs.Var(&env.maxInput, "max-input", "how many `bytes` are read at most, as in 500Mi (default 1Gi)")
+}
+
+// readFiles reads Jobs and their pods, from the standard input when no file is named.
+func readFiles(env Environment, names []string) (in Objects, err error) {
+	err = withFiles(env, orStandardInput(names), func(sources []kubefile.Source) (err error) {
+		in.Input, err = kubefile.Read(sources...)
+		return err
+	})
+	return in, err
+}
+
+// ReadManifests reads the Jobs of files, and the templates of CronJobs.
+func ReadManifests(env Environment, names ...string) (in *kubefile.Input, err error) {
+	err = withFiles(env, names, func(sources []kubefile.Source) (err error) {
+		in, err = kubefile.ReadManifests(sources...)
+		return err
+	})
+	return in, err
+}
+
+func orStandardInput(names []string) []string {
+	if len(names) == 0 {
+		return []string{"-"}
+	}
+	return names
+}
+
+// withFiles opens the files, the standard input for -, and calls f with them.
 // While much is read, a terminal shows how far it is.
-func withSources(env Environment, names []string, f func([]kubefile.Source) error) error {
+func withFiles(env Environment, names []string, f func([]kubefile.Source) error) error {
 	sources := make([]kubefile.Source, len(names))
 	limit, p := newInputLimit(env.maxInput), newProgress(env)
 	defer p.clear()
@@ -69,10 +100,10 @@ func withSources(env Environment, names []string, f func([]kubefile.Source) erro
 		s.Progress = func(kind string, done, total int) { p.show("%s", reading(kind, done, total)) }
 		if name == "-" {
 			if read {
-				return misused("the standard input is named twice")
+				return Misused("the standard input is named twice")
 			}
 			if env.Typed {
-				fmt.Fprintln(env.Stderr, "jobfate: reading the standard input, which Ctrl-D ends")
+				fmt.Fprintln(env.Stderr, env.Name+": reading the standard input, which Ctrl-D ends")
 			}
 			read = true
 			s.Name, s.Reader = standardInput, limitedReader{env.Stdin, limit}

@@ -23,11 +23,11 @@ func instantOf(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errors.New("want a time, as in 2023-08-21T10:00:00Z or 2023-08-21 10:00, or -10m")
 }
 
-// version returns what is known of the build.
-func version() string {
-	text := "jobfate (unknown)"
+// Version returns what is known of the build of a program.
+func Version(name string) string {
+	text := name + " (unknown)"
 	if info, ok := debug.ReadBuildInfo(); ok {
-		text = "jobfate " + info.Main.Version
+		text = name + " " + info.Main.Version
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
 				text += " " + s.Value

@@ -10,11 +10,10 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// output is how a command reads and prints.
+// output is how a command prints.
 type output struct {
-	maxInput sizeLimit
-	format   string // text, json or yaml
-	color    string // auto, always or never
+	format string // text, json or yaml
+	color  string // auto, always or never
 }
 
 // flags adds the flags; more are formats that only one command has.
@@ -22,7 +21,6 @@ func (o *output) flags(fs *flag.FlagSet, more ...string) {
 	formats := append([]string{"text", "json", "yaml"}, more...)
 	oneOf(fs, &o.format, "o", "the `format` of the output: "+alternatives(formats)+" (default text)", formats...)
 	oneOf(fs, &o.color, "color", "`when` the text is coloured: auto, always or never (default auto: on a terminal,\nunless NO_COLOR is set)", "auto", "always", "never")
-	fs.Var(&o.maxInput, "max-input", "how many `bytes` are read at most, as in 500Mi (default 1Gi)")
 }
 
 // paint returns the colours to use.
@@ -38,17 +36,21 @@ func (o output) paint(env Environment) paint {
 
 // print prints a value in the format asked for; text makes the text.
 func (o output) print(env Environment, value any, text func(paint) string) error {
+	out, err := o.formatted(env, value, text)
+	if err != nil {
+		return err
+	}
+	return env.print(out)
+}
+
+func (o output) formatted(env Environment, value any, text func(paint) string) (string, error) {
 	switch o.format {
 	case "json":
-		return env.print(toJSON(value))
+		return toJSON(value), nil
 	case "yaml":
-		out, err := toYAML(value)
-		if err != nil {
-			return err
-		}
-		return env.print(out)
+		return toYAML(value)
 	}
-	return env.print(text(o.paint(env)))
+	return text(o.paint(env)), nil
 }
 
 func toJSON(value any) string {

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// Process returns the environment of this process.
-func Process() Environment {
+// Process returns the environment of this process, which users know by a name.
+func Process(name string) Environment {
 	return Environment{
+		Name:   name,
 		Stdin:  os.Stdin,
 		Stdout: os.Stdout,
 		Stderr: os.Stderr,

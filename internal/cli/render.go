@@ -75,7 +75,7 @@ func (r *report) text(p paint, all bool) string {
 		b.section("Indexes", append([]string{p.text(green, "completed") + ": " + orNone(shortened(r.Completed, all))}, b.indexes(r)...))
 	}
 	if len(r.Notes) > 0 {
-		notes := mapped(r.Notes, func(n note) string { return p.text(yellow, n.Code) + ": " + n.Text })
+		notes := mapped(r.Notes, func(n Note) string { return p.text(yellow, n.Code) + ": " + n.Text })
 		b.section("Notes", cut(notes, all))
 	}
 	return b.String()

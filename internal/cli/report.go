@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"time"
@@ -69,7 +70,7 @@ type report struct {
 	// failed pod is known.
 	LastFailure *failure `json:"lastFailure,omitempty"`
 	// Notes are what was not as it should be in the input.
-	Notes []note `json:"notes"`
+	Notes []Note `json:"notes"`
 
 	indexed bool
 	groups  []why.IndexGroup
@@ -193,14 +194,20 @@ type rule struct {
 	Text     string `json:"text"`
 }
 
-type note struct {
+// Note is a code for programs and a text for people.
+type Note struct {
 	Code string `json:"code"`
 	Text string `json:"text"`
 }
 
+// NewNote returns a note, whose text may come from a network.
+func NewNote(code, format string, args ...any) Note {
+	return Note{code, utf8Only(fmt.Sprintf(format, args...))}
+}
+
 // newReport reports a decision on the input. The causes are in the order of their
 // rank.
-func newReport(in *kubefile.Input, m *kubefile.Manifest, now time.Time, d jobfate.Decision, e why.Explanation, causes []why.Cause) *report {
+func newReport(in Objects, m *kubefile.Manifest, now time.Time, d jobfate.Decision, e why.Explanation, causes []why.Cause) *report {
 	job := m.Job
 	var settled *batchv1.JobStatus // once the finalizers are gone
 	finished := false
@@ -326,14 +333,13 @@ var read = regexp.MustCompile(`^spec\.(template\..*|podFailurePolicy\.rules\[\d+
 
 // notes returns what the decision tolerated, and what of the input it did not
 // see.
-func notes(in *kubefile.Input, m *kubefile.Manifest, e why.Explanation) []note {
-	out := mapped(e.Notes(), func(n why.Note) note { return note{string(n.Code), n.Text} })
+func notes(in Objects, m *kubefile.Manifest, e why.Explanation) []Note {
+	out := mapped(e.Notes(), func(n why.Note) Note { return Note{string(n.Code), n.Text} })
 	for _, field := range m.Unknown {
 		if read.MatchString(field) {
 			continue
 		}
-		out = append(out, note{"UnknownField", field + " is not a field that this version knows; it was not looked at"})
+		out = append(out, Note{"UnknownField", field + " is not a field that this version knows; it was not looked at"})
 	}
-	out = append(out, skippedNotes(in)...)
-	return out
+	return append(out, in.notes()...)
 }

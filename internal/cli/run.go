@@ -23,6 +23,7 @@ const (
 
 // Environment is all that a command has of the world.
 type Environment struct {
+	Name   string // of the program, as users call it
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
@@ -52,9 +53,9 @@ var commands []command
 // completion goes through the commands, and is one of them.
 func init() {
 	commands = []command{
-		{"explain", "say what the Job controller does next for a Job, and why", explain},
-		{"validate", "say what the API server would refuse about a Job, an update or a status", validate},
-		{"simulate", "play a Job and a scenario in virtual time, to the end", simulate},
+		{"explain", "say what the Job controller does next for a Job, and why", explainFiles},
+		{"validate", "say what the API server would refuse about a Job, an update or a status", validateFiles},
+		{"simulate", "play a Job and a scenario in virtual time, to the end", simulateFiles},
 		{"indexes", "count, compare and combine sets of completion indexes", indexes},
 		{"completion", "print a script that completes commands and flags in a shell", completion},
 	}
@@ -63,25 +64,37 @@ func init() {
 // usageError is an error that is answered with exitUsage.
 type usageError struct{ error }
 
-func misused(format string, args ...any) error {
+// Misused returns an error that is answered with the status of misuse.
+func Misused(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
 // answer is no error, but an answer that the exit status tells.
 type answer int
 
+// Interrupted is the answer to Ctrl-C.
+var Interrupted error = answer(exitInterrupted)
+
 func (a answer) Error() string { return fmt.Sprintf("exit status %d", int(a)) }
 
 // Run runs the command that the arguments name and returns the exit status.
 // Nothing is written but through a safeWriter.
 func Run(args []string, env Environment) int {
-	env.Stdout, env.Stderr = safeWriter{env.Stdout}, safeWriter{env.Stderr}
-	for i, arg := range args {
-		if !utf8.ValidString(arg) {
-			return env.status("", misused("argument %d, %q, is not UTF-8 text", i+1, arg))
-		}
+	env = env.Safe()
+	if err := CheckArguments(args); err != nil {
+		return env.Status(env.Name, err)
 	}
 	return env.dispatch(args)
+}
+
+// CheckArguments refuses arguments that a safeWriter might pass on unescaped.
+func CheckArguments(args []string) error {
+	for i, arg := range args {
+		if !utf8.ValidString(arg) {
+			return Misused("argument %d, %q, is not UTF-8 text", i+1, arg)
+		}
+	}
+	return nil
 }
 
 func (env Environment) dispatch(args []string) int {
@@ -91,24 +104,31 @@ func (env Environment) dispatch(args []string) int {
 	}
 	switch args[0] {
 	case "version", "-version", "--version":
-		return env.status("", env.print(version()))
+		return env.Status(env.Name, env.print(Version(env.Name)))
 	case "help", "-h", "-help", "--help":
 		if len(args) == 2 {
 			return env.dispatch([]string{args[1], "-h"})
 		}
-		return env.status("", env.print(usage()))
+		return env.Status(env.Name, env.print(usage()))
 	}
 	for _, c := range commands {
 		if c.name == args[0] {
-			return env.status(" "+c.name, c.run(env, args[1:]))
+			return env.Status(env.Name+" "+c.name, c.run(env, args[1:]))
 		}
 	}
 	fmt.Fprintf(env.Stderr, "jobfate: there is no command %q\n\n%s", args[0], usage())
 	return exitUsage
 }
 
-// status tells of an error and returns the exit status for it.
-func (env Environment) status(command string, err error) int {
+// Safe returns the environment with outputs that nothing reaches unescaped but the
+// colours and the movements of the cursor that this package makes.
+func (env Environment) Safe() Environment {
+	env.Stdout, env.Stderr = safeWriter{env.Stdout}, safeWriter{env.Stderr}
+	return env
+}
+
+// Status tells of an error of a command and returns the exit status for it.
+func (env Environment) Status(command string, err error) int {
 	var a answer
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
@@ -120,7 +140,7 @@ func (env Environment) status(command string, err error) int {
 	}
 	env.tell(command, err)
 	if errors.As(err, &usageError{}) {
-		fmt.Fprintf(env.Stderr, "run jobfate%s -h for usage\n", command)
+		fmt.Fprintf(env.Stderr, "run %s -h for usage\n", command)
 		return exitUsage
 	}
 	return exitInput
@@ -128,8 +148,8 @@ func (env Environment) status(command string, err error) int {
 
 // tell tells of an error, line by line.
 func (env Environment) tell(command string, err error) {
-	for _, line := range strings.Split(err.Error(), "\n") {
-		fmt.Fprintf(env.Stderr, "jobfate%s: %s\n", command, line)
+	for _, line := range strings.Split(utf8Only(err.Error()), "\n") {
+		fmt.Fprintf(env.Stderr, "%s: %s\n", command, line)
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"flag"
 	"strconv"
 	"time"
-
-	"github.com/jobfate/jobfate/internal/simulation"
 )
 
 const simulateUsage = `Usage: jobfate simulate [flags] [file ...]
@@ -77,33 +75,27 @@ Flags:
 // mostRuns is the most that --runs takes.
 const mostRuns = 100_000
 
-func simulate(env Environment, args []string) error {
-	s := &simulator{bounds: simulation.DefaultBounds(), now: env.Clock().Truncate(time.Second)}
+// simulateFiles is the command simulate: it reads the Job from files.
+func simulateFiles(env Environment, args []string) error {
+	s := NewSimulate(env)
+	var named []string
 	fs := newFlags("simulate")
-	s.flags(fs, "svg")
+	s.Flags(fs, "svg")
+	env.limitFlag(fs)
+	fs.Func("f", "a `file` with the Job, or with pods of it", func(name string) error {
+		named = append(named, name)
+		return nil
+	})
 	files, err := parse(env, fs, simulateUsage, args)
 	if err != nil {
 		return err
 	}
-	s.files = append(s.files, files...)
-	if len(s.files) == 0 {
-		s.files = []string{"-"}
-	}
-	switch {
-	case s.runs < 0 || s.runs > mostRuns:
-		return misused("--runs is %d; want 1 to %d", s.runs, mostRuns)
-	case s.runs > 0 && s.format == "svg":
-		return misused("-o svg draws one run; want no --runs")
-	}
-	return s.play(env)
+	return s.PlayFiles(env, orStandardInput(append(named, files...)))
 }
 
-func (s *simulator) flags(fs *flag.FlagSet, more ...string) {
+// Flags adds the flags; more are formats beside text, JSON and YAML.
+func (s *Simulate) Flags(fs *flag.FlagSet, more ...string) {
 	s.output.flags(fs, more...)
-	fs.Func("f", "a `file` with the Job, or with pods of it", func(name string) error {
-		s.files = append(s.files, name)
-		return nil
-	})
 	fs.StringVar(&s.scenarioFile, "scenario", "", "the `file` with the scenario")
 	fs.Func("set", "play the Job with another value of a field, as in spec.parallelism=50 or\nspec.podFailurePolicy.rules[0].action=Count; null unsets it", s.sets.add)
 	fs.StringVar(&s.against, "against", "", "the `file` with a Job to compare with, in the same scenario")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,10 +18,9 @@ import (
 	"github.com/jobfate/jobfate/internal/simulation"
 )
 
-// simulator plays what the arguments of simulate ask for.
-type simulator struct {
+// Simulate plays a Job in virtual time.
+type Simulate struct {
 	output
-	files        []string // with the Job
 	sets         overrides
 	against      string // the file with another Job; empty: there is none
 	againstSets  overrides
@@ -51,10 +51,31 @@ type part struct {
 	name   string // that differs from that of the other Job
 }
 
-// play reads the Jobs and the scenario, and plays them.
-func (s *simulator) play(env Environment) error {
-	env.maxInput = s.maxInput
-	if err := s.read(env); err != nil {
+// NewSimulate returns a simulation that goes on from the present.
+func NewSimulate(env Environment) *Simulate {
+	return &Simulate{bounds: simulation.DefaultBounds(), now: env.Clock().Truncate(time.Second)}
+}
+
+// PlayFiles plays the Job of the files.
+func (s *Simulate) PlayFiles(env Environment, files []string) error {
+	return s.play(env, files, func(sources []kubefile.Source) (*kubefile.Input, error) { return kubefile.ReadStart(sources...) })
+}
+
+// Play plays a Job, from how it and its pods stand.
+func (s *Simulate) Play(env Environment, start *kubefile.Input) error {
+	return s.play(env, nil, func([]kubefile.Source) (*kubefile.Input, error) { return start, nil })
+}
+
+// play reads the Jobs and the scenario, and plays them. The first Job is what read
+// returns for the files.
+func (s *Simulate) play(env Environment, files []string, read startReader) error {
+	switch {
+	case s.runs < 0 || s.runs > mostRuns:
+		return Misused("--runs is %d; want 1 to %d", s.runs, mostRuns)
+	case s.runs > 0 && s.format == "svg":
+		return Misused("-o svg draws one run; want no --runs")
+	}
+	if err := s.read(env, files, read); err != nil {
 		return err
 	}
 	if s.seed != nil {
@@ -70,8 +91,11 @@ func (s *simulator) play(env Environment) error {
 	return s.once(env)
 }
 
+// startReader reads the Job from which a simulation starts.
+type startReader func([]kubefile.Source) (*kubefile.Input, error)
+
 // once plays each Job once, and prints the run.
-func (s *simulator) once(env Environment) error {
+func (s *Simulate) once(env Environment) error {
 	all, err := s.timelines("")
 	s.progress.clear()
 	if err != nil {
@@ -91,7 +115,7 @@ func (s *simulator) once(env Environment) error {
 
 // many plays each Job many times, and prints how the runs are distributed. A run
 // that was interrupted does not count.
-func (s *simulator) many(env Environment) error {
+func (s *Simulate) many(env Environment) error {
 	spreads := make([]spread, len(s.jobs))
 	for i := range s.jobs {
 		spreads[i] = spread{titled: s.titled(i), Seed: s.scenario.Seed}
@@ -114,7 +138,7 @@ func (s *simulator) many(env Environment) error {
 	}
 	s.progress.clear()
 	if spreads[0].Runs == 0 {
-		env.tell(" simulate", errors.New("interrupted before the first run has ended"))
+		env.tell(env.Name+" simulate", errors.New("interrupted before the first run has ended"))
 		return s.interruption()
 	}
 	for i := range spreads {
@@ -131,15 +155,15 @@ func (s *simulator) many(env Environment) error {
 }
 
 // interruption is the answer to Ctrl-C.
-func (s *simulator) interruption() error {
+func (s *Simulate) interruption() error {
 	if s.caught() {
-		return answer(exitInterrupted)
+		return Interrupted
 	}
 	return nil
 }
 
 // timelines plays each Job once.
-func (s *simulator) timelines(before string) ([]timeline, error) {
+func (s *Simulate) timelines(before string) ([]timeline, error) {
 	var out []timeline
 	for i, part := range s.jobs {
 		r := &recorder{changes: s.runs == 0 && (s.format == "json" || s.format == "yaml"), lines: s.runs == 0 && s.format == "text"}
@@ -171,7 +195,7 @@ type titled struct {
 	name string   // that differs from that of the other Job
 }
 
-func (s *simulator) titled(i int) titled {
+func (s *Simulate) titled(i int) titled {
 	out := titled{Job: refOfNew(s.jobs[i].Job)}
 	if len(s.jobs) > 1 {
 		out.File, out.name = s.jobs[i].At.File, s.jobs[i].name
@@ -181,7 +205,7 @@ func (s *simulator) titled(i int) titled {
 }
 
 // locate says where what a Job or an event is refused for stands.
-func (s *simulator) locate(err error, job part) error {
+func (s *Simulate) locate(err error, job part) error {
 	var bound *simulation.BoundError
 	if errors.As(err, &bound) {
 		err = fmt.Errorf("%w (%s)", err, boundFlags[bound.Field])
@@ -198,7 +222,7 @@ func (s *simulator) locate(err error, job part) error {
 }
 
 // locateOne says where a field stands: in the arguments, the scenario or a Job.
-func (s *simulator) locateOne(err error, name string, job part) error {
+func (s *Simulate) locateOne(err error, name string, job part) error {
 	if o, ok := job.sets.over(name); ok {
 		return fmt.Errorf("%s %s: %w", job.flag, o.text, err)
 	}
@@ -213,23 +237,30 @@ func (s *simulator) locateOne(err error, name string, job part) error {
 }
 
 // read reads the Jobs and the scenario.
-func (s *simulator) read(env Environment) error {
-	names := append([]string{}, s.files...)
+func (s *Simulate) read(env Environment, files []string, read startReader) error {
+	names := slices.Clone(files)
 	if s.against != "" {
 		names = append(names, s.against)
 	}
 	if s.scenarioFile != "" {
 		names = append(names, s.scenarioFile)
 	}
-	return withSources(env, names, func(sources []kubefile.Source) error {
-		first, err := s.readJob(sources[:len(s.files)])
+	return withFiles(env, names, func(sources []kubefile.Source) error {
+		in, err := read(sources[:len(files)])
 		if err != nil {
 			return err
 		}
-		sources = sources[len(s.files):]
+		first, err := s.start(in)
+		if err != nil {
+			return err
+		}
+		sources = sources[len(files):]
 		second := first
 		if s.against != "" {
-			if second, err = s.readJob(sources[:1]); err != nil {
+			if in, err = kubefile.ReadStart(sources[0]); err != nil {
+				return err
+			}
+			if second, err = s.start(in); err != nil {
 				return err
 			}
 			sources = sources[1:]
@@ -245,7 +276,7 @@ func (s *simulator) read(env Environment) error {
 }
 
 // parts applies what is set, and names two Jobs so that they can be told apart.
-func (s *simulator) parts(first, second part) ([]part, error) {
+func (s *Simulate) parts(first, second part) ([]part, error) {
 	var err error
 	first.flag, first.sets, first.name = "--set", s.sets, first.At.File
 	if first.Manifest, err = overridden(first.Manifest, "--set", s.sets); err != nil {
@@ -278,7 +309,7 @@ func overridden(m *kubefile.Manifest, flag string, sets overrides) (*kubefile.Ma
 }
 
 // setLimit puts the limit of the arguments in place of that of the scenario.
-func (s *simulator) setLimit() error {
+func (s *Simulate) setLimit() error {
 	if s.limit == nil {
 		return nil
 	}
@@ -289,12 +320,8 @@ func (s *simulator) setLimit() error {
 	return nil
 }
 
-// readJob reads a Job, and how it stands if it exists.
-func (s *simulator) readJob(sources []kubefile.Source) (part, error) {
-	in, err := kubefile.ReadStart(sources...)
-	if err != nil {
-		return part{}, err
-	}
+// start returns the Job as it stands if it exists.
+func (s *Simulate) start(in *kubefile.Input) (part, error) {
 	m := in.Jobs[0]
 	out := part{Manifest: m, pods: in.Pods, podsAt: in.PodsAt}
 	if s.fromCreation {
@@ -320,7 +347,7 @@ func (s *simulator) readJob(sources []kubefile.Source) (part, error) {
 
 func isZero(s *batchv1.JobStatus) bool { return string(encode(s)) == "{}" }
 
-func (s *simulator) readScenario(source kubefile.Source) (err error) {
+func (s *Simulate) readScenario(source kubefile.Source) (err error) {
 	s.scenarioAt, err = kubefile.ReadDocument(source, "a scenario", func(text []byte) (err error) {
 		s.scenario, err = simulation.DecodeScenario(text)
 		return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"flag"
 	"fmt"
 	"reflect"
 
@@ -43,84 +44,80 @@ Exit status: 0 accepted, 1 the input cannot be read, 2 usage, 3 refused.
 Flags:
 `
 
-// checks is what the arguments of validate ask for.
-type checks struct {
+// Validate says what the API server would refuse about Jobs.
+type Validate struct {
 	output
-	old    string // a file; empty: there is no old Job
 	status bool
 	strict bool
-	files  []string
 }
 
-func validate(env Environment, args []string) error {
-	c := checks{}
-	fs := newFlags("validate")
-	c.flags(fs, "sarif")
-	fs.StringVar(&c.old, "old", "", "the `file` with the Job as it is now")
+// Flags adds the flags; more are formats beside text, JSON and YAML.
+func (c *Validate) Flags(fs *flag.FlagSet, more ...string) {
+	c.output.flags(fs, more...)
 	fs.BoolVar(&c.status, "status", false, "check the status instead of the spec")
 	fs.BoolVar(&c.strict, "strict", false, "refuse fields that the API does not have")
-	var err error
-	if c.files, err = parse(env, fs, validateUsage, args); err != nil {
-		return err
-	}
-	if len(c.files) == 0 {
-		c.files = []string{"-"}
-	}
-	env.maxInput = c.maxInput
-	all, err := c.verdicts(env)
-	if err != nil {
-		return err
-	}
-	if c.format == "sarif" {
-		err = env.print(toJSON(all.sarif()))
-	} else {
-		err = c.print(env, all, all.text)
-	}
-	if err != nil {
-		return err
-	}
-	for _, v := range all.Jobs {
-		if !v.Accepted {
-			return answer(exitNo)
-		}
-	}
-	return nil
 }
 
-// verdicts reads the Jobs and checks them.
-func (c checks) verdicts(env Environment) (verdicts, error) {
-	var old *kubefile.Manifest
-	names := c.files
-	if c.old != "" {
-		names = append([]string{c.old}, names...)
+// validateFiles is the command validate: it reads the Jobs from files.
+func validateFiles(env Environment, args []string) error {
+	var c Validate
+	var old string
+	fs := newFlags("validate")
+	c.Flags(fs, "sarif")
+	env.limitFlag(fs)
+	fs.StringVar(&old, "old", "", "the `file` with the Job as it is now")
+	files, err := parse(env, fs, validateUsage, args)
+	if err != nil {
+		return err
 	}
-	out := verdicts{Jobs: []verdict{}}
-	err := withSources(env, names, func(sources []kubefile.Source) error {
-		if c.old != "" {
-			before, err := kubefile.ReadStart(sources[0])
+	files = orStandardInput(files)
+	if old != "" {
+		files = append([]string{old}, files...)
+	}
+	var before *kubefile.Manifest
+	var in *kubefile.Input
+	err = withFiles(env, files, func(sources []kubefile.Source) (err error) {
+		if old != "" {
+			start, err := kubefile.ReadStart(sources[0])
 			if err != nil {
 				return err
 			}
-			old, sources = before.Jobs[0], sources[1:]
+			before, sources = start.Jobs[0], sources[1:]
 		}
-		in, err := kubefile.ReadManifests(sources...)
-		if err != nil {
-			return err
-		}
-		if old != nil && len(in.Jobs) > 1 {
-			return fmt.Errorf("%s is a second Job; want one with --old", in.Jobs[1].At)
-		}
-		for _, m := range in.Jobs {
-			out.Jobs = append(out.Jobs, c.verdict(m, old))
-		}
-		out.Skipped = in.Skipped
-		return nil
+		in, err = kubefile.ReadManifests(sources...)
+		return err
 	})
-	return out, err
+	if err != nil {
+		return err
+	}
+	return c.Print(env, before, in)
+}
+
+// Print prints what the API server would refuse about Jobs or, if there is an old Job,
+// about the one that replaces it. That it would refuse something is an error, which the
+// exit status tells.
+func (c *Validate) Print(env Environment, old *kubefile.Manifest, in *kubefile.Input) error {
+	if old != nil && len(in.Jobs) > 1 {
+		return fmt.Errorf("%s is a second Job; want one that replaces %s", in.Jobs[1].At, old.Job.Name)
+	}
+	all := verdicts{Jobs: []verdict{}, Skipped: in.Skipped}
+	refused := false
+	for _, m := range in.Jobs {
+		v := c.verdict(m, old)
+		all.Jobs, refused = append(all.Jobs, v), refused || !v.Accepted
+	}
+	print := func() error { return c.print(env, all, all.text) }
+	if c.format == "sarif" {
+		print = func() error { return env.print(toJSON(all.sarif())) }
+	}
+	if err := print(); err != nil || !refused {
+		return err
+	}
+	return answer(exitNo)
 }
 
 // verdict checks a Job, or how it replaces the old one.
-func (c checks) verdict(m, old *kubefile.Manifest) verdict {
+func (c *Validate) verdict(m, old *kubefile.Manifest) verdict {
 	v := newVerdict(m, c.status)
 	for _, p := range m.Problems {
 		v.refuse("Unreadable", p.Field, p.Message)
@@ -150,7 +147,7 @@ func (c checks) verdict(m, old *kubefile.Manifest) verdict {
 }
 
 // errors returns what the API server would refuse.
-func (c checks) errors(m, old *kubefile.Manifest) (errs field.ErrorList) {
+func (c *Validate) errors(m, old *kubefile.Manifest) (errs field.ErrorList) {
 	switch {
 	case c.status && old != nil:
 		return validation.StatusUpdate(replacing(m.Job, old.Job), stored(old.Job))

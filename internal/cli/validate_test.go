@@ -64,7 +64,7 @@ func TestValidate(t *testing.T) {
 		{"a rule named as the position of another", changed("  template:", "  podFailurePolicy:\n    rules:\n    - name: '1'\n      action: Ignore\n      onExitCodes: {operator: In, values: [1]}\n    - action: Count\n      onExitCodes: {operator: In, values: [2]}\n  template:"), nil, exitNo,
 			[]string{"standard input:11:7: error: spec.podFailurePolicy.rules[0].name: Invalid value: \"1\": must not be the index of another rule\n"}},
 		{"two old ones", elastic, []string{"--old", "two.yaml"}, exitInput, []string{"two.yaml: document 2 is a second Job; the first is "}},
-		{"two new ones", elastic + "---\n" + elastic, []string{"--old", manifest("elastic.yaml")}, exitInput, []string{"standard input: document 2 is a second Job; want one with --old"}},
+		{"two new ones", elastic + "---\n" + elastic, []string{"--old", manifest("elastic.yaml")}, exitInput, []string{"standard input: document 2 is a second Job; want one that replaces elastic"}},
 		{"no old one", elastic, []string{"--old", "nowhere.yaml"}, exitInput, []string{"open nowhere.yaml"}},
 		{"an old one that is none", elastic, []string{"--old", filepath.Join(samples, "finished", "pods.yaml")}, exitInput, []string{"there is no Job in it, only Pod; want a Job"}},
 		{"a list without Jobs", "apiVersion: v1\nkind: List\nitems: []\n", nil, exitInput, []string{"standard input: there is no Job in it"}},

@@ -39,7 +39,8 @@ type verdict struct {
 }
 
 // finding is something about a field, and the place at which it stands or, when it
-// is not there, that of the nearest field around it.
+// is not there, that of the nearest field around it. In an object of a cluster, line
+// and column are 0.
 type finding struct {
 	// Rule is a code for what was found: the type of an error of the API server,
 	// or one of this program.
@@ -51,6 +52,15 @@ type finding struct {
 	Message string `json:"message"`
 
 	level string // error or warning
+}
+
+// place is where a finding stands, as compilers write it. An object of a cluster has no
+// lines.
+func (f finding) place() string {
+	if f.Line == 0 {
+		return f.File
+	}
+	return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
 }
 
 func newVerdict(m *kubefile.Manifest, status bool) verdict {
@@ -141,7 +151,7 @@ func (all verdicts) text(p paint) string {
 	for _, v := range all.Jobs {
 		for _, f := range v.findings() {
 			color := map[string]string{"error": red, "warning": yellow}[f.level]
-			fmt.Fprintf(&b, "%s:%d:%d: %s %s: %s\n", f.File, f.Line, f.Column, p.text(bold+";"+color, f.level+":"), p.text(bold, f.Field), f.Message)
+			fmt.Fprintf(&b, "%s: %s %s: %s\n", f.place(), p.text(bold+";"+color, f.level+":"), p.text(bold, f.Field), f.Message)
 		}
 		how, kind := p.text(green, "accepted"), "Job"
 		if !v.Accepted {
@@ -150,7 +160,7 @@ func (all verdicts) text(p paint) string {
 		if v.manifest.Path != "" {
 			kind = "CronJob"
 		}
-		fmt.Fprintf(&b, "%s:%d: %s %s %s, %s, %s; not checked: %s\n", v.File, v.Line, kind, orNone(v.Job.Name), how,
+		fmt.Fprintf(&b, "%s: %s %s %s, %s, %s; not checked: %s\n", v.manifest.At.At(""), kind, orNone(v.Job.Name), how,
 			count(len(v.Errors), "error"), count(len(v.Warnings), "warning"), v.NotChecked)
 	}
 	if len(all.Skipped) > 0 {
