@@ -74,6 +74,9 @@ type choice struct {
 // String returns nothing: the usage says which value is the default.
 func (choice) String() string { return "" }
 
+// Values are those that the flag takes.
+func (c choice) Values() []string { return c.values }
+
 func (c choice) Set(text string) error {
 	if !slices.Contains(c.values, text) {
 		return errors.New("want " + alternatives(c.values))
