@@ -86,7 +86,7 @@ and 0 when it runs well, or has succeeded; of several Jobs, that of the worst.`,
   kubectl jobfate simulate NAME       # what becomes of it
   kubectl jobfate validate NAME -f job.yaml   # may this file replace it?`,
 		Args:    misuse(cobra.MaximumNArgs(1)),
-		Version: cli.Version(p.env.Name),
+		Version: cli.Version(p.env.Name, version),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := s.named(args); err != nil {
 				return err

@@ -15,6 +15,9 @@ import (
 	"github.com/jobfate/jobfate/internal/cli"
 )
 
+// version is that of a release, which the linker sets.
+var version string
+
 func main() {
 	silence()
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"runtime/debug"
 	"time"
@@ -23,11 +24,12 @@ func instantOf(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errors.New("want a time, as in 2023-08-21T10:00:00Z or 2023-08-21 10:00, or -10m")
 }
 
-// Version returns what is known of the build of a program.
-func Version(name string) string {
-	text := name + " (unknown)"
+// Version returns what is known of the build of a program. The release is empty unless it
+// is part of one.
+func Version(program, release string) string {
+	text := program + " " + cmp.Or(release, "(unknown)")
 	if info, ok := debug.ReadBuildInfo(); ok {
-		text = name + " " + info.Main.Version
+		text = program + " " + cmp.Or(release, info.Main.Version)
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
 				text += " " + s.Value
