@@ -17,7 +17,7 @@ check:
 
 # Takes what the command now prints as right, and draws the pictures of docs.
 golden:
-	go test ./cmd/jobfate -update
+	go test ./internal/cli -update
 	go -C tools run ./pictures ..
 
 # The checks of docs/reliability.md, run longer: four hours on two cores, and 20 GiB

@@ -62,13 +62,15 @@
 //	                last; absent when no failed pod is known
 //	notes           code, text: what was not as it should be in the input
 //
-// With several Jobs it has jobs, a list of these objects.
+// With several Jobs it has jobs, a list of these objects, and others, the number of Jobs
+// that kubectl jobfate leaves out because they need no attention.
 //
 // That of validate has skipped, the number of objects of each other kind, and
 // jobs, each with
 //
 //	job             namespace, name, uid
-//	file, line      where it stands
+//	file, line      where it stands; in a cluster there are no lines, and line and
+//	                column are 0
 //	accepted        whether the API server would accept it
 //	errors          rule, field, file, line, column, message
 //	warnings        rule, field, file, line, column, message
@@ -119,7 +121,7 @@
 //	completed       both, onlyFirst, onlySecond, neither: in how many runs
 //
 // The codes of reason, prospect, waits, indexes, deletions and notes are those of
-// package jobfate; explain adds the notes UnknownField and OtherKinds. A rule has its position, name,
-// action and text. Old and new values are a number, text, a list of UIDs, an
+// package jobfate; explain adds the notes UnknownField and OtherKinds, and kubectl jobfate
+// NotPermitted and NotUpToDate. A rule has its position, name, action and text. Old and new values are a number, text, a list of UIDs, an
 // object for a condition, or null for what is unset.
 package main

@@ -25,10 +25,10 @@ func build(ctx context.Context, tool string) (string, error) {
 	return goCommand(ctx, ".", "tool", "-n", tool)
 }
 
-// buildMain does the same for the main package of a folder that is a module of
-// its own. The program that go run leaves in the build cache is not run, its
+// BuildMain does the same for the main package of a folder, named relative to e2e, that
+// is a module of its own. The program that go run leaves in the build cache is not run, its
 // path is printed.
-func buildMain(ctx context.Context, dir string) (string, error) {
+func BuildMain(ctx context.Context, dir string) (string, error) {
 	// A program that is not in the cache yet is first put into a folder that
 	// go run removes.
 	if _, err := goCommand(ctx, dir, "run", "-exec", "true", "."); err != nil {

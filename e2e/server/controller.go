@@ -107,7 +107,7 @@ func (s *Server) JobGroups(ctx context.Context, o Options) (*Controller, error) 
 // example starts the controller of a folder as the service account that the
 // manifests in its folder deploy name, with the rights that they give it.
 func (s *Server) example(ctx context.Context, dir string, o Options, args ...string) (*Controller, error) {
-	program, err := buildMain(ctx, dir)
+	program, err := BuildMain(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +143,8 @@ func (s *Server) controller(ctx context.Context, name, program, namespace, accou
 	if o.Via != nil {
 		config = o.Via(config)
 	}
-	file := filepath.Join(s.dir, name+".kubeconfig")
-	if err := writeKubeconfig(file, config); err != nil {
+	file, err := s.Kubeconfig(name, config)
+	if err != nil {
 		return nil, err
 	}
 	args = append([]string{"--kubeconfig=" + file}, args...)
@@ -158,7 +158,10 @@ func (s *Server) controller(ctx context.Context, name, program, namespace, accou
 	return c, nil
 }
 
-func writeKubeconfig(file string, config *rest.Config) error {
+// Kubeconfig writes the configuration of a client into a file in the folder of the server,
+// for a program to read.
+func (s *Server) Kubeconfig(name string, config *rest.Config) (file string, err error) {
+	file = filepath.Join(s.dir, name+".kubeconfig")
 	kubeconfig := clientcmdapi.NewConfig()
 	kubeconfig.Clusters["e2e"] = &clientcmdapi.Cluster{
 		Server:                   config.Host,
@@ -168,5 +171,5 @@ func writeKubeconfig(file string, config *rest.Config) error {
 	kubeconfig.AuthInfos["e2e"] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
 	kubeconfig.Contexts["e2e"] = &clientcmdapi.Context{Cluster: "e2e", AuthInfo: "e2e"}
 	kubeconfig.CurrentContext = "e2e"
-	return clientcmd.WriteToFile(*kubeconfig, file)
+	return file, clientcmd.WriteToFile(*kubeconfig, file)
 }

@@ -46,8 +46,9 @@ var layers = []layer{
 	{"internal/document", []string{k8s, yamls, kyaml, "internal/parallel"}, "it reads files with the parsers of kubectl"},
 	{"internal/kubefile", []string{k8s, "failurepolicy", "internal/document", "internal/parallel"}, "it knows objects, and leaves text to internal/document"},
 	{"internal/decidetest", []string{k8s, rapid, ".", "internal/decide", "failurepolicy", "tracking", "jobtest/..."}, "it is for tests, of the root as well"},
+	{"internal/cli", append([]string{k8s, yamls, ".", "explain", "internal/document", "internal/kubefile", "internal/simulation"}, every...), "it prints what others read and decide"},
 	{"internal/...", append([]string{k8s, "internal/..."}, every...), "internal packages serve the commands"},
-	{"cmd/...", append([]string{k8s, yamls, ".", "explain", "internal/..."}, every...), "a command only wires public and internal packages"},
+	{"cmd/...", []string{"internal/cli"}, "a main package only runs internal/cli"},
 	{"examples/...", append([]string{k8s, ".", "explain"}, every...), "an example shows what a caller can do"},
 }
 

@@ -4,7 +4,7 @@ import "fmt"
 
 // replacement draws what the two pod replacement policies make of a pod that is
 // deleted at 8 s and takes 25 s to stop; its replacement ends by itself. The times are those that jobfate simulate
-// gives for such a Job; TestReplacement in cmd/jobfate sees to it.
+// gives for such a Job; TestReplacement in internal/cli sees to it.
 func replacement() string {
 	const left, unit = 60, 10 // pixels a second
 	d := newDrawing(330, "The two pod replacement policies",

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/jobfate/jobfate/internal/cli"
+	"github.com/jobfate/jobfate/internal/kubefile"
+)
+
+// cluster is what is read of a cluster for a selection of Jobs.
+type cluster struct {
+	name      string // of the Job; empty: there may be many
+	namespace string // empty: all
+
+	jobs   *table[*kubefile.Manifest]
+	pods   *table[*corev1.Pod]
+	events *table[*corev1.Event]
+	nodes  *table[*corev1.Node]
+}
+
+// connect returns the cluster that the flags name. Nothing is read yet.
+func (p *program) connect(s selection) (*cluster, error) {
+	config, err := p.flags.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{name: s.name}
+	if c.namespace, _, err = p.flags.ToRawKubeConfigLoader().Namespace(); err != nil {
+		return nil, err
+	}
+	if s.all {
+		c.namespace = metav1.NamespaceAll
+	}
+	// Jobs are read as they are: the names of rules are in no Go type.
+	untyped, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	// The others come as JSON, too, whose decoder lets no bytes through that are not UTF-8.
+	typed, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	c.jobs = newTable("jobs", untyped.Resource(batchv1.SchemeGroupVersion.WithResource("jobs")).Namespace(c.namespace), keepJob)
+	c.jobs.labels = s.selector
+	if s.name != "" {
+		c.jobs.fields = "metadata.name=" + s.name
+	}
+	c.pods = newTable("pods", typed.CoreV1().Pods(c.namespace), keepPod)
+	c.events = newTable("events", typed.CoreV1().Events(c.namespace), keepEvent)
+	c.nodes = newTable("nodes", typed.CoreV1().Nodes(), keepNode)
+	return c, nil
+}
+
+// extent is how much is read for Jobs.
+type extent int
+
+const (
+	onlyJobs extent = iota
+	withPods
+	withEvidence // the events and nodes that may say something of the pods, too
+)
+
+// read reads the Jobs of a selection; one at least, if it names one.
+func (p *program) read(ctx context.Context, s selection, e extent) (cli.Objects, error) {
+	c, err := p.connect(s)
+	if err != nil {
+		return cli.Objects{}, err
+	}
+	if err := c.jobs.fill(ctx); err != nil {
+		return cli.Objects{}, err
+	}
+	in := c.objects()
+	switch {
+	case c.name != "" && len(in.Jobs) == 0:
+		return cli.Objects{}, notFound(c.name)
+	case e == onlyJobs || len(in.Jobs) == 0:
+		return in, nil
+	}
+	c.pods.labels = c.podLabels(in.Jobs)
+	if err := c.pods.fill(ctx); err != nil {
+		return cli.Objects{}, err
+	}
+	if in = c.objects(); e == withPods {
+		return in, nil
+	}
+	if err := c.readEvidence(ctx, in.Pods); err != nil {
+		return cli.Objects{}, err
+	}
+	return c.objects(), nil
+}
+
+func notFound(name string) error { return apierrors.NewNotFound(batchv1.Resource("jobs"), name) }
+
+// readEvidence reads what may say something of pods: the events of those that have not
+// started, and the nodes of those that have not ended. It is no error that it may not.
+func (c *cluster) readEvidence(ctx context.Context, pods []*corev1.Pod) error {
+	c.events.fields = "involvedObject.kind=Job"
+	if c.name != "" {
+		c.events.fields += ",involvedObject.name=" + c.name
+	}
+	nodes := map[string]bool{}
+	for _, pod := range pods {
+		switch pod.Status.Phase {
+		case corev1.PodSucceeded, corev1.PodFailed:
+			continue
+		case corev1.PodPending:
+			c.events.fields = ""
+		}
+		if node := pod.Spec.NodeName; node != "" {
+			nodes[node] = true
+			c.nodes.fields = "metadata.name=" + node
+		}
+	}
+	if err := c.events.fill(ctx); err != nil && !refused(err) {
+		return err
+	}
+	if len(nodes) == 0 {
+		return nil
+	}
+	if len(nodes) > 1 {
+		c.nodes.fields = ""
+	}
+	if err := c.nodes.fill(ctx); err != nil && !refused(err) {
+		return err
+	}
+	return nil
+}
+
+// podLabels returns the selector of the pods of Jobs. For several Jobs it is the label
+// that their selectors, if the API server has made them, all ask for; otherwise all
+// pods are selected.
+func (c *cluster) podLabels(jobs []*kubefile.Manifest) string {
+	if c.name != "" {
+		selector, err := metav1.LabelSelectorAsSelector(jobs[0].Job.Spec.Selector)
+		if err != nil {
+			return "" // there is no decision on the Job either
+		}
+		return selector.String()
+	}
+	if len(jobs) == 0 {
+		return batchv1.ControllerUidLabel
+	}
+	label := uidLabel(jobs[0].Job)
+	if slices.ContainsFunc(jobs, func(m *kubefile.Manifest) bool { return uidLabel(m.Job) != label }) {
+		return ""
+	}
+	return label
+}
+
+// uidLabel returns the label by which the selector of a Job finds its pods when the API
+// server has made it; empty when it has not.
+func uidLabel(job *batchv1.Job) string {
+	for _, label := range []string{batchv1.ControllerUidLabel, "controller-uid"} { // the latter before Kubernetes 1.27
+		if job.Spec.Selector != nil && job.Spec.Selector.MatchLabels[label] == string(job.UID) {
+			return label
+		}
+	}
+	return ""
+}
+
+// objects returns what was read, and notes on what could not be.
+func (c *cluster) objects() cli.Objects {
+	in := &kubefile.Input{Jobs: c.jobs.values(), Pods: c.pods.values(), Evidence: kubefile.Evidence{Events: c.events.values(), Nodes: c.nodes.values()}}
+	for _, pod := range in.Pods {
+		in.PodsAt = append(in.PodsAt, kubefile.Place{File: "pod/" + pod.Name})
+	}
+	return cli.Objects{Input: in, Notes: slices.Concat(c.jobs.notes(), c.pods.notes(), c.events.notes(), c.nodes.notes())}
+}
+
+// notes says why the last request has failed.
+func (t *table[T]) notes() []cli.Note {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.failure == nil:
+		return nil
+	case refused(t.failure):
+		return []cli.Note{cli.NewNote("NotPermitted", "causes that only %s tell of are missing: %v", t.resource, t.failure)}
+	}
+	return []cli.Note{cli.NewNote("NotUpToDate", "%s may have changed since: %v", t.resource, t.failure)}
+}
+
+// keepJob reads a Job as it is written.
+func keepJob(object runtime.Object) (*kubefile.Manifest, bool, error) {
+	job := object.(*unstructured.Unstructured)
+	text, err := job.MarshalJSON()
+	if err != nil {
+		return nil, false, err
+	}
+	at := kubefile.Place{File: "job/" + job.GetName()}
+	in, err := kubefile.Read(kubefile.Source{Name: at.File, Reader: bytes.NewReader(text)})
+	if err != nil {
+		return nil, false, err
+	}
+	in.Jobs[0].At = at
+	return in.Jobs[0], true, nil
+}
+
+// keepPod leaves out what nothing is decided on, which is most of a pod.
+func keepPod(object runtime.Object) (*corev1.Pod, bool, error) {
+	pod := object.(*corev1.Pod)
+	pod.ManagedFields = nil
+	pod.Spec.Containers, pod.Spec.EphemeralContainers, pod.Spec.Volumes = nil, nil, nil
+	for i, c := range pod.Spec.InitContainers {
+		pod.Spec.InitContainers[i] = corev1.Container{Name: c.Name, RestartPolicy: c.RestartPolicy}
+	}
+	return pod, true, nil
+}
+
+// keepEvent keeps the events of Jobs and pods.
+func keepEvent(object runtime.Object) (*corev1.Event, bool, error) {
+	event := object.(*corev1.Event)
+	event.ManagedFields = nil
+	kind := event.InvolvedObject.Kind
+	return event, kind == "Job" || kind == "Pod", nil
+}
+
+// keepNode keeps the conditions of a node.
+func keepNode(object runtime.Object) (*corev1.Node, bool, error) {
+	node := object.(*corev1.Node)
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node.Name}, Status: corev1.NodeStatus{Conditions: node.Status.Conditions}}, true, nil
+}

@@ -1,0 +1,297 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/jobfate/jobfate/internal/cli"
+	"github.com/jobfate/jobfate/jobtest/kube"
+)
+
+const (
+	samples = "../../testdata/samples"
+	// userAgent tells the requests of the plugin from those of a test.
+	userAgent = "plugin"
+)
+
+func TestMain(m *testing.M) {
+	silence()
+	os.Exit(m.Run())
+}
+
+// stage is a cluster in process, and the plugin before it.
+type stage struct {
+	*testing.T
+	server *kube.Server
+	client kubernetes.Interface
+	now    func() time.Time
+	// answer changes an answer on its way; nil: nothing does.
+	answer func(path string, body []byte) []byte
+
+	mu       sync.Mutex
+	requests []string // "list jobs", with its selectors and page
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{T: t, server: kube.New(kube.Options{}), now: time.Now}
+	client, err := kubernetes.NewForConfig(s.server.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.client = client
+	s.server.Intercept(func(r *kube.Request) kube.Verdict { s.note(r); return kube.Verdict{} })
+	return s
+}
+
+// note notes a request of the plugin.
+func (s *stage) note(r *kube.Request) {
+	if r.UserAgent != userAgent {
+		return
+	}
+	text := r.Verb + " " + r.Resource.Resource
+	for _, parameter := range []string{"labelSelector", "fieldSelector"} {
+		if value := r.Query.Get(parameter); value != "" {
+			text += " " + value
+		}
+	}
+	if r.Query.Get("continue") != "" {
+		text += " continued"
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, text)
+}
+
+// RoundTrip passes a request on to the server.
+func (s *stage) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := s.server.RoundTrip(r)
+	if err == nil && s.answer != nil {
+		response.Body, response.ContentLength = &changedBody{ReadCloser: response.Body, change: func(body []byte) []byte { return s.answer(r.URL.Path, body) }}, -1
+	}
+	return response, err
+}
+
+// changedBody changes what is read, piece by piece: the server writes a page, and an
+// event of a watch, at once.
+type changedBody struct {
+	io.ReadCloser
+	change func([]byte) []byte
+	rest   []byte
+}
+
+func (b *changedBody) Read(p []byte) (n int, err error) {
+	if len(b.rest) == 0 {
+		piece := make([]byte, 1<<20)
+		n, err = b.ReadCloser.Read(piece)
+		b.rest = b.change(piece[:n])
+	}
+	n = copy(p, b.rest)
+	if b.rest = b.rest[n:]; len(b.rest) > 0 {
+		err = nil
+	}
+	return n, err
+}
+
+// kubeconfig has two contexts, with namespaces of their own.
+const kubeconfig = `apiVersion: v1
+kind: Config
+clusters: [{name: test, cluster: {server: http://kube-apiserver}}]
+users: [{name: test, user: {}}]
+contexts:
+- {name: here, context: {cluster: test, user: test}}
+- {name: there, context: {cluster: test, user: test, namespace: elsewhere}}
+current-context: here
+`
+
+// program returns the plugin, and what it prints.
+func (s *stage) program() (*program, *output) {
+	s.Helper()
+	file := filepath.Join(s.TempDir(), "kubeconfig")
+	if err := os.WriteFile(file, []byte(kubeconfig), 0o600); err != nil {
+		s.Fatal(err)
+	}
+	flags := genericclioptions.NewConfigFlags(true)
+	flags.KubeConfig = &file
+	flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
+		config.Transport, config.UserAgent, config.QPS = s, userAgent, -1
+		return config
+	}
+	out := &output{}
+	return &program{flags: flags, env: cli.Environment{
+		Name:   "kubectl jobfate",
+		Stdin:  strings.NewReader(""),
+		Stdout: &out.stdout,
+		Stderr: &out.stderr,
+		Getenv: func(string) string { return "" },
+		Clock:  s.now,
+		Catch:  func() (func() bool, func()) { return func() bool { return false }, func() {} },
+	}}, out
+}
+
+// output is what a run prints, write by write.
+type output struct{ stdout, stderr writes }
+
+type writes struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (w *writes) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, string(p))
+	return len(p), nil
+}
+
+// take returns what was written since the last call.
+func (w *writes) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := w.all
+	w.all = nil
+	return all
+}
+
+func (w *writes) String() string { return strings.Join(w.take(), "") }
+
+// run runs the plugin to its end.
+func (s *stage) run(args ...string) (status int, stdout, stderr string) {
+	s.Helper()
+	p, out := s.program()
+	status = p.run(context.Background(), args)
+	return status, out.stdout.String(), out.stderr.String()
+}
+
+// want runs the plugin and compares the status and parts of what it prints. Parts of
+// stderr follow one that begins with "!".
+func (s *stage) want(status int, args []string, parts ...string) {
+	s.Helper()
+	got, stdout, stderr := s.run(args...)
+	if got != status {
+		s.Errorf("%q: got status %d, want %d\n%s%s", args, got, status, stdout, stderr)
+	}
+	text := stdout
+	for _, part := range parts {
+		if after, ok := strings.CutPrefix(part, "!"); ok {
+			text, part = stderr, after
+		}
+		if !strings.Contains(text, part) {
+			s.Errorf("%q: got %q, want it to contain %q", args, text, part)
+		}
+	}
+}
+
+// load puts the objects of a sample on the server, as they are.
+func (s *stage) load(sample string) {
+	s.Helper()
+	files, err := filepath.Glob(filepath.Join(samples, sample, "*"))
+	if err != nil || len(files) == 0 {
+		s.Fatalf("no files of the sample %s: %v", sample, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			s.Fatal(err)
+		}
+		for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
+			var document json.RawMessage
+			if err := decoder.Decode(&document); err == io.EOF {
+				break
+			} else if err != nil {
+				s.Fatalf("%s: %v", file, err)
+			}
+			s.put(document)
+		}
+	}
+}
+
+func (s *stage) put(text []byte) {
+	s.Helper()
+	var head struct {
+		Kind  string
+		Items []json.RawMessage
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		s.Fatal(err)
+	}
+	switch head.Kind {
+	case "List":
+		for _, item := range head.Items {
+			s.put(item)
+		}
+	case "Job":
+		as(s, text, func(job *batchv1.Job) error {
+			made := job.DeepCopy()
+			made.Spec.Selector, made.Spec.Template.Labels = nil, nil
+			_, err := s.client.BatchV1().Jobs(job.Namespace).Create(s.Context(), made, metav1.CreateOptions{})
+			return err
+		})
+	case "Pod":
+		as(s, text, func(pod *corev1.Pod) error {
+			_, err := s.client.CoreV1().Pods(pod.Namespace).Create(s.Context(), pod.DeepCopy(), metav1.CreateOptions{})
+			return err
+		})
+	case "Event":
+		as(s, text, func(event *corev1.Event) error {
+			_, err := s.client.CoreV1().Events(event.Namespace).Create(s.Context(), event.DeepCopy(), metav1.CreateOptions{})
+			return err
+		})
+	default:
+		s.Fatalf("a %s cannot be put on the server", head.Kind)
+	}
+}
+
+// as creates an object and makes it equal to the one that was read, but for its
+// version.
+func as[T any, P interface {
+	*T
+	kube.Object
+}](s *stage, text []byte, create func(P) error) {
+	s.Helper()
+	var object T
+	p := P(&object)
+	if err := json.Unmarshal(text, p); err != nil {
+		s.Fatal(err)
+	}
+	p.SetResourceVersion("")
+	p.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // the server adds it
+	if err := create(p); err != nil {
+		s.Fatal(err)
+	}
+	if !kube.Edit(s.server, p.GetNamespace(), p.GetName(), func(stored P) {
+		version := stored.GetResourceVersion()
+		*stored = object
+		stored.SetResourceVersion(version)
+	}) {
+		s.Fatalf("%s is not on the server", p.GetName())
+	}
+}
+
+// at returns a clock that stands.
+func at(text string) func() time.Time {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		panic(fmt.Sprint("a test has no time: ", err))
+	}
+	return func() time.Time { return t }
+}

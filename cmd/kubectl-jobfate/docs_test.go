@@ -1,0 +1,98 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+)
+
+var update = flag.Bool("update", false, "write the examples of the docs anew")
+
+const page = "../../docs/command.md"
+
+// TestDocs runs the examples of docs/command.md that are of the plugin, in a namespace
+// that has all samples.
+func TestDocs(t *testing.T) {
+	s := loadAll(t)
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "```console\n$ kubectl jobfate", "```\n"
+	before, rest, found := strings.Cut(string(text), begin)
+	block, after, ended := strings.Cut(rest, end)
+	if !found || !ended || strings.Contains(after, begin) {
+		t.Fatalf("%s has not one block of examples of the plugin", page)
+	}
+	got := before + "```console\n" + s.play("$ kubectl jobfate"+block) + end + after
+	if *update {
+		if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(text), got); diff != "" {
+		t.Errorf("%s (-want +got; go -C cmd/kubectl-jobfate test -update takes what was got):\n%s", page, diff)
+	}
+}
+
+// play runs the commands of a block and returns it with what they print.
+func (s *stage) play(block string) string {
+	s.Helper()
+	var b strings.Builder
+	last := 0
+	for line := range strings.Lines(block) {
+		command, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "$ ")
+		if !ok {
+			continue
+		}
+		b.WriteString(line)
+		if command == "echo $?" {
+			fmt.Fprintln(&b, last)
+			continue
+		}
+		args, ok := strings.CutPrefix(command, "kubectl jobfate")
+		if !ok {
+			s.Fatalf("%q is no command that can be run here", command)
+		}
+		status, stdout, stderr := s.run(strings.Fields(args)...)
+		last = status
+		b.WriteString(stdout + stderr)
+	}
+	return b.String()
+}
+
+// TestDocsTellOfFlags looks for the plugin's own flags: those of the command jobfate have
+// a test there, and those of kubectl need no words.
+func TestDocsTellOfFlags(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, ok := strings.Cut(string(text), "\n## kubectl jobfate\n")
+	if !ok {
+		t.Fatalf("%s has no section on the plugin", page)
+	}
+	p, _ := newStage(t).program()
+	root := p.command()
+	shown := 0
+	for _, c := range append(root.Commands(), root) {
+		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			shown++
+			if !strings.Contains(section, "`--"+f.Name+"`") && !strings.Contains(string(text), "--"+f.Name) && f.Name != "output" && f.Name != "version" {
+				t.Errorf("%s does not tell of the flag --%s of %s", page, f.Name, c.Name())
+			}
+		})
+		if c.Name() != "help" && !strings.Contains(section, "kubectl jobfate "+strings.TrimPrefix(c.Name(), "kubectl-jobfate")) {
+			t.Errorf("%s does not tell of the command %s", page, c.Name())
+		}
+	}
+	if shown < 20 {
+		t.Errorf("got %d flags, want those of three commands", shown)
+	}
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+)
+
+// loadAll puts all samples on the server, at a time at which they are worth a look.
+func loadAll(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t)
+	for _, g := range goldens {
+		s.load(g.sample)
+	}
+	s.now = at("2023-08-21T10:00:40Z")
+	return s
+}
+
+// jobsOf returns the names in the lines of a list.
+func jobsOf(text string) (names []string) {
+	for line := range strings.Lines(text) {
+		if name, _, ok := strings.Cut(line, ": "); ok && strings.Contains(name, "/") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestListsTheWorstFirst(t *testing.T) {
+	s := loadAll(t)
+	status, text, stderr := s.run("--exit-status")
+	want := []string{"default/resize", "default/import", "default/train", "default/nightly", "default/crawl"}
+	if got := jobsOf(text); status != 6 || stderr != "" || !slices.Equal(got, want) {
+		t.Errorf("got status %d, %s%s\nwant %q", status, text, stderr, want)
+	}
+	if last := "\n2 other Jobs need no attention (--all lists them).\n"; !strings.HasSuffix(text, last) {
+		t.Errorf("got %q, want it to end with %q", text, last)
+	}
+	_, all, _ := s.run("--all")
+	if got := jobsOf(all); len(got) != len(goldens) || !slices.Equal(got[:len(want)], want) {
+		t.Errorf("--all: got %q, want all, the others last", got)
+	}
+	_, text, _ = s.run("-o", "json")
+	var list struct {
+		Jobs []struct {
+			Job    struct{ Name string }
+			Pods   int
+			Reason struct{ Code string }
+		}
+		Others int
+	}
+	if err := json.Unmarshal([]byte(text), &list); err != nil || len(list.Jobs) != len(want) || list.Others != 2 || list.Jobs[0].Job.Name != "resize" || list.Jobs[0].Pods != 4 {
+		t.Errorf("-o json: got %+v and %v, want %d Jobs and 2 others, first resize with 4 pods", list, err, len(want))
+	}
+}
+
+func TestSelectsJobs(t *testing.T) {
+	s := loadAll(t)
+	s.suspended("elsewhere", "crawl", map[string]string{"team": "a"})
+	s.suspended("default", "other", map[string]string{"team": "a"})
+	for _, tc := range []struct {
+		reason string
+		args   []string
+		want   []string
+	}{
+		{"a namespace", []string{"-n", "elsewhere"}, []string{"elsewhere/crawl"}},
+		{"that of the context", []string{"--context", "there"}, []string{"elsewhere/crawl"}},
+		{"a namespace without Jobs", []string{"-n", "empty"}, nil},
+		{"a label", []string{"-l", "team=a"}, []string{"default/other"}},
+		{"a label, in all namespaces", []string{"-A", "-l", "team in (a, b)"}, []string{"default/other", "elsewhere/crawl"}},
+		{"a label that no Job has", []string{"-l", "team=b"}, nil},
+		{"all namespaces", []string{"-A"}, []string{"default/resize", "default/import", "default/train", "default/nightly", "default/other", "elsewhere/crawl", "default/crawl"}},
+	} {
+		status, text, stderr := s.run(tc.args...)
+		if got := jobsOf(text); status != 0 || stderr != "" || !slices.Equal(got, tc.want) || tc.want == nil && text != "No Job was found.\n" {
+			t.Errorf("%s: got status %d, %s%s\nwant %q", tc.reason, status, text, stderr, tc.want)
+		}
+	}
+	s.want(0, []string{"crawl", "-n", "elsewhere"}, "Suspended: ", "Job elsewhere/crawl, 0 pods")
+	s.want(0, []string{"job/crawl"}, "BackingOff: ", "Job default/crawl, 3 pods")
+	s.want(0, []string{"jobs.batch/crawl", "--context=there"}, "Job elsewhere/crawl")
+	s.want(1, []string{"report", "-n", "elsewhere"}, `!kubectl jobfate: jobs.batch "report" not found`+"\n")
+	s.want(1, []string{"report", "--context", "nowhere"}, `!context "nowhere" does not exist`)
+}
+
+// suspended makes a Job that needs no pods.
+func (s *stage) suspended(namespace, name string, labels map[string]string) *batchv1.Job {
+	s.Helper()
+	namespaces := s.client.CoreV1().Namespaces()
+	if _, err := namespaces.Get(s.Context(), namespace, metav1.GetOptions{}); err != nil {
+		if _, err := namespaces.Create(s.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
+			s.Fatal(err)
+		}
+	}
+	job := newJob(name)
+	job.Namespace, job.Labels, job.Spec.Suspend = namespace, labels, new(true)
+	return s.create(job)
+}
+
+func newJob(name string) *batchv1.Job {
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
+		Spec: batchv1.JobSpec{Parallelism: new(int32(2)), Completions: new(int32(2)), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}}},
+	}
+}
+
+func (s *stage) create(job *batchv1.Job) *batchv1.Job {
+	s.Helper()
+	made, err := s.client.BatchV1().Jobs(job.Namespace).Create(s.Context(), job, metav1.CreateOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return made
+}
+
+// pod makes a pod as the Job controller makes it.
+func (s *stage) pod(job *batchv1.Job, name string) *corev1.Pod {
+	s.Helper()
+	made, err := s.client.CoreV1().Pods(job.Namespace).Create(s.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: job.Spec.Template.Labels, Finalizers: []string{batchv1.JobTrackingFinalizer},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}},
+		Spec: job.Spec.Template.Spec,
+	}, metav1.CreateOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return made
+}
+
+// TestPodsWithoutAController checks that a pod belongs to a Job that selects it, when
+// no controller has it.
+func TestPodsWithoutAController(t *testing.T) {
+	s := newStage(t)
+	job := s.create(newJob("a"))
+	s.pod(job, "a-1")
+	s.pod(job, "a-2")
+	kube.Edit(s.server, "default", "a-2", func(pod *corev1.Pod) { pod.OwnerReferences = nil })
+	s.want(0, []string{"a"}, "Job default/a, 2 pods", "\n  adopt pod a-2\n")
+	s.want(0, []string{"--all", "-o", "yaml"}, "claims:\n  - action: adopt\n    pod: a-2\n")
+}
+
+// TestManualSelector checks that all pods are read when one of the Jobs has a selector
+// of its own.
+func TestManualSelector(t *testing.T) {
+	s := newStage(t)
+	job := newJob("manual")
+	job.Spec.ManualSelector, job.Spec.Selector = new(true), &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
+	job.Spec.Template.Labels = map[string]string{"app": "a"}
+	job = s.create(job)
+	s.pod(job, "manual-1")
+	s.pod(s.create(newJob("usual")), "usual-1")
+	s.want(0, []string{"manual"}, "Job default/manual, 1 pod,")
+	s.take("list jobs metadata.name=manual", "list pods app=a", "list events")
+	s.want(0, []string{"--all", "-o", "json"}, `"pods": 1,`)
+	s.take("list jobs", "list pods", "list events")
+}
+
+// take compares the requests since the last call with those wanted.
+func (s *stage) take(want ...string) {
+	s.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Equal(s.requests, want) {
+		s.Errorf("got the requests %q\nwant %q", s.requests, want)
+	}
+	s.requests = nil
+}

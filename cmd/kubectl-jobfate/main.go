@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	_ "k8s.io/client-go/plugin/pkg/client/auth" // the ways to log in that kubectl has
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/jobfate/jobfate/internal/cli"
+)
+
+// version is that of a release, which the linker sets.
+var version string
+
+func main() {
+	silence()
+	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer release()
+	context.AfterFunc(ctx, release) // the second Ctrl-C ends the program at once
+	p := &program{env: cli.Process("kubectl jobfate"), flags: genericclioptions.NewConfigFlags(true)}
+	if out := int(os.Stdout.Fd()); term.IsTerminal(out) {
+		p.size = func() (width, height int) { return sizeOf(out) }
+	}
+	os.Exit(p.run(ctx, os.Args[1:]))
+}
+
+// silence keeps what clients log, and what servers warn of, from being written around the
+// safe outputs, into the text.
+func silence() {
+	klog.SetLogger(klog.Logger{})
+	rest.SetDefaultWarningHandler(rest.NoWarnings{})
+}
+
+// sizeOf returns the size of a terminal, the usual one when it does not tell.
+func sizeOf(terminal int) (width, height int) {
+	width, height, err := term.GetSize(terminal)
+	if err != nil || width == 0 || height == 0 {
+		return 80, 24
+	}
+	return width, height
+}
+
+// program is what the commands share.
+type program struct {
+	env   cli.Environment
+	flags *genericclioptions.ConfigFlags
+	size  func() (width, height int) // of the terminal; nil: there is none
+}
+
+// run runs the command that the arguments name and returns the exit status.
+func (p *program) run(ctx context.Context, args []string) int {
+	p.env = p.env.Safe()
+	if err := cli.CheckArguments(args); err != nil {
+		return p.env.Status(p.env.Name, err)
+	}
+	root := p.command()
+	root.SetArgs(args)
+	command, err := root.ExecuteContextC(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = cli.Interrupted
+	}
+	return p.env.Status(command.CommandPath(), err)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+)
+
+// TestRequests checks that each kind is listed once at most, and no more of it than may
+// be needed.
+func TestRequests(t *testing.T) {
+	s := newStage(t)
+	job := s.create(newJob("a"))
+	selector := batchv1.ControllerUidLabel + "=" + string(job.UID)
+	s.want(0, []string{"a"})
+	s.take("list jobs metadata.name=a", "list pods "+selector, "list events involvedObject.kind=Job,involvedObject.name=a")
+	s.pod(job, "a-1")
+	s.want(0, []string{"a"})
+	s.take("list jobs metadata.name=a", "list pods "+selector, "list events")
+	kube.Kubelet{Server: s.server}.Start("default", "a-1")
+	node := kube.List[*corev1.Pod](s.server, "default")[0].Spec.NodeName
+	s.want(0, []string{"a"})
+	s.take("list jobs metadata.name=a", "list pods "+selector, "list events involvedObject.kind=Job,involvedObject.name=a", "list nodes metadata.name="+node)
+	s.pod(job, "a-2")
+	kube.Kubelet{Server: s.server}.Start("default", "a-2")
+	kube.Edit(s.server, "default", "a-2", func(pod *corev1.Pod) { pod.Spec.NodeName = "other" })
+	s.want(0, []string{"--all"})
+	s.take("list jobs", "list pods "+batchv1.ControllerUidLabel, "list events involvedObject.kind=Job", "list nodes")
+	s.want(0, []string{"simulate", "a"}, "Complete after ")
+	s.take("list jobs metadata.name=a", "list pods "+selector)
+	s.want(0, []string{"validate", "a"})
+	s.take("list jobs metadata.name=a")
+	s.want(0, []string{"-n", "empty"})
+	s.take("list jobs")
+}
+
+// TestPages reads more pods than fit a page.
+func TestPages(t *testing.T) {
+	const many = 2*pageSize + 1
+	s := newStage(t)
+	job := newJob("a")
+	job.Spec.Parallelism, job.Spec.Completions = new(int32(many)), new(int32(many))
+	job = s.create(job)
+	for i := range many {
+		s.pod(job, fmt.Sprintf("a-%d", i))
+	}
+	s.want(0, []string{"a"}, fmt.Sprintf("%d pods", many))
+	pods := "list pods " + batchv1.ControllerUidLabel + "=" + string(job.UID)
+	s.take("list jobs metadata.name=a", pods, pods+" continued", pods+" continued", "list events")
+}
+
+// TestForbidden checks that without permission for events and nodes the Job is
+// explained from the rest, with a note, and that it is an error for Jobs and pods.
+func TestForbidden(t *testing.T) {
+	s := newStage(t)
+	s.load("cannot-start")
+	s.now = at("2023-08-21T10:00:00Z")
+	s.want(0, []string{"resize"}, "QuotaExceeded: ")
+	forbid := func(resources ...string) {
+		s.server.Intercept(func(r *kube.Request) kube.Verdict {
+			if r.UserAgent == userAgent && slices.Contains(resources, r.Resource.Resource) {
+				return kube.Verdict{Err: apierrors.NewForbidden(r.Resource.GroupResource(), "", errors.New("you may not \xff\x1b[2J"))}
+			}
+			return kube.Verdict{}
+		})
+	}
+	forbid("events", "nodes")
+	notes := []string{"  NotPermitted: causes that only events tell of are missing: events is forbidden: you may not ", "  NotPermitted: causes that only nodes tell of are missing: nodes is forbidden"}
+	s.want(6, []string{"resize", "--exit-status"}, append(notes, "Unschedulable: 1 of 4 active pods")...)
+	s.want(0, []string{}, "default/resize: Unschedulable: ", strings.TrimSpace(notes[0]))
+	s.want(0, []string{"-o", "json", "resize"}, `"code": "NotPermitted"`)
+	for _, resource := range []string{"jobs", "pods"} {
+		forbid(resource)
+		s.want(1, []string{"resize"}, "!kubectl jobfate: "+resource)
+		s.want(1, []string{}, "!kubectl jobfate: "+resource)
+		s.want(1, []string{"simulate", "resize"}, "!kubectl jobfate simulate: "+resource)
+	}
+	s.server.Intercept(func(r *kube.Request) kube.Verdict {
+		if r.UserAgent == userAgent && r.Resource.Resource == "events" {
+			return kube.Verdict{Err: apierrors.NewInternalError(errors.New("broken"))}
+		}
+		return kube.Verdict{}
+	})
+	s.want(1, []string{"resize"}, "!broken")
+}
+
+// TestNothingHostileReachesTheTerminal has a cluster that sends what a terminal would
+// obey, and the bytes that mark the plugin's own colours, wherever there is text.
+func TestNothingHostileReachesTheTerminal(t *testing.T) {
+	const hostile = "\x1b]0;owned\x07\xff\x1b[2J\xfe\u202e\r"
+	s := newStage(t)
+	job := s.create(newJob("a"))
+	s.pod(job, "a-1")
+	kube.Edit(s.server, "default", "a-1", func(pod *corev1.Pod) {
+		pod.Status.Phase = corev1.PodPending
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "PLACE", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "PLACE"}}}}
+	})
+	if _, err := s.client.CoreV1().Events("default").Create(t.Context(), &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "e", Namespace: "default"}, Reason: "PLACE", Message: "PLACE", Type: "Warning",
+		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: "a-1"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// The JSON of a hostile server need not be right.
+	s.answer = func(_ string, body []byte) []byte {
+		return []byte(strings.ReplaceAll(string(body), "PLACE", strings.NewReplacer("\x1b", `\u001b`, "\x07", `\u0007`, "\r", `\r`).Replace(hostile)))
+	}
+	check := func(args []string, status int) {
+		t.Helper()
+		got, stdout, stderr := s.run(args...)
+		if got != status {
+			t.Errorf("%q: got status %d, want %d: %s", args, got, status, stderr)
+		}
+		for _, bad := range []string{"\x1b", "\x07", "\r", "\xff", "\u202e"} {
+			if strings.Contains(stdout+stderr, bad) {
+				t.Errorf("%q: got %q, want no %q", args, stdout+stderr, bad)
+			}
+		}
+		if !strings.Contains(stdout+stderr, `\u202e`) {
+			t.Errorf("%q: got %q, want the text escaped", args, stdout+stderr)
+		}
+	}
+	for _, args := range [][]string{{"a"}, {"a", "-o", "json"}, {"a", "-o", "yaml"}, {}, {"-o", "json"}} {
+		check(args, 0)
+	}
+	s.server.Intercept(func(r *kube.Request) kube.Verdict {
+		return kube.Verdict{Err: apierrors.NewForbidden(r.Resource.GroupResource(), hostile, errors.New(hostile))}
+	})
+	for _, args := range [][]string{{"a"}, {}, {"simulate", "a"}, {"validate", "a"}, {"a", "-w"}} {
+		check(args, 1)
+	}
+	s.server.Intercept(nil)
+	check([]string{"\u202e"}, 1)
+	check([]string{"--\u202e"}, 2)
+	s.want(2, []string{"\xff\x1b[2J\xfe"}, `!argument 1, "\xff\x1b[2J\xfe", is not UTF-8 text`)
+}

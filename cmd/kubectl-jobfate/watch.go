@@ -1,0 +1,111 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jobfate/jobfate/internal/cli"
+)
+
+const (
+	// lookEvery is how often a view is printed at most, and lookAfter how long it may be
+	// until the next when nothing changes but the time.
+	lookEvery, lookAfter = time.Second, 5 * time.Second
+)
+
+// errOtherPods says that the pods that are watched are no longer those of the Jobs.
+var errOtherPods = errors.New("the Jobs select other pods")
+
+// watch prints how Jobs stand until the one that is named has ended.
+func (p *program) watch(ctx context.Context, s selection, x *cli.Explain) error {
+	follow := x.Follow(p.env, p.size)
+	for {
+		c, err := p.connect(s)
+		if err != nil {
+			return err
+		}
+		err = p.watchCluster(ctx, c, x, follow)
+		switch {
+		case ctx.Err() != nil:
+			return cli.Interrupted
+		case !errors.Is(err, errOtherPods):
+			return err
+		}
+	}
+}
+
+func (p *program) watchCluster(ctx context.Context, c *cluster, x *cli.Explain, follow *cli.Follow) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	changed := make(chan struct{}, 1)
+	if err := c.follow(ctx, fail, changed); err != nil {
+		return err
+	}
+	for news := true; ; {
+		in := c.objects()
+		switch {
+		case c.name != "" && len(in.Jobs) == 0:
+			return errors.New("the Job was deleted")
+		case len(in.Jobs) > 0 && c.pods.labels != "" && c.podLabels(in.Jobs) != c.pods.labels:
+			return errOtherPods
+		}
+		view, err := look(p.env, x, c.name, in)
+		if err != nil {
+			return err
+		}
+		if view.Ended() {
+			return cmp.Or(follow.End(view), x.Answer(view))
+		}
+		if err := follow.Show(view, news); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(lookEvery):
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-changed:
+			news = true
+		case <-time.After(lookAfter - lookEvery):
+			news = false
+		}
+	}
+}
+
+// follow lets the tables follow the cluster, and returns when they are filled. Without
+// events and nodes it goes on.
+func (c *cluster) follow(ctx context.Context, fail func(error), changed chan<- struct{}) error {
+	follow(ctx, c.jobs, fail, changed)
+	<-c.jobs.ready
+	in := c.objects()
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case c.name != "" && len(in.Jobs) == 0:
+		return notFound(c.name)
+	}
+	c.pods.labels = c.podLabels(in.Jobs)
+	follow(ctx, c.pods, fail, changed)
+	follow(ctx, c.events, func(error) {}, changed)
+	follow(ctx, c.nodes, func(error) {}, changed)
+	<-c.pods.ready
+	<-c.events.ready
+	<-c.nodes.ready
+	return context.Cause(ctx)
+}
+
+func follow[T any](ctx context.Context, t *table[T], fail func(error), changed chan<- struct{}) {
+	t.changed = func() {
+		select {
+		case changed <- struct{}{}:
+		default: // it is known already
+		}
+	}
+	t.fail = fail
+	go t.follow(ctx)
+}

@@ -1,0 +1,348 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+)
+
+// watching is the plugin while it watches.
+type watching struct {
+	*stage
+	*output
+	stop   context.CancelFunc
+	status chan int
+}
+
+// watch starts the plugin, in virtual time.
+func (s *stage) watch(args ...string) *watching {
+	s.Helper()
+	p, out := s.program()
+	return s.watchWith(p, out, args...)
+}
+
+func (s *stage) watchWith(p *program, out *output, args ...string) *watching {
+	ctx, stop := context.WithCancel(s.Context())
+	w := &watching{stage: s, output: out, stop: stop, status: make(chan int, 1)}
+	go func() { w.status <- p.run(ctx, append(args, "-w")) }()
+	time.Sleep(100 * time.Millisecond)
+	return w
+}
+
+// printed compares what was printed since the last call, after some time, with parts
+// that are wanted, in their order.
+func (w *watching) printed(after time.Duration, parts ...string) {
+	w.Helper()
+	time.Sleep(after)
+	rest := w.stdout.String()
+	if len(parts) == 0 && rest != "" {
+		w.Errorf("got %q, want nothing", rest)
+	}
+	for _, part := range parts {
+		_, after, found := strings.Cut(rest, part)
+		if !found {
+			w.Errorf("got %q, want %q in it", rest, part)
+			return
+		}
+		rest = after
+	}
+}
+
+// ended compares the status at the end.
+func (w *watching) ended(status int, stderr string) {
+	w.Helper()
+	select {
+	case got := <-w.status:
+		if text := w.stderr.String(); got != status || !strings.Contains(text, stderr) || stderr == "" && text != "" {
+			w.Errorf("got status %d and %q, want %d and %q", got, text, status, stderr)
+		}
+	case <-time.After(time.Minute):
+		w.stop()
+		w.Errorf("it has not ended; stdout %q", w.stdout.String())
+	}
+}
+
+// finish ends the Job.
+func (s *stage) finish(name string, condition batchv1.JobConditionType) {
+	kube.Edit(s.server, "default", name, func(job *batchv1.Job) {
+		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{Type: condition, Status: corev1.ConditionTrue, Reason: "Reason", Message: "it is over"})
+	})
+}
+
+func TestWatchesUntilTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		job := s.create(newJob("a"))
+		w := s.watch("a", "--exit-status")
+		w.printed(0, "CreatingPods: creating 2 pods\n")
+		s.pod(job, "a-1")
+		s.pod(job, "a-2")
+		w.printed(2*time.Second, "\nRunning: 2 pods active, ")
+		// Nothing changes but the time, until it is too much of it.
+		w.printed(time.Minute)
+		w.printed(time.Minute, "\nNoScheduler: 2 of 2 active pods got no answer from a scheduler")
+		w.printed(time.Hour)
+		for _, name := range []string{"a-1", "a-2"} {
+			kube.Kubelet{Server: s.server}.Start("default", name)
+		}
+		w.printed(2*time.Second, "\nRunning: ")
+		s.finish("a", batchv1.JobFailed)
+		w.printed(2*time.Second, "\nFinished: the Job is Failed: Reason: it is over\n")
+		w.ended(5, "")
+	})
+}
+
+// TestWatchesWithFewRequests checks that a watch lists nothing again, and that however
+// much changes, it prints once a second at most.
+func TestWatchesWithFewRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		job := newJob("a")
+		job.Spec.Parallelism, job.Spec.Completions = new(int32(200)), new(int32(200))
+		job = s.create(job)
+		w := s.watch("a")
+		for i := range 100 {
+			s.pod(job, "a-"+string(rune('a'+i/10))+string(rune('a'+i%10)))
+			time.Sleep(100 * time.Millisecond)
+		}
+		if n := len(w.stdout.take()); n < 9 || n > 12 {
+			t.Errorf("it printed %d times in 10 seconds, want about once a second", n)
+		}
+		requests := map[string]int{}
+		s.mu.Lock()
+		for _, request := range s.requests {
+			requests[strings.Join(strings.Fields(request)[:2], " ")]++
+		}
+		s.mu.Unlock()
+		for request, n := range requests {
+			if n > 1 {
+				t.Errorf("%d requests to %s, want one", n, request)
+			}
+		}
+		if requests["watch pods"] != 1 {
+			t.Errorf("got the requests %v, want one to watch pods", requests)
+		}
+		w.stop()
+		w.ended(130, "")
+	})
+}
+
+func TestWatchesAList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		w := s.watch("-A")
+		w.printed(0, "No Job was found.\n")
+		s.suspended("elsewhere", "b", nil)
+		w.printed(2*time.Second, "\nelsewhere/b: Suspended: ")
+		// A Job that selects its pods by other labels has them read anew.
+		job := newJob("a")
+		job.Spec.ManualSelector, job.Spec.Selector = new(true), &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
+		job.Spec.Template.Labels = map[string]string{"app": "a"}
+		job = s.create(job)
+		pod := s.pod(job, "a-1")
+		kube.Edit(s.server, "default", pod.Name, func(pod *corev1.Pod) {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "no room"}}
+		})
+		w.printed(5*time.Second, "default/a: Unschedulable: 1 of 1 active pod cannot be scheduled: no room\nelsewhere/b: ")
+		w.stop()
+		w.ended(130, "")
+	})
+}
+
+func TestWatchedJobIsDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.want(1, []string{"a", "-w"}, `!jobs.batch "a" not found`)
+		s.suspended("default", "a", nil)
+		w := s.watch("a")
+		background := metav1.DeletePropagationBackground
+		if err := s.client.BatchV1().Jobs("default").Delete(t.Context(), "a", metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
+			t.Fatal(err)
+		}
+		w.ended(1, "kubectl jobfate: the Job was deleted\n")
+		// One that is deleted and made again at once is another Job of the same name.
+		s.suspended("default", "a", nil)
+		w = s.watch("a")
+		w.printed(0, "Suspended: ")
+		if err := s.client.BatchV1().Jobs("default").Delete(t.Context(), "a", metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
+			t.Fatal(err)
+		}
+		s.pod(s.create(newJob("a")), "a-1")
+		w.printed(5*time.Second, "CreatingPods: ", "Job default/a, 1 pod,")
+		w.stop()
+		w.ended(130, "")
+	})
+}
+
+// TestWatchWithoutPermission checks that a watch goes on without events and nodes, and
+// ends without Jobs and pods.
+func TestWatchWithoutPermission(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.suspended("default", "a", nil)
+		forbid := func(resources ...string) {
+			s.server.Intercept(func(r *kube.Request) kube.Verdict {
+				if r.UserAgent == userAgent && slices.Contains(resources, r.Resource.Resource) {
+					return kube.Verdict{Err: apierrors.NewForbidden(r.Resource.GroupResource(), "", errors.New("no"))}
+				}
+				return kube.Verdict{}
+			})
+		}
+		forbid("events", "nodes")
+		w := s.watch("a")
+		w.printed(0, "Suspended: ", "NotPermitted: causes that only events tell of are missing", "NotPermitted: causes that only nodes tell of are missing")
+		s.finish("a", batchv1.JobComplete)
+		w.ended(0, "")
+		for _, resource := range []string{"jobs", "pods"} {
+			forbid(resource)
+			s.want(1, []string{"a", "-w"}, "!kubectl jobfate: failed to list "+resource+": "+resource, " is forbidden: no\n")
+		}
+	})
+}
+
+// TestWatchSurvivesAnOutage checks that a watch says when the server does not answer, and
+// goes on when it does again.
+func TestWatchSurvivesAnOutage(t *testing.T) {
+	for _, failure := range []error{io.ErrUnexpectedEOF, syscall.ECONNREFUSED, apierrors.NewServiceUnavailable("later")} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t)
+			job := s.create(newJob("a"))
+			w := s.watch("a")
+			w.printed(5*time.Second, "CreatingPods: ")
+			s.server.Intercept(func(r *kube.Request) kube.Verdict {
+				if r.UserAgent == userAgent {
+					return kube.Verdict{Err: failure}
+				}
+				return kube.Verdict{}
+			})
+			s.server.CloseWatches(func(*kube.Request) bool { return true })
+			time.Sleep(time.Minute)
+			// The client itself takes a connection that is cut for a watch without news.
+			if told := strings.Contains(w.stdout.String(), "NotUpToDate: pods may have changed since: "); told == (failure == io.ErrUnexpectedEOF) {
+				t.Errorf("%v: it says that the pods may have changed: %t", failure, told)
+			}
+			s.pod(job, "a-1")
+			s.server.Compact(s.server.Revision())
+			s.server.Intercept(nil)
+			w.printed(2*time.Minute, "CreatingPods: creating 1 pod\n")
+			time.Sleep(time.Minute)
+			s.finish("a", batchv1.JobComplete)
+			w.ended(0, "")
+			if text := w.stdout.String(); strings.Contains(text, "NotUpToDate") {
+				t.Errorf("got %q, want no outage any more", text)
+			}
+		})
+	}
+}
+
+// TestUnreadableJob checks that a Job that this version cannot read ends a watch, rather
+// than being waited for.
+func TestUnreadableJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.create(newJob("a"))
+		var broken atomic.Bool
+		broken.Store(true)
+		s.answer = func(_ string, body []byte) []byte {
+			if !broken.Load() {
+				return body
+			}
+			return bytes.Replace(body, []byte(`"parallelism":2`), []byte(`"parallelism":"two"`), 1)
+		}
+		const want = "!job/a:1: spec.parallelism: cannot unmarshal string into int32\n"
+		s.want(1, []string{"a"}, want)
+		s.want(1, []string{"a", "-w"}, want)
+		broken.Store(false)
+		w := s.watch("a")
+		w.printed(0, "CreatingPods: ")
+		broken.Store(true)
+		kube.Edit(s.server, "default", "a", func(job *batchv1.Job) { job.Status.Active = 1 })
+		w.ended(1, want[1:])
+	})
+}
+
+func TestWatchAsJSONAndYAML(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for format, separator := range map[string]string{"json": "}\n{", "yaml": "\n---\n"} {
+			s := newStage(t)
+			s.suspended("default", "a", nil)
+			w := s.watch("a", "-o", format)
+			time.Sleep(time.Second)
+			s.finish("a", batchv1.JobComplete)
+			time.Sleep(2 * time.Second)
+			text := w.stdout.String()
+			if strings.Count(text, separator) != 1 {
+				t.Errorf("%s: got %s\nwant two documents", format, text)
+			}
+			if decoder := json.NewDecoder(strings.NewReader(text)); format == "json" {
+				var first, last struct{ Reason struct{ Code string } }
+				if err := errors.Join(decoder.Decode(&first), decoder.Decode(&last)); err != nil || first.Reason.Code != "Suspended" || last.Reason.Code != "Finished" {
+					t.Errorf("got %v, then %v, and %v", first, last, err)
+				}
+			}
+			w.ended(0, "")
+		}
+	})
+}
+
+// TestWatchOnATerminal has each text in place of the one before, with a single write
+// that never shows an empty screen.
+func TestWatchOnATerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		job := s.create(newJob("a"))
+		p, out := s.program()
+		const width, height = 40, 12
+		p.size = func() (int, int) { return width, height }
+		w := s.watchWith(p, out, "a")
+		terminal := newTerminal(width, height)
+		show := func() (frames int) {
+			for _, write := range out.stdout.take() {
+				terminal.write(t, write)
+				frames++
+			}
+			return frames
+		}
+		if frames := show(); frames != 1 {
+			t.Errorf("got %d writes at first, want 1", frames)
+		}
+		terminal.want(t, "CreatingPods: creating 2 pods", "", "Job default/a, 0 pods, at 2000-01-01T00:", "00:00Z, all times in UTC.")
+		if last := terminal.lines()[height-2]; !strings.HasPrefix(last, "… ") || !strings.HasSuffix(last, " more lines") {
+			t.Errorf("got the last line %q, want it to say how many more there are", last)
+		}
+		s.pod(job, "a-1")
+		s.pod(job, "a-2")
+		time.Sleep(1500 * time.Millisecond)
+		show()
+		terminal.want(t, "Running: 2 pods active, parallelism 2, 0", " of 2 succeeded", "", "Job default/a, 2 pods, at 2000-01-01T00:", "00:01Z, all times in UTC.")
+		// The time goes on, at a bounded rate.
+		time.Sleep(time.Minute)
+		if frames := show(); frames != 12 {
+			t.Errorf("got %d writes in a minute, want one every 5 seconds", frames)
+		}
+		// In the end the text is there as a whole.
+		s.finish("a", batchv1.JobComplete)
+		w.ended(0, "")
+		show()
+		whole := strings.Join(terminal.lines(), "\n")
+		if strings.Contains(whole, "more lines") || !strings.Contains(whole, "Can it succeed?") || strings.Count(whole, "Job default/a") != 1 || strings.Contains(whole, "Running") {
+			t.Errorf("got in the end\n%s\nwant the last text, whole and once", whole)
+		}
+	})
+}

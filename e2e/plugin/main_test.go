@@ -1,0 +1,104 @@
+// Package plugin runs kubectl-jobfate, as a process, against a real API server on which
+// the built-in Job controller runs Jobs.
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+var (
+	api        *server.Server
+	builtIn    *server.Controller
+	binary     string
+	kubeconfig string // of the one who may do everything
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(server.Run(m, func(ctx context.Context, s *server.Server) (err error) {
+		api = s
+		if binary, err = server.BuildMain(ctx, "../cmd/kubectl-jobfate"); err != nil {
+			return err
+		}
+		if kubeconfig, err = s.Kubeconfig("plugin", s.Config()); err != nil {
+			return err
+		}
+		builtIn, err = s.BuiltIn(ctx, server.Options{})
+		return err
+	}))
+}
+
+// newWorld returns a namespace in which the built-in controller runs the Job.
+func newWorld(t *testing.T, script kubelet.Script) *world.World {
+	t.Parallel()
+	w := world.New(t, api, world.BuiltIn(builtIn), script)
+	t.Cleanup(w.TellOfFailure)
+	return w
+}
+
+// run runs the plugin in the namespace and compares the exit status, and parts of what
+// it prints to the standard output or, when there is nothing, to the standard error.
+func run(w *world.World, status int, args []string, parts ...string) string {
+	w.T.Helper()
+	return runAs(w, kubeconfig, status, args, parts...)
+}
+
+func runAs(w *world.World, kubeconfig string, status int, args []string, parts ...string) string {
+	w.T.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(w.T.Context(), binary, append([]string{"--kubeconfig", kubeconfig, "-n", w.Namespace}, args...)...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		w.T.Fatal(err)
+	}
+	text := stdout.String()
+	if text == "" {
+		text = stderr.String()
+	}
+	if got := cmd.ProcessState.ExitCode(); got != status {
+		w.T.Errorf("%q: got status %d, want %d\n%s%s", args, got, status, stdout.String(), stderr.String())
+	}
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			w.T.Errorf("%q: got %q, want it to contain %q", args, text, part)
+		}
+	}
+	return text
+}
+
+// eventually runs the plugin until it prints what is wanted: the built-in controller
+// tells of some things by events, which come when they come.
+func eventually(w *world.World, status int, args []string, parts ...string) {
+	w.T.Helper()
+	for late := time.Now().Add(30 * time.Second); time.Now().Before(late); time.Sleep(200 * time.Millisecond) {
+		out, err := exec.CommandContext(w.T.Context(), binary, append([]string{"--kubeconfig", kubeconfig, "-n", w.Namespace}, args...)...).Output()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			w.T.Fatal(err)
+		}
+		if strings.Contains(string(out), parts[0]) {
+			break
+		}
+	}
+	run(w, status, args, parts...)
+}
+
+// account returns the kubeconfig of a service account that may do what the rules say.
+func account(w *world.World, name string, allowed map[string][]string) string {
+	w.T.Helper()
+	config := role(w, name, allowed)
+	file, err := api.Kubeconfig(w.Namespace+"-"+name, config)
+	w.Must(err)
+	return file
+}

@@ -1,0 +1,210 @@
+package plugin
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+func three() batchv1.JobSpec {
+	return batchv1.JobSpec{Parallelism: new(int32(3)), Completions: new(int32(3)), CompletionMode: new(batchv1.IndexedCompletion)}
+}
+
+func TestExplains(t *testing.T) {
+	w := newWorld(t, kubelet.Always(kubelet.Run()))
+	w.Create(three())
+	s := w.Until(observe.Want{Active: 3, Ready: 3})
+	run(w, 0, []string{"job", "--exit-status"}, "Running: 3 pods active", "Job "+w.Namespace+"/job, 3 pods,", "done 0 · running 3.", "\nNext: nothing.\n",
+		"index 2: active, pod "+observe0(s, 2))
+	run(w, 0, []string{"job", "-o", "json"}, `"code": "Running",`, `"attention": "None"`)
+	run(w, 0, nil, "No Job needs attention, of 1 (--all lists them).\n")
+	w.Become(kubelet.Fail(3), s.OfIndex(1)...)
+	w.When("the failed pod is counted", func(s observe.State) bool { return s.Job.Status.Failed == 1 })
+	run(w, 0, []string{"job/job", "--all"}, "index 1: ", "exit code 3")
+	run(w, 1, []string{"other"}, `kubectl jobfate: jobs.batch "other" not found`)
+}
+
+// observe0 is the name of the pod of an index.
+func observe0(s observe.State, index int) string { return s.OfIndex(index)[0].Name }
+
+// TestFindsTheQuota has the API server refuse pods; the built-in controller says so in an
+// event.
+func TestFindsTheQuota(t *testing.T) {
+	w := newWorld(t, kubelet.Always(kubelet.Run()))
+	limit := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}
+	quotas := w.Client.CoreV1().ResourceQuotas(w.Namespace)
+	quota, err := quotas.Create(t.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "few"}, Spec: corev1.ResourceQuotaSpec{Hard: limit}}, metav1.CreateOptions{})
+	w.Must(err)
+	quota.Status = corev1.ResourceQuotaStatus{Hard: limit, Used: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}}
+	_, err = quotas.UpdateStatus(t.Context(), quota, metav1.UpdateOptions{}) // no controller of quotas runs
+	w.Must(err)
+	w.Create(three())
+	eventually(w, 6, []string{"job", "--exit-status"}, "QuotaExceeded: 2 pods cannot be created: pods ", "exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1")
+	run(w, 6, []string{"--exit-status"}, w.Namespace+"/job: QuotaExceeded: ")
+	run(w, 0, []string{"-A", "-l", "job-name=none"}, "No Job was found.\n")
+}
+
+func TestListsTheWorstFirst(t *testing.T) {
+	w := newWorld(t, kubelet.Always(kubelet.Run()))
+	w.Create(three())
+	w.Until(observe.Want{Active: 3, Ready: 3})
+	for name, change := range map[string]func(*batchv1.JobSpec){
+		"held":  func(spec *batchv1.JobSpec) { spec.Suspend = new(true) },
+		"ended": func(spec *batchv1.JobSpec) { spec.ActiveDeadlineSeconds = new(int64(1)) },
+	} {
+		spec := three()
+		spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+		change(&spec)
+		_, err := w.Client.BatchV1().Jobs(w.Namespace).Create(t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+		w.Must(err)
+	}
+	eventually(w, 5, []string{"--exit-status"},
+		w.Namespace+"/ended: Finished: the Job is Failed: DeadlineExceeded: ",
+		w.Namespace+"/held: Suspended: the Job is suspended\n1 other Job needs no attention (--all lists them).\n")
+}
+
+// TestWatches watches a Job to its end, and another until it is interrupted.
+func TestWatches(t *testing.T) {
+	w := newWorld(t, kubelet.Always(kubelet.Run()))
+	w.Create(three())
+	s := w.Until(observe.Want{Active: 3, Ready: 3})
+	interrupted, _ := watch(w)
+	cmd, out := watch(w)
+	w.Must(interrupted.Process.Signal(os.Interrupt))
+	_ = interrupted.Wait() // the status is looked at
+	if got := interrupted.ProcessState.ExitCode(); got != 130 {
+		t.Errorf("interrupted: got status %d, want 130", got)
+	}
+	w.Become(kubelet.Succeed(), s.OfIndex(0)...)
+	w.When("a pod is counted", func(s observe.State) bool { return s.Job.Status.Succeeded == 1 })
+	time.Sleep(2 * time.Second) // it prints once a second at most
+	w.Become(kubelet.Succeed(), s.OfIndex(1, 2)...)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("got %v, want success", err)
+	}
+	views := strings.Split(strings.TrimSpace(out.String()), "\n\nJob ")
+	first := func(view string) string { return view[strings.LastIndex(view, "\n")+1:] }
+	if len(views) < 4 || !strings.Contains(out.String(), "done 1 · running 2.") {
+		t.Errorf("got\n%s\nwant the Job with all pods, with one that is done, and at its end", out.String())
+	}
+	if last := first(views[len(views)-2]); !strings.HasPrefix(first(views[0]), "Running: ") || !strings.HasPrefix(last, "Finished: the Job is Complete") {
+		t.Errorf("got %q first and %q last, want that it runs and that it is complete", first(views[0]), last)
+	}
+}
+
+// watch starts the plugin, and returns when it has printed something.
+func watch(w *world.World) (*exec.Cmd, *bytes.Buffer) {
+	w.T.Helper()
+	cmd := exec.CommandContext(w.T.Context(), binary, "--kubeconfig", kubeconfig, "-n", w.Namespace, "job", "-w")
+	var out bytes.Buffer
+	started := make(chan struct{})
+	cmd.Stdout = writerFunc(func(p []byte) (int, error) {
+		if out.Len() == 0 {
+			close(started)
+		}
+		return out.Write(p)
+	})
+	cmd.Stderr = os.Stderr
+	w.Must(cmd.Start())
+	select {
+	case <-started:
+	case <-time.After(30 * time.Second):
+		w.T.Fatal("it prints nothing")
+	}
+	return cmd, &out
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// TestPermissions runs the plugin as those who may not read everything.
+func TestPermissions(t *testing.T) {
+	w := newWorld(t, kubelet.Always(kubelet.Run()))
+	w.Create(three())
+	w.Until(observe.Want{Active: 3, Ready: 3})
+	reader := account(w, "reader", map[string][]string{"batch": {"jobs"}, "": {"pods"}})
+	runAs(w, reader, 0, []string{"job"}, "Running: 3 pods active", "NotPermitted: causes that only events tell of are missing: events is forbidden: User",
+		"NotPermitted: causes that only nodes tell of are missing: nodes \"node\" is forbidden: User")
+	runAs(w, reader, 0, []string{"simulate", "job"}, "Complete after ")
+	runAs(w, reader, 0, []string{"validate", "job"}, "job/job: Job job accepted, 0 errors")
+	runAs(w, account(w, "jobs", map[string][]string{"batch": {"jobs"}}), 1, []string{"job"}, "kubectl jobfate: pods is forbidden: User")
+	runAs(w, account(w, "nothing", nil), 1, nil, "kubectl jobfate: jobs.batch is forbidden: User")
+}
+
+// role gives a service account the permission to read kinds, by their groups.
+func role(w *world.World, name string, allowed map[string][]string) *rest.Config {
+	w.T.Helper()
+	config, err := api.Account(w.T.Context(), w.Namespace, name)
+	w.Must(err)
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	for group, resources := range allowed {
+		role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: []string{"get", "list"}})
+	}
+	_, err = w.Client.RbacV1().Roles(w.Namespace).Create(w.T.Context(), role, metav1.CreateOptions{})
+	w.Must(err)
+	_, err = w.Client.RbacV1().RoleBindings(w.Namespace).Create(w.T.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: w.Namespace}},
+	}, metav1.CreateOptions{})
+	w.Must(err)
+	return config
+}
+
+// TestValidatesAsTheServer says of a change what the API server answers to it.
+func TestValidatesAsTheServer(t *testing.T) {
+	w := newWorld(t, kubelet.Always(kubelet.Run()))
+	w.Create(three())
+	s := w.Until(observe.Want{Active: 3, Ready: 3})
+	next := s.Job.DeepCopy()
+	next.Spec.BackoffLimitPerIndex = new(int32(-1))
+	_, err := w.Client.BatchV1().Jobs(w.Namespace).Update(t.Context(), next, metav1.UpdateOptions{})
+	if err == nil {
+		t.Fatal("the API server took a negative limit")
+	}
+	file := filepath.Join(t.TempDir(), "next.yaml")
+	text := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: job}\nspec:\n  completionMode: Indexed\n  completions: 3\n  parallelism: 3\n  backoffLimitPerIndex: -1\n" +
+		"  template: {spec: {restartPolicy: Never, containers: [{name: main, image: image}]}}\n"
+	w.Must(os.WriteFile(file, []byte(text), 0o600))
+	got := run(w, 3, []string{"validate", "job", "-f", file}, file+":8:3: error: spec.backoffLimitPerIndex: Invalid value: -1: ")
+	for _, message := range strings.Split(strings.Trim(err.Error()[strings.Index(err.Error(), "invalid: ")+len("invalid: "):], "[]"), ", spec.") {
+		if _, detail, _ := strings.Cut(message, ": "); !strings.Contains(got, detail) {
+			t.Errorf("the API server says %q, and the plugin\n%s", message, got)
+		}
+	}
+}
+
+func TestSimulatesAndCompletes(t *testing.T) {
+	w := newWorld(t, kubelet.Always(kubelet.Run()))
+	spec := three()
+	spec.Completions = new(int32(9))
+	w.Create(spec)
+	s := w.Until(observe.Want{Active: 3, Ready: 3})
+	text := run(w, 0, []string{"simulate", "job", "--full"}, "Complete after ")
+	for _, pod := range s.Active() {
+		if !strings.Contains(text, pod.Name) {
+			t.Errorf("got\n%s\nwant it to go on from pod %s", text, pod.Name)
+		}
+	}
+	names := strings.Fields(run(w, 0, []string{"__complete", "simulate", ""}))
+	if !slices.Contains(names, "job") {
+		t.Errorf("got %q, want the name of the Job among them", names)
+	}
+}

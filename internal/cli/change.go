@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+// statusFields are the fields of a status but for its conditions, in the order
+// in which a reader wants them. A value is nil when the field is unset.
+var statusFields = [...]struct {
+	name  string
+	value func(*batchv1.JobStatus) any
+}{
+	{"startTime", func(s *batchv1.JobStatus) any { return instant(s.StartTime) }},
+	{"completionTime", func(s *batchv1.JobStatus) any { return instant(s.CompletionTime) }},
+	{"active", func(s *batchv1.JobStatus) any { return s.Active }},
+	{"ready", func(s *batchv1.JobStatus) any { return valueOf(s.Ready) }},
+	{"terminating", func(s *batchv1.JobStatus) any { return valueOf(s.Terminating) }},
+	{"succeeded", func(s *batchv1.JobStatus) any { return s.Succeeded }},
+	{"failed", func(s *batchv1.JobStatus) any { return s.Failed }},
+	{"completedIndexes", func(s *batchv1.JobStatus) any { return s.CompletedIndexes }},
+	{"failedIndexes", func(s *batchv1.JobStatus) any { return valueOf(s.FailedIndexes) }},
+	{"uncountedTerminatedPods.succeeded", func(s *batchv1.JobStatus) any { return uncounted(s).Succeeded }},
+	{"uncountedTerminatedPods.failed", func(s *batchv1.JobStatus) any { return uncounted(s).Failed }},
+}
+
+func instant(t *metav1.Time) any {
+	if t == nil {
+		return nil
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func valueOf[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
+
+// uncounted returns the lists, which are empty rather than nil when there are
+// none: to the controller that is the same.
+func uncounted(s *batchv1.JobStatus) batchv1.UncountedTerminatedPods {
+	lists := batchv1.UncountedTerminatedPods{Succeeded: []types.UID{}, Failed: []types.UID{}}
+	if u := s.UncountedTerminatedPods; u != nil {
+		lists.Succeeded = append(lists.Succeeded, u.Succeeded...)
+		lists.Failed = append(lists.Failed, u.Failed...)
+	}
+	return lists
+}
+
+// changes returns what differs between two statuses. A nil next is no change.
+func changes(old, next *batchv1.JobStatus) []change {
+	out := []change{}
+	if next == nil {
+		return out
+	}
+	add := func(name string, was, is any) {
+		if a, b := encode(was), encode(is); string(a) != string(b) {
+			out = append(out, change{Field: name, Old: a, New: b, was: was, is: is})
+		}
+	}
+	for _, f := range statusFields {
+		add(f.name, f.value(old), f.value(next))
+	}
+	for _, t := range conditionTypes(old, next) {
+		add("conditions."+string(t), conditionOf(old, t), conditionOf(next, t))
+	}
+	return out
+}
+
+// conditionTypes returns the types of the conditions in the order in which they
+// appear.
+func conditionTypes(statuses ...*batchv1.JobStatus) []batchv1.JobConditionType {
+	var types []batchv1.JobConditionType
+	seen := make(map[batchv1.JobConditionType]bool)
+	for _, s := range statuses {
+		for _, c := range s.Conditions {
+			if !seen[c.Type] {
+				seen[c.Type] = true
+				types = append(types, c.Type)
+			}
+		}
+	}
+	return types
+}
+
+func conditionOf(s *batchv1.JobStatus, t batchv1.JobConditionType) any {
+	for _, c := range s.Conditions {
+		if c.Type == t {
+			return condition{Status: string(c.Status), Reason: c.Reason, Message: c.Message}
+		}
+	}
+	return nil
+}
+
+// encode returns the JSON of a value of a status, which always has one.
+func encode(v any) json.RawMessage {
+	out, _ := json.Marshal(v)
+	return out
+}
+
+// line writes a change for people to read.
+func (c change) line(all bool) string {
+	return c.Field + ": " + plain(c.was, all) + " → " + plain(c.is, all)
+}
+
+// plain writes a value of a status for people to read.
+func plain(v any, all bool) string {
+	switch v := v.(type) {
+	case nil:
+		return "unset"
+	case string:
+		if v == "" {
+			return `""`
+		}
+		return shortened(v, all)
+	case []types.UID:
+		if len(v) == 0 {
+			return "none"
+		}
+		uids := mapped(v, func(uid types.UID) string { return string(uid) })
+		if len(uids) > mostUIDs && !all {
+			uids = append(uids[:mostUIDs], fmt.Sprintf("%d more", len(v)-mostUIDs))
+		}
+		return strings.Join(uids, ", ")
+	case condition:
+		return fmt.Sprintf("%s, %s: %s", v.Status, v.Reason, v.Message)
+	}
+	return fmt.Sprint(v)
+}
+
+// completed returns the completed indexes once the decision is carried out.
+func completed(job *batchv1.Job, statuses ...*batchv1.JobStatus) string {
+	seen := batchv1.Job{Spec: job.Spec, Status: job.Status}
+	for _, s := range statuses {
+		if s != nil {
+			seen.Status = *s
+		}
+	}
+	return jobstatus.Indexes(&seen).Completed.String()
+}

@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/simulation"
+)
+
+// comparison is the output of simulate with --against and -o json: fields are added,
+// but none is removed or changes its meaning.
+type comparison struct {
+	// Runs are those of the two Jobs.
+	Runs []timeline `json:"runs"`
+	// Indexes are those that fared otherwise, when both Jobs are Indexed.
+	Indexes []contrast `json:"indexes"`
+}
+
+// contrast is what became of an index, in the one Job and in the other.
+type contrast struct {
+	Index int32  `json:"index"`
+	Fates []fate `json:"fates"`
+}
+
+// fate is what became of an index.
+type fate struct {
+	// Outcome is Succeeded, Failed, Unfinished, or None when the Job has no such
+	// index.
+	Outcome string `json:"outcome"`
+	// Ended is when the last of its pods had ended; absent while one has not.
+	Ended   *simulation.Time `json:"ended,omitempty"`
+	Pods    int              `json:"pods"`
+	Running simulation.Time  `json:"podSeconds"`
+}
+
+func newComparison(runs []timeline) comparison {
+	v := comparison{Runs: runs, Indexes: []contrast{}}
+	if !runs[0].indexed || !runs[1].indexed {
+		return v
+	}
+	a, b := fatesOf(runs[0]), fatesOf(runs[1])
+	for i := range max(len(a), len(b)) {
+		x, y := runs[0].fateAt(a, i), runs[1].fateAt(b, i)
+		if x.String() != y.String() || x.Running != y.Running {
+			v.Indexes = append(v.Indexes, contrast{int32(i), []fate{x, y}})
+		}
+	}
+	return v
+}
+
+// fateAt returns what became of an index, that of a pod or of none.
+func (t timeline) fateAt(fates []fate, i int) fate {
+	switch {
+	case i < len(fates):
+		return fates[i]
+	case i < int(t.Completions):
+		return fate{Outcome: string(simulation.PodUnfinished)}
+	}
+	return fate{Outcome: "None"}
+}
+
+// fatesOf returns what became of the indexes, up to the last that had a pod.
+func fatesOf(t timeline) []fate {
+	completed, _ := indexset.Parse(t.Status.CompletedIndexes) // the cluster has checked it
+	var failed indexset.Set
+	if text := t.Status.FailedIndexes; text != nil {
+		failed, _ = indexset.Parse(*text)
+	}
+	var out []fate
+	for _, lane := range t.Lanes {
+		for len(out) <= int(lane.Index) {
+			out = append(out, fate{Outcome: string(simulation.PodUnfinished)})
+		}
+		f := &out[lane.Index]
+		switch {
+		case completed.Contains(lane.Index):
+			f.Outcome = string(simulation.PodSucceeded)
+		case failed.Contains(lane.Index):
+			f.Outcome = string(simulation.PodFailed)
+		}
+		f.Pods = len(lane.Pods)
+		var last simulation.Time
+		ended := 0
+		for _, pod := range lane.Pods {
+			f.Running += pod.Ran(t.Took)
+			if pod.Ended != nil {
+				last = max(last, *pod.Ended)
+				ended++
+			}
+		}
+		if ended > 0 && ended == f.Pods {
+			f.Ended = &last
+		}
+	}
+	return out
+}
+
+func (f fate) String() string {
+	if f.Outcome == "None" {
+		return "no such index"
+	}
+	text := strings.ToLower(f.Outcome)
+	if f.Ended != nil && f.Outcome != string(simulation.PodUnfinished) {
+		text += " at " + f.Ended.String()
+	}
+	return text + ", " + podCount(f.Pods)
+}
+
+// text writes the comparison for people to read.
+func (v comparison) text(p paint, full bool) string {
+	first, second := v.Runs[0].name, v.Runs[1].name
+	totals := [][]string{{"", first, second}}
+	for _, row := range []struct {
+		name string
+		of   func(timeline) string
+	}{
+		{"outcome", func(t timeline) string { return strings.TrimSpace(string(t.End) + " " + t.Reason) }},
+		{"time", func(t timeline) string { return t.Took.String() }},
+		{"pods", func(t timeline) string { return fmt.Sprint(t.Totals.Pods) }},
+		{"  ended", timeline.outcomes},
+		{"pod time", func(t timeline) string { return t.Totals.Running.String() }},
+	} {
+		totals = append(totals, []string{row.name, row.of(v.Runs[0]), row.of(v.Runs[1])})
+	}
+	var b strings.Builder
+	writeTable(&b, p, totals)
+	switch {
+	case !v.Runs[0].indexed || !v.Runs[1].indexed:
+		return b.String()
+	case len(v.Indexes) == 0:
+		b.WriteString("\nAll indexes fare alike.\n")
+		return b.String()
+	}
+	rows := [][]string{{"index", first, second}}
+	most := len(v.Indexes)
+	if !full {
+		most = min(mostLines, most)
+	}
+	for _, c := range v.Indexes[:most] {
+		rows = append(rows, []string{fmt.Sprint(c.Index), c.Fates[0].String(), c.Fates[1].String()})
+	}
+	fmt.Fprintf(&b, "\n%s\n", p.text(bold, "Where they differ:"))
+	writeTable(&b, p, rows)
+	if more := len(v.Indexes) - most; more > 0 {
+		fmt.Fprintf(&b, "and %d more (--full shows them)\n", more)
+	}
+	return b.String()
+}
+
+// writeTable writes rows of cells, the first of them as a header.
+func writeTable(b *strings.Builder, p paint, rows [][]string) {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for n, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			line.WriteString(cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
+		}
+		text := strings.TrimRight(line.String(), " ")
+		if n == 0 {
+			text = p.text(bold, text)
+		}
+		b.WriteString(text + "\n")
+	}
+}
+
+// spreadComparison is the output of simulate with --against, --runs and -o json.
+type spreadComparison struct {
+	Spreads []spread `json:"spreads"`
+	// Completed counts the runs by which of the two Jobs completed.
+	Completed pairs `json:"completed"`
+}
+
+// pairs counts pairs of runs with the same draws.
+type pairs struct {
+	Both       int `json:"both"`
+	OnlyFirst  int `json:"onlyFirst"`
+	OnlySecond int `json:"onlySecond"`
+	Neither    int `json:"neither"`
+}
+
+func (p *pairs) add(runs []timeline) {
+	first, last := runs[0].End == simulation.Complete, runs[len(runs)-1].End == simulation.Complete
+	switch {
+	case first && last:
+		p.Both++
+	case first:
+		p.OnlyFirst++
+	case last:
+		p.OnlySecond++
+	default:
+		p.Neither++
+	}
+}
+
+// text writes both spreads, row by row one below the other.
+func (v spreadComparison) text(p paint) string {
+	var b strings.Builder
+	names := [2]string{v.Spreads[0].name, v.Spreads[1].name}
+	width := max(len(names[0]), len(names[1]), len("pod time")) + 2
+	fmt.Fprintf(&b, "%s each, with the same draws\n\n", p.text(bold, v.Spreads[0].counted()))
+	for i, s := range v.Spreads {
+		fmt.Fprintf(&b, "%-*s%s\n", width, names[i], s.ends())
+	}
+	fmt.Fprintf(&b, "\nComplete with both: %d, only with %s: %d, only with %s: %d, with neither: %d.\n",
+		v.Completed.Both, names[0], v.Completed.OnlyFirst, names[1], v.Completed.OnlySecond, v.Completed.Neither)
+	for _, row := range spreadRows {
+		b.WriteString("\n" + p.text(bold, fmt.Sprintf("%-*s", width, row.name)) + quantileHeader)
+		for i := range v.Spreads {
+			fmt.Fprintf(&b, "%-*s%s", width, names[i], row.of(&v.Spreads[i]).line(row.show))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
+)
+
+// hostile are texts that a terminal would obey, or that read otherwise than they
+// are.
+var hostile = []string{
+	"\x1b[2J", "\x1b]0;owned\x07", "\x1b[31m", "\x07", "\r", "a\rb", "\x7f", "\u009b31m", "\u0085", "\u202e", "\u2066", "\u200b", "\u2028", "\ufeff", "\ufffe",
+	"\u00ad", "\U000e0041", "\b\b", "\x0b", "\x00", "\\", "\"", "'", "\\x1b", "\u061c", "a\nb", "\uffff", "y", "null", "0o7", "\U0001F600",
+}
+
+// obeyed matches what the command itself tells a terminal: colours, and to clear
+// a line.
+var obeyed = regexp.MustCompile(`\x1b\[(0|1|3[0-9]|1;3[0-9])m|\r\x1b\[K`)
+
+// checkHarmless fails if an output holds what a terminal obeys.
+func checkHarmless(t *rapid.T, what, output string, colored bool) {
+	t.Helper()
+	plain := output
+	if colored {
+		plain = obeyed.ReplaceAllString(output, "")
+	}
+	for i, r := range plain {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Noncharacter_Code_Point) {
+			t.Fatalf("%s: got %q in %q", what, r, plain[max(0, i-40):min(len(plain), i+40)])
+		}
+	}
+}
+
+// poisoned returns a value with hostile texts in the place of some of its texts,
+// or added to them, and with hostile keys.
+func poisoned(t *rapid.T, value any) any {
+	poison := func(text string) string {
+		switch rapid.IntRange(0, 60).Draw(t, "how") {
+		case 0:
+			return rapid.SampledFrom(hostile).Draw(t, "text")
+		case 1, 2:
+			return text + rapid.SampledFrom(hostile).Draw(t, "tail")
+		}
+		return text
+	}
+	switch v := value.(type) {
+	case string:
+		return poison(v)
+	case []any:
+		for i := range v {
+			v[i] = poisoned(t, v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			if key != "apiVersion" && key != "kind" {
+				v[key] = poisoned(t, v[key])
+			}
+		}
+		if rapid.IntRange(0, 30).Draw(t, "key") == 0 {
+			v["x"+rapid.SampledFrom(hostile).Draw(t, "key")] = 1
+		}
+	}
+	return value
+}
+
+// valuesOf returns the documents of files.
+func valuesOf(t *rapid.T, files ...string) (out []any) {
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for document := range strings.SplitSeq(string(text), "\n---\n") {
+			var value any
+			if err := yaml.Unmarshal([]byte(document), &value); err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, value)
+		}
+	}
+	return out
+}
+
+func concatenated(t *rapid.T, values []any) string {
+	var b strings.Builder
+	for _, value := range values {
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(text)
+	}
+	return b.String()
+}
+
+// TestNothingHostileReachesTheTerminal feeds hostile texts to every command: in
+// each place of its input, as its arguments and as the names of its files. It
+// checks each byte of the output, and that JSON and YAML hold the texts as they are.
+func TestNothingHostileReachesTheTerminal(t *testing.T) {
+	folder := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		sample := rapid.SampledFrom([]string{"backing-off", "failed-by-rule", "indexes-backing-off", "managed-elsewhere", "suspended"}).Draw(t, "sample")
+		files, _ := filepath.Glob(filepath.Join(samples, sample, "*"))
+		input := concatenated(t, poisoned(t, valuesOf(t, files...)).([]any))
+		job := concatenated(t, poisoned(t, valuesOf(t, rapid.SampledFrom([]string{manifest("wrong.yaml"), manifest("elastic.yaml"), simulated("job")}).Draw(t, "job"))).([]any))
+		text := rapid.SampledFrom(hostile).Draw(t, "argument")
+		name := filepath.Join(folder, "f"+strings.ReplaceAll(text, "\x00", ""))
+		scenario := name + ".scenario"
+		for file, content := range map[string]string{name: job, scenario: concatenated(t, poisoned(t, valuesOf(t, simulated("retry"))).([]any))} {
+			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		args := rapid.SampledFrom([][]string{
+			{"explain"}, {"explain", "--all"}, {"explain", name}, {"explain", "--now", text}, {"explain", "--managed-by", text}, {"explain", "--" + text}, {"explain", name + text},
+			{"validate"}, {"validate", name}, {"validate", "--status"}, {"validate", "--old", name, name}, {"validate", "--old", name}, {"validate", "-o", text},
+			{"simulate", name}, {"simulate", name, "--scenario", scenario}, {"simulate", name, "--against", name}, {"simulate", name, "-o", "svg"},
+			{"simulate", name, "--seed", text}, {"simulate", simulated("job"), "--scenario", scenario},
+			{"indexes", text}, {"indexes", "count", text}, {"indexes", "contains", text, text}, {"indexes", "union", "-"}, {"indexes", "missing", "--completions", text},
+			{text}, {"help", text}, {text, "-h"}, {"explain", "--max-input", text},
+		}).Draw(t, "arguments")
+		format := rapid.SampledFrom([]string{"text", "json", "yaml", ""}).Draw(t, "format")
+		if format != "" && len(args) > 0 && (args[0] == "explain" || args[0] == "validate" || args[0] == "simulate") {
+			args = append([]string{args[0], "-o", format}, args[1:]...)
+		}
+		if format == "text" && len(args) > 0 && args[0] != "indexes" {
+			args = append(args, "--color", "always")
+		}
+		env, stdout, stderr := patient(time.Minute, 0)
+		env.Told, env.Stdin = true, strings.NewReader(input)
+		Run(args, env)
+		checkHarmless(t, "stdout", stdout.String(), format == "text")
+		checkHarmless(t, "stderr", stderr.String(), true)
+	})
+}
+
+// TestHostileTextsAreShown checks that what is escaped is printed all the same.
+func TestHostileTextsAreShown(t *testing.T) {
+	job := strings.Replace(edit(t, "finished"), "\n  name: report\n", "\n  name: \"report\\e[2J\\u202e\"\n", 1)
+	const want = `[2J\u202e`
+	for _, args := range [][]string{{"explain"}, {"explain", "-o", "json"}, {"explain", "-o", "yaml"}, {"validate"}} {
+		checkPart(t, strings.Join(args, " "), runWith(job, args...).Stdout, want)
+	}
+	for _, command := range []string{"explain", "validate", "simulate"} {
+		checkPart(t, command, runWith("", command, "a\x1b").Stderr, `open a\u001b: no such file`)
+	}
+	checkPart(t, "a flag", runWith("", "explain", "--\x1b[2J").Stderr, `flag provided but not defined: -\u001b[2J`)
+}
+
+// TestHostileTextsRoundTrip checks that -o json and -o yaml are legal, and hold
+// every text as it was.
+func TestHostileTextsRoundTrip(t *testing.T) {
+	for _, text := range hostile {
+		value := map[string]any{"text": text, "list": []any{text, "a" + text + "b"}, "a" + text: 1}
+		var fromJSON, fromYAML any
+		if err := json.Unmarshal([]byte(toJSON(value)), &fromJSON); err != nil {
+			t.Errorf("%q: %v in %s", text, err, toJSON(value))
+		}
+		asYAML, err := toYAML(value)
+		if err == nil {
+			err = yaml.Unmarshal([]byte(asYAML), &fromYAML)
+		}
+		if err != nil {
+			t.Errorf("%q: %v in %s", text, err, asYAML)
+			continue
+		}
+		want := map[string]any{"text": text, "list": []any{text, "a" + text + "b"}, "a" + text: 1.0}
+		if diff := cmp.Diff(any(want), fromYAML); diff != "" {
+			t.Errorf("%q in YAML (-want +got):\n%s", text, diff)
+		}
+		if diff := cmp.Diff(any(want), fromJSON); diff != "" {
+			t.Errorf("%q in JSON (-want +got):\n%s", text, diff)
+		}
+		for _, out := range []string{toJSON(value), asYAML} {
+			var b bytes.Buffer
+			if _, err := (safeWriter{&b}).Write([]byte(out)); err != nil || b.String() != out {
+				t.Errorf("%q: the terminal gets %q, want %q", text, b.String(), out)
+			}
+		}
+	}
+}
+
+// TestControlNeedsItsMarks checks that what only looks like the command's own
+// control sequences is escaped.
+func TestControlNeedsItsMarks(t *testing.T) {
+	for text, want := range map[string]string{
+		control("\x1b[1m") + "a" + control("\x1b[0m"): "\x1b[1ma\x1b[0m",
+		"\x1b[1ma":                   `\u001b[1ma`,
+		"ü\u202e\U000e0041\n\t":      `ü\u202e\U000e0041` + "\n\t",
+		"\xFEa\x80":                  "\uFFFDa\uFFFD",
+		"\xFF\x1b[1m":                "",
+		"a" + controlStart:           "a",
+		strings.Repeat("a\u0085", 3): `a\u0085a\u0085a\u0085`,
+	} {
+		var b bytes.Buffer
+		if n, err := (safeWriter{&b}).Write([]byte(text)); err != nil || n != len(text) || b.String() != want {
+			t.Errorf("%q: got %q, %d, %v, want %q", text, b.String(), n, err, want)
+		}
+	}
+	if got := runWith("", "explain", "a\xFF\x1b[2J\xFE"); got.Status != exitUsage || !strings.Contains(got.Stderr, "argument 2") || strings.Contains(got.Stderr, "\x1b") {
+		t.Errorf("an argument that is not UTF-8: got status %d and %q", got.Status, got.Stderr)
+	}
+}

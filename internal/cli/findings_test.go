@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+)
+
+// jobWith returns a good Job with more in its spec.
+func jobWith(spec string) string {
+	return "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: a\nspec:\n" + spec +
+		"  template:\n    spec:\n      restartPolicy: Never\n      containers:\n      - {name: main, image: b}\n"
+}
+
+// policy returns a pod failure policy.
+func policy(rules ...string) string {
+	return "  podFailurePolicy:\n    rules:\n    - " + strings.Join(rules, "\n    - ") + "\n"
+}
+
+// TestTraps has each row of the table: Jobs that it finds, and those beside them
+// that it does not.
+func TestTraps(t *testing.T) {
+	const perIndex = "  completionMode: Indexed\n  completions: 10\n  parallelism: 10\n  backoffLimitPerIndex: 3\n"
+	exit := func(action, operator, codes string) string {
+		return fmt.Sprintf("{action: %s, onExitCodes: {operator: %s, values: [%s]}}", action, operator, codes)
+	}
+	on := func(action, types string) string {
+		return fmt.Sprintf("{action: %s, onPodConditions: [%s]}", action, types)
+	}
+	of := func(container string) string {
+		return fmt.Sprintf("{action: Count, onExitCodes: {containerName: %s, operator: In, values: [3]}}", container)
+	}
+	for _, tc := range []struct {
+		rule, spec string
+		want       []string // the field and the beginning of the message; none: it is no trap
+	}{
+		{"BackoffLimitBeforeIndexes", perIndex + "  backoffLimit: 6\n", []string{"10:3: warning: spec.backoffLimit: the Job fails after more than 6 failures of all indexes together, although the limits per index allow 40"}},
+		{"BackoffLimitBeforeIndexes", perIndex + "  backoffLimit: 40\n", nil},
+		{"BackoffLimitBeforeIndexes", perIndex + "  backoffLimit: 34\n  maxFailedIndexes: 5\n", []string{"spec.backoffLimit: the Job fails after more than 34 failures of all indexes together, although the limits per index allow 35"}},
+		{"BackoffLimitBeforeIndexes", perIndex + "  backoffLimit: 35\n  maxFailedIndexes: 5\n", nil},
+		{"BackoffLimitBeforeIndexes", perIndex, nil},
+		{"BackoffLimitBeforeIndexes", "  backoffLimit: 0\n  completions: 10\n", nil},
+		{"ShadowedRule", policy(exit("Count", "In", "1, 2, 3"), exit("FailJob", "In", "2, 3")), []string{"9:7: warning: spec.podFailurePolicy.rules[1]: it never decides: rule 0 (Count) matches every pod"}},
+		{"ShadowedRule", policy(exit("Count", "In", "1, 2"), exit("FailJob", "In", "2, 3")), nil},
+		{"ShadowedRule", policy(exit("Count", "NotIn", "1"), exit("FailJob", "In", "2, 3")), []string{"rules[1]: it never decides: rule 0"}},
+		{"ShadowedRule", policy(exit("Count", "NotIn", "2"), exit("FailJob", "In", "2, 3")), nil},
+		{"ShadowedRule", policy(exit("Count", "NotIn", "1"), exit("FailJob", "NotIn", "1, 2")), []string{"rules[1]: it never decides"}},
+		{"ShadowedRule", policy(exit("Count", "NotIn", "1, 2"), exit("FailJob", "NotIn", "1")), nil},
+		{"ShadowedRule", policy(exit("Count", "In", "1, 2"), exit("FailJob", "NotIn", "1")), nil},
+		{"ShadowedRule", policy(exit("Count", "In", "3"), of("main")), []string{"rules[1]: it never decides"}},
+		{"ShadowedRule", policy(of("main"), of("main")), []string{"rules[1]: it never decides"}},
+		{"ShadowedRule", policy(of("main"), exit("Count", "In", "3")), nil},
+		{"ShadowedRule", policy(on("Ignore", "{type: A}, {type: B}"), on("FailJob", "{type: B, status: 'True'}")), []string{"rules[1]: it never decides: rule 0 (Ignore)"}},
+		{"ShadowedRule", policy(on("Ignore", "{type: A}"), on("FailJob", "{type: A}, {type: B}")), nil},
+		{"ShadowedRule", policy(on("Ignore", "{type: A}"), on("FailJob", "{type: A, status: 'False'}")), nil},
+		{"ShadowedRule", policy(on("Ignore", "{type: A}"), exit("FailJob", "In", "1")), nil},
+		{"EndlessIgnore", policy(exit("Ignore", "In", "42")), []string{"8:8: warning: spec.podFailurePolicy.rules[0].action: a pod that always fails so is replaced without end"}},
+		{"EndlessIgnore", policy(exit("Ignore", "In", "42")) + "  activeDeadlineSeconds: 60\n", nil},
+		{"EndlessIgnore", policy(on("Ignore", "{type: DisruptionTarget}")), nil},
+		{"EndlessIgnore", policy(exit("Count", "In", "42")), nil},
+	} {
+		input := jobWith(tc.spec)
+		got := runWith(input, "validate")
+		if got.Status != exitOK {
+			t.Fatalf("got status %d, %s%s of\n%s", got.Status, got.Stdout, got.Stderr, input)
+		}
+		found := strings.Contains(runWith(input, "validate", "-o", "json").Stdout, fmt.Sprintf(`"rule": %q`, tc.rule))
+		if found != (len(tc.want) > 0) {
+			t.Errorf("%s: found %t, want %t, in\n%s", tc.rule, found, len(tc.want) > 0, input)
+		}
+		for _, want := range tc.want {
+			checkPart(t, tc.rule, got.Stdout, want)
+		}
+	}
+	// The API server itself refuses this one.
+	got := runWith(jobWith("  completionMode: Indexed\n  completions: 10\n  parallelism: 10\n  maxFailedIndexes: 1\n"), "validate")
+	checkPart(t, "a limit of failed indexes without one per index", got.Stdout, "error: spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified")
+}
+
+func TestEveryTrapIsTested(t *testing.T) {
+	source := readFile(t, "findings_test.go")
+	for _, trap := range trapTable {
+		if !strings.Contains(source, fmt.Sprintf("{%q, ", trap.rule)) {
+			t.Errorf("TestTraps has no %s", trap.rule)
+		}
+	}
+}
+
+func TestFindings(t *testing.T) {
+	elastic := readFile(t, manifest("elastic.yaml"))
+	cron := "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: nightly\nspec:\n  schedule: '@daily'\n  jobTemplate:\n    spec:\n      parallelism: -1\n      completoins: 3\n" +
+		"      template:\n        spec:\n          restartPolicy: Never\n          containers:\n          - {name: main, image: b}\n"
+	named := jobWith(policy("{name: First, action: Count, onExitCodes: {operator: In, values: [3]}}"))
+	for _, tc := range []struct {
+		reason, stdin string
+		args          []string
+		status        int
+		want          []string
+	}{
+		{"another kind is skipped", elastic + "---\nkind: ConfigMap\napiVersion: v1\n---\nkind: ConfigMap\napiVersion: v1\n", nil, exitOK,
+			[]string{"Job elastic accepted, 0 errors, 0 warnings; not checked: the pod template, except where the Job depends on it\n", "note: objects of other kinds, which were not checked: ConfigMap (2)\n"}},
+		{"the template of a CronJob", cron, nil, exitNo,
+			[]string{"standard input:9:7: error: spec.jobTemplate.spec.parallelism: Invalid value: -1", "standard input:10:7: warning: spec.jobTemplate.spec.completoins: ", "did you mean spec.completions?", ":7: CronJob nightly refused, 1 error, 1 warning"}},
+		{"a CronJob without a template", "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: a\nspec: {}\n", nil, exitNo, []string{":5:1: error: spec.jobTemplate: the CronJob has no template"}},
+		{"a field that is written otherwise", jobWith("  backofflimit: 2\n"), nil, exitOK, []string{"standard input:6:3: warning: spec.backofflimit: not a field that this version knows; did you mean spec.backoffLimit?\n"}},
+		{"the same, strictly", jobWith("  backofflimit: 2\n"), []string{"--strict"}, exitNo, []string{"standard input:6:3: error: spec.backofflimit: ", "refused, 1 error"}},
+		{"a field like no other", jobWith("  novelty: 2\n"), nil, exitOK, []string{"warning: spec.novelty: not a field that this version knows; kubectl refuses"}},
+		{"a field of the template, strictly", strings.Replace(jobWith(""), "image: b", "imag: b", 1), []string{"--strict"}, exitNo,
+			[]string{"error: spec.template.spec.containers[0].imag: not a field that this version knows; did you mean spec.template.spec.containers[0].image?"}},
+		{"the same, not strictly", strings.Replace(jobWith(""), "image: b", "imag: b", 1), nil, exitOK, []string{"0 warnings"}},
+		{"the name of a rule", named, nil, exitOK, []string{"standard input:8:8: warning: spec.podFailurePolicy.rules[0].name: KEP-4443 proposes names"}},
+		{"a quantity that is none", strings.Replace(jobWith(""), "image: b", "image: b, resources: {limits: {cpu: 2x, memory: 1Gj}}", 1), nil, exitNo,
+			[]string{"standard input:10:53: error: spec.template.spec.containers[0].resources.limits.cpu: quantities must match", "resources.limits.memory: ", "refused, 2 errors"}},
+		{"fields of the wrong type, in the order of the file", jobWith("  parallelism: many\n  completions: [1]\n"), nil, exitNo,
+			[]string{":6:3: error: spec.parallelism: cannot unmarshal string into int32\nstandard input:7:3: error: spec.completions: cannot unmarshal array into int32\n"}},
+		{"a field twice", `{"apiVersion":"batch/v1","kind":"Job","spec":{"parallelism":1,"parallelism":2}}`, nil, exitNo, []string{"error: spec.parallelism: the field is there twice"}},
+	} {
+		got := runWith(tc.stdin, append([]string{"validate"}, tc.args...)...)
+		if got.Status != tc.status || got.Stderr != "" {
+			t.Errorf("%s: got status %d and %q, want %d", tc.reason, got.Status, got.Stderr, tc.status)
+		}
+		for _, want := range tc.want {
+			checkPart(t, tc.reason, got.Stdout, want)
+		}
+	}
+}
+
+// TestRenamedRule updates a Job with names of rules, which the policy does not let
+// change.
+func TestRenamedRule(t *testing.T) {
+	job := jobWith(policy("{name: First, action: Count, onExitCodes: {operator: In, values: [3]}}", "{action: Count, onExitCodes: {operator: In, values: [4]}}"))
+	old := t.TempDir() + "/old.yaml"
+	for _, tc := range []struct{ reason, job, want string }{
+		{"the same names", job, "accepted, 0 errors"},
+		{"another name", strings.Replace(job, "First", "Second", 1), `standard input:8:8: error: spec.podFailurePolicy.rules[0].name: Invalid value: "Second": field is immutable`},
+		{"no name any more", strings.Replace(job, "name: First, ", "", 1), `standard input:8:7: error: spec.podFailurePolicy.rules[0].name: Invalid value: "": field is immutable`},
+		{"a name that comes", strings.Replace(job, "- {action", "- {name: Other, action", 1), `standard input:9:8: error: spec.podFailurePolicy.rules[1].name: Invalid value: "Other": field is immutable`},
+	} {
+		writeFile(t, old, job)
+		checkPart(t, tc.reason, runWith(tc.job, "validate", "--old", old).Stdout, tc.want)
+	}
+}
+
+func TestSuggestion(t *testing.T) {
+	for path, want := range map[string]string{
+		"spec.backofflimit": "spec.backoffLimit", "spec.backOffLimitPerIndex": "spec.backoffLimitPerIndex", "spec.podFailurePolicy.rules[3].onExitCode": "spec.podFailurePolicy.rules[3].onExitCodes",
+		"metdata": "metadata", "spec.template.spec.containers[0].comand": "spec.template.spec.containers[0].command", "spec.nothing": "", "nowhere.at.all": "", "": "", "spec.template.metadata.lables": "spec.template.metadata.labels",
+	} {
+		if got := suggestion(reflect.TypeFor[batchv1.Job](), path); got != want {
+			t.Errorf("%s: got %q, want %q", path, got, want)
+		}
+	}
+}
+
+// TestSARIF checks what a CI system reads.
+func TestSARIF(t *testing.T) {
+	got := runWith("", "validate", "-o", "sarif", manifest("wrong.yaml"))
+	if got.Status != exitNo {
+		t.Errorf("got status %d, want %d", got.Status, exitNo)
+	}
+	checkGolden(t, "validate-wrong.sarif", got.Stdout)
+	var log sarifLog
+	if err := json.Unmarshal([]byte(got.Stdout), &log); err != nil {
+		t.Fatal(err)
+	}
+	if log.Version != "2.1.0" || len(log.Runs) != 1 || len(log.Runs[0].Results) != 11 {
+		t.Errorf("got %+v, want version 2.1.0 and 11 results", log)
+	}
+	last := 0
+	for _, r := range log.Runs[0].Results {
+		at := r.Locations[0].Physical
+		if at.Region.Line < last || at.Region.Column < 1 || r.RuleID == "" || r.Level != "error" && r.Level != "warning" {
+			t.Errorf("got %+v, want results in the order of the file, with a rule and a level", r)
+		}
+		last = at.Region.Line
+	}
+	for file, want := range map[string]string{"a b.yaml": "a%20b.yaml", "/tmp/ü.yaml": "file:///tmp/%C3%BC.yaml", "a/b.yaml": "a/b.yaml"} {
+		if got := uri(file); got != want {
+			t.Errorf("%s: got %s, want %s", file, got, want)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"slices"
+	"strings"
+)
+
+// newFlags returns an empty set of flags, whose errors the caller tells of.
+func newFlags(name string) *flag.FlagSet {
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	return fs
+}
+
+// parse parses the arguments of a command and returns those that are no flags.
+// When help is asked for, it prints the usage.
+func parse(env Environment, fs *flag.FlagSet, usage string, args []string) ([]string, error) {
+	if env.inspect != nil {
+		env.inspect(fs)
+		return nil, flag.ErrHelp
+	}
+	rest, err := parseInterleaved(fs, args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return nil, errors.Join(err, env.print(usage+defaults(fs)))
+	case err != nil:
+		return nil, usageError{err}
+	}
+	return rest, nil
+}
+
+// parseInterleaved parses flags that stand before, between and after files, as
+// users of kubectl write them. It returns the files.
+func parseInterleaved(fs *flag.FlagSet, args []string) ([]string, error) {
+	var files []string
+	for {
+		if err := fs.Parse(args); err != nil {
+			return nil, err
+		}
+		rest := fs.Args()
+		if len(rest) == 0 {
+			return files, nil
+		}
+		if before := len(args) - len(rest); before > 0 && args[before-1] == "--" {
+			return append(files, rest...), nil
+		}
+		files, args = append(files, rest[0]), rest[1:]
+	}
+}
+
+func defaults(fs *flag.FlagSet) string {
+	var b strings.Builder
+	fs.SetOutput(&b)
+	fs.PrintDefaults()
+	fs.SetOutput(io.Discard)
+	return b.String()
+}
+
+// oneOf adds a flag that takes one of some values, the first by default.
+func oneOf(fs *flag.FlagSet, p *string, name, usage string, values ...string) {
+	*p = values[0]
+	fs.Var(choice{p, values}, name, usage)
+}
+
+// choice is the value of such a flag.
+type choice struct {
+	*string
+	values []string
+}
+
+// String returns nothing: the usage says which value is the default.
+func (choice) String() string { return "" }
+
+// Values are those that the flag takes.
+func (c choice) Values() []string { return c.values }
+
+func (c choice) Set(text string) error {
+	if !slices.Contains(c.values, text) {
+		return errors.New("want " + alternatives(c.values))
+	}
+	*c.string = text
+	return nil
+}
+
+func alternatives(values []string) string {
+	last := len(values) - 1
+	return strings.Join(values[:last], ", ") + " or " + values[last]
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestFollowLeavesOutRepetitions checks what is printed where texts follow each other.
+func TestFollowLeavesOutRepetitions(t *testing.T) {
+	for format, want := range map[string]string{"text": "%sSuspended: ", "json": "{\n  \"job\":", "yaml": "---\nalso:"} {
+		in, env := oneJob(), testEnvironment()
+		in.Jobs[0].Job.Spec.Suspend = pointer(true)
+		var out bytes.Buffer
+		env.Stdout = &out
+		env = env.Safe()
+		now := env.Clock()
+		env.Clock = func() time.Time { return now }
+		x := &Explain{}
+		x.format = format
+		f := x.Follow(env, nil)
+		show := func(changed bool) string {
+			t.Helper()
+			v, err := x.One(env, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out.Reset()
+			if err := f.Show(v, changed); err != nil {
+				t.Fatal(err)
+			}
+			return out.String()
+		}
+		first, between := want, want
+		if format == "text" {
+			first, between = fmt.Sprintf(want, ""), fmt.Sprintf(want, "\n")
+		}
+		if got := show(false); !strings.HasPrefix(got, first) {
+			t.Errorf("%s, first: got %q, want %q", format, got, first)
+		}
+		now = now.Add(time.Hour)
+		if got := show(true); got != "" {
+			t.Errorf("%s, only the time has changed: got %q, want nothing", format, got)
+		}
+		in.Jobs[0].Job.Status.Failed = 1
+		if got := show(true); !strings.HasPrefix(got, between) {
+			t.Errorf("%s, the status has changed: got %q, want %q", format, got, between)
+		}
+		in.Jobs[0].Job.Status.Failed = 2
+		if got := show(false); got != "" {
+			t.Errorf("%s, the same reason as time goes on: got %q, want nothing", format, got)
+		}
+		in.Jobs[0].Job.Spec.Suspend = nil
+		if got := show(false); !strings.Contains(got, "CreationOverdue") && !strings.Contains(got, "CreatingPods") {
+			t.Errorf("%s, another reason: got %q, want it", format, got)
+		}
+	}
+}
+
+// oneJob returns a Job that has pods to create.
+func oneJob() Objects {
+	in := namespaceOf(2)
+	in.Jobs = in.Jobs[1:]
+	in.Pods, in.PodsAt = nil, nil
+	return in
+}
+
+func TestFitting(t *testing.T) {
+	p := paint{true}
+	for _, tc := range []struct {
+		reason        string
+		text          string
+		width, height int
+		want          []string
+	}{
+		{"as it is", "a\n\nb\n", 80, 24, []string{"a", "", "b"}},
+		{"a line that just fits", "abcd\n", 4, 24, []string{"abcd"}},
+		{"a long line", "abcdefghi\n", 4, 24, []string{"abcd", "efgh", "i"}},
+		{"characters of several bytes", "äöüß…\n", 4, 24, []string{"äöüß", "…"}},
+		{"colours take no room", p.text(red, "abcd") + "\n", 4, 24, []string{p.text(red, "abcd")}},
+		{"and go on in the next line", p.text(red, "abcde") + "\n", 4, 24, []string{control("\x1b[31m") + "abcd", "e" + control("\x1b[0m")}},
+		{"what is escaped takes the room of that", "a\x1bb\n", 4, 24, []string{`a\u0`, `01bb`}},
+		{"more lines than fit, and one for the cursor", "a\nb\nc\nd\ne\n", 80, 4, []string{"a", "b", "… 3 more lines"}},
+		{"lines that just fit", "a\nb\nc\n", 80, 4, []string{"a", "b", "c"}},
+		{"no room at all", "ab\nc\n", 0, 0, []string{"… 3 more lines"}},
+	} {
+		if got := fitting(tc.text, tc.width, tc.height); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
+		}
+	}
+}
+
+// TestFollowReplaces checks that each frame is one write, which clears nothing before it
+// has something to put there.
+func TestFollowReplaces(t *testing.T) {
+	in, env := oneJob(), testEnvironment()
+	writes := &counted{}
+	env.Stdout = writes
+	env = env.Safe()
+	x := &Explain{}
+	x.format = "text"
+	f := x.Follow(env, func() (int, int) { return 80, 6 })
+	v, err := x.One(env, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := f.Show(v, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.End(v); err != nil {
+		t.Fatal(err)
+	}
+	if len(writes.all) != 3 {
+		t.Fatalf("got %d writes, want 3", len(writes.all))
+	}
+	for i, write := range writes.all {
+		up, rest, _ := strings.Cut(strings.TrimPrefix(write, hold), "CreatingPods")
+		if want := []string{"", "\r\x1b[5A", "\r\x1b[5A"}[i]; up != want || !strings.HasSuffix(rest, restBelow+release) || strings.Count(write, restBelow) != 1 {
+			t.Errorf("write %d: got %q", i, write)
+		}
+		if cut := strings.Contains(write, " more lines"); cut != (i < 2) {
+			t.Errorf("write %d: cut: %t", i, cut)
+		}
+	}
+	x.format = "json" // is never replaced
+	if x.Follow(env, func() (int, int) { return 80, 24 }).size != nil {
+		t.Error("JSON replaces what was there before")
+	}
+}
+
+type counted struct{ all []string }
+
+func (c *counted) Write(p []byte) (int, error) {
+	c.all = append(c.all, string(p))
+	return len(p), nil
+}
+
+// TestErrorsFromTheNetwork checks that an error with the bytes that mark what a terminal
+// obeys is not obeyed.
+func TestErrorsFromTheNetwork(t *testing.T) {
+	var out bytes.Buffer
+	env := testEnvironment()
+	env.Stdout, env.Stderr = &out, &out
+	env = env.Safe()
+	if status := env.Status("jobfate", errors.New("a server says "+control("\x1b[2J"))); status != exitInput || strings.Contains(out.String(), "\x1b") {
+		t.Errorf("got status %d and %q", status, out.String())
+	}
+}

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestInputLimit(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "job.yaml")
+	text := readFile(t, manifest("elastic.yaml")) + "status: {}\n"
+	if err := os.WriteFile(file, []byte(text+strings.Repeat("# a comment\n", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		reason, limit, stdin, want string
+	}{
+		{"a file of the size of the limit", "1580", "", ""},
+		{"of more", "1k", "", file + ": the input has more than 1k; --max-input raises the limit"},
+		{"all files together", "1600", text, "standard input: the input has more than 1600; --max-input raises the limit"},
+		{"no quantity", "many", "", `invalid value "many" for flag -max-input: want a quantity, as in 1Gi`},
+		{"no bytes at all", "0", "", `invalid value "0" for flag -max-input`},
+	} {
+		for _, command := range []string{"validate", "explain"} {
+			files := []string{file}
+			if tc.stdin != "" {
+				files = append(files, "-")
+			}
+			got := runWith(tc.stdin, append([]string{command, "--max-input", tc.limit}, files...)...)
+			if tc.want == "" && strings.Contains(got.Stderr, "limit") || !strings.Contains(got.Stderr, tc.want) {
+				t.Errorf("%s, %s: got %q, want %q", command, tc.reason, got.Stderr, tc.want)
+			}
+		}
+	}
+	// A device that does not end.
+	if got := runWith("", "explain", "/dev/zero"); got.Status != exitInput || !strings.Contains(got.Stderr, "/dev/zero: this is binary data") {
+		t.Errorf("/dev/zero: got status %d and %q", got.Status, got.Stderr)
+	}
+}
+
+// TestReadingProgress checks what a terminal shows while much is read.
+func TestReadingProgress(t *testing.T) {
+	pods := "---\napiVersion: v1\nitems:\n" + strings.Repeat("- apiVersion: v1\n  kind: Pod\n  metadata: {name: p}\n  spec: {}\n  status: {}\n", 20_000) + "kind: List\n"
+	env, _, stderr := patient(time.Minute, 0)
+	env.Told, env.Stdin = true, strings.NewReader(readFile(t, manifest("elastic.yaml"))+pods)
+	Run([]string{"validate"}, env)
+	if shown, rest, ok := cutLast(stderr.String(), clearLine); !ok || rest != "" || !strings.Contains(shown, clearLine+"0 of 1 MB read") {
+		t.Errorf("got %q, want progress that is cleared", stderr)
+	}
+	if got, want := reading("YAML", 5<<20, 11<<20), "5 of 11 MB read; kubectl -o json would be faster"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := reading("JSON", 5<<20, 11<<20), "5 of 11 MB read"; got != fmt.Sprint(want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ +(.*)$`)
+	fenced  = regexp.MustCompile("(?ms)^```.*?^```")
+	spoken  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// TestLinks: what the documents link to is there, the headings as well.
+func TestLinks(t *testing.T) {
+	t.Chdir("../..")
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no pages in docs: %v", err)
+	}
+	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "SECURITY.md") {
+		for _, found := range link.FindAllStringSubmatch(fenced.ReplaceAllString(readFile(t, page), ""), -1) {
+			to, anchor, _ := strings.Cut(found[1], "#")
+			if strings.Contains(to, "://") {
+				continue
+			}
+			target := page
+			if to != "" {
+				target = filepath.Join(filepath.Dir(page), to)
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s links to %s, which is not there", page, found[1])
+			} else if anchor != "" && !anchors(t, target)[anchor] {
+				t.Errorf("%s links to %s, and there is no such heading", page, found[1])
+			}
+		}
+	}
+}
+
+// anchors are the headings of a page, as GitHub makes links of them.
+func anchors(t *testing.T, page string) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	for _, h := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(readFile(t, page), ""), -1) {
+		all[strings.ReplaceAll(spoken.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-")] = true
+	}
+	return all
+}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+)
+
+// TestWrongInput feeds explain and validate what a newcomer feeds them.
+func TestWrongInput(t *testing.T) {
+	whole := edit(t, "indexes-backing-off")
+	cut := whole[:strings.LastIndex(whole, "kind: List")]
+	for _, tc := range []struct {
+		reason, stdin, command, want string
+	}{
+		{"an empty file", "", "explain", "standard input: it is empty; want a Job and its pods"},
+		{"an empty file", "", "validate", "standard input: it is empty; want a Job"},
+		{"a Deployment", "apiVersion: apps/v1\nkind: Deployment\n", "explain", "there is no Job in it, only Deployment; want a Job and its pods"},
+		{"a Deployment", "apiVersion: apps/v1\nkind: Deployment\n", "validate", "there is no Job in it, only Deployment; want a Job"},
+		{"half a Job", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n", "explain", "document 1: the Job has no spec; has the input been cut short?"},
+		{"cut within a pod of a List", cut, "explain", "document 2 has no kind"},
+		{"cut within a line", whole[:strings.LastIndex(whole, "data:")], "explain", "standard input: document 2: line 305: could not find expected ':'"},
+		{"a number that is none", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  completions: many\nstatus: {}\n", "explain",
+			"standard input:5: spec.completions: cannot unmarshal string into int32"},
+		{"not found", "Error from server (NotFound): jobs.batch \"x\" not found\n", "explain", "document 1 has no kind"},
+	} {
+		t.Run(tc.command+" "+tc.reason, func(t *testing.T) {
+			got := runWith(tc.stdin, tc.command)
+			if got.Status != exitInput || got.Stdout != "" {
+				t.Errorf("got status %d and %q, want %d and nothing", got.Status, got.Stdout, exitInput)
+			}
+			checkPart(t, "stderr", got.Stderr, tc.want)
+		})
+	}
+}
+
+// TestManyPods checks that the text stays short however many pods there are, and
+// that nothing is left out of the JSON.
+func TestManyPods(t *testing.T) {
+	const n = 3000
+	pods := make([]string, n)
+	for i := range pods {
+		pods[i] = fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p-%d","uid":"uid-%d","annotations":{%q:"%d"},"finalizers":[%q],`+
+			`"ownerReferences":[{"kind":"Job","name":"big","uid":"big-uid","controller":true}]},"spec":{},"status":{"phase":%q}}`,
+			i, i, batchv1.JobCompletionIndexAnnotation, i, batchv1.JobTrackingFinalizer, []string{"Failed", "Running", "Succeeded"}[i%3])
+	}
+	job := fmt.Sprintf(`{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"big","uid":"big-uid"},"spec":{"completions":%d,"parallelism":%d,`+
+		`"completionMode":"Indexed","backoffLimitPerIndex":1},"status":{}}`, 2*n, 2*n)
+	input := job + `{"apiVersion":"v1","kind":"List","items":[` + strings.Join(pods, ",") + "]}"
+	text := runWith(input, "explain")
+	if lines := strings.Count(text.Stdout, "\n"); text.Status != exitOK || lines > 150 || len(text.Stdout) > 20_000 {
+		t.Errorf("got status %d, %d lines, %d bytes: %s; want at most 150 lines and 20000 bytes", text.Status, lines, len(text.Stdout), text.Stderr)
+	}
+	for _, part := range []string{"  and 480 more (--all shows them)\n", " (2127 bytes): creating a pod\n", ": pending, limited by parallelism\n  each by itself: --all\n", "… ("} {
+		checkPart(t, "stdout", text.Stdout, part)
+	}
+	all := runWith(input, "explain", "--all")
+	if strings.Contains(all.Stdout, "--all shows them") || strings.Count(all.Stdout, "\n") < n {
+		t.Errorf("with --all: got %d bytes, want everything", len(all.Stdout))
+	}
+	var r report
+	if err := json.Unmarshal([]byte(runWith(input, "explain", "-o", "json").Stdout), &r); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(r.Creations) + len(r.Finalizers) + len(r.Indexes); len(r.Creations) != 500 || got < n {
+		t.Errorf("JSON: got %d creations and %d entries, want 500 and at least %d", len(r.Creations), got, n)
+	}
+}
+
+// TestExitStatus checks what --exit-status says, and that nothing says it without.
+func TestExitStatus(t *testing.T) {
+	want := map[string]int{
+		"indexes-backing-off": 3, "indexes-retried": 0, "failed-by-rule": 5, "suspended": 4,
+		"finished": 0, "backing-off": 3, "backoff-over": 0, "managed-elsewhere": 5, "cannot-start": 6,
+	}
+	for _, g := range goldens {
+		args := append([]string{"explain", "--now", g.now}, sampleFiles(t, g.sample)...)
+		if got := runWith("", args...).Status; got != exitOK {
+			t.Errorf("%s: got status %d, want 0", g.name, got)
+		}
+		if got := runWith("", append(args, "--exit-status")...).Status; got != want[g.name] {
+			t.Errorf("%s with --exit-status: got status %d, want %d", g.name, got, want[g.name])
+		}
+	}
+}
+
+// TestColor checks when text is coloured.
+func TestColor(t *testing.T) {
+	files := sampleFiles(t, "finished")
+	for _, tc := range []struct {
+		reason string
+		shown  bool
+		env    map[string]string
+		flags  []string
+		want   bool
+	}{
+		{"a terminal", true, nil, nil, true},
+		{"a pipe", false, nil, nil, false},
+		{"https://no-color.org", true, map[string]string{"NO_COLOR": "1"}, nil, false},
+		{"a terminal without colours", true, map[string]string{"TERM": "dumb"}, nil, false},
+		{"never", true, nil, []string{"--color", "never"}, false},
+		{"always, whatever there is", false, map[string]string{"NO_COLOR": "1", "TERM": "dumb"}, []string{"--color", "always"}, true},
+		{"JSON has none", true, nil, []string{"-o", "json"}, false},
+	} {
+		var out, err bytes.Buffer
+		env := testEnvironment()
+		env.Shown, env.Getenv = tc.shown, func(name string) string { return tc.env[name] }
+		env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), &out, &err
+		status := Run(append(append([]string{"explain"}, tc.flags...), files...), env)
+		if got := strings.Contains(out.String(), "\x1b["); status != exitOK || got != tc.want {
+			t.Errorf("%s: got status %d, colours %t, want %t", tc.reason, status, got, tc.want)
+		}
+	}
+}
+
+// TestTypedInput checks that somebody who gave no file is told what is awaited.
+func TestTypedInput(t *testing.T) {
+	var out, err bytes.Buffer
+	env := testEnvironment()
+	env.Typed, env.Stdin, env.Stdout, env.Stderr = true, strings.NewReader(edit(t, "finished")), &out, &err
+	if status := Run([]string{"explain"}, env); status != exitOK || err.String() != "jobfate: reading the standard input, which Ctrl-D ends\n" {
+		t.Errorf("got status %d and %q, want a word on the standard input", status, err.String())
+	}
+}

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"runtime/debug"
+	"time"
+)
+
+// instants are the ways to write a time. One without a zone is local.
+var instants = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly}
+
+// instantOf returns the time that a text says, which may be relative to the
+// present, in whole seconds.
+func instantOf(text string, now time.Time) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil && (text[0] == '-' || text[0] == '+') {
+		return now.Add(d).Truncate(time.Second), nil
+	}
+	for _, layout := range instants {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, errors.New("want a time, as in 2023-08-21T10:00:00Z or 2023-08-21 10:00, or -10m")
+}
+
+// Version returns what is known of the build of a program. The release is empty unless it
+// is part of one.
+func Version(program, release string) string {
+	text := program + " " + cmp.Or(release, "(unknown)")
+	if info, ok := debug.ReadBuildInfo(); ok {
+		text = program + " " + cmp.Or(release, info.Main.Version)
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				text += " " + s.Value
+			}
+		}
+		text += " " + info.GoVersion
+	}
+	return text + ", decides as the Job controller of Kubernetes 1.36\n"
+}

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestInstantOf(t *testing.T) {
+	zone := time.FixedZone("", 2*60*60)
+	now := time.Date(2023, 8, 21, 12, 0, 9, 999, zone)
+	for text, want := range map[string]string{
+		"2023-08-21T10:00:00Z": "2023-08-21T10:00:00Z", "2023-08-21T10:00:00.5+01:00": "2023-08-21T09:00:00.5Z",
+		"2023-08-21T10:00:00": "2023-08-21T08:00:00Z", "2023-08-21T10:00": "2023-08-21T08:00:00Z", "2023-08-21 10:00:05": "2023-08-21T08:00:05Z", "2023-08-21 10:00": "2023-08-21T08:00:00Z",
+		"2023-08-21": "2023-08-20T22:00:00Z", "-10m": "2023-08-21T09:50:09Z", "+1h30m": "2023-08-21T11:30:09Z", "-0s": "2023-08-21T10:00:09Z",
+		"10m": "", "noon": "", "": "", "-": "", "10:00": "", "-10": "",
+	} {
+		got, err := instantOf(text, now)
+		if (err != nil) != (want == "") || err == nil && got.UTC().Format(time.RFC3339Nano) != want {
+			t.Errorf("%q: got %s and %v, want %q", text, got, err, want)
+		}
+	}
+	got := runWith("", append([]string{"explain", "--now", "-10m"}, sampleFiles(t, "finished")...)...)
+	checkPart(t, "explain --now -10m", got.Stdout, "at 2023-08-21T09:50:09Z")
+}
+
+func TestVersion(t *testing.T) {
+	for _, arg := range []string{"--version", "-version", "version"} {
+		if got := runWith("", arg); got.Status != exitOK || !strings.HasPrefix(got.Stdout, "jobfate ") || !strings.Contains(got.Stdout, "go1.") || strings.Count(got.Stdout, "\n") != 1 {
+			t.Errorf("%s: got status %d and %q", arg, got.Status, got.Stdout)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// output is how a command prints.
+type output struct {
+	format string // text, json or yaml
+	color  string // auto, always or never
+}
+
+// flags adds the flags; more are formats that only one command has.
+func (o *output) flags(fs *flag.FlagSet, more ...string) {
+	formats := append([]string{"text", "json", "yaml"}, more...)
+	oneOf(fs, &o.format, "o", "the `format` of the output: "+alternatives(formats)+" (default text)", formats...)
+	oneOf(fs, &o.color, "color", "`when` the text is coloured: auto, always or never (default auto: on a terminal,\nunless NO_COLOR is set)", "auto", "always", "never")
+}
+
+// paint returns the colours to use.
+func (o output) paint(env Environment) paint {
+	switch o.color {
+	case "always":
+		return paint{true}
+	case "never":
+		return paint{}
+	}
+	return paint{env.Shown && env.Getenv("NO_COLOR") == "" && env.Getenv("TERM") != "dumb"}
+}
+
+// print prints a value in the format asked for; text makes the text.
+func (o output) print(env Environment, value any, text func(paint) string) error {
+	out, err := o.formatted(env, value, text)
+	if err != nil {
+		return err
+	}
+	return env.print(out)
+}
+
+func (o output) formatted(env Environment, value any, text func(paint) string) (string, error) {
+	switch o.format {
+	case "json":
+		return toJSON(value), nil
+	case "yaml":
+		return toYAML(value)
+	}
+	return text(o.paint(env)), nil
+}
+
+func toJSON(value any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	_ = e.Encode(value) // what is printed always has a JSON
+	return visible(b.String(), escapeJSON)
+}
+
+// toYAML returns the YAML of what the JSON of the value is.
+func toYAML(value any) (string, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "", err
+	}
+	var plain any
+	if err := utiljson.Unmarshal(text, &plain); err != nil {
+		return "", err
+	}
+	var node yaml.Node
+	if err := node.Encode(plain); err != nil {
+		return "", err
+	}
+	quoteHarmful(&node)
+	var b strings.Builder
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	e.CompactSeqIndent()
+	err = e.Encode(&node)
+	return visible(b.String(), escapeRune), err
+}
+
+// quoteHarmful puts texts into double quotes that have characters to escape.
+func quoteHarmful(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && visible(n.Value, escapeRune) != n.Value {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, inner := range n.Content {
+		quoteHarmful(inner)
+	}
+}
+
+// paint colours text, or leaves it.
+type paint struct{ on bool }
+
+// The colours are those of the terminal's own palette, so that they suit light
+// and dark ones.
+const (
+	bold   = "1"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	cyan   = "36"
+)
+
+func (p paint) text(code, text string) string {
+	if !p.on || code == "" {
+		return text
+	}
+	return control("\x1b["+code+"m") + text + control("\x1b[0m")
+}

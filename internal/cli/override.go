@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// override is another value of a field of a Job, as --set has it.
+type override struct {
+	field string
+	value any
+	text  string
+}
+
+type overrides []override
+
+// add takes FIELD=VALUE, where the value is YAML.
+func (o *overrides) add(text string) error {
+	field, value, ok := strings.Cut(text, "=")
+	if !ok || !fieldPath.MatchString(field) {
+		return errors.New("want FIELD=VALUE, as in spec.parallelism=50")
+	}
+	next := override{field: field, text: text}
+	if err := yaml.Unmarshal([]byte(value), &next.value); err != nil {
+		return errors.New("the value is not YAML")
+	}
+	*o = append(*o, next)
+	return nil
+}
+
+var (
+	fieldPath = regexp.MustCompile(`^(metadata|spec)(\.[A-Za-z]+|\[\d{1,4}\])+$`)
+	fieldStep = regexp.MustCompile(`[A-Za-z]+|\d+`)
+)
+
+func (o overrides) String() string {
+	return strings.Join(mapped(o, func(o override) string { return o.text }), ", ")
+}
+
+// over returns the override that a field lies in, if any.
+func (o overrides) over(field string) (override, bool) {
+	for i := len(o) - 1; i >= 0; i-- {
+		if rest, ok := strings.CutPrefix(field, o[i].field); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			return o[i], true
+		}
+	}
+	return override{}, false
+}
+
+// apply returns a Job with the other values.
+func (o overrides) apply(flag string, job *batchv1.Job) (*batchv1.Job, error) {
+	for _, one := range o {
+		next, err := one.apply(job)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", flag, one.text, err)
+		}
+		job = next
+	}
+	return job, nil
+}
+
+func (o override) apply(job *batchv1.Job) (*batchv1.Job, error) {
+	job = job.DeepCopy()
+	job.APIVersion, job.Kind = batchv1.SchemeGroupVersion.String(), "Job"
+	var object any
+	if err := json.Unmarshal(encode(job), &object); err != nil {
+		return nil, err
+	}
+	object, err := o.within(object, fieldStep.FindAllString(o.field, -1))
+	if err != nil {
+		return nil, err
+	}
+	strict := serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, nil, runtime.NewScheme(), serializer.SerializerOptions{Strict: true})
+	next := &batchv1.Job{}
+	switch _, _, err := strict.Decode(encode(object), nil, next); {
+	case runtime.IsStrictDecodingError(err):
+		return nil, errors.New("a Job has no such field")
+	case err != nil:
+		return nil, errors.New("the value does not fit the field")
+	}
+	return next, nil
+}
+
+// within returns a value with the field set that the steps lead to. The step
+// beyond the end of a list appends to it.
+func (o override) within(value any, steps []string) (any, error) {
+	if len(steps) == 0 {
+		return o.value, nil
+	}
+	switch at, err := strconv.Atoi(steps[0]); {
+	case err != nil: // the name of a field
+		fields, ok := value.(map[string]any)
+		if value != nil && !ok {
+			return nil, fmt.Errorf("%s stands where there are no fields", steps[0])
+		}
+		if fields == nil {
+			fields = map[string]any{}
+		}
+		inner, err := o.within(fields[steps[0]], steps[1:])
+		if fields[steps[0]] = inner; inner == nil {
+			delete(fields, steps[0])
+		}
+		return fields, err
+	default:
+		list, ok := value.([]any)
+		if value != nil && !ok {
+			return nil, fmt.Errorf("[%d] stands where there is no list", at)
+		}
+		if at > len(list) {
+			return nil, fmt.Errorf("[%d] is beyond the end of the list, which has %d", at, len(list))
+		}
+		if at == len(list) {
+			list = append(list, nil)
+		}
+		inner, err := o.within(list[at], steps[1:])
+		list[at] = inner
+		return list, err
+	}
+}

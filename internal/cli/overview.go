@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	why "github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/internal/kubefile"
+)
+
+// choose leaves the Jobs of the input that have a name, or a namespace and a name; all
+// of them when it is empty. No Job may be there twice.
+func choose(in *kubefile.Input, wanted string) error {
+	first := map[string]kubefile.Place{}
+	var chosen []*kubefile.Manifest
+	for _, m := range in.Jobs {
+		name := m.Job.Namespace + "/" + m.Job.Name
+		if at, twice := first[name]; twice {
+			return fmt.Errorf("%s is a second Job %s; the first is %s", m.At, m.Job.Name, at)
+		}
+		first[name] = m.At
+		if wanted == m.Job.Name || wanted == name {
+			chosen = append(chosen, m)
+		}
+	}
+	switch {
+	case wanted == "":
+		return nil
+	case len(chosen) == 0:
+		return fmt.Errorf("there is no Job %s in the input, which has %s", wanted, count(len(in.Jobs), "Job"))
+	case len(chosen) > 1:
+		return fmt.Errorf("there are %d Jobs %s in the input; want a namespace, as in --job %s/%s", len(chosen), wanted, chosen[0].Job.Namespace, wanted)
+	}
+	in.Jobs = chosen
+	return nil
+}
+
+// overview is what is printed of several Jobs.
+type overview struct {
+	// Jobs are in the order of the attention that they need.
+	Jobs []*report `json:"jobs"`
+	// Others is the number of Jobs that need none and were left out.
+	Others int `json:"others,omitempty"`
+}
+
+// List explains each Job, in a line. A Job that cannot be decided on does not keep the
+// others from being explained.
+func (x *Explain) List(env Environment, in Objects) (*View, error) {
+	v := &View{list: true, notes: in.notes()}
+	now, parts := x.now(env), newPartition(in.Input)
+	var errs []error
+	for _, m := range in.Jobs {
+		r, err := x.decide(parts.of(m, in), m, now)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case x.Troubled && !x.all && r.Reason.attention == why.AttentionNone:
+			v.others++
+		default:
+			v.reports = append(v.reports, r)
+		}
+	}
+	slices.SortStableFunc(v.reports, func(a, b *report) int {
+		return cmp.Or(cmp.Compare(b.Reason.attention, a.Reason.attention), cmp.Compare(a.Job.Namespace, b.Job.Namespace), cmp.Compare(a.Job.Name, b.Job.Name))
+	})
+	if v.err = errors.Join(errs...); v.err != nil && len(v.reports)+v.others == 0 {
+		return nil, v.err
+	}
+	return v, nil
+}
+
+// value is what the machine formats print.
+func (v *View) value() any {
+	if v.list {
+		return overview{Jobs: append([]*report{}, v.reports...), Others: v.others}
+	}
+	return v.reports[0]
+}
+
+// text writes a view for people to read.
+func (v *View) text(p paint, all bool) string {
+	if !v.list {
+		return v.reports[0].text(p, all)
+	}
+	var b strings.Builder
+	for _, r := range v.reports {
+		fmt.Fprintf(&b, "%s: %s: %s\n", p.text(bold, r.Job.Namespace+"/"+r.Job.Name), p.text(bold+";"+attentionColors[r.Reason.attention], r.Reason.Code), r.Reason.Text)
+	}
+	switch {
+	case v.others == 0 && len(v.reports) == 0:
+		b.WriteString("No Job was found.\n")
+	case len(v.reports) == 0:
+		fmt.Fprintf(&b, "No Job needs attention, of %d (--all lists them).\n", v.others)
+	case v.others > 0:
+		fmt.Fprintf(&b, "%s no attention (--all lists them).\n", needs(v.others))
+	}
+	for _, n := range v.notes {
+		fmt.Fprintf(&b, "%s: %s\n", p.text(yellow, n.Code), n.Text)
+	}
+	return b.String()
+}
+
+func needs(others int) string {
+	if others == 1 {
+		return "1 other Job needs"
+	}
+	return fmt.Sprintf("%d other Jobs need", others)
+}

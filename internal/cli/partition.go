@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/kubefile"
+)
+
+// partition finds the pods that may concern a Job among those of many Jobs, by their
+// positions in the input.
+type partition struct {
+	in      *kubefile.Input
+	byUID   map[types.UID][]int // of the controller
+	byName  map[[2]string][]int // namespace, and name of the controller
+	orphans map[string][]int    // by namespace
+}
+
+func newPartition(in *kubefile.Input) partition {
+	p := partition{in, map[types.UID][]int{}, map[[2]string][]int{}, map[string][]int{}}
+	for i, pod := range in.Pods {
+		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
+			p.byUID[ref.UID] = append(p.byUID[ref.UID], i)
+			p.byName[[2]string{pod.Namespace, ref.Name}] = append(p.byName[[2]string{pod.Namespace, ref.Name}], i)
+		} else {
+			p.orphans[pod.Namespace] = append(p.orphans[pod.Namespace], i)
+		}
+	}
+	return p
+}
+
+// of returns the objects for one Job: the pods that it controls, those of an earlier
+// Job of its name, and those without a controller, in their order.
+func (p partition) of(m *kubefile.Manifest, all Objects) Objects {
+	job := m.Job
+	at := slices.Concat(p.byUID[job.UID], p.byName[[2]string{job.Namespace, job.Name}], p.orphans[job.Namespace])
+	slices.Sort(at)
+	in := *p.in
+	in.Pods, in.PodsAt = nil, nil
+	for _, i := range slices.Compact(at) {
+		in.Pods, in.PodsAt = append(in.Pods, p.in.Pods[i]), append(in.PodsAt, p.in.PodsAt[i])
+	}
+	return Objects{&in, all.Notes}
+}

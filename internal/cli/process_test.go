@@ -1,0 +1,184 @@
+//go:build linux
+
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// build builds the command.
+func build(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "jobfate")
+	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/jobfate").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return binary
+}
+
+// TestProcess runs the command as a process of its own: interrupted while it
+// reads and while it plays, and with a reader that goes away.
+func TestProcess(t *testing.T) {
+	binary := build(t)
+	t.Run("Ctrl-C while it reads", func(t *testing.T) { interruptReading(t, binary, "explain") })
+	t.Run("Ctrl-C while simulate reads", func(t *testing.T) { interruptReading(t, binary, "simulate") })
+	t.Run("Ctrl-C while it plays", func(t *testing.T) { interruptPlaying(t, binary) })
+	t.Run("no permission", func(t *testing.T) { forbidden(t, binary) })
+	t.Run("head", func(t *testing.T) {
+		explain := append([]string{"explain", "--now", time.Unix(0, 0).UTC().Format(time.RFC3339)}, sampleFiles(t, "failed-by-rule")...)
+		for _, args := range [][]string{
+			explain,
+			{"simulate", simulated("job")},
+			{"simulate", "--runs", "3", simulated("job")},
+			{"simulate", "-o", "svg", "--against", simulated("other-job"), simulated("job")},
+			{"validate", simulated("job")},
+			{"indexes", "count", "1"},
+		} {
+			closedPipe(t, binary, args)
+		}
+	})
+}
+
+// interruptReading checks that nothing keeps Ctrl-C from ending a command that
+// waits for its input.
+func interruptReading(t *testing.T, binary, command string) {
+	var stderr bytes.Buffer
+	cmd := exec.Command(binary, command)
+	cmd.Stderr = &stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// What is more than a pipe holds has been read once it is written.
+	if _, err := io.WriteString(in, strings.Repeat("# a comment\n", 1<<17)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it tells of the signal as an error
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() || status.Signal() != syscall.SIGINT || stderr.Len() > 0 {
+		t.Errorf("got %v and %q, want the end by the signal, and silence", cmd.ProcessState, stderr.String())
+	}
+}
+
+// interruptPlaying interrupts a long run once it shows its progress, and checks
+// what it leaves behind.
+func interruptPlaying(t *testing.T, binary string) {
+	terminal, device := openTerminal(t)
+	var stdout bytes.Buffer
+	cmd := exec.Command(binary, "simulate", "--runs", "100000", "--scenario", simulated("chances"), simulated("job"))
+	cmd.Env = append(os.Environ(), "TERM=xterm")
+	cmd.Stdout, cmd.Stderr = &stdout, device
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	device.Close()
+	var shown []byte
+	buffer := make([]byte, 4096)
+	for signalled := false; ; {
+		n, err := terminal.Read(buffer)
+		shown = append(shown, buffer[:n]...)
+		if err != nil { // nobody has the other end any more
+			break
+		}
+		if !signalled {
+			signalled = true
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = cmd.Wait()
+	if got := cmd.ProcessState.ExitCode(); got != exitInterrupted {
+		t.Errorf("got status %d, want %d", got, exitInterrupted)
+	}
+	if text := string(shown); !strings.Contains(text, " of 100000 runs, ") || !strings.HasSuffix(text, clearLine) {
+		t.Errorf("the terminal shows %q, want progress that is cleared in the end", text)
+	}
+	checkPart(t, "stdout", stdout.String(), " of 100000 runs: ")
+}
+
+// openTerminal returns both ends of a pseudo terminal: what a person sees, and the
+// device to hand to a process.
+func openTerminal(t *testing.T) (terminal, device *os.File) {
+	t.Helper()
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { terminal.Close() })
+	control := func(request uintptr, value *uint32) {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, terminal.Fd(), request, uintptr(unsafe.Pointer(value))); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	var unlocked, number uint32
+	control(syscall.TIOCSPTLCK, &unlocked)
+	control(syscall.TIOCGPTN, &number)
+	device, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return terminal, device
+}
+
+// forbidden checks what is told of a file that may not be read. Root may read
+// everything, so the command runs as somebody else then.
+func forbidden(t *testing.T, binary string) {
+	folder := filepath.Dir(binary)
+	for _, path := range []string{filepath.Dir(folder), folder} {
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secret := filepath.Join(folder, "secret.yaml")
+	if err := os.WriteFile(secret, []byte("kind: Job\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"explain", "validate", "simulate"} {
+		cmd := exec.Command(binary, command, secret)
+		cmd.Dir = folder
+		if os.Getuid() == 0 {
+			const nobody = 65534
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		}
+		out, _ := cmd.CombinedOutput() // the status is looked at
+		want := fmt.Sprintf("jobfate %s: open %s: permission denied\n", command, secret)
+		if got := cmd.ProcessState.ExitCode(); got != exitInput || string(out) != want {
+			t.Errorf("%s: got status %d and %q, want %d and %q", command, got, out, exitInput, want)
+		}
+	}
+}
+
+// closedPipe checks that a command whose reader is gone ends without a word.
+func closedPipe(t *testing.T, binary string, args []string) {
+	var stderr bytes.Buffer
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader.Close()
+	cmd := exec.Command(binary, args...)
+	cmd.Stdout, cmd.Stderr = writer, &stderr
+	err = cmd.Run() // a shell looks at the status of head
+	writer.Close()
+	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) || stderr.Len() > 0 {
+		t.Errorf("%v: got %v and %q, want silence", args, err, stderr.String())
+	}
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// patient is an environment whose clock moves on by a step with each look, and
+// that is interrupted after some looks; never when it is 0.
+func patient(step time.Duration, interruptAfter int) (env Environment, stdout, stderr *bytes.Buffer) {
+	env = testEnvironment()
+	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
+	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), stdout, stderr
+	now, asked := env.Clock(), 0
+	env.Clock = func() time.Time {
+		now = now.Add(step)
+		return now
+	}
+	env.Catch = func() (func() bool, func()) {
+		return func() bool {
+			asked++
+			return interruptAfter > 0 && asked > interruptAfter
+		}, func() {}
+	}
+	return env, stdout, stderr
+}
+
+// TestProgress checks when a long run shows how far it is, and that nothing of it
+// is left.
+func TestProgress(t *testing.T) {
+	job, scenario := simulated("job"), simulated("chances")
+	once, many := []string{"simulate", "--scenario", scenario, job}, []string{"simulate", "--runs", "5", "--scenario", scenario, job}
+	for _, tc := range []struct {
+		reason string
+		told   bool
+		term   string
+		step   time.Duration
+		args   []string
+		want   string // is part of what is shown; empty: nothing is
+	}{
+		{"no terminal", false, "", time.Minute, many, ""},
+		{"a terminal without a cursor", true, "dumb", time.Minute, many, ""},
+		{"a short run", true, "", time.Microsecond, many, ""},
+		{"one long run", true, "", time.Minute, once, "\r\x1b[K0s played, 0 pods\r\x1b[K"},
+		{"many runs", true, "", time.Minute, many, "\r\x1b[K4 of 5 runs, 0s played, 0 pods"},
+		{"an error after a while", true, "", time.Minute, []string{"simulate", job, "--scenario", simulated("refused")}, "\r\x1b[K1s played, 3 pods"},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			env, stdout, stderr := patient(tc.step, 0)
+			env.Told, env.Getenv = tc.told, func(name string) string { return map[string]string{"TERM": tc.term}[name] }
+			status := Run(tc.args, env)
+			shown, errors, cleared := cutLast(stderr.String(), clearLine)
+			switch {
+			case tc.want == "":
+				if stderr.Len() > 0 || status != exitOK {
+					t.Errorf("got status %d and %q, want silence", status, stderr)
+				}
+			case !cleared || !strings.Contains(shown+clearLine, tc.want):
+				t.Errorf("got %q, want it to contain %q, and to be cleared", stderr, tc.want)
+			case (status == exitOK) != (errors == "") || (status == exitOK) != (stdout.Len() > 0):
+				t.Errorf("got status %d, %q and %q after it", status, errors, stdout)
+			}
+		})
+	}
+}
+
+// cutLast cuts a text at the last separator.
+func cutLast(text, separator string) (before, after string, found bool) {
+	if i := strings.LastIndex(text, separator); i >= 0 {
+		return text[:i], text[i+len(separator):], true
+	}
+	return "", text, false
+}
+
+// TestInterrupted checks that what is known so far is told, and the status.
+func TestInterrupted(t *testing.T) {
+	job, other, scenario := simulated("job"), simulated("other-job"), simulated("chances")
+	for _, tc := range []struct {
+		reason         string
+		after          int
+		args           []string
+		stdout, stderr string
+	}{
+		{"one run", 10, nil, "Interrupted after ", ""},
+		{"one run, as a picture", 10, []string{"-o", "svg"}, "Interrupted after ", ""},
+		{"one run, as JSON", 10, []string{"-o", "json"}, `"end": "Interrupted"`, ""},
+		{"two Jobs", 10, []string{"--against", other}, "outcome   Interrupted ", ""},
+		{"many runs", 200, []string{"--runs", "90000"}, " of 90000 runs: ", ""},
+		{"many runs, as JSON", 200, []string{"--runs", "90000", "-o", "json"}, `"interrupted": true`, ""},
+		{"many runs of two Jobs", 300, []string{"--runs", "90000", "--against", other}, " of 90000 runs each, with the same draws", ""},
+		{"in the first of many runs", 5, []string{"--runs", "90000"}, "", "jobfate simulate: interrupted before the first run has ended\n"},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			env, stdout, stderr := patient(0, tc.after)
+			status := Run(append([]string{"simulate", "--scenario", scenario, job}, tc.args...), env)
+			if status != exitInterrupted {
+				t.Errorf("got status %d, want %d", status, exitInterrupted)
+			}
+			checkPart(t, "stdout", stdout.String(), tc.stdout)
+			checkPart(t, "stderr", stderr.String(), tc.stderr)
+		})
+	}
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestReadme keeps what README.md says of the command true.
+func TestReadme(t *testing.T) {
+	readme := readFile(t, "../../README.md")
+	for what, want := range map[string]string{
+		"the command":             "explain --now " + goldens[0].now + " testdata/samples/" + goldens[0].sample + "/*\n",
+		"what the command prints": "```\n" + readFile(t, filepath.Join("testdata", goldens[0].name+".txt")) + "```\n",
+	} {
+		if !strings.Contains(readme, want) {
+			t.Errorf("README.md does not have %s:\n%s", what, want)
+		}
+	}
+	if got := runWith("", "indexes", "missing", "--completions", "1000", "0-10,12").Stdout; got != "11,13-999\n" {
+		t.Errorf("README.md says otherwise: indexes missing prints %q", got)
+	}
+}
+
+// TestReadmeProgram pastes the program of README.md into a file, as a reader does,
+// runs it, and compares what it prints.
+func TestReadmeProgram(t *testing.T) {
+	readme := readFile(t, "../../README.md")
+	_, rest, _ := strings.Cut(readme, "```go\n")
+	program, rest, ok := strings.Cut(rest, "```\n")
+	_, rest, prints := strings.Cut(rest, "It prints:\n\n```\n")
+	want, _, ends := strings.Cut(rest, "```\n")
+	if !ok || !prints || !ends {
+		t.Fatal("README.md has no program with what it prints")
+	}
+	file := filepath.Join(t.TempDir(), "first.go")
+	if err := os.WriteFile(file, []byte(program), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "run", file)
+	cmd.Dir, cmd.Stderr = "../..", os.Stderr
+	got, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("the program of README.md: %v", err)
+	}
+	if string(got) != want {
+		t.Errorf("the program of README.md prints\n%swant\n%s", got, want)
+	}
+	if formatted, err := exec.Command("gofmt", "-l", file).Output(); err != nil || len(formatted) > 0 {
+		t.Errorf("gofmt would change the program of README.md (%v)", err)
+	}
+}

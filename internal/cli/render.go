@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	why "github.com/jobfate/jobfate/explain"
+)
+
+// How much the text shows of what may be long.
+const (
+	mostLines = 20  // of a list
+	mostUIDs  = 5   // of a list of pods' UIDs
+	mostText  = 200 // bytes of a list of indexes
+)
+
+var attentionColors = map[why.Attention]string{why.AttentionNone: green, why.AttentionWait: yellow,
+	why.AttentionHeld: yellow, why.AttentionLost: red, why.AttentionStuck: red}
+
+// indexColors are the colours of what holds for an index.
+var indexColors = map[why.Code]string{
+	why.IndexFailed:      red,
+	why.IndexStopped:     red,
+	why.IndexStuck:       red,
+	why.IndexRemoving:    yellow,
+	why.IndexTerminating: yellow,
+	why.IndexBackingOff:  yellow,
+	why.IndexActive:      green,
+	why.IndexCreating:    green,
+}
+
+// page is the text of a report as it grows.
+type page struct {
+	strings.Builder
+	paint paint
+	all   bool
+}
+
+// text returns the report for people to read. The first line says why there is
+// no pod, or no further one.
+func (r *report) text(p paint, all bool) string {
+	b := &page{paint: p, all: all}
+	b.first(r.Reason)
+	fmt.Fprintf(b, "Job %s, %s, at %s, all times in UTC.\n",
+		p.text(bold, r.Job.Namespace+"/"+r.Job.Name), podCount(r.Pods), r.Now.Format(time.RFC3339))
+	if r.Prospect.Code == "" {
+		return b.String() // nothing is decided
+	}
+	fmt.Fprintf(b, "%s.\n", why.Totals(r.Totals))
+	if r.ManagedBy != "" {
+		fmt.Fprintf(b, "%s manages it: this is what that controller would do if it decided like the Job controller.\n", r.ManagedBy)
+	}
+	if len(r.Also) > 0 {
+		b.section("Also", mapped(r.Also, func(c cause) string { return p.text(attentionColors[c.attention], c.Code) + ": " + c.Text }))
+	}
+	if steps := r.steps(all); len(steps) > 0 {
+		b.section("Next, in this order", steps)
+	} else {
+		fmt.Fprintf(b, "\n%s nothing.\n", p.text(bold, "Next:"))
+	}
+	if len(r.Waits) > 0 {
+		b.section("It waits for", mapped(r.Waits, func(w reason) string { return w.Text }))
+	}
+	if r.RequeueAt != nil {
+		fmt.Fprintf(b, "\nLooks again in %s, at %s.\n",
+			time.Duration(r.RequeueSeconds*float64(time.Second)).Round(time.Millisecond), r.RequeueAt.Format(time.RFC3339))
+	}
+	fmt.Fprintf(b, "\n%s %s.\n", p.text(bold, "Can it succeed?"), r.Prospect.Text)
+	if r.LastFailure != nil && !r.indexed {
+		fmt.Fprintf(b, "\n%s %s.\n", p.text(bold, "Last failure:"), r.LastFailure)
+	}
+	if len(r.Indexes) > 0 || r.Completed != "" {
+		b.section("Indexes", append([]string{p.text(green, "completed") + ": " + orNone(shortened(r.Completed, all))}, b.indexes(r)...))
+	}
+	if len(r.Notes) > 0 {
+		notes := mapped(r.Notes, func(n Note) string { return p.text(yellow, n.Code) + ": " + n.Text })
+		b.section("Notes", cut(notes, all))
+	}
+	return b.String()
+}
+
+func (b *page) section(title string, lines []string) {
+	fmt.Fprintf(b, "\n%s\n", b.paint.text(bold, title+":"))
+	for _, line := range lines {
+		fmt.Fprintf(b, "  %s\n", line)
+	}
+}
+
+// first is the first line, with what to do about it.
+func (b *page) first(c cause) {
+	fmt.Fprintf(b, "%s: %s\n", b.paint.text(bold+";"+attentionColors[c.attention], c.Code), c.Text)
+	if c.Advice != "" {
+		fmt.Fprintf(b, "  %s\n", c.Advice)
+	}
+	if len(c.Pods) > 0 {
+		names := c.Pods
+		if len(names) > mostUIDs && !b.all {
+			names = append(slices.Clone(names[:mostUIDs]), fmt.Sprintf("and %d more (%s)", len(names)-mostUIDs, allShows))
+		}
+		fmt.Fprintf(b, "  Pods: %s\n", strings.Join(names, ", "))
+	}
+	b.WriteString("\n")
+}
+
+// indexes are the lines of what holds for the indexes. When they are many, those
+// that are alike are one line, and what needs attention comes first.
+func (b *page) indexes(r *report) []string {
+	var lines []string
+	if len(r.Indexes) > mostLines && !b.all {
+		for _, g := range r.groups {
+			lines = append(lines, b.paint.text(indexColors[g.Code], shortened(g.Indexes.String(), false))+": "+g.Text)
+		}
+		return append(cut(lines, false), "each by itself: --all")
+	}
+	for _, x := range r.Indexes {
+		who, what, _ := strings.Cut(x.line, ": ")
+		lines = append(lines, b.paint.text(indexColors[why.Code(x.Code)], who)+": "+what)
+		if x.FailedPod != "" {
+			lines = append(lines, "  "+x.failure.String())
+		}
+	}
+	return lines
+}
+
+// String says how a pod failed, and which rule it matched.
+func (f failure) String() string {
+	text := "pod " + f.FailedPod + " failed: " + f.Fault
+	switch {
+	case f.Rule != nil:
+		return text + "; " + f.Rule.Action + " by " + f.Rule.Text
+	case f.policy:
+		return text + "; no rule matched"
+	}
+	return text
+}
+
+const allShows = "--all shows them"
+
+// cut leaves the first of many lines and says how many more there are.
+func cut(lines []string, all bool) []string {
+	if all || len(lines) <= mostLines {
+		return lines
+	}
+	return append(slices.Clone(lines[:mostLines]), fmt.Sprintf("and %d more (%s)", len(lines)-mostLines, allShows))
+}
+
+// shortened leaves the beginning of a long list.
+func shortened(text string, all bool) string {
+	if all || len(text) <= mostText {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes)", text[:mostText], len(text))
+}
+
+// steps are the lines of what to do.
+func (r *report) steps(all bool) []string {
+	var out []string
+	out = append(out, cut(mapped(r.Claims, claim.String), all)...)
+	out = append(out, cut(mapped(r.Deletions, deletion.String), all)...)
+	out = append(out, cut(mapped(r.Creations, creation.String), all)...)
+	out = appendChanges(out, "store the status", r.Status, all)
+	out = append(out, cut(mapped(r.Finalizers, func(name string) string { return "remove the finalizer of pod " + name }), all)...)
+	return appendChanges(out, "store the status again", r.Settled, all)
+}
+
+func appendChanges(lines []string, title string, changes []change, all bool) []string {
+	if len(changes) == 0 {
+		return lines
+	}
+	lines = append(lines, title)
+	for _, c := range changes {
+		lines = append(lines, "  "+c.line(all))
+	}
+	return lines
+}
+
+func (c claim) String() string {
+	if c.Action == "free" {
+		return "remove the finalizer of pod " + c.Pod + ", which has no owner"
+	}
+	return c.Action + " pod " + c.Pod
+}
+
+func (d deletion) String() string {
+	text := "delete pod " + d.Pod + " (" + d.Cause + ")"
+	if d.FinalizerFirst {
+		text += ", its finalizer first"
+	}
+	return text
+}
+
+func (c creation) String() string {
+	text := "create pod " + c.NamePrefix + "*"
+	if c.Index != nil {
+		text += fmt.Sprintf(" for index %d", *c.Index)
+	}
+	if c.Replaces != "" {
+		text += " in place of " + c.Replaces
+	}
+	if c.Failures != nil && *c.Failures > 0 {
+		text += fmt.Sprintf(", failures %d", *c.Failures)
+	}
+	if c.Ignored != nil && *c.Ignored > 0 {
+		text += fmt.Sprintf(", ignored failures %d", *c.Ignored)
+	}
+	return text
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return text
+}
+
+func podCount(n int) string { return count(n, "pod") }

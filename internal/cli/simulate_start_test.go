@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jobfate/jobfate/internal/simulation"
+)
+
+// TestUsageScenario plays the scenario that the usage shows.
+func TestUsageScenario(t *testing.T) {
+	_, text, _ := strings.Cut(runWith("", "simulate", "-h").Stdout, "Every field is optional:\n")
+	text, _, ok := strings.Cut(text, "\nFor a Job that exists")
+	if !ok || !strings.Contains(text, "forceDelete") {
+		t.Fatalf("got %q, want the scenario of the usage", text)
+	}
+	got := runWith(text, "simulate", "--scenario", "-", simulated("job"), "--set", "spec.completions=8", "--set", "spec.backoffLimitPerIndex=20")
+	if got.Status != exitOK || got.Stderr != "" {
+		t.Fatalf("got status %d and %q", got.Status, got.Stderr)
+	}
+	for _, part := range []string{"suspend is set to true", "pod retry-2-", "are lost", "are unreachable", "the node of pod retry-3-7 is removed", "pod retry-4-8 is deleted by force", "Complete after "} {
+		checkPart(t, "stdout", got.Stdout, part)
+	}
+}
+
+// TestSet sets fields of Jobs.
+func TestSet(t *testing.T) {
+	job, other := simulated("job"), simulated("other-job")
+	for _, tc := range []struct {
+		reason string
+		args   []string
+		status int
+		stdout string
+		stderr string
+	}{
+		{"a number", []string{job, "--set", "spec.parallelism=6"}, exitOK, "Complete after 12s", ""},
+		{"the last of one field", []string{job, "--set", "spec.parallelism=6", "--set", "spec.parallelism=1"}, exitOK, "Complete after 1m12s", ""},
+		{"unset", []string{job, "--set", "spec.completionMode=null", "--set", "spec.backoffLimitPerIndex=null"}, exitOK, "\n 1s  pod retry-1 starts", ""},
+		{"in a list", []string{job, "--set", "spec.podFailurePolicy.rules[0].action=FailIndex", "--scenario", simulated("retry")}, exitOK, "FailIndex: rule 0 on pod condition", ""},
+		{"one more in a list", []string{job, "--set", `spec.podFailurePolicy.rules[1]={action: FailJob, onExitCodes: {operator: In, values: [1]}}`, "--scenario", simulated("retry")}, exitOK, "FailJob: rule 1", ""},
+		{"the name", []string{job, "--set", "metadata.name=x"}, exitOK, "Job default/x,", ""},
+		{"both Jobs", []string{job, "--against", other, "--set", "spec.completions=1"}, exitOK, "pods      1                            1\n", ""},
+		{"the other Job", []string{job, "--against", other, "--against-set", "spec.completions=1"}, exitOK, "          job.yaml                     spec.completions=1\n", ""},
+		{"the same Job", []string{job, "--against-set", "spec.parallelism=6", "-o", "json"}, exitOK, `"set": [` + "\n" + `        "spec.parallelism=6"`, ""},
+		{"many runs", []string{job, "--against-set", "spec.parallelism=6", "--runs", "3"}, exitOK, "\nspec.parallelism=6  3 complete", ""},
+		{"no value", []string{job, "--set", "spec.parallelism"}, exitUsage, "", "want FIELD=VALUE"},
+		{"no field", []string{job, "--set", "parallelism=1"}, exitUsage, "", "want FIELD=VALUE"},
+		{"no YAML", []string{job, "--set", "spec.parallelism={"}, exitUsage, "", "the value is not YAML"},
+		{"an unknown field", []string{job, "--set", "spec.paralelism=1"}, exitInput, "", "--set spec.paralelism=1: a Job has no such field\n"},
+		{"a wrong type", []string{job, "--set", "spec.parallelism=x"}, exitInput, "", "--set spec.parallelism=x: the value does not fit the field\n"},
+		{"beyond a list", []string{job, "--set", "spec.podFailurePolicy.rules[3].action=Ignore"}, exitInput, "", "[3] is beyond the end of the list, which has 1\n"},
+		{"no list", []string{job, "--set", "spec.parallelism[0]=1"}, exitInput, "", "[0] stands where there is no list\n"},
+		{"no object", []string{job, "--set", "spec.parallelism.x=1"}, exitInput, "", "x stands where there are no fields\n"},
+		{"what the API server refuses", []string{job, "--set", "spec.parallelism=-1"}, exitInput, "", "--set spec.parallelism=-1: spec.parallelism: Invalid value: -1"},
+		{"what it refuses of the other Job", []string{job, "--against-set", "spec.parallelism=-1"}, exitInput, "", "--against-set spec.parallelism=-1: spec.parallelism: Invalid value: -1"},
+		{"what it refuses of the file", []string{job, "--set", "spec.backoffLimitPerIndex=null", "--set", "spec.maxFailedIndexes=1"}, exitInput, "", ": spec.backoffLimitPerIndex: Required value"},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			checkRun(t, "", append([]string{"simulate"}, tc.args...), tc.status, tc.stdout, tc.stderr)
+		})
+	}
+}
+
+func checkRun(t *testing.T, stdin string, args []string, status int, stdout, stderr string) {
+	t.Helper()
+	got := runWith(stdin, args...)
+	if got.Status != status {
+		t.Errorf("got status %d and %q, want %d", got.Status, got.Stderr, status)
+	}
+	checkPart(t, "stdout", got.Stdout, stdout)
+	checkPart(t, "stderr", got.Stderr, stderr)
+}
+
+// TestSimulateLive goes on from Jobs that exist.
+func TestSimulateLive(t *testing.T) {
+	files := func(sample string, args ...string) []string {
+		return append(append([]string{"simulate", "--now", "2023-08-21T10:00:09Z"}, sampleFiles(t, sample)...), args...)
+	}
+	job := samples + "/indexes-backing-off/job.yaml"
+	const active = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, uid: u}\nspec:\n  selector: {matchLabels: {batch.kubernetes.io/controller-uid: u}}\n  template: {spec: {restartPolicy: Never, containers: [{name: main, image: i}]}}\n"
+	for _, tc := range []struct {
+		reason string
+		stdin  string
+		args   []string
+		status int
+		stdout string
+		stderr string
+	}{
+		{reason: "the status and the pods", args: files("indexes-backing-off"), stdout: " 0s  index 1 backs off until 4s\n"},
+		{reason: "the time", args: files("indexes-backing-off"), stdout: "All times are counted from 2023-08-21T10:00:09Z."},
+		{reason: "as JSON", args: files("indexes-backing-off", "-o", "json"), stdout: `"from": "2023-08-21T10:00:09Z"`},
+		{reason: "as a picture", args: files("indexes-backing-off", "-o", "svg"), stdout: "index 1 backs off, 0s to 4s"},
+		{reason: "many runs", args: files("indexes-backing-off", "--runs", "3"), stdout: "3 runs: 3 complete"},
+		{reason: "another value from now on", args: files("indexes-backing-off", "--against-set", "spec.parallelism=8"), stdout: "time      52s                          20s\n"},
+		{reason: "from its creation", args: files("indexes-backing-off", "--from-creation"), stdout: "Complete after 48s"},
+		{reason: "without its pods", args: []string{"simulate", job}, stdout: "Complete after"},
+		{reason: "without its active pods", args: []string{"simulate"}, stdin: active + "status: {active: 1}\n", status: exitInput,
+			stderr: "standard input:7: the status has active pods, and none is in the input; add the pods of the Job, or --from-creation"},
+		{reason: "against another Job", args: files("indexes-backing-off", "--against", simulated("job")), status: exitInput, stderr: "add --from-creation to ignore it"},
+		{reason: "against another Job, both from their creation", args: files("indexes-backing-off", "--against", simulated("job"), "--from-creation"), stdout: "Where they differ"},
+		{reason: "another Job that exists", args: append([]string{"simulate", simulated("job"), "--against"}, job), status: exitInput, stderr: "add --from-creation to ignore it"},
+		{reason: "no status yet, but a pod", args: []string{"simulate", "--now", "2023-08-21T10:00:09Z"}, stdin: active + `---
+apiVersion: v1
+kind: Pod
+metadata: {name: early, uid: p, creationTimestamp: 2023-08-21T10:00:00Z, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: a, uid: u, controller: true}],
+  labels: {batch.kubernetes.io/controller-uid: u}, finalizers: [batch.kubernetes.io/job-tracking]}
+spec: {}
+status: {phase: Pending}
+`, stdout: "pod early starts"},
+		{reason: "a Job that is being deleted", args: []string{"simulate"}, stdin: strings.Replace(active, "uid: u", "uid: u, deletionTimestamp: 2023-08-21T10:00:00Z", 1) + "status: {failed: 1}\n",
+			status: exitInput, stderr: "standard input:3: the Job is being deleted; add --from-creation"},
+		{reason: "no time", args: []string{"simulate", job, "--now", "noon"}, status: exitUsage, stderr: `invalid value "noon" for flag -now`},
+	} {
+		t.Run(tc.reason, func(t *testing.T) { checkRun(t, tc.stdin, tc.args, tc.status, tc.stdout, tc.stderr) })
+	}
+}
+
+// TestSimulateBounds checks that whatever is asked for comes to an end, with an
+// error that says which flag raises the bound.
+func TestSimulateBounds(t *testing.T) {
+	job, whole := simulated("job"), simulated("whole-job")
+	loop := "pods: [{exits: [1], durations: [1s]}]\n"
+	for _, tc := range []struct {
+		reason string
+		args   []string
+		stdin  string
+		stderr string
+	}{
+		{"parallelism", []string{"-"}, strings.NewReplacer("completions: 3", "backoffLimit: 3", "parallelism: 2", "parallelism: 2147483647").Replace(readFile(t, whole)),
+			"standard input:7: spec.parallelism: 2147483647 pods at once; want at most 20000 (--max-active)\n"},
+		{"parallelism of an event", []string{whole, "--set", "spec.completions=null", "--scenario", "-"}, "events:\n- at: 3s\n  parallelism: 2147483647\n",
+			"standard input:2: events[0]: spec.parallelism: 2147483647 pods at once; want at most 20000 (--max-active)\n"},
+		{"a bound of one's own", []string{job, "--max-active", "2"}, "", "job.yaml:7: spec.parallelism: 3 pods at once; want at most 2 (--max-active)\n"},
+		{"pods", []string{job, "--set", "spec.backoffLimitPerIndex=2147483647", "--scenario", "-", "--max-pods", "20"}, loop, "there were more than 20 pods in all (--max-pods)\n"},
+		{"steps", []string{job, "--set", "spec.backoffLimitPerIndex=2147483647", "--scenario", "-", "--max-steps", "200"}, loop, "it took more than 200 steps (--max-steps)\n"},
+		{"events", []string{job, "--scenario", "-", "--max-events", "1"}, "events: [{suspend: true}, {suspend: false}]", "standard input:1: events: there are 2; want at most 1 (--max-events)\n"},
+		{"a limit that is too long", []string{job, "--limit", "100000h"}, "", "--limit: 100000h0m0s is longer than 10 years"},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			begun := time.Now()
+			checkRun(t, tc.stdin, append([]string{"simulate"}, tc.args...), exitInput, "", tc.stderr)
+			if took := time.Since(begun); took > 10*time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+	checkRun(t, loop, []string{"simulate", job, "--set", "spec.backoffLimitPerIndex=2147483647", "--scenario", "-", "--limit", "1h"}, exitOK, "Out of time after 1h", "")
+	checkRun(t, "", []string{"simulate", job, "--max-pods", "0"}, exitUsage, "", "want at least 1")
+	r := recorder{changes: true, size: mostChanges}
+	if err := r.stored(simulation.Status{}); err != nil {
+		t.Errorf("as much as may be: %v", err)
+	}
+	r.size++
+	if err := r.stored(simulation.Status{}); err == nil || !strings.Contains(err.Error(), "the statuses take more than 256 MiB") {
+		t.Errorf("got %v, want that the statuses take too much", err)
+	}
+}
+
+// TestFolded checks texts that would be long.
+func TestFolded(t *testing.T) {
+	job := simulated("job")
+	for _, tc := range []struct {
+		reason string
+		args   []string
+		stdin  string
+		most   int
+		want   []string
+	}{
+		{"10,000 indexes", []string{job, "--set", "spec.completions=10000", "--set", "spec.parallelism=1000"}, "{}", 25,
+			[]string{"500 pods start: indexes 0-499\n", "... repeats every 12s, 8 times, until 1m48s: 500 pods start, 500 pods succeed\n", "20023 lines are folded into 16; --full prints all of them."}},
+		{"an endless loop", []string{job, "--set", "spec.completions=1", "--set", "spec.backoffLimitPerIndex=2147483647"}, "pods: [{exits: [137], durations: [30s]}]", 60,
+			[]string{"\n 24m7s  ... repeats every 10m31s, 957 times, until 167h58m35s: pod starts, pod fails with exit code 137, index backs off\n"}},
+		{"no order", []string{job, "--set", "spec.completions=1000", "--set", "spec.parallelism=100"}, "pods: [{chance: 0.05, exits: [1, 0]}, {spread: 60s}]\nevents: [{at: 60s, evict: \"200\"}]", 65,
+			[]string{"evict 200: no such pod is active\n", "  until 30s: ", " pods succeed, ", " pods fail with exit code 1, "}},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			args := append(append([]string{"simulate"}, tc.args...), "--scenario", "-")
+			got := runWith(tc.stdin, args...)
+			if lines := strings.Count(got.Stdout, "\n"); got.Status != exitOK || lines > tc.most {
+				t.Errorf("got status %d and %d lines, want %d at most: %s\n%s", got.Status, lines, tc.most, got.Stderr, got.Stdout)
+			}
+			for _, want := range tc.want {
+				checkPart(t, "stdout", got.Stdout, want)
+			}
+			full := runWith(tc.stdin, append(args, "--full")...)
+			if lines := strings.Count(full.Stdout, "\n"); lines < 1000 || strings.Contains(full.Stdout, "...") {
+				t.Errorf("--full: got %d lines, want all", lines)
+			}
+		})
+	}
+}
+
+// TestFoldKeepsCount checks that what the folded lines say adds up to what happened.
+func TestFoldKeepsCount(t *testing.T) {
+	result := &simulation.Result{}
+	tell := timeline{Result: result, indexed: true}
+	for i := range int32(300) {
+		at := simulation.Time(i) * simulation.Time(time.Second)
+		end := at + simulation.Time(time.Duration(1+i%7)*time.Second)
+		result.Lanes = append(result.Lanes, simulation.Lane{Index: i, Pods: []simulation.Pod{{Started: &at, Ended: &end, Outcome: simulation.PodSucceeded}}})
+	}
+	lines, all := folded(tell.moments(), true)
+	if all != 600 {
+		t.Errorf("got %d lines, want 600", all)
+	}
+	sums := map[string]int{}
+	for _, l := range lines {
+		for _, s := range l.sums {
+			sums[s.what.one] += s.n
+		}
+	}
+	if sums["starts"] != 300 || sums["succeeds"] != 300 {
+		t.Errorf("got %v, want 300 of each", sums)
+	}
+}

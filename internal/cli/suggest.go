@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// suggestion returns the path of the field of a type that an unknown one is most
+// likely meant to be; empty if none is like it.
+func suggestion(of reflect.Type, path string) string {
+	parent, name := "", path
+	if dot := strings.LastIndexByte(path, '.'); dot >= 0 {
+		parent, name = path[:dot+1], path[dot+1:]
+	}
+	best, least := "", 2+len(name)/4
+	for _, field := range slices.Sorted(maps.Keys(fieldsOf(typeAt(of, parent)))) {
+		if d := distance(strings.ToLower(field), strings.ToLower(name)); d < least {
+			best, least = parent+field, d
+		}
+	}
+	return best
+}
+
+var position = regexp.MustCompile(`\[\d+\]`)
+
+// typeAt returns the type of the field at a path, nil if there is none.
+func typeAt(t reflect.Type, path string) reflect.Type {
+	for name := range strings.SplitSeq(strings.Trim(position.ReplaceAllString(path, ""), "."), ".") {
+		if name != "" {
+			t = fieldsOf(t)[name]
+		}
+		for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
+			t = t.Elem()
+		}
+	}
+	return t
+}
+
+// fieldsOf returns the fields of an API type by their names in JSON.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	fields := map[string]reflect.Type{}
+	if t == nil || t.Kind() != reflect.Struct {
+		return fields
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch name, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
+		case name != "" && name != "-":
+			fields[name] = f.Type
+		case f.Anonymous:
+			maps.Copy(fields, fieldsOf(f.Type))
+		}
+	}
+	return fields
+}
+
+// distance is how many letters must be added, left out or replaced to make one
+// text of the other.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0]++
+		for j := range len(b) {
+			replace := before
+			if a[i] != b[j] {
+				replace++
+			}
+			before = row[j+1]
+			row[j+1] = min(replace, before+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate/internal/simulation"
+)
+
+// timeline is the output of simulate with -o json: fields are added, but none is
+// removed or changes its meaning. A list is never null.
+type timeline struct {
+	titled
+	// From is the time from which a Job that exists went on.
+	From string `json:"from,omitempty"`
+	*simulation.Result
+	Statuses []stage `json:"statuses"`
+	tallies  []tally
+	indexed  bool
+}
+
+// stage is what one status changed.
+type stage struct {
+	At      simulation.Time `json:"at"`
+	Changes []change        `json:"changes"`
+}
+
+// tally is what the text says of a status.
+type tally struct {
+	at   simulation.Time
+	text string
+}
+
+// recorder keeps the statuses that are stored, as far as the output shows them.
+type recorder struct {
+	changes, lines bool
+	stages         []stage
+	tallies        []tally
+	size           int
+}
+
+// mostChanges is the most that the changes of all statuses may take, in bytes.
+const mostChanges = 256 << 20
+
+func (r *recorder) stored(s simulation.Status) error {
+	if r.changes {
+		next := stage{s.At, changes(s.Old, s.New)}
+		for _, c := range next.Changes {
+			r.size += 100 + len(c.Field) + 2*len(c.Old) + 2*len(c.New)
+		}
+		if r.size > mostChanges {
+			return fmt.Errorf("given up at %s of virtual time: the statuses take more than %d MiB; with -o text they are not kept", s.At, mostChanges>>20)
+		}
+		r.stages = append(r.stages, next)
+	}
+	if r.lines { // of the statuses of one time the last
+		if last := len(r.tallies) - 1; last >= 0 && r.tallies[last].at == s.At {
+			r.tallies = r.tallies[:last]
+		}
+		if text := counters(s.New); len(r.tallies) == 0 || r.tallies[len(r.tallies)-1].text != text {
+			r.tallies = append(r.tallies, tally{s.At, text})
+		}
+	}
+	return nil
+}
+
+// refOfNew names a Job as the cluster would; only a UID is not made up.
+func refOfNew(job *batchv1.Job) jobRef {
+	ref := refOf(named(job))
+	ref.UID = string(job.UID)
+	return ref
+}
+
+func newTimeline(n titled, job part, result *simulation.Result, r *recorder) timeline {
+	t := timeline{titled: n, Result: result, Statuses: r.stages, tallies: r.tallies, indexed: isIndexed(job.Job)}
+	if t.Statuses == nil {
+		t.Statuses = []stage{}
+	}
+	if job.live != nil {
+		t.From = job.live.Now.UTC().Format(time.RFC3339)
+	}
+	return t
+}
+
+// text writes the timeline for people to read.
+func (t timeline) text(p paint, full bool) string {
+	var b strings.Builder
+	b.WriteString(p.text(bold+";"+t.color(), t.end()))
+	if t.Reason != "" {
+		fmt.Fprintf(&b, ": %s: %s", t.Reason, t.Message)
+	}
+	fmt.Fprintf(&b, "\n\nJob %s/%s, %s that ran %s: %s.\n", t.Job.Namespace, t.Job.Name, podCount(t.Totals.Pods), t.Totals.Running, t.outcomes())
+	if t.From != "" {
+		fmt.Fprintf(&b, "All times are counted from %s.\n", t.From)
+	}
+	b.WriteString("\n")
+	lines, left := t.moments(), 0
+	if !full {
+		lines, left = folded(lines, t.indexed)
+	}
+	width := 0
+	for _, l := range lines {
+		width = max(width, len(l.at.String()))
+	}
+	for i, l := range lines {
+		at := l.at.String()
+		if i > 0 && lines[i-1].at == l.at {
+			at = ""
+		}
+		fmt.Fprintf(&b, "%*s  %s\n", width, at, p.text(l.color, l.text))
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "\n%d lines are folded into %d; --full prints all of them.\n", left, len(lines))
+	}
+	return b.String()
+}
+
+// end says how and when it ended.
+func (t timeline) end() string {
+	after := " after " + t.Took.String()
+	switch t.End {
+	case simulation.Stalled:
+		return "Stalled" + after + ": the Job has not ended, and nothing happens any more: " + t.WaitsFor
+	case simulation.OutOfTime:
+		return "Out of time" + after + ": the Job has not ended"
+	case simulation.Interrupted:
+		return "Interrupted" + after + ": the Job has not ended"
+	}
+	return string(t.End) + after
+}
+
+func (t timeline) color() string {
+	switch t.End {
+	case simulation.Complete:
+		return green
+	case simulation.Failed:
+		return red
+	}
+	return yellow
+}
+
+func (t timeline) outcomes() string {
+	var parts []string
+	unfinished := t.Totals.Pods - t.Totals.Succeeded - t.Totals.Failed - t.Totals.Evicted - t.Totals.Deleted
+	for _, o := range []struct {
+		n    int
+		what string
+	}{{t.Totals.Succeeded, "succeeded"}, {t.Totals.Failed, "failed"}, {t.Totals.Evicted, "evicted"}, {t.Totals.Deleted, "deleted"}, {unfinished, "unfinished"}} {
+		if o.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", o.n, o.what))
+		}
+	}
+	if parts == nil {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// counters are the numbers of a status that are worth a line.
+func counters(s *batchv1.JobStatus) string {
+	text := fmt.Sprintf("status: active %d, succeeded %d, failed %d", s.Active, s.Succeeded, s.Failed)
+	if s.Terminating != nil && *s.Terminating > 0 {
+		text += fmt.Sprintf(", terminating %d", *s.Terminating)
+	}
+	if s.CompletedIndexes != "" {
+		text += ", completed " + shortened(s.CompletedIndexes, false)
+	}
+	if s.FailedIndexes != nil && *s.FailedIndexes != "" {
+		text += ", failed indexes " + shortened(*s.FailedIndexes, false)
+	}
+	return text
+}

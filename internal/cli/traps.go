@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// A trap is a policy that the API server accepts and that does something else than
+// it seems to.
+type trap struct {
+	rule string
+	find func(*batchv1.Job) []finding
+}
+
+// trapTable has the traps in the order in which they are told. The Jobs have their
+// defaults.
+var trapTable = []trap{
+	// The limit of the Job counts the failures of all indexes: above it the Job
+	// fails, however many retries its indexes have left.
+	{"BackoffLimitBeforeIndexes", backoffLimitBeforeIndexes},
+	// A pod is matched against the rules in their order, and the first decides.
+	{"ShadowedRule", shadowedRules},
+	// What is ignored counts for no limit: the pod is replaced again and again.
+	{"EndlessIgnore", endlessIgnore},
+}
+
+// traps returns the traps of a Job.
+func traps(job *batchv1.Job) (out []finding) {
+	for _, t := range trapTable {
+		for _, f := range t.find(job) {
+			f.Rule = t.rule
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func backoffLimitBeforeIndexes(job *batchv1.Job) []finding {
+	spec := &job.Spec
+	if spec.BackoffLimitPerIndex == nil || spec.Completions == nil || spec.BackoffLimit == nil || *spec.BackoffLimit == math.MaxInt32 {
+		return nil
+	}
+	perIndex, completions := int64(*spec.BackoffLimitPerIndex), int64(*spec.Completions)
+	failed := completions // indexes that may fail
+	if spec.MaxFailedIndexes != nil {
+		failed = min(failed, int64(*spec.MaxFailedIndexes))
+	}
+	if most := completions*perIndex + failed; int64(*spec.BackoffLimit) < most {
+		return []finding{{Field: "spec.backoffLimit", Message: fmt.Sprintf(
+			"the Job fails after more than %d failures of all indexes together, although the limits per index allow %d; without backoffLimit only they count",
+			*spec.BackoffLimit, most)}}
+	}
+	return nil
+}
+
+func rulesOf(job *batchv1.Job) []batchv1.PodFailurePolicyRule {
+	if job.Spec.PodFailurePolicy == nil {
+		return nil
+	}
+	return job.Spec.PodFailurePolicy.Rules
+}
+
+func shadowedRules(job *batchv1.Job) (out []finding) {
+	rules := rulesOf(job)
+	for i := range rules {
+		first := slices.IndexFunc(rules[:i], func(earlier batchv1.PodFailurePolicyRule) bool { return covers(&earlier, &rules[i]) })
+		if first >= 0 {
+			out = append(out, finding{Field: fmt.Sprintf("spec.podFailurePolicy.rules[%d]", i), Message: fmt.Sprintf(
+				"it never decides: rule %d (%s) matches every pod that it matches", first, rules[first].Action)})
+		}
+	}
+	return out
+}
+
+// covers reports whether a rule matches every pod that another one matches.
+func covers(a, b *batchv1.PodFailurePolicyRule) bool {
+	if b.OnExitCodes != nil {
+		return a.OnExitCodes != nil && coversCodes(a.OnExitCodes, b.OnExitCodes)
+	}
+	return len(b.OnPodConditions) > 0 && !slices.ContainsFunc(b.OnPodConditions, func(p batchv1.PodFailurePolicyOnPodConditionsPattern) bool {
+		return !slices.Contains(a.OnPodConditions, p)
+	})
+}
+
+func coversCodes(a, b *batchv1.PodFailurePolicyOnExitCodesRequirement) bool {
+	if a.ContainerName != nil && (b.ContainerName == nil || *a.ContainerName != *b.ContainerName) {
+		return false
+	}
+	in := func(values []int32) func(int32) bool { return func(v int32) bool { return slices.Contains(values, v) } }
+	out := func(values []int32) func(int32) bool {
+		return func(v int32) bool { return !slices.Contains(values, v) }
+	}
+	aIn, bIn := a.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn, b.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn
+	switch {
+	case aIn && bIn: // all of b are in a
+		return !slices.ContainsFunc(b.Values, out(a.Values))
+	case !aIn && bIn: // none of b is left out by a
+		return !slices.ContainsFunc(b.Values, in(a.Values))
+	case !aIn && !bIn: // what a leaves out, b does too
+		return !slices.ContainsFunc(a.Values, out(b.Values))
+	}
+	return false // a has some codes, and b all but some
+}
+
+func endlessIgnore(job *batchv1.Job) (out []finding) {
+	if job.Spec.ActiveDeadlineSeconds != nil || job.Spec.Template.Spec.RestartPolicy != corev1.RestartPolicyNever {
+		return nil
+	}
+	for i, rule := range rulesOf(job) {
+		if rule.Action == batchv1.PodFailurePolicyActionIgnore && rule.OnExitCodes != nil {
+			out = append(out, finding{Field: fmt.Sprintf("spec.podFailurePolicy.rules[%d].action", i), Message: "a pod that always fails so " +
+				"is replaced without end, because no limit counts it; set activeDeadlineSeconds, or ignore only conditions"})
+		}
+	}
+	return out
+}

@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobfate/jobfate/internal/kubefile"
+)
+
+// verdicts is the output of validate with -o json: fields are added, but none is
+// removed or changes its meaning. A list is never null.
+type verdicts struct {
+	Jobs []verdict `json:"jobs"`
+	// Skipped counts the objects that are no Jobs, by their kind.
+	Skipped kubefile.Kinds `json:"skipped"`
+}
+
+// verdict is what would become of a Job.
+type verdict struct {
+	Job      jobRef    `json:"job"`
+	File     string    `json:"file"`
+	Line     int       `json:"line"`
+	Accepted bool      `json:"accepted"`
+	Errors   []finding `json:"errors"`
+	Warnings []finding `json:"warnings"`
+	// NotChecked is what of the Job was not looked at.
+	NotChecked string `json:"notChecked"`
+
+	manifest *kubefile.Manifest
+}
+
+// finding is something about a field, and the place at which it stands or, when it
+// is not there, that of the nearest field around it. In an object of a cluster, line
+// and column are 0.
+type finding struct {
+	// Rule is a code for what was found: the type of an error of the API server,
+	// or one of this program.
+	Rule    string `json:"rule"`
+	Field   string `json:"field"`
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+
+	level string // error or warning
+}
+
+// place is where a finding stands, as compilers write it. An object of a cluster has no
+// lines.
+func (f finding) place() string {
+	if f.Line == 0 {
+		return f.File
+	}
+	return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
+}
+
+func newVerdict(m *kubefile.Manifest, status bool) verdict {
+	notChecked := "the pod template, except where the Job depends on it"
+	if status {
+		notChecked = "everything but the status"
+	}
+	return verdict{
+		Job: refOf(m.Job), File: m.At.File, Line: m.At.Line(""), Accepted: true, NotChecked: notChecked,
+		Errors: []finding{}, Warnings: []finding{}, manifest: m,
+	}
+}
+
+// find returns a finding about a field of the Job.
+func (v *verdict) find(level, rule, name, message string) finding {
+	f := finding{Rule: rule, Field: name, File: v.File, Message: message, level: level}
+	f.Line, f.Column = v.manifest.At.Position(name)
+	if path := v.manifest.Path; path != "" && !strings.HasPrefix(name, path) {
+		f.Field = strings.TrimSuffix(path+"."+name, ".")
+	}
+	return f
+}
+
+func (v *verdict) refuse(rule, name, message string) {
+	v.Accepted = false
+	v.Errors = append(v.Errors, v.find("error", rule, name, message))
+}
+
+func (v *verdict) warn(rule, name, message string) {
+	v.Warnings = append(v.Warnings, v.find("warning", rule, name, message))
+}
+
+// warnText adds a warning that begins with the field.
+func (v *verdict) warnText(rule, text string) {
+	name, message, _ := strings.Cut(text, ": ")
+	v.warn(rule, name, message)
+}
+
+func (v *verdict) warnings(all []finding) {
+	for _, f := range all {
+		v.warn(f.Rule, f.Field, f.Message)
+	}
+}
+
+// unknown adds the fields that the API does not have. Only if it is strict are
+// those of the pod template among them: they decide nothing about the Job, and a
+// later release may have them.
+func (v *verdict) unknown(m *kubefile.Manifest, strict bool) {
+	for _, name := range m.Unknown {
+		message := "not a field that this version knows; kubectl refuses a field that the cluster does not know"
+		if ruleName.MatchString(name) {
+			message = "KEP-4443 proposes names of rules; kubectl refuses them where the cluster does not know them"
+		} else if known := suggestion(reflect.TypeFor[batchv1.Job](), name); known != "" {
+			message = "not a field that this version knows; did you mean " + known + "?"
+		}
+		switch {
+		case strict:
+			v.refuse("UnknownField", name, message)
+		case !strings.HasPrefix(name, "spec.template."):
+			v.warn("UnknownField", name, message)
+		}
+	}
+}
+
+var ruleName = regexp.MustCompile(`^spec\.podFailurePolicy\.rules\[\d+\]\.name$`)
+
+// sorted returns the verdict with its findings in the order of the file.
+func (v verdict) sorted() verdict {
+	slices.SortStableFunc(v.Errors, byPosition)
+	slices.SortStableFunc(v.Warnings, byPosition)
+	return v
+}
+
+func byPosition(a, b finding) int {
+	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+}
+
+// findings returns errors and warnings in the order of the file.
+func (v verdict) findings() []finding {
+	all := slices.Concat(v.Errors, v.Warnings)
+	slices.SortStableFunc(all, byPosition)
+	return all
+}
+
+// text returns the verdicts as compilers print errors.
+func (all verdicts) text(p paint) string {
+	var b strings.Builder
+	for _, v := range all.Jobs {
+		for _, f := range v.findings() {
+			color := map[string]string{"error": red, "warning": yellow}[f.level]
+			fmt.Fprintf(&b, "%s: %s %s: %s\n", f.place(), p.text(bold+";"+color, f.level+":"), p.text(bold, f.Field), f.Message)
+		}
+		how, kind := p.text(green, "accepted"), "Job"
+		if !v.Accepted {
+			how = p.text(red, "refused")
+		}
+		if v.manifest.Path != "" {
+			kind = "CronJob"
+		}
+		fmt.Fprintf(&b, "%s: %s %s %s, %s, %s; not checked: %s\n", v.manifest.At.At(""), kind, orNone(v.Job.Name), how,
+			count(len(v.Errors), "error"), count(len(v.Warnings), "warning"), v.NotChecked)
+	}
+	if len(all.Skipped) > 0 {
+		fmt.Fprintf(&b, "%s objects of other kinds, which were not checked: %s\n", p.text(bold, "note:"), all.Skipped)
+	}
+	return b.String()
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// body is the text of an error without its field, and without a value that is
+// too large to be read.
+func body(err *field.Error) string {
+	value := reflect.ValueOf(err.BadValue)
+	if value.Kind() == reflect.Pointer {
+		value = value.Elem()
+	}
+	switch value.Kind() {
+	case reflect.Struct, reflect.Map, reflect.Slice:
+		return err.Type.String() + ": " + err.Detail
+	}
+	return err.ErrorBody()
+}
+
+// tellDifferences adds to each error about a field that must not change where
+// in it the first difference is.
+func (v *verdict) tellDifferences(m *kubefile.Manifest, old, job *batchv1.Job) {
+	was, is := plainly(old), plainly(job)
+	for i := range v.Errors {
+		f := &v.Errors[i]
+		if path := difference(valueAt(was, f.Field), valueAt(is, f.Field), f.Field); path != "" && path != f.Field {
+			f.Line, f.Column = m.At.Position(path)
+			f.Message += "; it differs at " + path
+		}
+	}
+}
+
+// plainly returns what the JSON of a Job says.
+func plainly(job *batchv1.Job) (out any) {
+	text, _ := json.Marshal(job) // a Job always has a JSON
+	_ = json.Unmarshal(text, &out)
+	return out
+}
+
+// valueAt returns the value of a field, nil when there is none. A path into a list
+// has none.
+func valueAt(value any, path string) any {
+	for name := range strings.SplitSeq(path, ".") {
+		m, _ := value.(map[string]any)
+		value = m[name]
+	}
+	return value
+}
+
+// difference returns the path of the first field in which two values differ,
+// empty when there is none.
+func difference(a, b any, path string) string {
+	if x, ok := a.(map[string]any); ok {
+		if y, ok := b.(map[string]any); ok {
+			all := maps.Clone(x)
+			maps.Copy(all, y)
+			for _, name := range slices.Sorted(maps.Keys(all)) {
+				if d := difference(x[name], y[name], path+"."+name); d != "" {
+					return d
+				}
+			}
+			return ""
+		}
+	}
+	if x, ok := a.([]any); ok {
+		if y, ok := b.([]any); ok && len(x) == len(y) {
+			for i := range x {
+				if d := difference(x[i], y[i], fmt.Sprintf("%s[%d]", path, i)); d != "" {
+					return d
+				}
+			}
+			return ""
+		}
+	}
+	if reflect.DeepEqual(a, b) {
+		return ""
+	}
+	return path
+}
