@@ -238,7 +238,7 @@ func TestKEP2307_noBoundOnTheTimeOfRemovals(t *testing.T) {
 	if diff != "" || !slices.Equal(names, []string{"work-left"}) || us.out.Requeue != time.Second {
 		t.Errorf("jobfate looks again in %s, explained by %v; want 1s and work-left (-real +jobfate):\n%s", us.out.Requeue, names, diff)
 	}
-	d, err := jobfate.Decide(c.snapshot, jobfate.MaxRemovals(20))
+	d, err := jobfate.Decide(jobfate.Snapshot{Job: c.snapshot.Job, Pods: c.snapshot.Pods, Now: c.snapshot.Now}, jobfate.MaxRemovals(20))
 	if err != nil || len(d.Strip) != 20 || d.Left.Strip != 481 || d.Requeue != time.Second {
 		t.Errorf("MaxRemovals(20): %d to strip, left %+v, requeue %s, %v", len(d.Strip), d.Left, d.Requeue, err)
 	}
