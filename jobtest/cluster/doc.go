@@ -10,9 +10,8 @@
 // cluster, a script, dice or a search, decides what happens when.
 //
 // A [Controller] is what is put to the test. Its whole world is the [Client]
-// that it is handed. [Caller] is the one that carries the decisions of jobfate
-// out, by the protocol of its doc.go; an adapter of a few lines puts a
-// controller of somebody else's in its place.
+// that it is handed. [Caller] is the one that drives a Machine of jobfate; an adapter
+// of a few lines puts another controller in its place.
 //
 // Every request goes through [Cluster.Intercept], where faults are put in: a
 // request can be refused, its answer lost, its sender killed before or after it,
