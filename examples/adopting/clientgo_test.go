@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 
@@ -13,7 +14,7 @@ import (
 
 // The controller of docs/adopting.md with client-go, under faults.
 func TestClientGo(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			under(t, seed, func(t *testing.T, ctx context.Context, s *kube.Server) error {
 				config := s.Config()
@@ -23,6 +24,7 @@ func TestClientGo(t *testing.T) {
 					return err
 				}
 				for ctx.Err() == nil { // a process that fails to start is started again
+					time.Sleep(100 * time.Millisecond)
 					if err = (&clientgo.Controller{Client: client, Name: manager}).Run(ctx, 2); err == nil {
 						return nil
 					}

@@ -69,10 +69,8 @@ func under(t *testing.T, seed uint64, run start) {
 		}
 		failed := 0
 		s.Intercept(faulty(dice))
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		begin := func() { go func() { ended <- run(t, ctx, s) }() }
-		begin()
+		stop := begin(t, s, run)
+		defer func() { stop() }()
 		kubelet, gc := kube.Kubelet{Server: s}, kube.Collector{Server: s}
 		for round := range 600 {
 			time.Sleep(time.Duration(200+dice.IntN(1500)) * time.Millisecond)
@@ -93,27 +91,32 @@ func under(t *testing.T, seed uint64, run start) {
 			}
 			gc.Run()
 			if dice.IntN(40) == 0 {
-				cancel()
-				<-ended
-				ctx, cancel = context.WithCancel(t.Context())
-				begin()
+				stop()
+				stop = begin(t, s, run)
 			}
 			if round == 200 {
 				s.Intercept(nil) // calm
 			}
 			job, ok := kube.Get[*batchv1.Job](s, "default", "train")
 			if ok && jobstatus.OutcomeOf(job).Terminal() && round > 200 {
-				cancel()
-				<-ended
 				judge(t, s, job, failed)
 				return
 			}
 		}
 		job, _ := kube.Get[*batchv1.Job](s, "default", "train")
-		cancel()
-		<-ended
 		t.Fatalf("the Job has not ended: %+v", job.Status)
 	})
+}
+
+// begin runs a controller until it is stopped.
+func begin(t *testing.T, s *kube.Server, run start) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- run(t, ctx, s) }()
+	return func() {
+		cancel()
+		<-ended
+	}
 }
 
 // twice fails the test if two pods of an index are alive.

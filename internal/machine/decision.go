@@ -131,11 +131,12 @@ func (s *sync) askClaims() (batch []exchange) {
 func (s *sync) hearClaims(batch []exchange) step {
 	s.claimed = true
 	var missed []types.UID
+	var stripped []Stripped
 	for i := range batch {
 		x := &batch[i]
 		switch fate := x.fate(); {
 		case fate == done && x.strips:
-			s.strip(x)
+			stripped = append(stripped, strippedBy(x))
 		case fate == missing && !x.strips:
 			missed = append(missed, x.UID)
 		case fate == done, fate == missing:
@@ -143,8 +144,9 @@ func (s *sync) hearClaims(batch []exchange) step {
 			s.fail(fmt.Errorf("claiming pod %s: %w", x.Name, x.failure()))
 		}
 	}
+	s.strip(stripped)
 	switch {
-	case s.result.Err != nil:
+	case len(s.errs) > 0:
 		return s.end(nil)
 	case len(missed) > 0:
 		s.view.Pods = without(s.view.Pods, func(pod *corev1.Pod) bool { return slices.Contains(missed, pod.UID) })

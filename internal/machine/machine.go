@@ -93,12 +93,16 @@ func (m *Machine) Result() Result {
 	if m.sync == nil {
 		return Result{Err: errNoSync}
 	}
-	return m.sync.result
+	r := m.sync.result
+	if r.Err = errors.Join(m.sync.errs...); len(m.sync.errs) == 1 {
+		r.Err = m.sync.errs[0]
+	}
+	return r
 }
 
 // Clone returns a machine with the same memory, at rest.
 func (m *Machine) Clone() *Machine {
-	return &Machine{Memory: m.Memory, Config: m.Config, Decide: m.Decide, lastID: m.lastID}
+	return &Machine{Memory: m.Memory.clone(), Config: m.Config, Decide: m.Decide, lastID: m.lastID}
 }
 
 // Abandon ends a sync wherever it is. Its answers are absorbed. Requests that were
@@ -127,12 +131,12 @@ func (m *Machine) Abandon() {
 func (m *Machine) lose(x *exchange) {
 	switch x.Verb {
 	case CreatePod:
-		m.Lost = with(m.Lost, Lost{Name: x.Pod.Name})
+		m.Lost = append(m.Lost, Lost{Name: x.Pod.Name})
 	case PatchStatus:
 		m.Sure, m.ReadFirst = false, true
 	}
 	if x.lost = true; !x.answered {
-		m.late = with(m.late, *x)
+		m.late = append(m.late, *x)
 	}
 }
 
@@ -153,11 +157,11 @@ func (m *Machine) absorb(x *exchange) {
 		}
 	case DeletePod:
 		if fate != refused {
-			m.delete(x)
+			m.delete([]Deleted{{x.UID, x.seen}})
 		}
 	case PatchPod:
 		if fate == done && x.strips {
-			m.strip(x)
+			m.strip([]Stripped{strippedBy(x)})
 		}
 	case PatchStatus:
 		if object := x.meta(); fate == done && object != nil {
@@ -174,9 +178,4 @@ func (m *Memory) found(name string) {
 			return
 		}
 	}
-}
-
-// delete remembers that a pod was deleted.
-func (m *Memory) delete(x *exchange) {
-	m.Deleted = with(without(m.Deleted, func(d Deleted) bool { return d.UID == x.UID }), Deleted{x.UID, x.seen})
 }

@@ -14,8 +14,7 @@ import (
 )
 
 // Memory is what a Machine remembers of its Job from sync to sync. The zero Memory is
-// that of a process that has just started. Its lists are never changed in place, so a
-// copy stays as it is when the original goes on.
+// that of a process that has just started.
 type Memory struct {
 	// Job is the UID of the Job. What follows, the floors aside, is about it alone.
 	Job types.UID
@@ -76,6 +75,13 @@ type Lost struct {
 
 // lookAfter is how long a created pod may remain unobserved before it is read by name.
 const lookAfter = 10 * time.Second
+
+// clone returns a memory that shares nothing that changes.
+func (m *Memory) clone() Memory {
+	c := *m
+	c.Created, c.Deleted, c.Stripped, c.Lost = slices.Clip(c.Created), slices.Clip(c.Deleted), slices.Clip(c.Stripped), slices.Clip(c.Lost)
+	return c
+}
 
 // Idle reports whether nothing is pending.
 func (m *Memory) Idle() bool {
@@ -178,8 +184,17 @@ func without[T any](list []T, drop func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(list), drop)
 }
 
-// with returns a list with one more element, and leaves the list as it is.
-func with[T any](list []T, element T) []T { return append(slices.Clip(list), element) }
+// replace appends elements to a list, in the place of those with the same UIDs.
+func replace[T any](list, elements []T, uid func(T) types.UID) []T {
+	if len(elements) == 0 {
+		return list
+	}
+	again := make(map[types.UID]bool, len(elements))
+	for _, e := range elements {
+		again[uid(e)] = true
+	}
+	return append(without(list, func(e T) bool { return again[uid(e)] }), elements...)
+}
 
 // older reports whether a resource version is older than another. They are numbers
 // without leading zeros, of any size; anything else is older until it is the same.

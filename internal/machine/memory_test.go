@@ -19,14 +19,14 @@ func TestOlder(t *testing.T) {
 	}
 }
 
-// The lists of a memory are never changed in place: a copy stays as it is.
-func TestMemory_copies(t *testing.T) {
+// A clone stays as it is when the original goes on, and the other way round.
+func TestMemory_clone(t *testing.T) {
 	m := Memory{Created: make([]Created, 1, 10)}
 	m.Created[0].UID = "a"
-	first := m
-	m.Created = with(m.Created, Created{UID: "b"})
-	second := first
-	second.Created = with(second.Created, Created{UID: "c"})
+	first := m.clone()
+	m.Created = append(m.Created, Created{UID: "b"})
+	second := first.clone()
+	second.Created = append(second.Created, Created{UID: "c"})
 	if m.Created[1].UID != "b" || second.Created[1].UID != "c" || len(first.Created) != 1 {
 		t.Errorf("copies share: %v, %v, %v", m.Created, second.Created, first.Created)
 	}

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/tracking"
@@ -49,18 +50,20 @@ func (s *sync) askStripFirst() (batch []exchange) {
 }
 
 func (s *sync) hearStripFirst(batch []exchange) step {
+	var stripped []Stripped
 	for i := range batch {
 		x := &batch[i]
 		d := &s.deletions[x.at]
 		switch x.fate() {
 		case done:
-			s.strip(x)
+			stripped = append(stripped, strippedBy(x))
 		case missing:
 			d.missing = true
 		default:
 			d.err = x.failure()
 		}
 	}
+	s.strip(stripped)
 	return deletePods
 }
 
@@ -100,11 +103,12 @@ func (s *sync) hearDeletions(batch []exchange) step {
 // concludeDeletions notes what became of the deletions. A pod that was gone already
 // is deleted; like Kubernetes, nothing is told of that.
 func (s *sync) concludeDeletions() {
+	var deleted []Deleted
 	for i := range s.deletions {
 		d := &s.deletions[i]
 		pod := d.Record.Pod
 		if d.err == nil {
-			s.delete(&exchange{seen: pod.ResourceVersion, Request: Request{UID: pod.UID}})
+			deleted = append(deleted, Deleted{pod.UID, pod.ResourceVersion})
 			if !d.missing {
 				s.tell(decide.Event{Type: corev1.EventTypeNormal, Reason: "SuccessfulDelete", Message: "Deleted pod: " + pod.Name})
 			}
@@ -116,6 +120,7 @@ func (s *sync) concludeDeletions() {
 		}
 		s.fail(fmt.Errorf("deleting pod %s: %w", pod.Name, d.err))
 	}
+	s.delete(deleted)
 	s.deletions = nil
 }
 
@@ -182,27 +187,39 @@ func (s *sync) askStrips() (batch []exchange) {
 }
 
 func (s *sync) hearStrips(batch []exchange) step {
+	var stripped []Stripped
 	for i := range batch {
 		x := &batch[i]
 		switch x.fate() {
 		case done, missing:
-			s.strip(x)
+			stripped = append(stripped, strippedBy(x))
 			s.gone = append(s.gone, x.UID)
 		default:
 			s.fail(fmt.Errorf("removing the finalizer of pod %s: %w", x.Name, x.failure()))
 		}
 	}
+	s.strip(stripped)
 	return settleStatus
 }
 
 // create remembers that a pod was created, or is there although no cache shows it.
 func (m *Memory) create(pod metav1.Object, now time.Time) {
-	m.Created = with(m.Created, Created{UID: pod.GetUID(), Name: pod.GetName(), Version: pod.GetResourceVersion(), At: now})
+	m.Created = append(m.Created, Created{UID: pod.GetUID(), Name: pod.GetName(), Version: pod.GetResourceVersion(), At: now})
 }
 
-// strip remembers that a pod has lost its finalizer, or is gone. If the last finalizer
-// was all that kept the pod, the answer has the version from before.
-func (m *Memory) strip(x *exchange) {
+// delete remembers that pods were deleted.
+func (m *Memory) delete(pods []Deleted) {
+	m.Deleted = replace(m.Deleted, pods, func(d Deleted) types.UID { return d.UID })
+}
+
+// strip remembers that pods have lost their finalizer, or are gone.
+func (m *Memory) strip(pods []Stripped) {
+	m.Stripped = replace(m.Stripped, pods, func(s Stripped) types.UID { return s.UID })
+}
+
+// strippedBy is what a patch has left of a pod. If the last finalizer was all that kept
+// the pod, the answer has the version from before.
+func strippedBy(x *exchange) Stripped {
 	s := Stripped{UID: x.UID, Version: x.seen}
 	if pod := x.meta(); pod != nil && pod.GetUID() == x.UID {
 		grace := pod.GetDeletionGracePeriodSeconds()
@@ -210,5 +227,5 @@ func (m *Memory) strip(x *exchange) {
 			s.Without = pod.GetResourceVersion()
 		}
 	}
-	m.Stripped = with(without(m.Stripped, func(o Stripped) bool { return o.UID == s.UID }), s)
+	return s
 }

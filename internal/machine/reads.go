@@ -34,7 +34,7 @@ func (s *sync) begin() error {
 	s.Shown = newest(s.Shown, s.view.version())
 	s.proceed()
 	if s.result.Outcome == nil && s.step == over {
-		return s.result.Err
+		return s.Machine.Result().Err
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -17,7 +16,8 @@ type sync struct {
 	batch  []exchange // the requests of the step
 	ready  bool       // they have not been handed out yet
 	first  uint64     // the last ID before those of the sync
-	result Result
+	result Result     // but for the error
+	errs   []error
 
 	pending    unobserved
 	live       bool // the Job and its pods are read live
@@ -141,6 +141,6 @@ func (s *sync) fail(err error) {
 	if err == nil {
 		return
 	}
-	s.result.Err = errors.Join(s.result.Err, err)
+	s.errs = append(s.errs, err)
 	s.result.RetryAfter = max(s.result.RetryAfter, retryAfter(err))
 }

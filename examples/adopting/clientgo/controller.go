@@ -35,10 +35,11 @@ type Controller struct {
 // Run runs the controller until the context ends. Call it with the lease in hand.
 func (c *Controller) Run(ctx context.Context, workers int) error {
 	factory := informers.NewSharedInformerFactory(c.Client, 0)
+	defer factory.Shutdown()
 	jobs, pods := factory.Batch().V1().Jobs().Informer(), factory.Core().V1().Pods().Informer()
 	c.jobs, c.pods = jobs.GetIndexer(), pods.GetIndexer()
 	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
-	defer c.queue.ShutDownWithDrain()
+	defer c.queue.ShutDown()
 	_, errJobs := jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: c.jobChanged, UpdateFunc: func(_, job any) { c.jobChanged(job) }, DeleteFunc: c.jobChanged})
 	_, errPods := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -51,10 +52,12 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	c.barrier = list.ResourceVersion
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
+	context.AfterFunc(ctx, c.queue.ShutDown)
+	var wait sync.WaitGroup
 	for range workers {
-		go c.work(context.WithoutCancel(ctx)) // a sync that has begun is finished
+		wait.Go(func() { c.work(context.WithoutCancel(ctx)) }) // a sync that has begun is finished
 	}
-	<-ctx.Done()
+	wait.Wait()
 	return nil
 }
 
