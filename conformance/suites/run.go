@@ -82,6 +82,8 @@ func readEvents(r io.Reader) (results []result, rest string, err error) {
 type tests struct {
 	all     []*result
 	running []*result // each a subtest of the one before
+	// syncedBy are the tests in which controllers synced first.
+	syncedBy map[string]string
 }
 
 func (t *tests) read(e event) {
@@ -101,10 +103,25 @@ func (t *tests) read(e event) {
 			t.find(e.Test).output += e.Output
 		case n > 0:
 			// What a subtest prints is said to be of its parent while the parent's log is used.
-			r := t.running[n-1]
-			r.marks = append(r.marks, strings.TrimSpace(word))
+			t.mark(t.running[n-1], strings.TrimSpace(word))
 		}
 	}
+}
+
+// mark marks a test. A controller that another test has left running, and that syncs
+// once more, says nothing about this one.
+func (t *tests) mark(r *result, word string) {
+	if controller, named := strings.CutPrefix(word, synced+" "); named {
+		top, _, _ := strings.Cut(r.test, "/")
+		if t.syncedBy == nil {
+			t.syncedBy = map[string]string{}
+		}
+		if first := t.syncedBy[controller]; first != "" && first != top {
+			return
+		}
+		word, t.syncedBy[controller] = synced, top
+	}
+	r.marks = append(r.marks, word)
 }
 
 func (t *tests) find(name string) *result {

@@ -30,15 +30,20 @@ func TestUnit(t *testing.T) {
 }
 
 // The lines of go test -json for a test with two subtests, of which the second fails
-// and the third never ends.
+// and the third never ends. In the test before, a controller of its own syncs, and goes on
+// to in the next.
 const lines = `{"Action":"start"}
+{"Action":"run","Test":"Test"}
+{"Action":"output","Test":"Test","Output":"jobfate: sync 0xb\n"}
+{"Action":"pass","Test":"Test"}
 {"Action":"run","Test":"TestA"}
 {"Action":"run","Test":"TestA/one"}
-{"Action":"output","Test":"TestA","Output":"jobfate: sync\n"}
+{"Action":"output","Test":"TestA","Output":"jobfate: sync 0xa\n"}
 {"Action":"output","Test":"TestA","Output":"jobfate: uid\n"}
 {"Action":"output","Test":"TestA","Output":"jobfate: uid\n"}
 {"Action":"pass","Test":"TestA/one"}
 {"Action":"run","Test":"TestA/two"}
+{"Action":"output","Test":"TestA/two","Output":"jobfate: sync 0xb\n"}
 {"Action":"output","Test":"TestA/two","Output":"    two_test.go:7: wrong\n"}
 {"Action":"fail","Test":"TestA/two"}
 {"Action":"run","Test":"TestA/three"}
@@ -51,6 +56,7 @@ func TestReadEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []result{
+		{test: "Test", outcome: "pass", marks: []string{"sync"}},
 		{test: "TestA/one", outcome: "pass", marks: []string{"sync", "uid"}},
 		{test: "TestA/three", outcome: "fail"},
 		{test: "TestA/two", outcome: "fail", output: "    two_test.go:7: wrong\n"},

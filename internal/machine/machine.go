@@ -60,6 +60,9 @@ func (m *Machine) Next() []Request {
 	}
 	s.proceed()
 	s.ready = false
+	if len(s.batch) == 0 {
+		return nil
+	}
 	requests := make([]Request, len(s.batch))
 	for i := range s.batch {
 		requests[i] = s.batch[i].Request

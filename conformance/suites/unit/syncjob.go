@@ -41,8 +41,16 @@ type look struct {
 	outcome *decide.Outcome
 }
 
+// controllers are those that have synced. To be kept here makes their addresses unique.
+var controllers sync.Map
+
+func seen(jm *Controller) *Controller {
+	controllers.Store(jm, true)
+	return jm
+}
+
 func (jm *Controller) syncJob(ctx context.Context, key string) error {
-	fmt.Fprintln(os.Stdout, "jobfate: sync") // marks the tests that get here
+	fmt.Fprintf(os.Stdout, "jobfate: sync %p\n", seen(jm)) // marks the tests that get here
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {
 		return err

@@ -1,0 +1,146 @@
+package machine_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobfate/jobfate/internal/machine"
+)
+
+// upTo begins a sync and answers everything until a verb is asked for. It returns those
+// requests, without an answer.
+func upTo(t *testing.T, m *machine.Machine, v machine.View, s *server, verb machine.Verb) []machine.Request {
+	t.Helper()
+	if err := m.Begin(v); err != nil {
+		t.Fatal(err)
+	}
+	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
+		if batch[0].Verb == verb {
+			return batch
+		}
+		for _, r := range batch {
+			object, err := s.answer(r)
+			if err := m.Answer(r.ID, object, err); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Fatalf("the machine never asks to %v", verb)
+	return nil
+}
+
+// What is answered when its step is over is kept: of a deletion, of a patch, of a status.
+func TestLateAnswers_ofEachVerb(t *testing.T) {
+	for verb, remembers := range map[machine.Verb]func(*machine.Machine) bool{
+		machine.DeletePod:   func(m *machine.Machine) bool { return len(m.Deleted) == 1 },
+		machine.PatchPod:    func(m *machine.Machine) bool { return len(m.Stripped) == 1 },
+		machine.PatchStatus: func(m *machine.Machine) bool { return m.Known == "2100" && !m.Sure },
+	} {
+		job := suspended(train(1))
+		m, s := newMachine(), &server{job: job}
+		batch := upTo(t, m, fresh(job, podOf(job, "a", "11")), s, verb)
+		m.Next() // goes on without the answer
+		before := remembers(m)
+		stored := job.DeepCopy()
+		stored.ResourceVersion = "2100"
+		if err := m.Answer(batch[0].ID, stored, nil); err != nil || before || !remembers(m) {
+			t.Errorf("%v: %v, remembered before %t, after %t", verb, err, before, remembers(m))
+		}
+	}
+}
+
+// A sync that is given up keeps what was answered, and nothing of a refusal.
+func TestAbandoned_answers(t *testing.T) {
+	job := suspended(train(1))
+	for _, err := range []error{nil, notFound(machine.Request{}), errConflict, errTimeout} {
+		m, s := newMachine(), &server{job: job}
+		batch := upTo(t, m, fresh(job, podOf(job, "a", "11")), s, machine.DeletePod)
+		_ = m.Answer(batch[0].ID, nil, err)
+		m.Abandon()
+		if want := err == nil || err.Error() == notFound(machine.Request{}).Error(); want != (len(m.Deleted) == 1) {
+			t.Errorf("answered with %v: the machine remembers %v", err, m.Deleted)
+		}
+		if m.Next() != nil {
+			t.Error("a sync that was given up goes on")
+		}
+	}
+}
+
+// A live read that fails ends the sync before anything is written.
+func TestLiveRead_fails(t *testing.T) {
+	job := train(1)
+	for name, how := range map[string]answers{
+		"the list is refused": func(machine.Request) (runtime.Object, error) { return nil, errConflict },
+		"the list is none":    func(machine.Request) (runtime.Object, error) { return job, nil },
+	} {
+		m, s := newMachine(), &server{job: job}
+		same(t, name, run(t, m, unversioned(fresh(job)), s.except(machine.ListPods, how)), []string{"get the Job", "list the pods"})
+		if m.Result().Err == nil {
+			t.Errorf("%s: there is no error", name)
+		}
+	}
+
+	// Nor does a read by name that fails resolve a creation.
+	m, s := newMachine(), &server{job: job}
+	m.Config.Names = func(prefix string) string { return prefix + "abcde" }
+	run(t, m, fresh(job), s.except(machine.CreatePod, func(machine.Request) (runtime.Object, error) { return nil, errTimeout }))
+	same(t, "requests", run(t, m, fresh(job), s.except(machine.GetPod, func(machine.Request) (runtime.Object, error) { return nil, errTimeout })),
+		[]string{"get pod train-abcde"})
+	if len(m.Lost) != 1 || !errors.Is(m.Result().Err, errTimeout) {
+		t.Errorf("lost %v, error %v", m.Lost, m.Result().Err)
+	}
+}
+
+// Without a batch period a machine that waits for the caches still looks again.
+func TestWait_withoutBatchPeriod(t *testing.T) {
+	job, next := train(1), train(1)
+	next.UID = "next"
+	m, s := newMachine(), &server{job: job}
+	m.Config.BatchPeriod = 0
+	run(t, m, fresh(job), s.answer)
+	run(t, m, fresh(next), s.answer)
+	if got := m.Result().Requeue; got != time.Second {
+		t.Errorf("look again in %v, want 1s", got)
+	}
+}
+
+// A clone remembers the same, and goes its own way.
+func TestClone(t *testing.T) {
+	job := train(1)
+	m, s := newMachine(), &server{job: job}
+	run(t, m, fresh(job), s.answer)
+	c := m.Clone()
+	if c.String() != m.String() || len(c.Created) != 1 || c.Result().Outcome != nil {
+		t.Errorf("the clone is %v, want %v at rest", c.String(), m.String())
+	}
+	gone := train(1)
+	s.job = nil
+	run(t, c, unversioned(fresh(gone)), s.answer)
+	if len(m.Created) != 1 {
+		t.Error("the clone has changed the original")
+	}
+}
+
+func TestString(t *testing.T) {
+	for r, want := range map[string]string{
+		machine.Request{Verb: machine.GetJob, Name: "train"}.String():         "get the Job",
+		machine.Request{Verb: machine.CreatePod, Pod: &corev1.Pod{}}.String(): "create pod",
+		machine.Request{Verb: machine.DeletePod, Name: "train-a"}.String():    "delete pod train-a",
+		machine.Verb(99).String():              "Verb(99)",
+		(&machine.Memory{}).String():           "nothing pending",
+		(&machine.Memory{Known: "7"}).String(): "waiting to observe version 7 of the Job",
+		(&machine.Memory{Deleted: []machine.Deleted{{}}, ReadFirst: true}).String(): "waiting to observe a status write without an answer, 1 deletions",
+	} {
+		if r != want {
+			t.Errorf("got %q, want %q", r, want)
+		}
+	}
+	if !strings.Contains((&machine.Memory{Lost: []machine.Lost{{}}}).String(), "1 creations without an answer") {
+		t.Error("a lost creation is not told")
+	}
+}
