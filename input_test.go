@@ -244,11 +244,11 @@ func TestInput_tolerated(t *testing.T) {
 		{"one pod of another Job", func(s *jobfate.Snapshot) { s.Pods[0].OwnerReferences[0].UID = "other-job" },
 			[]explain.Note{{Code: explain.NoteForeignPods, Text: "1 pod in the snapshot is not the Job's"}}},
 		{"damaged completedIndexes", func(s *jobfate.Snapshot) { s.Job.Status.CompletedIndexes = "0,x" },
-			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: not canonical at offset 2: an index has digits only"}}},
+			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: an index has digits only"}}},
 		{"completedIndexes past completions", func(s *jobfate.Snapshot) { s.Job.Status.CompletedIndexes = "0,7" },
-			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: clipped at offset 2: completions are 3"}}},
+			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: completions are 3"}}},
 		{"damaged failedIndexes", func(s *jobfate.Snapshot) { s.Job.Status.FailedIndexes = ptrTo("3-1") },
-			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes: not canonical at offset 0: an interval ends after it starts"}}},
+			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes: at offset 0: an interval ends after it starts"}}},
 		{"an index completed and failed", func(s *jobfate.Snapshot) {
 			s.Job.Status.CompletedIndexes, s.Job.Status.FailedIndexes = "0,1", ptrTo("1,2")
 		}, []explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes held completed indexes"}}},

@@ -108,7 +108,7 @@ func TestS4_indexesAreDisjointAndCanonical(t *testing.T) {
 		if err != nil {
 			t.Fatalf("failedIndexes: %v", err)
 		}
-		if completed.Overlaps(failed) {
+		if completed.IntersectionLen(failed) > 0 {
 			t.Fatalf("completed %s and failed %s overlap", completed, failed)
 		}
 	})

@@ -221,14 +221,13 @@ func (c *Census) Indexes(what Is) indexset.Set {
 
 // indexes returns the indexes of the pods that are wanted, with room for most of them.
 func (c *Census) indexes(most int, wanted func(*Record) bool) indexset.Set {
-	var b indexset.Builder
-	b.Grow(most)
+	indexes := make([]int32, 0, most)
 	for i := range c.Records {
 		if r := &c.Records[i]; wanted(r) {
-			b.Add(r.Index) // leaves out NoIndex
+			indexes = append(indexes, r.Index)
 		}
 	}
-	return b.Set()
+	return indexset.Of(indexes...) // leaves out NoIndex
 }
 
 // Fates are the completion indexes of an Indexed Job that are settled.

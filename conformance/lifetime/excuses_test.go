@@ -153,7 +153,7 @@ func disjointIndexes(c *comparison) verdict {
 		}
 		completed, _ := indexset.Parse(st.CompletedIndexes)
 		failed, _ := indexset.Parse(*st.FailedIndexes)
-		if completed.Overlaps(failed) {
+		if completed.IntersectionLen(failed) > 0 {
 			return everything
 		}
 	}

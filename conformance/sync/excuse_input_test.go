@@ -100,7 +100,7 @@ func withoutOverlap(d *dispute) bool {
 		}
 	}
 	failed := parseIndexes(job, *job.Status.FailedIndexes)
-	if !failed.Overlaps(completed) {
+	if failed.IntersectionLen(completed) == 0 {
 		return false
 	}
 	text := failed.Difference(completed).String()

@@ -96,7 +96,7 @@ func withoutNewOverlap(d *dispute) bool {
 		text := failed.Difference(completed).String()
 		st.FailedIndexes = &text
 		gained = failed.Difference(completed).Len()
-		return failed.Overlaps(completed)
+		return failed.IntersectionLen(completed) > 0
 	})
 	if !changed {
 		return false

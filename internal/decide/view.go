@@ -2,6 +2,7 @@ package decide
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -192,15 +193,15 @@ func readStatus(job *batchv1.Job, spec *Spec) (s Status, notes []Note) {
 	}
 	read := func(path, text string) indexes {
 		set, damage := indexset.ParseDamaged(text, *spec.Completions)
-		if !damage.OK() {
-			repaired(path + ": " + damage.String())
+		if damage != nil {
+			repaired(fmt.Sprintf("%s: at offset %d: %s", path, damage.Offset, damage.Reason))
 		}
-		return indexes{set, damage.OK()}
+		return indexes{set, damage == nil}
 	}
 	s.Completed = read("status.completedIndexes", job.Status.CompletedIndexes)
 	if spec.PerIndex && job.Status.FailedIndexes != nil {
 		s.Failed = read("status.failedIndexes", *job.Status.FailedIndexes)
-		if s.Failed.Set.Overlaps(s.Completed.Set) {
+		if s.Failed.Set.IntersectionLen(s.Completed.Set) > 0 {
 			repaired("status.failedIndexes held completed indexes")
 		}
 	}
