@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -224,7 +225,7 @@ func (x *indexes) stateWith(index int32, w *witness, r IndexReason) (Reason, str
 		return Reason{Code: IndexCreating, Text: "creating a pod"}, ""
 	case w.terminating != nil && (x.View.Spec.ReplaceFailedOnly || x.stopping()):
 		return Reason{Code: IndexTerminating, Text: "waits for pod " + r.Pod + " to terminate"}, "waiting for pods to terminate"
-	case x.stopping() && r.Match.FailsJob():
+	case x.stopping() && r.Match.Action == batchv1.PodFailurePolicyActionFailJob:
 		return Reason{Code: IndexStopped, Text: "stopped; it failed the Job by " + r.Match.Explain()}, ""
 	case !x.stopping() && !x.held() && x.View.IndexDelay(index) > 0:
 		until := x.View.Now.Add(x.View.IndexDelay(index))
@@ -261,7 +262,7 @@ func (x *indexes) textFailed(r IndexReason) string {
 	switch {
 	case r.FailedPod == "":
 		return "failed"
-	case r.Match.FailsIndex():
+	case r.Match.Action == batchv1.PodFailurePolicyActionFailIndex:
 		return "failed by " + r.Match.Explain()
 	}
 	return fmt.Sprintf("failed after %s, the limit is %d", failures(r.Failures), x.View.Spec.Limit.PerIndex)

@@ -107,7 +107,7 @@ func countLingering(job *batchv1.Job, ended []*corev1.Pod) (s legacyStatus) {
 	if indexed && spec.Completions != nil {
 		completions = *spec.Completions
 	}
-	policy := failurepolicy.CompileAPI(spec.PodFailurePolicy, nil)
+	policy := failurepolicy.Compile(failurepolicy.FromAPI(spec.PodFailurePolicy))
 	var completed indexset.Builder
 	for _, pod := range ended {
 		index := IndexOf(pod)

@@ -112,7 +112,7 @@ func (m *metrics) finished(v *View, end jobstatus.End) {
 	}
 	// The names of rules are the users' to give, and would make series without end.
 	reason := end.Reason
-	if _, granular := failurepolicy.RuleOf(reason); granular {
+	if _, granular := failurepolicy.RuleOf(reason, ""); granular {
 		reason = batchv1.JobReasonPodFailurePolicy
 	}
 	m.add(1, "jobs_finished_total", Label{"completion_mode", v.mode()}, Label{"result", result}, Label{"reason", reason})

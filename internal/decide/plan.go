@@ -3,9 +3,11 @@ package decide
 import (
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -111,5 +113,9 @@ func (v *View) failJob() *jobstatus.Verdict {
 		return nil
 	}
 	match := v.Spec.Policy.Match(pod)
-	return &jobstatus.Verdict{Reason: match.Reason(v.Config.Granular), Message: match.Message()}
+	verdict := &jobstatus.Verdict{Reason: batchv1.JobReasonPodFailurePolicy, Message: match.Message()}
+	if v.Config.Granular {
+		verdict.Reason = failurepolicy.Reason(match.Rule, match.Name)
+	}
+	return verdict
 }

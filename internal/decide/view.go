@@ -147,19 +147,11 @@ func readSpec(spec *batchv1.JobSpec, c *Config) Spec {
 		one := int32(1)
 		s.Completions = &one
 	}
-	var off []failurepolicy.Option
 	if c.WithoutPerIndex {
 		s.Limit = s.Limit.WithoutPerIndex()
-		off = append(off, failurepolicy.WithoutFailIndex())
 	}
 	s.PerIndex = s.Indexed && s.Limit.Target == backoff.TargetIndex
-	switch {
-	case c.WithoutPolicy:
-	case c.FailurePolicy != nil:
-		s.Policy = failurepolicy.Compile(c.FailurePolicy, off...)
-	default:
-		s.Policy = failurepolicy.CompileAPI(spec.PodFailurePolicy, c.RuleNames, off...)
-	}
+	s.Policy = readPolicy(spec, c)
 	// KEP-3939: with a pod failure policy only failed pods are replaced, since a rule
 	// can be matched only against a pod that has come to its end.
 	failed := spec.PodReplacementPolicy != nil && *spec.PodReplacementPolicy == batchv1.Failed

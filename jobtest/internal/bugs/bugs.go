@@ -56,7 +56,7 @@ func ForgetVerdict(s decide.Input, d *Draft) {
 	for _, pod := range s.Pods {
 		counted := slices.Contains(d.Strip, pod) || slices.Contains(s.InFlight.Stripped, pod.UID)
 		if pod.Status.Phase != corev1.PodFailed || !tracking.HasFinalizer(pod) || !metav1.IsControlledBy(pod, s.Job) ||
-			counted || !policy.Match(pod).FailsJob() {
+			counted || policy.Match(pod).Action != batchv1.PodFailurePolicyActionFailJob {
 			continue
 		}
 		if d.Status == nil {
