@@ -14,6 +14,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 	"github.com/jobfate/jobfate/validation"
@@ -64,7 +65,7 @@ func TestS2_aFinalizerGoesOnlyAfterARecordOrForAReason(t *testing.T) {
 			case r.indexed() && (tracking.IndexOf(pod) < 0 || tracking.IndexOf(pod) >= *r.s.Job.Spec.Completions):
 			case r.indexed() && pod.Status.Phase == corev1.PodSucceeded && completed.Contains(tracking.IndexOf(pod)):
 			case r.s.Job.Spec.PodFailurePolicy != nil && ignored(r.s.Job, pod):
-			case jobstatus.True(st.Conditions, batchv1.JobSuccessCriteriaMet) != nil && pod.Status.Phase != corev1.PodFailed:
+			case lifecycle.True(st.Conditions, batchv1.JobSuccessCriteriaMet) != nil && pod.Status.Phase != corev1.PodFailed:
 			default:
 				t.Fatalf("the finalizer of %s goes, and no record says why: %+v", pod.Name, st)
 			}
@@ -160,7 +161,7 @@ func TestS7_noPodOnceTheEndIsKnown(t *testing.T) {
 			return
 		}
 		for _, c := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget, batchv1.JobComplete, batchv1.JobFailed} {
-			if jobstatus.True(r.s.Job.Status.Conditions, c) != nil {
+			if lifecycle.True(r.s.Job.Status.Conditions, c) != nil {
 				t.Fatalf("a pod is created though %s", c)
 			}
 		}
@@ -173,7 +174,7 @@ func TestS7_noPodOnceTheEndIsKnown(t *testing.T) {
 func TestS8S9_theEndIsSound(t *testing.T) {
 	holds(t, func(t *rapid.T, r run) {
 		st := r.after()
-		is := func(c batchv1.JobConditionType) bool { return jobstatus.True(st.Conditions, c) != nil }
+		is := func(c batchv1.JobConditionType) bool { return lifecycle.True(st.Conditions, c) != nil }
 		complete, failed := is(batchv1.JobComplete), is(batchv1.JobFailed)
 		over := jobstatus.Finished(r.s.Job) != nil
 		if !over && r.settled.Finished != (complete || failed) {

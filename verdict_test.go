@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 // A FailJob verdict that was seen is stored before the pod that shows it may go.
@@ -62,7 +62,7 @@ func TestVerdict_isStoredBeforeItsPodGoes(t *testing.T) {
 			if st == nil {
 				st = &s.Job.Status
 			}
-			if stored := jobstatus.True(st.Conditions, batchv1.JobFailureTarget) != nil; stored != test.stored {
+			if stored := lifecycle.True(st.Conditions, batchv1.JobFailureTarget) != nil; stored != test.stored {
 				t.Errorf("FailureTarget is in the status: %t, want %t", stored, test.stored)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -23,7 +24,7 @@ type demandRules struct {
 	limit            backoff.Limit
 	perIndex         bool // each index has a limit of its own
 	maxFailedIndexes *int32
-	successPolicy    *SuccessPolicy
+	successRules     successRules
 	replacesAtOnce   bool // a terminating pod is replaced before it is gone
 	countsRestarts   bool
 	hasDeadline      bool
@@ -47,7 +48,9 @@ func readDemandRules(spec *batchv1.JobSpec) demandRules {
 	if mode := spec.CompletionMode; mode != nil && *mode == batchv1.IndexedCompletion && !r.workQueue {
 		r.indexed = true
 		r.perIndex = r.limit.Target == backoff.TargetIndex
-		r.successPolicy = NewSuccessPolicy(spec.SuccessPolicy, int32(r.completions))
+		if p := lifecycle.NewSuccessPolicy(spec.SuccessPolicy, int32(r.completions)); p != nil {
+			r.successRules = p.Rules
+		}
 	}
 	if r.perIndex {
 		r.maxFailedIndexes = spec.MaxFailedIndexes

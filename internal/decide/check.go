@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -37,7 +37,7 @@ func check(in *Input, c *Config) (tracking.Owner, error) {
 	errs = append(errs, checkNames(in.Job.Spec.PodFailurePolicy, c)...)
 	owner, ownerErrs := ownerOf(in.Job)
 	errs = append(errs, ownerErrs...)
-	if jobstatus.Finished(in.Job) == nil {
+	if lifecycle.Finished(in.Job) == nil {
 		errs = append(errs, checkStatus(&in.Job.Status)...)
 	}
 	if len(errs) > 0 {
@@ -134,7 +134,7 @@ func checkStatus(status *batchv1.JobStatus) (errs field.ErrorList) {
 		}
 	}
 	met, target := batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget
-	if jobstatus.True(status.Conditions, met) != nil && jobstatus.True(status.Conditions, target) != nil {
+	if lifecycle.True(status.Conditions, met) != nil && lifecycle.True(status.Conditions, target) != nil {
 		errs = append(errs, field.Invalid(field.NewPath("status", "conditions"), field.OmitValueType{},
 			fmt.Sprintf("%s and %s are both True; the API server lets neither be taken back", met, target)))
 	}

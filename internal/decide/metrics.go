@@ -7,7 +7,7 @@ import (
 
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 // Metric is what to add to a counter. The names and labels are those of the Job
@@ -105,7 +105,7 @@ func (v *View) creationReason() string {
 	return "new"
 }
 
-func (m *metrics) finished(v *View, end jobstatus.End) {
+func (m *metrics) finished(v *View, end lifecycle.End) {
 	result := "failed"
 	if end.Succeeds() {
 		result = "succeeded"

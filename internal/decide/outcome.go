@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -23,10 +24,10 @@ type Outcome struct {
 	// After are the numbers of pods once the plan is carried out, and FactsAfter the
 	// facts then.
 	After      Counts
-	FactsAfter jobstatus.Facts
+	FactsAfter lifecycle.Facts
 	// End is how the Job ends then. As long as it may have pods that are not counted
 	// it does not end.
-	End     jobstatus.End
+	End     lifecycle.End
 	Account tracking.Account
 	// Status is what to store before any finalizer goes; Changed says that it
 	// differs from what is stored. PutOff says that the throttle puts it off.
@@ -65,7 +66,7 @@ func Decide(in Input, c Config) (*Outcome, error) {
 		return nil, err
 	}
 	switch {
-	case jobstatus.Finished(v.Job) != nil:
+	case lifecycle.Finished(v.Job) != nil:
 		return v.afterTheEnd(), nil
 	case v.InFlight.Status:
 		return v.waitForJob(), nil
@@ -189,19 +190,19 @@ func (v *View) after(p *Plan, done Done) Counts {
 // endAfter is how the Job ends once the plan is carried out. As long as a pod is left
 // that should be gone, or a write is unobserved, it does not: there may be pods that
 // are not counted.
-func (v *View) endAfter(p *Plan, after Counts, undeleted bool) (jobstatus.Facts, jobstatus.End) {
+func (v *View) endAfter(p *Plan, after Counts, undeleted bool) (lifecycle.Facts, lifecycle.End) {
 	if p.End.Ended() {
 		if undeleted || !p.Settled {
-			return jobstatus.Facts{}, jobstatus.End{}
+			return lifecycle.Facts{}, lifecycle.End{}
 		}
-		return jobstatus.Facts{}, p.End
+		return lifecycle.Facts{}, p.End
 	}
 	facts := p.Facts
 	facts.Settled, facts.Active = p.Settled, after.Active
-	return facts, jobstatus.Decide(&facts)
+	return facts, lifecycle.Decide(&facts)
 }
 
-func (v *View) terms(p *Plan, end jobstatus.End) tracking.Terms {
+func (v *View) terms(p *Plan, end lifecycle.End) tracking.Terms {
 	t := tracking.Terms{
 		Deleting: v.Job.DeletionTimestamp != nil,
 		Waiting:  v.Totals.Before,
@@ -222,8 +223,8 @@ func (v *View) terms(p *Plan, end jobstatus.End) tracking.Terms {
 
 // putOff returns how long the throttle puts the status off. What a user waits for is
 // not put off: suspension, the end, the first status.
-func (v *View) putOff(suspension jobstatus.Change, end jobstatus.End, recorded int) time.Duration {
-	if suspension != jobstatus.Unchanged || end.Ended() || v.Job.Status.StartTime == nil {
+func (v *View) putOff(suspension lifecycle.Change, end lifecycle.End, recorded int) time.Duration {
+	if suspension != lifecycle.Unchanged || end.Ended() || v.Job.Status.StartTime == nil {
 		return 0
 	}
 	return v.Config.Throttle.Wait(v.LastStatus, v.Now, recorded, v.Spec.Parallelism)
@@ -234,11 +235,11 @@ func (v *View) setsAfter() indexSets {
 	return indexSets{v.Totals.Fates.Completed, v.Totals.Fates.Failed}
 }
 
-func suspensionEvents(change jobstatus.Change) []Event {
+func suspensionEvents(change lifecycle.Change) []Event {
 	switch change {
-	case jobstatus.Suspended:
+	case lifecycle.Suspended:
 		return []Event{{corev1.EventTypeNormal, "Suspended", "Job suspended"}}
-	case jobstatus.Resumed:
+	case lifecycle.Resumed:
 		return []Event{{corev1.EventTypeNormal, "Resumed", "Job resumed"}}
 	}
 	return nil

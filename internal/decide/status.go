@@ -3,13 +3,13 @@ package decide
 import (
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/tracking"
 )
 
 // statusAfter makes the status to store before any finalizer goes, and says what
 // became of the Suspended condition.
-func (v *View) statusAfter(p *Plan, after Counts, end jobstatus.End, account *tracking.Account) (batchv1.JobStatus, jobstatus.Change) {
+func (v *View) statusAfter(p *Plan, after Counts, end lifecycle.End, account *tracking.Account) (batchv1.JobStatus, lifecycle.Change) {
 	st := v.Job.Status // nothing in it is changed, only replaced
 	st.StartTime = p.Start
 	st.Active = after.Active
@@ -25,11 +25,11 @@ func (v *View) statusAfter(p *Plan, after Counts, end jobstatus.End, account *tr
 	} else {
 		st.Succeeded = sum(st.Succeeded, account.Succeeded)
 	}
-	change := jobstatus.Unchanged
+	change := lifecycle.Unchanged
 	if p.Work.Managed && !end.Ended() {
-		change = jobstatus.Suspend(&st, v.Spec.Suspended, v.Now)
+		change = lifecycle.Suspend(&st, v.Spec.Suspended, v.Now)
 	}
-	jobstatus.EnterInterim(&st, end, v.Now)
+	lifecycle.EnterInterim(&st, end, v.Now)
 	return st, change
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -52,7 +52,7 @@ type Spec struct {
 	Limit             backoff.Limit
 	MaxFailedIndexes  *int32
 	Policy            *failurepolicy.Policy
-	SuccessPolicy     *jobstatus.SuccessPolicy
+	SuccessPolicy     *lifecycle.SuccessPolicy
 }
 
 // Status is what of the status can be damaged, as well as it can be read.
@@ -157,7 +157,7 @@ func readSpec(spec *batchv1.JobSpec, c *Config) Spec {
 	failed := spec.PodReplacementPolicy != nil && *spec.PodReplacementPolicy == batchv1.Failed
 	s.ReplaceFailedOnly = s.Policy != nil || failed && !c.WithoutReplacement
 	if s.Indexed {
-		s.SuccessPolicy = jobstatus.NewSuccessPolicy(spec.SuccessPolicy, *s.Completions)
+		s.SuccessPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, *s.Completions)
 	}
 	return s
 }

@@ -297,7 +297,8 @@ func TestRun(t *testing.T) {
 func TestUnusedArrow(t *testing.T) {
 	files := map[string]string{
 		"jobstatus/x.go": "package jobstatus\nimport _ \"github.com/jobfate/jobfate/indexset\"\n" +
-			"import _ \"github.com/jobfate/jobfate/failurepolicy\"\nimport _ \"github.com/jobfate/jobfate/tracking\"\n",
+			"import _ \"github.com/jobfate/jobfate/failurepolicy\"\nimport _ \"github.com/jobfate/jobfate/tracking\"\n" +
+			"import _ \"github.com/jobfate/jobfate/internal/lifecycle\"\n",
 		"jobstatus/x_test.go": "package jobstatus\nimport _ \"github.com/jobfate/jobfate/backoff\"\n",
 	}
 	got := checkFor(t, files, func(rule string) bool { return rule == unusedArrow })

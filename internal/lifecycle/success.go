@@ -1,4 +1,4 @@
-package jobstatus
+package lifecycle
 
 import (
 	"fmt"
@@ -11,13 +11,14 @@ import (
 // SuccessPolicy is a Job's success policy (KEP-3998), read once. Nil is no
 // policy.
 type SuccessPolicy struct {
-	rules []successRule // those that can be satisfied
+	Rules []SuccessRule // those that can be satisfied
 }
 
-type successRule struct {
-	position int
-	named    indexset.Set // the indexes that count
-	need     int          // how many of them must be completed
+// SuccessRule is a rule of a success policy.
+type SuccessRule struct {
+	Position int
+	Named    indexset.Set // the indexes that count
+	Need     int          // how many of them must be completed
 }
 
 // NewSuccessPolicy returns the policy of an Indexed Job with the given number
@@ -33,8 +34,8 @@ func NewSuccessPolicy(p *batchv1.SuccessPolicy, completions int32) *SuccessPolic
 			continue
 		}
 		read := readSuccessRule(rule, completions)
-		if read.position = i; !read.named.IsEmpty() {
-			s.rules = append(s.rules, read)
+		if read.Position = i; !read.Named.IsEmpty() {
+			s.Rules = append(s.Rules, read)
 		}
 	}
 	return s
@@ -42,16 +43,16 @@ func NewSuccessPolicy(p *batchv1.SuccessPolicy, completions int32) *SuccessPolic
 
 // readSuccessRule reads a rule that names indexes, a count or both. With both,
 // the count is enough, and so are all the indexes.
-func readSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32) successRule {
+func readSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32) SuccessRule {
 	if rule.SucceededIndexes == nil {
-		return successRule{named: indexset.Set{}.Complement(completions), need: int(*rule.SucceededCount)}
+		return SuccessRule{Named: indexset.Set{}.Complement(completions), Need: int(*rule.SucceededCount)}
 	}
 	named, _ := indexset.ParseDamaged(*rule.SucceededIndexes, completions)
 	need := named.Len()
 	if rule.SucceededCount != nil {
 		need = min(need, int(*rule.SucceededCount))
 	}
-	return successRule{named: named, need: need}
+	return SuccessRule{Named: named, Need: need}
 }
 
 // Match returns the position of the first rule that the completed indexes
@@ -61,9 +62,9 @@ func (p *SuccessPolicy) Match(completed indexset.Set) int {
 	if p == nil || completed.IsEmpty() {
 		return -1
 	}
-	for i := range p.rules {
-		if r := &p.rules[i]; r.named.IntersectionLen(completed) >= r.need {
-			return r.position
+	for i := range p.Rules {
+		if r := &p.Rules[i]; r.Named.IntersectionLen(completed) >= r.Need {
+			return r.Position
 		}
 	}
 	return -1

@@ -1,4 +1,4 @@
-package jobstatus_test
+package lifecycle_test
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 // A deadline above 9.2×10^9 seconds overflowed, and the Job failed at once.
@@ -34,7 +34,7 @@ func TestLesson_deadlineOverflow(t *testing.T) {
 		{"a start ages ago", 60, time.Time{}, 60*time.Second - longest},
 		{"a start ages ago and the greatest", math.MaxInt64, time.Time{}, longest.Truncate(time.Second) - longest},
 	} {
-		if got := jobstatus.Deadline(tc.seconds, tc.start, noon); got != tc.want {
+		if got := lifecycle.Deadline(tc.seconds, tc.start, noon); got != tc.want {
 			t.Errorf("%s: Deadline = %v, want %v", tc.reason, got, tc.want)
 		}
 	}
@@ -69,6 +69,6 @@ func TestRandom_deadline(t *testing.T) {
 		seconds := rapid.Int64().Draw(t, "seconds")
 		start := time.Unix(rapid.Int64Range(-1<<40, 1<<40).Draw(t, "start"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanos"))
 		now := time.Unix(rapid.Int64Range(-1<<40, 1<<40).Draw(t, "now"), 0)
-		same(t, "Deadline", jobstatus.Deadline(seconds, start, now), slowDeadline(seconds, start, now))
+		same(t, "Deadline", lifecycle.Deadline(seconds, start, now), slowDeadline(seconds, start, now))
 	})
 }

@@ -1,4 +1,4 @@
-package jobstatus
+package lifecycle
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package jobstatus_test
+package lifecycle_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -35,50 +36,50 @@ func TestSuspend(t *testing.T) {
 		before  batchv1.JobStatus
 		suspend bool
 		want    batchv1.JobStatus
-		change  jobstatus.Change
+		change  lifecycle.Change
 	}{
 		{
 			"suspended", batchv1.JobStatus{StartTime: ptrTo(after(-5))}, true,
-			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, jobstatus.Suspended,
+			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, lifecycle.Suspended,
 		},
 		{
 			"still suspended", batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(-5)}}, true,
-			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(-5)}}, jobstatus.Unchanged,
+			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(-5)}}, lifecycle.Unchanged,
 		},
 		{
 			"resumed", batchv1.JobStatus{Conditions: []batchv1.JobCondition{yes("Other"), suspended(-5)}}, false,
-			batchv1.JobStatus{StartTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{yes("Other"), resumed(0)}}, jobstatus.Resumed,
+			batchv1.JobStatus{StartTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{yes("Other"), resumed(0)}}, lifecycle.Resumed,
 		},
 		{
 			"from nothing to False is no news", batchv1.JobStatus{StartTime: ptrTo(after(-5))}, false,
-			batchv1.JobStatus{StartTime: ptrTo(after(-5))}, jobstatus.Unchanged,
+			batchv1.JobStatus{StartTime: ptrTo(after(-5))}, lifecycle.Unchanged,
 		},
 		{
 			"still not suspended", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, false,
-			batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, jobstatus.Unchanged,
+			batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, lifecycle.Unchanged,
 		},
 		{
 			"suspended again", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, true,
-			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, jobstatus.Suspended,
+			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, lifecycle.Suspended,
 		},
 		{
 			"somebody wrote the condition: the start time stays", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{no(batchv1.JobSuspended)}}, false,
-			batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(0)}}, jobstatus.Resumed,
+			batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(0)}}, lifecycle.Resumed,
 		},
 		{
 			"another reason", batchv1.JobStatus{Conditions: []batchv1.JobCondition{edited(func(c *batchv1.JobCondition) { c.Reason = "R" })}}, true,
-			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, jobstatus.Suspended,
+			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, lifecycle.Suspended,
 		},
 		{
 			"another message", batchv1.JobStatus{Conditions: []batchv1.JobCondition{edited(func(c *batchv1.JobCondition) { c.Message = "M" })}}, true,
-			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, jobstatus.Suspended,
+			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, lifecycle.Suspended,
 		},
 	} {
 		status := tc.before.DeepCopy()
-		same(t, tc.reason+": change", jobstatus.Suspend(status, tc.suspend, noon), tc.change)
+		same(t, tc.reason+": change", lifecycle.Suspend(status, tc.suspend, noon), tc.change)
 		same(t, tc.reason, *status, tc.want)
 	}
-	same(t, "no status", jobstatus.Suspend(nil, true, noon), jobstatus.Unchanged)
+	same(t, "no status", lifecycle.Suspend(nil, true, noon), lifecycle.Unchanged)
 }
 
 // Every status on the way of a Job that is suspended and resumed at will is
@@ -95,14 +96,14 @@ func TestRandom_suspendAndResume(t *testing.T) {
 			suspend := rapid.Bool().Draw(t, "suspend")
 			job.Spec.Suspend = &suspend
 			next := job.DeepCopy()
-			change := jobstatus.Suspend(&next.Status, suspend, now)
+			change := lifecycle.Suspend(&next.Status, suspend, now)
 			accepted(t, "status", next, job)
-			want := jobstatus.Unchanged
+			want := lifecycle.Unchanged
 			switch {
 			case suspend && !was:
-				want, wantStart = jobstatus.Suspended, nil
+				want, wantStart = lifecycle.Suspended, nil
 			case !suspend && was:
-				want, wantStart = jobstatus.Resumed, ptrTo(now)
+				want, wantStart = lifecycle.Resumed, ptrTo(now)
 			}
 			same(t, "change", change, want)
 			var start *time.Time

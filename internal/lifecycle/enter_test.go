@@ -1,4 +1,4 @@
-package jobstatus_test
+package lifecycle_test
 
 import (
 	"testing"
@@ -7,13 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/validation"
 )
 
 var (
-	failing    = jobstatus.End{Rule: "Deadline", Interim: batchv1.JobFailureTarget, Verdict: jobstatus.Verdict{Reason: "R", Message: "M"}}
-	succeeding = jobstatus.End{Rule: "Completions", Interim: batchv1.JobSuccessCriteriaMet, Verdict: jobstatus.Verdict{Reason: "R", Message: "M"}}
+	failing    = lifecycle.End{Rule: "Deadline", Interim: batchv1.JobFailureTarget, Verdict: lifecycle.Verdict{Reason: "R", Message: "M"}}
+	succeeding = lifecycle.End{Rule: "Completions", Interim: batchv1.JobSuccessCriteriaMet, Verdict: lifecycle.Verdict{Reason: "R", Message: "M"}}
 )
 
 func TestEnterInterim(t *testing.T) {
@@ -25,18 +26,18 @@ func TestEnterInterim(t *testing.T) {
 	for _, tc := range []struct {
 		reason       string
 		before, want []batchv1.JobCondition
-		end          jobstatus.End
+		end          lifecycle.End
 	}{
 		{"the first", nil, []batchv1.JobCondition{want}, failing},
 		{"beside others", []batchv1.JobCondition{no(batchv1.JobSuspended)}, []batchv1.JobCondition{no(batchv1.JobSuspended), want}, failing},
 		{"one that is not True stays", []batchv1.JobCondition{no(batchv1.JobFailureTarget)}, []batchv1.JobCondition{no(batchv1.JobFailureTarget), want}, failing},
 		{"it is there", []batchv1.JobCondition{yes(batchv1.JobFailureTarget)}, []batchv1.JobCondition{yes(batchv1.JobFailureTarget)}, decided},
-		{"the Job goes on", []batchv1.JobCondition{no(batchv1.JobSuspended)}, []batchv1.JobCondition{no(batchv1.JobSuspended)}, jobstatus.End{}},
+		{"the Job goes on", []batchv1.JobCondition{no(batchv1.JobSuspended)}, []batchv1.JobCondition{no(batchv1.JobSuspended)}, lifecycle.End{}},
 	} {
 		status := &batchv1.JobStatus{Conditions: tc.before}
-		jobstatus.EnterInterim(status, tc.end, noon)
+		lifecycle.EnterInterim(status, tc.end, noon)
 		same(t, tc.reason, status.Conditions, tc.want)
-		jobstatus.EnterInterim(status, tc.end, noon)
+		lifecycle.EnterInterim(status, tc.end, noon)
 		same(t, tc.reason+", entered twice", status.Conditions, tc.want)
 	}
 }
@@ -50,7 +51,7 @@ func TestEnterTerminal(t *testing.T) {
 	for _, tc := range []struct {
 		reason      string
 		before      batchv1.JobStatus
-		end         jobstatus.End
+		end         lifecycle.End
 		terminating int32
 		want        *batchv1.JobStatus // nil: not yet
 	}{
@@ -79,7 +80,7 @@ func TestEnterTerminal(t *testing.T) {
 			"a condition that was False", batchv1.JobStatus{StartTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{no(batchv1.JobFailed), target}}, failing, 0,
 			&batchv1.JobStatus{StartTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{terminal(batchv1.JobFailed), target}},
 		},
-		{"the Job goes on", batchv1.JobStatus{Conditions: []batchv1.JobCondition{target}}, jobstatus.End{}, 0, nil},
+		{"the Job goes on", batchv1.JobStatus{Conditions: []batchv1.JobCondition{target}}, lifecycle.End{}, 0, nil},
 		{"a pod is active", batchv1.JobStatus{Active: 1, Conditions: []batchv1.JobCondition{target}}, failing, 0, nil},
 		{"a pod is terminating", batchv1.JobStatus{Conditions: []batchv1.JobCondition{target}}, failing, 1, nil},
 		{
@@ -98,7 +99,7 @@ func TestEnterTerminal(t *testing.T) {
 			want = tc.before.DeepCopy()
 		}
 		status := tc.before.DeepCopy()
-		entered := jobstatus.EnterTerminal(status, tc.end, tc.terminating, noon)
+		entered := lifecycle.EnterTerminal(status, tc.end, tc.terminating, noon)
 		same(t, tc.reason, status, want)
 		same(t, tc.reason+": entered", entered, tc.want != nil)
 	}
@@ -137,17 +138,17 @@ func accepted(t *rapid.T, what string, job, old *batchv1.Job) {
 func TestRandom_statusesOnTheWayToTheEndAreAccepted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old := drawRunning(t)
-		end := rapid.SampledFrom([]jobstatus.End{failing, succeeding}).Draw(t, "end")
+		end := rapid.SampledFrom([]lifecycle.End{failing, succeeding}).Draw(t, "end")
 
 		interim := old.DeepCopy()
-		jobstatus.EnterInterim(&interim.Status, end, noon)
+		lifecycle.EnterInterim(&interim.Status, end, noon)
 		accepted(t, "interim", interim, old)
 		same(t, "outcome", jobstatus.OutcomeOf(interim).Decided(), true)
 		same(t, "finished", jobstatus.Finished(interim) == nil, true)
 
 		last := interim.DeepCopy()
 		terminating := rapid.Int32Range(0, 1).Draw(t, "terminating")
-		entered := jobstatus.EnterTerminal(&last.Status, end, terminating, noon)
+		entered := lifecycle.EnterTerminal(&last.Status, end, terminating, noon)
 		accepted(t, "terminal", last, interim)
 		busy := old.Status.Active > 0 || terminating > 0 || old.Status.UncountedTerminatedPods != nil
 		same(t, "entered", entered, !busy)
@@ -172,10 +173,10 @@ func TestRandom_conditionsAreNotShared(t *testing.T) {
 		conditions := append(make([]batchv1.JobCondition, 0, 9), drawConditions(t)...)
 		before := append([]batchv1.JobCondition(nil), conditions[:9:9]...)
 		for _, enter := range []func(*batchv1.JobStatus){
-			func(st *batchv1.JobStatus) { jobstatus.EnterInterim(st, failing, noon) },
-			func(st *batchv1.JobStatus) { jobstatus.EnterTerminal(st, failing, 0, noon) },
-			func(st *batchv1.JobStatus) { jobstatus.Suspend(st, true, noon) },
-			func(st *batchv1.JobStatus) { jobstatus.Suspend(st, false, noon) },
+			func(st *batchv1.JobStatus) { lifecycle.EnterInterim(st, failing, noon) },
+			func(st *batchv1.JobStatus) { lifecycle.EnterTerminal(st, failing, 0, noon) },
+			func(st *batchv1.JobStatus) { lifecycle.Suspend(st, true, noon) },
+			func(st *batchv1.JobStatus) { lifecycle.Suspend(st, false, noon) },
 		} {
 			enter(&batchv1.JobStatus{Conditions: conditions})
 			same(t, "the conditions and the room behind them", conditions[:9], before)

@@ -1,4 +1,4 @@
-package jobstatus
+package lifecycle
 
 import (
 	batchv1 "k8s.io/api/batch/v1"

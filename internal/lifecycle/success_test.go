@@ -1,4 +1,4 @@
-package jobstatus_test
+package lifecycle_test
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 func TestSuccessPolicy(t *testing.T) {
@@ -43,12 +43,12 @@ func TestSuccessPolicy(t *testing.T) {
 		{"no index that the Job has", []batchv1.SuccessPolicyRule{rule("10-20", 0), rule("", 0), rule("x", 0)}, "0", -1},
 		{"indexes beyond completions are not waited for", []batchv1.SuccessPolicyRule{rule("9-20", -1)}, "9", 0},
 	} {
-		p := jobstatus.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: tc.rules}, 10)
+		p := lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: tc.rules}, 10)
 		if got := p.Match(indexset.MustParse(tc.completed)); got != tc.want {
 			t.Errorf("%s: Match = %d, want %d", tc.reason, got, tc.want)
 		}
 	}
-	if p := jobstatus.NewSuccessPolicy(nil, 10); p != nil || p.Match(indexset.Of(1)) != -1 {
+	if p := lifecycle.NewSuccessPolicy(nil, 10); p != nil || p.Match(indexset.Of(1)) != -1 {
 		t.Errorf("without a policy: %v, Match = %d, want nil and -1", p, p.Match(indexset.Of(1)))
 	}
 }
@@ -56,7 +56,7 @@ func TestSuccessPolicy(t *testing.T) {
 // What is read is read once: a later change of the spec does not show.
 func TestSuccessPolicy_sharesNothing(t *testing.T) {
 	spec := &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: ptrTo("0"), SucceededCount: ptrTo[int32](1)}}}
-	p := jobstatus.NewSuccessPolicy(spec, 3)
+	p := lifecycle.NewSuccessPolicy(spec, 3)
 	*spec.Rules[0].SucceededIndexes, *spec.Rules[0].SucceededCount = "1", 3
 	same(t, "Match", p.Match(indexset.Of(0)), 0)
 }
@@ -120,6 +120,6 @@ func TestRandom_successPolicy(t *testing.T) {
 		}
 		set = set.Clip(int32(completions))
 		want := slowMatch(slow, completed, completions)
-		same(t, "Match", jobstatus.NewSuccessPolicy(spec, int32(completions)).Match(set), want)
+		same(t, "Match", lifecycle.NewSuccessPolicy(spec, int32(completions)).Match(set), want)
 	})
 }
