@@ -14,19 +14,15 @@ type Claim struct {
 	// Relation says which: Adoptable, Releasable or Orphaned.
 	Relation tracking.Relation
 
-	owner metav1.OwnerReference
+	view *decide.View
 }
 
 // Patch returns the strategic merge patch that does it.
 func (c Claim) Patch() []byte {
-	switch c.Relation {
-	case tracking.Adoptable:
-		return tracking.AdoptPatch(c.Pod, c.owner)
-	case tracking.Releasable:
-		return tracking.ReleasePatch(c.Pod, c.owner.UID)
+	if c.view == nil {
+		return nil
 	}
-	// By now somebody else may have adopted it, and be about to count it.
-	return tracking.StripPatchAt(c.Pod)
+	return c.view.ClaimPatch(decide.Claim{Pod: c.Pod, Relation: c.Relation})
 }
 
 // Cause says why a pod is deleted.
@@ -55,6 +51,8 @@ type Deletion struct {
 	// deletion does not count as a failure (KEP-2307 § Deleted Pods).
 	StripFirst bool
 	Cause      Cause
+
+	keys tracking.Keys
 }
 
 // Patch returns the patch that removes the finalizer before the deletion; nil
@@ -64,7 +62,7 @@ func (d Deletion) Patch() []byte {
 	if !d.StripFirst {
 		return nil
 	}
-	return tracking.StripPatchAt(d.Pod)
+	return d.keys.StripPatchAt(d.Pod)
 }
 
 // Options returns the options for the deletion, which name the pod's UID.

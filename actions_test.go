@@ -177,7 +177,7 @@ func TestActions_deletions(t *testing.T) {
 		if del.StripFirst {
 			want = fmt.Sprintf(`{"metadata":{"uid":%q,"resourceVersion":%q,"$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`, del.Pod.UID, del.Pod.ResourceVersion)
 		}
-		if got := string(del.Patch()); got != want || del.StripFirst != tracking.HasFinalizer(del.Pod) || *del.Options().Preconditions.UID != del.Pod.UID {
+		if got := string(del.Patch()); got != want || del.StripFirst != builtin.HasFinalizer(del.Pod) || *del.Options().Preconditions.UID != del.Pod.UID {
 			t.Errorf("%s: patch %s, options %+v; want %s", del.Pod.Name, got, del.Options(), want)
 		}
 	}

@@ -62,11 +62,10 @@ type Left struct{ Create, Delete, Strip int }
 
 func newDecision(o *decide.Outcome) Decision {
 	v, work := o.View, &o.Plan.Work
-	owner := v.Config.Controller.Reference(v.Job)
 	d := Decision{
-		Claim: convert(o.Claims, func(c decide.Claim) Claim { return Claim{c.Pod, c.Relation, owner} }),
+		Claim: convert(o.Claims, func(c decide.Claim) Claim { return Claim{c.Pod, c.Relation, v} }),
 		Delete: convert(work.Delete, func(d decide.Deletion) Deletion {
-			return Deletion{d.Record.Pod, d.StripFirst, Cause(d.Cause)}
+			return Deletion{d.Record.Pod, d.StripFirst, Cause(d.Cause), v.Config.Controller.Keys}
 		}),
 		Create:  convert(work.Create, func(c decide.Creation) Creation { return Creation{c.Index, c.Replaces, c} }),
 		Strip:   slices.Clone(o.Strip),

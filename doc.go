@@ -37,7 +37,7 @@
 //     after a timeout, the status may have been stored all the same: the backoff
 //     record is then in doubt.
 //  7. Remember Backoff; count Metrics; send Events.
-//  8. Remove the finalizer of each pod in Strip, with [tracking.StripPatch]. A pod
+//  8. Remove the finalizer of each pod in Strip, with [tracking.Keys.StripPatch]. A pod
 //     that is gone already has lost it. Add the pods to what is in flight.
 //  9. Call [Decision.Settle] with the pods that have lost their finalizer. If
 //     its Status is set, store it, on top of the one stored in step 6. Then

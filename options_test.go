@@ -19,7 +19,6 @@ import (
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/jobtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // Every option is used somewhere: Throttle in algorithm_test.go, Backoff,
@@ -140,7 +139,7 @@ func TestOptions_workLeftOfIndexes(t *testing.T) {
 // does not end before.
 func TestOptions_maxRemovals(t *testing.T) {
 	const most = 2
-	held := func(w *world) bool { return slices.ContainsFunc(w.Pods(), tracking.HasFinalizer) }
+	held := func(w *world) bool { return slices.ContainsFunc(w.Pods(), builtin.HasFinalizer) }
 	looks := func(w *world) (n int) {
 		t.Helper()
 		for ; held(w); n++ {

@@ -14,9 +14,9 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/tracking"
 	"github.com/jobfate/jobfate/validation"
 )
 
@@ -62,8 +62,8 @@ func TestS2_aFinalizerGoesOnlyAfterARecordOrForAReason(t *testing.T) {
 			switch u := st.UncountedTerminatedPods; {
 			case r.s.Job.DeletionTimestamp != nil || jobstatus.Finished(r.s.Job) != nil:
 			case u != nil && slices.Contains(slices.Concat(u.Succeeded, u.Failed), pod.UID):
-			case r.indexed() && (tracking.IndexOf(pod) < 0 || tracking.IndexOf(pod) >= *r.s.Job.Spec.Completions):
-			case r.indexed() && pod.Status.Phase == corev1.PodSucceeded && completed.Contains(tracking.IndexOf(pod)):
+			case r.indexed() && (builtin.IndexOf(pod) < 0 || builtin.IndexOf(pod) >= *r.s.Job.Spec.Completions):
+			case r.indexed() && pod.Status.Phase == corev1.PodSucceeded && completed.Contains(builtin.IndexOf(pod)):
 			case r.s.Job.Spec.PodFailurePolicy != nil && ignored(r.s.Job, pod):
 			case lifecycle.True(st.Conditions, batchv1.JobSuccessCriteriaMet) != nil && pod.Status.Phase != corev1.PodFailed:
 			default:
@@ -131,9 +131,9 @@ func TestS5_noMorePodsThanAsked(t *testing.T) {
 			switch {
 			case !terminal && pod.DeletionTimestamp == nil:
 				active++
-				taken[tracking.IndexOf(pod)] = "active"
+				taken[builtin.IndexOf(pod)] = "active"
 			case !terminal && failedOnly:
-				taken[tracking.IndexOf(pod)] = "terminating"
+				taken[builtin.IndexOf(pod)] = "terminating"
 			}
 		}
 		if len(d.Create) > max(0, int(*spec.Parallelism)-active) {
@@ -244,7 +244,7 @@ func TestS12_noReplacementBeforeItsDelay(t *testing.T) {
 			if c.Replaces == nil {
 				continue
 			}
-			wait := backoff.Policy{}.Remaining(backoff.CountsOf(c.Replaces.Annotations).Next(true).Total(), backoff.FinishTime(c.Replaces), r.s.Now)
+			wait := backoff.Policy{}.Remaining(builtin.CountsOf(c.Replaces.Annotations).Next(true).Total(), backoff.FinishTime(c.Replaces), r.s.Now)
 			if wait > 0 {
 				t.Fatalf("index %d gets a pod %s too early", c.Index, wait)
 			}
@@ -277,10 +277,10 @@ func TestS13_failureCountsCarryOver(t *testing.T) {
 			return
 		}
 		for _, c := range r.d.Create {
-			got := backoff.CountsOf(c.Pod().Annotations)
-			var want backoff.Counts
+			got := builtin.CountsOf(c.Pod().Annotations)
+			var want keys.Counts
 			if c.Replaces != nil {
-				want = backoff.CountsOf(c.Replaces.Annotations).Next(!ignored(r.s.Job, c.Replaces))
+				want = builtin.CountsOf(c.Replaces.Annotations).Next(!ignored(r.s.Job, c.Replaces))
 			}
 			if got != want {
 				t.Fatalf("index %d: counts %+v, want %+v", c.Index, got, want)

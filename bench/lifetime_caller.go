@@ -106,7 +106,7 @@ func (c *timedCaller) strip(client *cluster.Client, pods []*corev1.Pod) error {
 	patches := make([][]byte, len(pods))
 	c.time(func() {
 		for i, pod := range pods {
-			patches[i] = tracking.StripPatch(pod)
+			patches[i] = tracking.Keys{}.StripPatch(pod)
 		}
 	})
 	for i, pod := range pods {

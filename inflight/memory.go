@@ -91,7 +91,7 @@ func (m *Memory) forgetSeen(v *View) {
 	}
 	m.Created = left(m.Created, v, func(uid types.UID) bool { return shown[uid] == nil })
 	m.Deleted = left(m.Deleted, v, func(uid types.UID) bool { return shown[uid] != nil && shown[uid].DeletionTimestamp == nil })
-	m.Stripped = left(m.Stripped, v, func(uid types.UID) bool { return tracking.HasFinalizer(shown[uid]) })
+	m.Stripped = left(m.Stripped, v, func(uid types.UID) bool { return tracking.Keys{}.HasFinalizer(shown[uid]) })
 }
 
 // left are the pods of a list that are neither seen nor certain.

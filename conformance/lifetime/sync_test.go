@@ -51,7 +51,7 @@ func (f faults) failsDeletion(w *world, uid types.UID) bool {
 }
 
 func (f faults) failsStrip(w *world, uid types.UID) bool {
-	return f.strip && f.pods[uid] && tracking.HasFinalizer(w.Pod(uid))
+	return f.strip && f.pods[uid] && builtin.HasFinalizer(w.Pod(uid))
 }
 
 // An outcome is what a sync leaves behind.
@@ -147,7 +147,7 @@ func (j *jobfateSync) Sync(client *cluster.Client) (time.Duration, error) {
 		if j.faults.failsStrip(j.before, pod.UID) {
 			continue
 		}
-		if _, err := client.PatchPod(pod, tracking.StripPatch(pod)); err != nil && !apierrors.IsNotFound(err) {
+		if _, err := client.PatchPod(pod, builtin.StripPatch(pod)); err != nil && !apierrors.IsNotFound(err) {
 			return 0, err
 		}
 		j.noteStrip(pod.UID)

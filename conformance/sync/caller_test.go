@@ -187,7 +187,7 @@ func (c *caller) create(done *jobfate.Done) {
 // strip is step 8. It returns the pods that have lost their finalizer.
 func (c *caller) strip() (gone []*corev1.Pod) {
 	for _, pod := range c.decision.Strip {
-		err := c.call(real.Call{Kind: real.Strip, Pod: pod.Name, Patch: tracking.StripPatch(pod), Err: c.fail.Strip[pod.Name]})
+		err := c.call(real.Call{Kind: real.Strip, Pod: pod.Name, Patch: builtin.StripPatch(pod), Err: c.fail.Strip[pod.Name]})
 		if err == nil || apierrors.IsNotFound(err) {
 			gone = append(gone, pod)
 		}

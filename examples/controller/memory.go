@@ -103,7 +103,7 @@ func (m *memory) forgetSeen(job *batchv1.Job, find func(name string) *corev1.Pod
 	m.created = forget(m.created, func(_ write, pod *corev1.Pod) bool { return pod != nil })
 	m.deleted = forget(m.deleted, func(_ write, pod *corev1.Pod) bool { return pod == nil || pod.DeletionTimestamp != nil })
 	m.stripped = forget(m.stripped, func(w write, pod *corev1.Pod) bool {
-		return pod == nil || !tracking.HasFinalizer(pod) || older(w.version, pod.ResourceVersion) && w.version != ""
+		return pod == nil || !(tracking.Keys{}).HasFinalizer(pod) || older(w.version, pod.ResourceVersion) && w.version != ""
 	})
 }
 

@@ -6,8 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // free takes the finalizer off the pods that a Job has left behind, or off those
@@ -44,7 +42,7 @@ func (c *controller) free(ctx context.Context, r request) error {
 	for _, pod := range orphans {
 		// Many take long, and a Job that is made meanwhile may adopt one. It then has
 		// another version, and keeps its finalizer.
-		if _, err := c.patchPod(ctx, pod, tracking.StripPatchAt(pod)); err != nil && !apierrors.IsNotFound(err) {
+		if _, err := c.patchPod(ctx, pod, c.me.Keys.StripPatchAt(pod)); err != nil && !apierrors.IsNotFound(err) {
 			failed = fmt.Errorf("freeing pod %s: %w", pod.Name, err)
 		}
 	}

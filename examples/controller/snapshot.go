@@ -9,12 +9,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // byController is the index of the cached pods: by the UID of their controller,
@@ -71,8 +71,8 @@ func (s store) selecting(pod *corev1.Pod) (jobs []*batchv1.Job) {
 	found, _ := s.jobs.ByIndex(cache.NamespaceIndex, pod.Namespace)
 	for _, obj := range found {
 		job := obj.(*batchv1.Job)
-		owner, err := tracking.OwnerOf(job)
-		if err == nil && job.Spec.Selector != nil && owner.Selects(pod.Labels) {
+		selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
+		if err == nil && selector.Matches(labels.Set(pod.Labels)) {
 			jobs = append(jobs, job)
 		}
 	}
@@ -181,12 +181,12 @@ func (s store) shows(read live) bool {
 			return false
 		}
 	}
-	owner, err := tracking.OwnerOf(read.job)
+	selector, err := metav1.LabelSelectorAsSelector(read.job.Spec.Selector)
 	if err != nil {
 		return false
 	}
 	for _, pod := range s.podsUnder(string(read.job.UID)) {
-		if !known[pod.UID] && owner.Selects(pod.Labels) && !older(read.version, pod.ResourceVersion) {
+		if !known[pod.UID] && selector.Matches(labels.Set(pod.Labels)) && !older(read.version, pod.ResourceVersion) {
 			return false
 		}
 	}

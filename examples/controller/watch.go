@@ -136,7 +136,7 @@ func (c *controller) podChanged(q queue, before, after *corev1.Pod) {
 		if moved {
 			c.wake(q, before)
 		}
-		if owner == nil && !moved && !tracking.HasFinalizer(after) && maps.Equal(before.Labels, after.Labels) {
+		if owner == nil && !moved && !(tracking.Keys{}).HasFinalizer(after) && maps.Equal(before.Labels, after.Labels) {
 			return // it concerns nobody, as before
 		}
 	}
@@ -154,7 +154,7 @@ func (c *controller) wake(q queue, pod *corev1.Pod) {
 				q.AddAfter(request{NamespacedName: nameOf(job)}, batchPeriod)
 			}
 		}
-		if len(jobs) == 0 && tracking.HasFinalizer(pod) {
+		if len(jobs) == 0 && (tracking.Keys{}).HasFinalizer(pod) {
 			q.AddAfter(request{NamespacedName: types.NamespacedName{Namespace: pod.Namespace}}, batchPeriod)
 		}
 		return

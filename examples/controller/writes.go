@@ -228,7 +228,7 @@ func (c *controller) storeStatus(ctx context.Context, job *batchv1.Job, patch []
 // strip removes the finalizers of pods and returns those that have lost it.
 func (c *controller) strip(ctx context.Context, pods []*corev1.Pod, m *memory) (gone []*corev1.Pod, failed error) {
 	left, errs := make([]*corev1.Pod, len(pods)), make([]error, len(pods))
-	together(len(pods), func(i int) { left[i], errs[i] = c.patchPod(ctx, pods[i], tracking.StripPatch(pods[i])) })
+	together(len(pods), func(i int) { left[i], errs[i] = c.patchPod(ctx, pods[i], c.me.Keys.StripPatch(pods[i])) })
 	for i, err := range errs {
 		if err != nil && !apierrors.IsNotFound(err) {
 			failed = fmt.Errorf("removing the finalizer of pod %s: %w", pods[i].Name, err)

@@ -37,7 +37,7 @@ func Free(api API, as tracking.Controller, v inflight.View) error {
 		if concerns(live) {
 			return errNotShown
 		}
-		if _, err := api.PatchPod(pod, tracking.StripPatch(pod)); failed(err) {
+		if _, err := api.PatchPod(pod, as.Keys.StripPatch(pod)); failed(err) {
 			return err
 		}
 	}

@@ -162,7 +162,7 @@ func (l *Loop) store(api API, patch []byte, now time.Time) (version string, err 
 // strip removes finalizers and returns the pods that have lost theirs.
 func (l *Loop) strip(api API, pods []*corev1.Pod) (gone []*corev1.Pod) {
 	for _, pod := range pods {
-		if _, err := api.PatchPod(pod, tracking.StripPatch(pod)); failed(err) {
+		if _, err := api.PatchPod(pod, tracking.Keys{}.StripPatch(pod)); failed(err) {
 			continue
 		}
 		l.memory.Strip(pod.UID)

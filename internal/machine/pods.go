@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // deletion is a pod to delete, and what became of that.
@@ -40,7 +39,7 @@ func (s *sync) askStripFirst() (batch []exchange) {
 	for i := range s.deletions {
 		if d := &s.deletions[i]; d.StripFirst {
 			x := patchOf(d.Record.Pod)
-			x.Patch, x.strips, x.at = tracking.StripPatchAt(d.Record.Pod), true, i
+			x.Patch, x.strips, x.at = s.Config.Controller.Keys.StripPatchAt(d.Record.Pod), true, i
 			batch = append(batch, x)
 		}
 	}
@@ -164,7 +163,7 @@ func (s *sync) hearCreations(batch []exchange) step {
 func (s *sync) askStrips() (batch []exchange) {
 	for _, pod := range s.result.Outcome.Strip {
 		x := patchOf(pod)
-		x.Patch, x.strips = tracking.StripPatch(pod), true
+		x.Patch, x.strips = s.Config.Controller.Keys.StripPatch(pod), true
 		batch = append(batch, x)
 	}
 	return batch
