@@ -10,5 +10,5 @@
 // closes the same Plan again, with what has become of it.
 //
 // The files stand in this order: input, check, view, policy, totals, plan, manage, choose,
-// remove, create, rebuild, outcome, status, settle, metrics.
+// remove, create, rebuild, outcome, throttle, status, settle, metrics.
 package decide
