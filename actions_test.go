@@ -148,7 +148,7 @@ func TestActions_deletions(t *testing.T) {
 		t.Fatalf("%d to delete, want 2", len(d.Delete))
 	}
 	for _, del := range d.Delete {
-		if del.StripFirst != tracking.HasFinalizer(del.Pod) {
+		if del.StripFirst != builtin.HasFinalizer(del.Pod) {
 			t.Errorf("%s: its finalizer goes first: %t", del.Pod.Name, del.StripFirst)
 		}
 	}

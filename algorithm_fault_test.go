@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // KEP-2307 § Algorithm: "The algorithm assumes that the Job controller could be
@@ -150,7 +149,7 @@ func (s story) tell(t *testing.T, f fault) *world {
 			break
 		}
 		for _, pod := range w.alive() {
-			if tracking.HasFinalizer(pod) {
+			if builtin.HasFinalizer(pod) {
 				w.End(pod.UID, 0)
 			}
 		}
@@ -172,7 +171,7 @@ func TestAlgorithm_anyWriteMayFail(t *testing.T) {
 						if got := shape(&w.Job().Status); got != s.end {
 							t.Errorf("the end is\n%s\nwant\n%s\n%s", got, s.end, strings.Join(w.log, "\n"))
 						}
-						if held := slices.IndexFunc(w.Pods(), tracking.HasFinalizer); held >= 0 {
+						if held := slices.IndexFunc(w.Pods(), builtin.HasFinalizer); held >= 0 {
 							t.Errorf("%s keeps its finalizer\n%s", nick(w.Pods()[held]), strings.Join(w.log, "\n"))
 						}
 					})
@@ -198,7 +197,7 @@ func TestAlgorithm_laggingViews(t *testing.T) {
 						break
 					}
 					for _, pod := range w.alive() {
-						if tracking.HasFinalizer(pod) {
+						if builtin.HasFinalizer(pod) {
 							w.End(pod.UID, 0)
 						}
 					}

@@ -236,7 +236,7 @@ func TestAlgorithm_cap(t *testing.T) {
 			w.sync()
 			stripped := 0
 			for _, pod := range w.Pods() {
-				if !tracking.HasFinalizer(pod) {
+				if !builtin.HasFinalizer(pod) {
 					stripped++
 				}
 			}

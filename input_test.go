@@ -21,7 +21,6 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // What cannot be understood gives "a clear error that names the field, never a
@@ -245,11 +244,11 @@ func TestInput_tolerated(t *testing.T) {
 		{"one pod of another Job", func(s *decide.Input) { s.Pods[0].OwnerReferences[0].UID = "other-job" },
 			[]explain.Note{{Code: explain.NoteForeignPods, Text: "1 pod in the snapshot is not the Job's"}}},
 		{"damaged completedIndexes", func(s *decide.Input) { s.Job.Status.CompletedIndexes = "0,x" },
-			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: not canonical at offset 2: an index has digits only"}}},
+			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: an index has digits only"}}},
 		{"completedIndexes past completions", func(s *decide.Input) { s.Job.Status.CompletedIndexes = "0,7" },
-			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: clipped at offset 2: completions are 3"}}},
+			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: completions are 3"}}},
 		{"damaged failedIndexes", func(s *decide.Input) { s.Job.Status.FailedIndexes = ptrTo("3-1") },
-			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes: not canonical at offset 0: an interval ends after it starts"}}},
+			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes: at offset 0: an interval ends after it starts"}}},
 		{"an index completed and failed", func(s *decide.Input) {
 			s.Job.Status.CompletedIndexes, s.Job.Status.FailedIndexes = "0,1", ptrTo("1,2")
 		}, []explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes held completed indexes"}}},
@@ -392,7 +391,7 @@ func TestInput_completeAndFailed(t *testing.T) {
 		{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}, {Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R", Message: "M"},
 	}}
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()})
-	if d.Status != nil || len(d.Strip) != 1 || !tracking.HasFinalizer(d.Strip[0]) || explain.Of(d).Job().Text != "the Job is Failed: R: M" {
+	if d.Status != nil || len(d.Strip) != 1 || !builtin.HasFinalizer(d.Strip[0]) || explain.Of(d).Job().Text != "the Job is Failed: R: M" {
 		t.Errorf("status %v, %d to strip, %q; want none, 1, Failed", d.Status, len(d.Strip), explain.Of(d).Job().Text)
 	}
 }

@@ -1,6 +1,7 @@
 package jobfate_test
 
 import (
+	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ podFailurePolicy:
 		t.Errorf("the condition is %s: %q, want PodFailurePolicy_ExitCode43: %q", c.Reason, c.Message, want)
 	}
 	spec := failurepolicy.FromAPI(w.Job().Spec.PodFailurePolicy, "Evicted", "ExitCode42", "ExitCode43")
-	if rule, ok := spec.Find(c.Reason); !ok || rule != 2 {
+	if rule, ok := spec.Find(c.Reason, c.Message); !ok || rule != 2 {
 		t.Errorf("the reason names rule %d (%t), want 2", rule, ok)
 	}
 }
@@ -57,7 +58,7 @@ func matchers(t *testing.T) {
 	pod := podIn(job, 1, corev1.PodFailed)
 	pod.Status.Reason = "NodeLost"
 	policy := &failurepolicy.Spec{Rules: []failurepolicy.Rule{
-		{Name: "OutOfMemory", Action: batchv1.PodFailurePolicyActionFailJob, Matcher: failurepolicy.OnTerminationMessage("main", "CUDA out of memory")},
+		{Name: "OutOfMemory", Action: batchv1.PodFailurePolicyActionFailJob, Matcher: failurepolicy.OnTerminationMessage("main", regexp.MustCompile("CUDA out of memory$").MatchString)},
 		{Name: "Node", Action: batchv1.PodFailurePolicyActionIgnore, Matcher: failurepolicy.OnPodReason("NodeLost")},
 	}}
 	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}

@@ -15,6 +15,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/internal/decidetest"
+	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -89,15 +90,15 @@ func editedAnnotations(t *testing.T) {
 		failures, ignored string
 		notes             int
 		fails             bool
-		want              backoff.Counts // of the replacement
+		want              keys.Counts // of the replacement
 		delay             time.Duration
 	}{
-		{"0", "", 1, false, backoff.Counts{Failures: 1}, 10 * time.Second},
-		{"2147483647", "0", 0, true, backoff.Counts{}, 0},
-		{"1", "2147483647", 0, false, backoff.Counts{Failures: 2, Ignored: math.MaxInt32}, 10 * time.Minute},
-		{"2147483648", "0", 1, false, backoff.Counts{Failures: 1}, 10 * time.Second},
-		{"-5", "0", 1, false, backoff.Counts{Failures: 1}, 10 * time.Second},
-		{"many", "some", 2, false, backoff.Counts{Failures: 1}, 10 * time.Second},
+		{"0", "", 1, false, keys.Counts{Failures: 1}, 10 * time.Second},
+		{"2147483647", "0", 0, true, keys.Counts{}, 0},
+		{"1", "2147483647", 0, false, keys.Counts{Failures: 2, Ignored: math.MaxInt32}, 10 * time.Minute},
+		{"2147483648", "0", 1, false, keys.Counts{Failures: 1}, 10 * time.Second},
+		{"-5", "0", 1, false, keys.Counts{Failures: 1}, 10 * time.Second},
+		{"many", "some", 2, false, keys.Counts{Failures: 1}, 10 * time.Second},
 	} {
 		job := specJob(t, "completions: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 5")
 		pod := podIn(job, 1, corev1.PodFailed)
@@ -113,7 +114,7 @@ func editedAnnotations(t *testing.T) {
 			continue
 		}
 		d = mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: now.Add(test.delay)})
-		if len(d.Create) != 1 || backoff.CountsOf(d.Create[0].Pod().Annotations) != test.want {
+		if len(d.Create) != 1 || builtin.CountsOf(d.Create[0].Pod().Annotations) != test.want {
 			t.Errorf("%q, %q: creates %+v, want counts %+v", test.failures, test.ignored, d.Create, test.want)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // TestLessons holds what went wrong in the Job controller and in the projects
@@ -134,7 +133,7 @@ func firstClassificationSticks(t *testing.T) {
 		w.Edit("pod-1", func(pod *corev1.Pod) { *pod = *podIn(job, 1, test.seen) })
 		w.settle()
 		if test.seen == corev1.PodRunning { // it runs on, and counts as it was parked
-			if st := w.Job().Status; st.Succeeded+st.Failed != 0 || !tracking.HasFinalizer(w.Pods()[0]) {
+			if st := w.Job().Status; st.Succeeded+st.Failed != 0 || !builtin.HasFinalizer(w.Pods()[0]) {
 				t.Errorf("parked %+v, seen %s: counted before it ends: %s", test.parked, test.seen, toJSON(st))
 			}
 			w.End("pod-1", test.succeeded) // 0 if it is to count as failed

@@ -21,7 +21,6 @@ import (
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/jobtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // Every option is used somewhere: Throttle in algorithm_test.go, Backoff,
@@ -142,7 +141,7 @@ func TestOptions_workLeftOfIndexes(t *testing.T) {
 // does not end before.
 func TestOptions_maxRemovals(t *testing.T) {
 	const most = 2
-	held := func(w *world) bool { return slices.ContainsFunc(w.Pods(), tracking.HasFinalizer) }
+	held := func(w *world) bool { return slices.ContainsFunc(w.Pods(), builtin.HasFinalizer) }
 	looks := func(w *world) (n int) {
 		t.Helper()
 		for ; held(w); n++ {
@@ -332,6 +331,58 @@ func TestOptions_namesOfRules(t *testing.T) {
 		}
 		if !slices.Equal(got, test.want) || d.Idle() != (test.want != nil) {
 			t.Errorf("%s: got %v and an idle decision: %t; want an error for %q", test.reason, err, d.Idle(), test.want)
+		}
+	}
+}
+
+// KEP-4443, Integration tests: "the JobFailed condition has a reason of
+// PodFailurePolicy_{Name}", and "Add test cases for both onPodConditions and
+// onExitCodes to ensure the Name or the rule's index (when Name is empty) is
+// properly added". With the feature off the reason is plain.
+func TestReasonOfTheCondition(t *testing.T) {
+	const failJob = batchv1.PodFailurePolicyActionFailJob
+	exits := func(code int32) *batchv1.PodFailurePolicyOnExitCodesRequirement {
+		return &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{code}}
+	}
+	exit := failurepolicy.Rule{OnExitCodes: exits(1)}
+	disruption := failurepolicy.Rule{OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget}}}
+	for name, test := range map[string]struct {
+		rule     failurepolicy.Rule
+		name     string
+		action   batchv1.PodFailurePolicyAction
+		granular bool
+		want     string
+	}{
+		"exit codes, name, on":   {exit, "ConfigError", failJob, true, "PodFailurePolicy_ConfigError"},
+		"exit codes, index, on":  {exit, "", failJob, true, "PodFailurePolicy_1"},
+		"exit codes, name, off":  {exit, "ConfigError", failJob, false, "PodFailurePolicy"},
+		"exit codes, index, off": {exit, "", failJob, false, "PodFailurePolicy"},
+		"conditions, name, on":   {disruption, "Disrupted", failJob, true, "PodFailurePolicy_Disrupted"},
+		"conditions, index, on":  {disruption, "", failJob, true, "PodFailurePolicy_1"},
+		"conditions, name, off":  {disruption, "Disrupted", failJob, false, "PodFailurePolicy"},
+		"conditions, index, off": {disruption, "", failJob, false, "PodFailurePolicy"},
+		// "When a PodFailurePolicyRule matches a pod failure and the Action is
+		// FailJob": no other action gives a reason.
+		"ignore":     {exit, "ConfigError", batchv1.PodFailurePolicyActionIgnore, true, ""},
+		"count":      {exit, "ConfigError", batchv1.PodFailurePolicyActionCount, false, ""},
+		"fail index": {exit, "ConfigError", batchv1.PodFailurePolicyActionFailIndex, true, ""},
+	} {
+		test.rule.Name, test.rule.Action = test.name, test.action
+		policy := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{Name: "First", Action: failJob, OnExitCodes: exits(9)}, test.rule}}
+		opts := []jobfate.Option{jobfate.FailurePolicy(policy)}
+		if test.granular {
+			opts = append(opts, jobfate.GranularReasons())
+		}
+		job := specJob(t, "completions: 1")
+		pod := podIn(job, 1, corev1.PodFailed)
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
+		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, opts...)
+		got := ""
+		if len(d.Status.Conditions) > 0 {
+			got = d.Status.Conditions[0].Reason
+		}
+		if got != test.want {
+			t.Errorf("%s: the reason is %q, want %q", name, got, test.want)
 		}
 	}
 }

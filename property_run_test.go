@@ -13,8 +13,8 @@ import (
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/decidetest"
+	"github.com/jobfate/jobfate/internal/owner"
 	"github.com/jobfate/jobfate/jobtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // run is one decision on a wild snapshot, carried out with some failures.
@@ -121,13 +121,13 @@ func toJSON(v any) string {
 
 // ownPods are the pods that belong to the Job, and those that it adopts.
 func ownPods(s decide.Input) []*corev1.Pod {
-	owner, err := tracking.OwnerOf(s.Job)
+	of, err := owner.Of(s.Job, builtin)
 	if err != nil {
 		panic(err)
 	}
 	var own []*corev1.Pod
 	for _, pod := range s.Pods {
-		if r := owner.Relation(pod); r == tracking.Owned || r == tracking.Adoptable {
+		if r := of.Relation(pod); r == owner.Owned || r == owner.Adoptable {
 			own = append(own, pod)
 		}
 	}

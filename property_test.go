@@ -14,8 +14,9 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/tracking"
 	"github.com/jobfate/jobfate/validation"
 )
 
@@ -61,10 +62,10 @@ func TestS2_aFinalizerGoesOnlyAfterARecordOrForAReason(t *testing.T) {
 			switch u := st.UncountedTerminatedPods; {
 			case r.s.Job.DeletionTimestamp != nil || jobstatus.Finished(r.s.Job) != nil:
 			case u != nil && slices.Contains(slices.Concat(u.Succeeded, u.Failed), pod.UID):
-			case r.indexed() && (tracking.IndexOf(pod) < 0 || tracking.IndexOf(pod) >= *r.s.Job.Spec.Completions):
-			case r.indexed() && pod.Status.Phase == corev1.PodSucceeded && completed.Contains(tracking.IndexOf(pod)):
+			case r.indexed() && (builtin.IndexOf(pod) < 0 || builtin.IndexOf(pod) >= *r.s.Job.Spec.Completions):
+			case r.indexed() && pod.Status.Phase == corev1.PodSucceeded && completed.Contains(builtin.IndexOf(pod)):
 			case r.s.Job.Spec.PodFailurePolicy != nil && ignored(r.s.Job, pod):
-			case jobstatus.True(st.Conditions, batchv1.JobSuccessCriteriaMet) != nil && pod.Status.Phase != corev1.PodFailed:
+			case lifecycle.True(st.Conditions, batchv1.JobSuccessCriteriaMet) != nil && pod.Status.Phase != corev1.PodFailed:
 			default:
 				t.Fatalf("the finalizer of %s goes, and no record says why: %+v", pod.Name, st)
 			}
@@ -108,7 +109,7 @@ func TestS4_indexesAreDisjointAndCanonical(t *testing.T) {
 		if err != nil {
 			t.Fatalf("failedIndexes: %v", err)
 		}
-		if completed.Overlaps(failed) {
+		if completed.IntersectionLen(failed) > 0 {
 			t.Fatalf("completed %s and failed %s overlap", completed, failed)
 		}
 	})
@@ -130,9 +131,9 @@ func TestS5_noMorePodsThanAsked(t *testing.T) {
 			switch {
 			case !terminal && pod.DeletionTimestamp == nil:
 				active++
-				taken[tracking.IndexOf(pod)] = "active"
+				taken[builtin.IndexOf(pod)] = "active"
 			case !terminal && failedOnly:
-				taken[tracking.IndexOf(pod)] = "terminating"
+				taken[builtin.IndexOf(pod)] = "terminating"
 			}
 		}
 		if len(d.Create) > max(0, int(*spec.Parallelism)-active) {
@@ -160,7 +161,7 @@ func TestS7_noPodOnceTheEndIsKnown(t *testing.T) {
 			return
 		}
 		for _, c := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget, batchv1.JobComplete, batchv1.JobFailed} {
-			if jobstatus.True(r.s.Job.Status.Conditions, c) != nil {
+			if lifecycle.True(r.s.Job.Status.Conditions, c) != nil {
 				t.Fatalf("a pod is created though %s", c)
 			}
 		}
@@ -173,7 +174,7 @@ func TestS7_noPodOnceTheEndIsKnown(t *testing.T) {
 func TestS8S9_theEndIsSound(t *testing.T) {
 	holds(t, func(t *rapid.T, r run) {
 		st := r.after()
-		is := func(c batchv1.JobConditionType) bool { return jobstatus.True(st.Conditions, c) != nil }
+		is := func(c batchv1.JobConditionType) bool { return lifecycle.True(st.Conditions, c) != nil }
 		complete, failed := is(batchv1.JobComplete), is(batchv1.JobFailed)
 		over := jobstatus.Finished(r.s.Job) != nil
 		if !over && r.settled.Finished != (complete || failed) {
@@ -243,7 +244,7 @@ func TestS12_noReplacementBeforeItsDelay(t *testing.T) {
 			if c.Replaces == nil {
 				continue
 			}
-			wait := backoff.Policy{}.Remaining(backoff.CountsOf(c.Replaces.Annotations).Next(true).Total(), backoff.FinishTime(c.Replaces), r.s.Now)
+			wait := backoff.Policy{}.Remaining(builtin.CountsOf(c.Replaces.Annotations).Next(true).Total(), backoff.FinishTime(c.Replaces), r.s.Now)
 			if wait > 0 {
 				t.Fatalf("index %d gets a pod %s too early", c.Index, wait)
 			}
@@ -276,10 +277,10 @@ func TestS13_failureCountsCarryOver(t *testing.T) {
 			return
 		}
 		for _, c := range r.d.Create {
-			got := backoff.CountsOf(c.Pod().Annotations)
-			var want backoff.Counts
+			got := builtin.CountsOf(c.Pod().Annotations)
+			var want keys.Counts
 			if c.Replaces != nil {
-				want = backoff.CountsOf(c.Replaces.Annotations).Next(!ignored(r.s.Job, c.Replaces))
+				want = builtin.CountsOf(c.Replaces.Annotations).Next(!ignored(r.s.Job, c.Replaces))
 			}
 			if got != want {
 				t.Fatalf("index %d: counts %+v, want %+v", c.Index, got, want)

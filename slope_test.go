@@ -9,8 +9,8 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/jobtest"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // What grows with the input grows in proportion. Each benchmark reports the figure
@@ -73,7 +73,7 @@ func BenchmarkSlope_uids(b *testing.B) {
 				pods[i].UID = types.UID(fmt.Sprintf("%08x%s-", i, "\x2f\x64\xbd\x78\x64\x1d\x76\xa0"))
 			}
 			for b.Loop() {
-				if tracking.FirstRepeated(pods) >= 0 {
+				if census.FirstRepeated(pods) >= 0 {
 					b.Fatal("two pods have one UID")
 				}
 			}

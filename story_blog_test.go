@@ -12,7 +12,6 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // The example of the blog "Kubernetes 1.28: Improved failure handling for Jobs".
@@ -50,7 +49,7 @@ func (w *world) live(t *testing.T, exits func(index int32) (time.Duration, int32
 	for w.Now.Sub(begin) < time.Minute {
 		changed := false
 		for _, pod := range w.Pods() {
-			after, code := exits(tracking.IndexOf(pod))
+			after, code := exits(builtin.IndexOf(pod))
 			switch w.Now.Sub(pod.CreationTimestamp.Time) {
 			case starting + after:
 				w.End(pod.UID, code)
@@ -84,7 +83,7 @@ func (w *world) live(t *testing.T, exits func(index int32) (time.Duration, int32
 func (w *world) born(from int, begin time.Time) (lines []string) {
 	for n := from + 1; n <= w.made; n++ {
 		pod := w.Pod(types.UID(fmt.Sprintf("pod-%d", n)))
-		lines = append(lines, fmt.Sprintf("%2d s: index %d", int(w.Now.Sub(begin).Seconds()), tracking.IndexOf(pod)))
+		lines = append(lines, fmt.Sprintf("%2d s: index %d", int(w.Now.Sub(begin).Seconds()), builtin.IndexOf(pod)))
 	}
 	return lines
 }
@@ -171,7 +170,7 @@ func TestBlog_withoutPerIndexBackoff(t *testing.T) {
 		w.runAll()
 		for _, pod := range w.alive() {
 			code := int32(0)
-			if i := tracking.IndexOf(pod); i == 1 || i == 2 {
+			if i := builtin.IndexOf(pod); i == 1 || i == 2 {
 				code = 1
 			}
 			w.End(pod.UID, code)

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -22,7 +21,7 @@ import (
 
 func nick(pod *corev1.Pod) string {
 	name := nickUID(pod.UID)
-	if i := tracking.IndexOf(pod); i != tracking.NoIndex {
+	if i := builtin.IndexOf(pod); i != tracking.NoIndex {
 		return fmt.Sprintf("%s(%d)", name, i)
 	}
 	return name
@@ -44,7 +43,7 @@ func (w *world) describeCreation(c jobfate.Creation) string {
 	}
 	pod := c.Pod()
 	if _, counts := pod.Annotations[batchv1.JobIndexFailureCountAnnotation]; counts {
-		n := backoff.CountsOf(pod.Annotations)
+		n := builtin.CountsOf(pod.Annotations)
 		text += fmt.Sprintf(", count %d", n.Failures)
 		if n.Ignored > 0 {
 			text += fmt.Sprintf(", ignored %d", n.Ignored)
@@ -135,7 +134,7 @@ func showPods(pods []*corev1.Pod) (lines []string) {
 		if pod.DeletionTimestamp != nil {
 			line += ", terminating"
 		}
-		if !tracking.HasFinalizer(pod) {
+		if !builtin.HasFinalizer(pod) {
 			line += ", no finalizer"
 		}
 		lines = append(lines, line)

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -39,7 +39,7 @@ func TestThrottle_neverDelaysTheEnd(t *testing.T) {
 		switch {
 		case test.want == "" && st != nil:
 			t.Errorf("%s: the status %s is stored at once, want it put off", test.name, toJSON(st))
-		case test.want != "" && (st == nil || jobstatus.True(st.Conditions, test.want) == nil):
+		case test.want != "" && (st == nil || lifecycle.True(st.Conditions, test.want) == nil):
 			t.Errorf("%s: status %s, want %s stored at once", test.name, toJSON(st), test.want)
 		}
 	}

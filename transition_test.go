@@ -26,7 +26,7 @@ var errKilled = errors.New("killed")
 
 // Sync implements cluster.Controller.
 func (m *migrator) Sync(client *cluster.Client) (time.Duration, error) {
-	move := tracking.EnterTracking(client.Job, client.Pods)
+	move := tracking.Keys{}.EnterTracking(client.Job, client.Pods)
 	for _, p := range move.Pods {
 		if m.before() {
 			return 0, errKilled
@@ -111,7 +111,7 @@ func migrate(t *rapid.T, c *cluster.Cluster) {
 		}
 	}
 	for _, pod := range c.Pods() {
-		if !m.done || !cluster.HasEnded(pod) && !tracking.HasFinalizer(pod) {
+		if !m.done || !cluster.HasEnded(pod) && !builtin.HasFinalizer(pod) {
 			t.Fatalf("done: %t, and the pod %s has no finalizer", m.done, pod.Name)
 		}
 	}
@@ -127,7 +127,7 @@ func migrate(t *rapid.T, c *cluster.Cluster) {
 	st := c.Job().Status
 	held := 0
 	for _, pod := range c.Pods() {
-		if cluster.HasEnded(pod) && tracking.HasFinalizer(pod) {
+		if cluster.HasEnded(pod) && builtin.HasFinalizer(pod) {
 			held++
 		}
 	}

@@ -16,10 +16,14 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 	"github.com/jobfate/jobfate/tracking"
 )
+
+// builtin are the names that the built-in Job controller puts on pods.
+var builtin keys.Keys
 
 // world is a cluster with one Job, a controller that carries the decisions of
 // jobfate out, and a diary of what it does. A referee watches.
@@ -198,7 +202,7 @@ func (w *world) describe(r *cluster.Request) string {
 	d := &w.last
 	switch r.Verb {
 	case cluster.Create:
-		i := slices.IndexFunc(d.Create, func(c jobfate.Creation) bool { return c.Index == tracking.IndexOf(r.Pod) })
+		i := slices.IndexFunc(d.Create, func(c jobfate.Creation) bool { return c.Index == builtin.IndexOf(r.Pod) })
 		return "create " + w.describeCreation(d.Create[i])
 	case cluster.Status:
 		what := "settled"
@@ -353,7 +357,7 @@ func (w *world) alive() []*corev1.Pod { return slices.DeleteFunc(w.Pods(), clust
 func (w *world) ofIndex(index int32) types.UID {
 	w.t.Helper()
 	for _, pod := range slices.Backward(w.alive()) {
-		if tracking.IndexOf(pod) == index {
+		if builtin.IndexOf(pod) == index {
 			return pod.UID
 		}
 	}

@@ -12,7 +12,7 @@
 //   - For the whole Job, in a [Record]. It is a plain value. The caller stores
 //     it, or loses it with a restart and gets it back with [Rebuild].
 //   - For each index, when backoffLimitPerIndex is set. The count stands in two
-//     annotations of the pod, read as [Counts], and so it survives a restart.
+//     annotations of the pod, and so it survives a restart.
 //
 // # How many
 //

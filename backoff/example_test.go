@@ -24,16 +24,3 @@ func Example() {
 	// wait 18s
 	// wait 0s
 }
-
-func ExampleCounts() {
-	// A pod of an index failed. Its annotations tell what went before.
-	pod := backoff.CountsOf(map[string]string{"batch.kubernetes.io/job-index-failure-count": "2"})
-	fmt.Println("delay", backoff.Policy{}.Delay(pod.Total()+1))
-
-	replacement := map[string]string{}
-	pod.Next(true).Annotate(replacement)
-	fmt.Println(replacement)
-	// Output:
-	// delay 40s
-	// map[batch.kubernetes.io/job-index-failure-count:3]
-}

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/keys"
 )
 
 // A record was kept under the name of the Job, and the next Job of that name
@@ -37,7 +38,9 @@ func TestRecordBelongsToOneJob_k131917_k142142(t *testing.T) {
 // the delay.
 func TestAnnotationsThatSomebodyEdited(t *testing.T) {
 	for _, value := range []string{"2147483647", "2147483648", "-1", "-2147483648", "x", ""} {
-		before := backoff.CountsOf(annotations(value, value))
+		before := keys.Keys{}.CountsOf(map[string]string{
+			batchv1.JobIndexFailureCountAnnotation: value, batchv1.JobIndexIgnoredFailureCountAnnotation: value,
+		})
 		for _, counted := range []bool{true, false} {
 			after := before.Next(counted)
 			if after.Failures < before.Failures || after.Ignored < before.Ignored {
@@ -167,7 +170,7 @@ func TestOnFailureSumsRestarts_k54870_k67859_k95438(t *testing.T) {
 // has since gained the second annotation, so that the delay of an index grows
 // with them too. They still do not count towards the limit.
 func TestIgnoredFailuresDelayButDoNotExhaust(t *testing.T) {
-	pod := backoff.Counts{Failures: 1, Ignored: 1}
+	pod := keys.Counts{Failures: 1, Ignored: 1}
 	if got, want := (backoff.Policy{}).Delay(pod.Total()+1), 40*time.Second; got != want {
 		t.Errorf("delay = %v, want %v", got, want)
 	}

@@ -53,8 +53,9 @@ func LimitOf(spec *batchv1.JobSpec) Limit {
 // JobExceeded reports whether so many failed pods end the Job.
 func (l Limit) JobExceeded(failed int32) bool { return failed > l.PerJob }
 
-// IndexExhausted reports whether an index has failed for good, given the
-// Failures in the [Counts] of a pod of that index that failed and counts.
+// IndexExhausted reports whether an index has failed for good, given the number of
+// its failures before a pod that failed and counts: the pod has it in the annotation
+// batch.kubernetes.io/job-index-failure-count.
 func (l Limit) IndexExhausted(failures int32) bool {
 	return l.Target == TargetIndex && failures >= l.PerIndex
 }

@@ -1,6 +1,7 @@
 package backoff
 
 import (
+	"math"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -94,3 +95,6 @@ func NewsOf(succeeded, failed []time.Time) News {
 	}
 	return n
 }
+
+// saturate returns the nearest count to n.
+func saturate(n int64) int32 { return int32(min(max(n, 0), math.MaxInt32)) }

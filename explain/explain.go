@@ -177,7 +177,7 @@ func (o outcome) textRunning() string {
 	if o.View.Spec.Completions != nil {
 		done = fmt.Sprintf("%d of %d succeeded", o.View.Totals.Succeeded, *o.View.Spec.Completions)
 	}
-	if n := o.View.Totals.Fates.Failed.Len(); n > 0 {
+	if n := o.View.Totals.Results.Failed.Len(); n > 0 {
 		done += fmt.Sprintf(", %d failed", n)
 	}
 	return fmt.Sprintf("%s active, parallelism %d, %s", pods(int(o.View.Census.Active)), o.View.Spec.Parallelism, done)
@@ -271,7 +271,7 @@ func (e Explanation) Index(index int32) IndexReason {
 	switch {
 	case o.Outcome == nil || !o.View.Spec.Indexed || index < 0 || index >= *o.View.Spec.Completions:
 		return IndexReason{First: index, Last: index, Reason: Reason{Code: IndexUnknown, Text: "not an index of the Job"}}
-	case o.View.Totals.Fates.Completed.Contains(index):
+	case o.View.Totals.Results.Completed.Contains(index):
 		return IndexReason{First: index, Last: index, Reason: Reason{Code: IndexCompleted, Text: "completed"}}
 	}
 	return e.indexReason(index).IndexReason

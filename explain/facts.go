@@ -10,8 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
-
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // patience is how long something may be overdue before it is a cause. A controller
@@ -126,7 +124,7 @@ func (f *facts) look() {
 	for _, d := range f.Plan.Work.Delete {
 		removed[d.Record.Pod.UID] = true
 	}
-	for _, r := range f.View.Census.InOrder(tracking.Active) {
+	for _, r := range f.View.Census.ActiveInOrder() {
 		if removed[r.Pod.UID] {
 			continue
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/internal/census"
 )
 
 // Failure is a pod that has failed, and how.
@@ -27,11 +27,11 @@ func (e Explanation) LastFailure() Failure {
 	if o.Outcome == nil {
 		return Failure{}
 	}
-	var last *tracking.Record
+	var last *census.Record
 	var finish time.Time
 	for i := range o.View.Census.Records {
 		r := &o.View.Census.Records[i]
-		if !r.Is(tracking.Failed | tracking.Valid) {
+		if !r.Failed || !r.Valid {
 			continue
 		}
 		at := backoff.FinishTime(r.Pod)

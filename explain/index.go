@@ -6,14 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // What holds for an index.
@@ -78,7 +79,7 @@ func (r IndexReason) String() string {
 
 // witness is what the pods tell of an index.
 type witness struct {
-	active, terminating, failed *tracking.Record
+	active, terminating, failed *census.Record
 	creating                    bool
 }
 
@@ -108,16 +109,16 @@ func (e Explanation) indexReason(index int32) state {
 
 // indexReasons returns the reasons of all indexes that are not completed.
 func (e Explanation) indexReasons() []state {
-	x, fates := e.indexes(), &e.about.View.Totals.Fates
-	known := x.witnesses(func(i int32) bool { return !fates.Completed.Contains(i) })
+	x, results := e.indexes(), &e.about.View.Totals.Results
+	known := x.witnesses(func(i int32) bool { return !results.Completed.Contains(i) })
 	var out []state
 	var witnessed indexset.Builder
 	for index, w := range known {
 		witnessed.Add(index)
 		out = append(out, x.witnessed(index, w))
 	}
-	rest := fates.Completed.Union(witnessed.Set()).Complement(*x.View.Spec.Completions)
-	for _, alike := range []indexset.Set{rest.Intersection(fates.Failed), rest.Difference(fates.Failed)} {
+	rest := results.Completed.Union(witnessed.Set()).Complement(*x.View.Spec.Completions)
+	for _, alike := range []indexset.Set{rest.Intersection(results.Failed), rest.Difference(results.Failed)} {
 		for iv := range alike.Intervals() {
 			out = append(out, x.unwitnessed(iv.First, iv.Last))
 		}
@@ -130,7 +131,7 @@ func (e Explanation) indexReasons() []state {
 // have all not.
 func (x *indexes) unwitnessed(first, last int32) state {
 	reason := Reason{Code: IndexFailed, Text: "failed"}
-	if !x.View.Totals.Fates.Failed.Contains(first) {
+	if !x.View.Totals.Results.Failed.Contains(first) {
 		reason = x.without()
 	}
 	return state{IndexReason: IndexReason{First: first, Last: last, Reason: reason}}
@@ -147,21 +148,21 @@ func (x *indexes) witnesses(wanted func(int32) bool) map[int32]*witness {
 	}
 	for i := range x.View.Census.Records {
 		r := &x.View.Census.Records[i]
-		if !r.Is(tracking.Valid) || !wanted(r.Index) {
+		if !r.Valid || !wanted(r.Index) {
 			continue
 		}
 		w := of(r.Index)
-		if r.Is(tracking.Active) && (w.active == nil || x.stays(r, w.active)) {
+		if r.Active && (w.active == nil || x.stays(r, w.active)) {
 			w.active = r
 		}
-		if r.Is(tracking.Failed) && (w.failed == nil || later(r, w.failed)) {
+		if r.Failed && (w.failed == nil || later(r, w.failed)) {
 			w.failed = r
 		}
-		if r.Is(tracking.Terminating) && (w.terminating == nil || r.Before(w.terminating)) {
+		if r.Terminating && (w.terminating == nil || r.Before(w.terminating)) {
 			w.terminating = r
 		}
 	}
-	for _, r := range x.View.Totals.Before.All() {
+	for _, r := range x.View.Totals.Before.ByIndex {
 		if wanted(r.Index) {
 			of(r.Index).failed = r
 		}
@@ -176,7 +177,7 @@ func (x *indexes) witnesses(wanted func(int32) bool) map[int32]*witness {
 
 // stays reports whether a tells more of its index than b, another active pod of
 // it: one that is not deleted does, and otherwise the first.
-func (x *indexes) stays(a, b *tracking.Record) bool {
+func (x *indexes) stays(a, b *census.Record) bool {
 	_, goes := x.removing[a.Pod.UID]
 	if _, other := x.removing[b.Pod.UID]; goes != other {
 		return other
@@ -185,7 +186,7 @@ func (x *indexes) stays(a, b *tracking.Record) bool {
 }
 
 // later reports whether a is the later failed pod of an index.
-func later(a, b *tracking.Record) bool {
+func later(a, b *census.Record) bool {
 	if c := a.Counts.Compare(b.Counts); c != 0 {
 		return c > 0
 	}
@@ -216,7 +217,7 @@ func (x *indexes) witnessed(index int32, w *witness) state {
 // there, and before all that speaks of a next one.
 func (x *indexes) stateWith(index int32, w *witness, r IndexReason) (Reason, string) {
 	switch {
-	case x.View.Totals.Fates.Failed.Contains(index):
+	case x.View.Totals.Results.Failed.Contains(index):
 		return Reason{Code: IndexFailed, Text: x.textFailed(r)}, ""
 	case w.active != nil:
 		return x.stateOf(w.active.Pod)
@@ -224,7 +225,7 @@ func (x *indexes) stateWith(index int32, w *witness, r IndexReason) (Reason, str
 		return Reason{Code: IndexCreating, Text: "creating a pod"}, ""
 	case w.terminating != nil && (x.View.Spec.ReplaceFailedOnly || x.stopping()):
 		return Reason{Code: IndexTerminating, Text: "waits for pod " + r.Pod + " to terminate"}, "waiting for pods to terminate"
-	case x.stopping() && r.Match.FailsJob():
+	case x.stopping() && r.Match.Action == batchv1.PodFailurePolicyActionFailJob:
 		return Reason{Code: IndexStopped, Text: "stopped; it failed the Job by " + r.Match.Explain()}, ""
 	case !x.stopping() && !x.held() && x.View.IndexDelay(index) > 0:
 		until := x.View.Now.Add(x.View.IndexDelay(index))
@@ -261,7 +262,7 @@ func (x *indexes) textFailed(r IndexReason) string {
 	switch {
 	case r.FailedPod == "":
 		return "failed"
-	case r.Match.FailsIndex():
+	case r.Match.Action == batchv1.PodFailurePolicyActionFailIndex:
 		return "failed by " + r.Match.Explain()
 	}
 	return fmt.Sprintf("failed after %s, the limit is %d", failures(r.Failures), x.View.Spec.Limit.PerIndex)

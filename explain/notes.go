@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"strconv"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/validation"
 )
 
@@ -83,23 +82,19 @@ func (e Explanation) Notes() []Note {
 	if !o.View.Spec.Indexed {
 		return notes
 	}
-	for _, r := range o.View.Census.InOrder(0) {
-		notes = append(notes, notesOf(r.Pod)...)
+	names := o.View.Keys()
+	for _, r := range o.View.Census.AllInOrder() {
+		notes = append(notes, notesOf(r.Pod, names)...)
 	}
 	return notes
 }
 
-func notesOf(pod *corev1.Pod) (notes []Note) {
-	if tracking.IndexConflict(pod) {
+func notesOf(pod *corev1.Pod, names keys.Keys) (notes []Note) {
+	if names.IndexConflict(pod) {
 		notes = append(notes, Note{NoteIndexConflict, fmt.Sprintf("pod %s: the annotation %s is %q, the label %q",
-			pod.Name, batchv1.JobCompletionIndexAnnotation,
-			pod.Annotations[batchv1.JobCompletionIndexAnnotation], pod.Labels[batchv1.JobCompletionIndexAnnotation])})
+			pod.Name, names.Index, pod.Annotations[names.Index], pod.Labels[names.Index])})
 	}
-	for _, key := range [...]string{
-		batchv1.JobCompletionIndexAnnotation,
-		batchv1.JobIndexFailureCountAnnotation,
-		batchv1.JobIndexIgnoredFailureCountAnnotation,
-	} {
+	for _, key := range [...]string{names.Index, names.FailureCount, names.IgnoredFailureCount} {
 		text, ok := pod.Annotations[key]
 		if n, err := strconv.Atoi(text); ok && (err != nil || n < 0 || n > 1<<31-1) {
 			notes = append(notes, Note{NoteBadAnnotation, fmt.Sprintf("pod %s: the annotation %s is %q", pod.Name, key, text)})

@@ -9,8 +9,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // eventPatience is how long an event about a refused creation counts: the controller
@@ -143,9 +141,9 @@ func (f *facts) terminationMatters() bool {
 // terminated, and are kept by a finalizer of others, keep only a Job that is deleted.
 func (f *facts) terminationOverdue() finding {
 	var overdue []*corev1.Pod
-	for _, r := range f.View.Census.InOrder(0) {
+	for _, r := range f.View.Census.AllInOrder() {
 		if pod := r.Pod; pod.DeletionTimestamp != nil && f.overdue(pod.DeletionTimestamp.Time) &&
-			(r.Is(tracking.Terminating) || f.job.DeletionTimestamp != nil && len(foreignFinalizers(pod)) > 0) {
+			(r.Terminating || f.job.DeletionTimestamp != nil && len(f.foreignFinalizers(pod)) > 0) {
 			overdue = append(overdue, pod)
 		}
 	}
@@ -166,16 +164,17 @@ func (f *facts) terminationOverdue() finding {
 	if notReady := f.notReady(first.Spec.NodeName); notReady != "" {
 		text += "; " + notReady
 	}
-	if names := foreignFinalizers(first); len(names) > 0 {
+	if names := f.foreignFinalizers(first); len(names) > 0 {
 		text += "; it has the finalizer " + strings.Join(names, ", ")
 	}
 	return finding{text: text, pods: overdue}
 }
 
 // foreignFinalizers are the finalizers of a pod that are not the Job controller's.
-func foreignFinalizers(pod *corev1.Pod) (names []string) {
+func (f *facts) foreignFinalizers(pod *corev1.Pod) (names []string) {
+	own := f.View.Keys().Finalizer
 	for _, name := range pod.Finalizers {
-		if name != batchv1.JobTrackingFinalizer {
+		if name != own {
 			names = append(names, name)
 		}
 	}

@@ -88,15 +88,15 @@ type reach struct {
 }
 
 func (o outcome) reach() reach {
-	if o.View.Totals.Fates.Failed.IsEmpty() {
+	if o.View.Totals.Results.Failed.IsEmpty() {
 		return reach{}
 	}
-	return reach{failed: true, rule: o.View.Spec.SuccessPolicy.Match(o.View.Totals.Fates.Failed.Complement(*o.View.Spec.Completions))}
+	return reach{failed: true, rule: o.View.Spec.SuccessPolicy.Match(o.View.Totals.Results.Failed.Complement(*o.View.Spec.Completions))}
 }
 
 func (o outcome) haveFailed() string {
-	first, _ := o.View.Totals.Fates.Failed.Min()
-	if n := o.View.Totals.Fates.Failed.Len(); n > 1 {
+	first, _ := o.View.Totals.Results.Failed.Min()
+	if n := o.View.Totals.Results.Failed.Len(); n > 1 {
 		return fmt.Sprintf("%d indexes have failed, the first is %d", n, first)
 	}
 	return fmt.Sprintf("index %d has failed", first)
@@ -146,7 +146,7 @@ func (o outcome) conditions() []string {
 	}
 	if limit := o.View.Spec.Limit.PerJob; limit < math.MaxInt32 {
 		text := fmt.Sprintf("at most %s, %d so far", failures(limit), o.View.Totals.Failed)
-		if o.View.Census.Lens().Restarts {
+		if o.View.Spec.CountRestarts {
 			text += fmt.Sprintf(", or as many restarts of containers, %d so far", o.View.Census.Restarts)
 		}
 		out = append(out, text)

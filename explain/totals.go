@@ -85,7 +85,7 @@ func (o outcome) backingOff() int {
 
 func (e Explanation) totalsOfIndexes() Totals {
 	o := e.about
-	t := Totals{Done: o.View.Totals.Fates.Completed.Len()}
+	t := Totals{Done: o.View.Totals.Results.Completed.Len()}
 	for r := range e.Indexes() {
 		*t.of(r.Code) += int(r.Last-r.First) + 1
 	}

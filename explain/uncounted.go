@@ -3,21 +3,19 @@ package explain
 import (
 	"fmt"
 
-	batchv1 "k8s.io/api/batch/v1"
-
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/internal/census"
 )
 
 // uncounted returns notes about pods of the Job that have finished and cannot be
 // counted. Without its finalizer a pod looks like one that was counted; what gives it
 // away is that the status lacks it.
 func (o outcome) uncounted() (notes []Note) {
-	var misplaced, lost []*tracking.Record
-	for _, r := range o.View.Census.InOrder(0) {
+	var misplaced, lost []*census.Record
+	for _, r := range o.View.Census.AllInOrder() {
 		switch {
-		case !r.Is(tracking.Valid) && (r.Is(tracking.Succeeded) || r.Is(tracking.Failed)):
+		case !r.Valid && (r.Succeeded || r.Failed):
 			misplaced = append(misplaced, r)
-		case r.Is(tracking.Succeeded) && !r.Is(tracking.Finalized) && (!o.View.Spec.Indexed || !o.View.Totals.Fates.Completed.Contains(r.Index)):
+		case r.Succeeded && !r.Finalized && (!o.View.Spec.Indexed || !o.View.Totals.Results.Completed.Contains(r.Index)):
 			lost = append(lost, r)
 		}
 	}
@@ -30,7 +28,7 @@ func (o outcome) uncounted() (notes []Note) {
 	}
 	if n := len(lost) - o.countedWithout(); n > 0 {
 		notes = append(notes, Note{NoteNotCounted, fmt.Sprintf("%s succeeded without the finalizer %s and cannot be counted, such as %s",
-			pods(n), batchv1.JobTrackingFinalizer, lost[len(lost)-1].Pod.Name)})
+			pods(n), o.View.Keys().Finalizer, lost[len(lost)-1].Pod.Name)})
 	}
 	return notes
 }

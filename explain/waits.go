@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // What a Job waits for.
@@ -94,7 +93,7 @@ func (o outcome) waitTermination() Reason {
 	var due time.Time
 	for i := range o.View.Census.Records {
 		r := &o.View.Census.Records[i]
-		if r.Is(tracking.Terminating) && r.Pod.DeletionTimestamp.After(due) {
+		if r.Terminating && r.Pod.DeletionTimestamp.After(due) {
 			due = r.Pod.DeletionTimestamp.Time
 		}
 	}

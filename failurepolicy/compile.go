@@ -7,46 +7,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Option changes how [Compile] reads a Spec.
-type Option func(*options)
-
-type options struct {
-	withoutFailIndex bool
-}
-
-// WithoutFailIndex switches per-index backoff off: rules with the action
-// FailIndex are passed over, and a later rule may match (KEP-3850, Rollback).
-func WithoutFailIndex() Option {
-	return func(o *options) { o.withoutFailIndex = true }
-}
-
 // Compile makes a Spec ready to judge pods. A nil Spec gives a nil Policy.
-func Compile(s *Spec, opts ...Option) *Policy {
+func Compile(s *Spec) *Policy {
 	if s == nil {
 		return nil
 	}
-	return compile(len(s.Rules), func(i int) Rule { return s.Rules[i] }, opts)
-}
-
-// CompileAPI makes the policy of a Job ready, with the names that [FromAPI] takes. It
-// is Compile of FromAPI, without the copy in between. A nil policy gives a nil Policy.
-func CompileAPI(p *batchv1.PodFailurePolicy, names []string, opts ...Option) *Policy {
-	if p == nil {
-		return nil
-	}
-	return compile(len(p.Rules), func(i int) Rule { return ruleOf(p, names, i) }, opts)
-}
-
-func compile(size int, ruleAt func(int) Rule, opts []Option) *Policy {
-	var o options
-	for _, opt := range opts {
-		if opt != nil {
-			opt(&o)
-		}
-	}
-	p := &Policy{rules: make([]rule, 0, size), size: size}
-	for i := range size {
-		if c := o.compile(i, ruleAt(i)); c.kind != NoMatch {
+	p := &Policy{rules: make([]rule, 0, len(s.Rules))}
+	for i := range s.Rules {
+		if c := compile(i, &s.Rules[i]); c.kind != NoMatch {
 			p.rules = append(p.rules, c)
 		}
 	}
@@ -54,10 +22,10 @@ func compile(size int, ruleAt func(int) Rule, opts []Option) *Policy {
 }
 
 // compile makes a rule ready. One that can never decide has the kind NoMatch.
-func (o options) compile(position int, r Rule) rule {
+func compile(position int, r *Rule) rule {
 	c := rule{position: position, name: r.Name, action: r.Action}
 	switch {
-	case !o.decides(r.Action):
+	case !decides(r.Action):
 	case r.OnExitCodes != nil:
 		var known bool
 		if c.codes, known = codesOf(r.OnExitCodes); known {
@@ -73,14 +41,13 @@ func (o options) compile(position int, r Rule) rule {
 
 // decides reports whether a rule with this action ends the search. API: "Clients
 // should react to an unknown action by skipping the rule."
-func (o options) decides(action batchv1.PodFailurePolicyAction) bool {
+func decides(action batchv1.PodFailurePolicyAction) bool {
 	switch action {
 	case batchv1.PodFailurePolicyActionFailJob,
+		batchv1.PodFailurePolicyActionFailIndex,
 		batchv1.PodFailurePolicyActionIgnore,
 		batchv1.PodFailurePolicyActionCount:
 		return true
-	case batchv1.PodFailurePolicyActionFailIndex:
-		return !o.withoutFailIndex
 	}
 	return false
 }

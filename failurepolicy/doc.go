@@ -10,13 +10,12 @@
 //
 // [Compile] reads a Spec once, and [Policy.Match] then judges pods without
 // allocating. A rule that cannot decide is passed over: its action or operator is
-// unknown, or it has no requirement, or it fails an index while per-index
-// backoff is switched off.
+// unknown, or it has no requirement.
 //
 // # Names
 //
 // A rule may have a name (KEP-4443). The name, or else the position of the rule,
 // becomes part of the reason of the Job's condition, see [Reason]. Software that
-// reads a Job finds the rule again with [Spec.FindCondition], also where the controller
+// reads a Job finds the rule again with [Spec.Find], also where the controller
 // gives every rule the same reason, as the built-in one does: its message has the position.
 package failurepolicy

@@ -36,9 +36,9 @@ rules:
 	}}
 	match := policy.Match(pod)
 	fmt.Println(match.Explain())
-	fmt.Println(match.Reason(true))
+	fmt.Println(failurepolicy.Reason(match.Rule, match.Name))
 	fmt.Println(match.Message())
-	fmt.Println(spec.Find("PodFailurePolicy_BadConfig"))
+	fmt.Println(spec.Find("PodFailurePolicy", match.Message()))
 	// Output:
 	// rule 1 (BadConfig) on container main, exit code 42
 	// PodFailurePolicy_BadConfig

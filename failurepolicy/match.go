@@ -53,17 +53,11 @@ func (m Match) Matched() bool { return m.Action != "" }
 // Ignore rule takes it out.
 func (m Match) Counts() bool { return m.Action != batchv1.PodFailurePolicyActionIgnore }
 
-// FailsJob reports whether the failure ends the Job.
-func (m Match) FailsJob() bool { return m.Action == batchv1.PodFailurePolicyActionFailJob }
-
-// FailsIndex reports whether the failure ends the index of the pod.
-func (m Match) FailsIndex() bool { return m.Action == batchv1.PodFailurePolicyActionFailIndex }
-
 // Message returns the message of the condition with which the Job fails; empty
 // when it does not fail. It is that of the Job controller, byte for byte, where
 // the Job controller has one.
 func (m Match) Message() string {
-	if !m.FailsJob() {
+	if m.Action != batchv1.PodFailurePolicyActionFailJob {
 		return ""
 	}
 	rule := ofRule + strconv.Itoa(m.Rule)
@@ -97,16 +91,4 @@ func (m Match) Explain() string {
 		text += " on " + m.Detail
 	}
 	return text
-}
-
-// Reason returns the reason of the condition with which the Job fails; empty when
-// it does not fail. granular is KEP-4443: with it the reason names the rule.
-func (m Match) Reason(granular bool) string {
-	switch {
-	case !m.FailsJob():
-		return ""
-	case granular:
-		return Reason(m.Rule, m.Name)
-	}
-	return batchv1.JobReasonPodFailurePolicy
 }

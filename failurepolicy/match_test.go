@@ -187,7 +187,7 @@ func TestMatch(t *testing.T) {
 }
 
 func TestWhatAnActionMeans(t *testing.T) {
-	type means struct{ Matched, Counts, FailsJob, FailsIndex bool }
+	type means struct{ Matched, Counts bool }
 	for action, want := range map[batchv1.PodFailurePolicyAction]means{
 		// "the counter towards .backoffLimit [...] is not incremented"
 		ignore: {Matched: true},
@@ -195,15 +195,15 @@ func TestWhatAnActionMeans(t *testing.T) {
 		// incremented"
 		count: {Matched: true, Counts: true},
 		// "mark the pod's job as Failed and terminate all running pods"
-		failJob: {Matched: true, Counts: true, FailsJob: true},
+		failJob: {Matched: true, Counts: true},
 		// "mark the Job's index as failed to avoid restarts within this index"
-		failIndex: {Matched: true, Counts: true, FailsIndex: true},
+		failIndex: {Matched: true, Counts: true},
 		// "When no rule matches the Pod failure, the default handling applies"
 		"": {Counts: true},
 	} {
 		m := decide(podThatExited(exited("main", 1)), failurepolicy.Rule{Action: action, OnExitCodes: in("", 1)})
-		got := means{m.Matched(), m.Counts(), m.FailsJob(), m.FailsIndex()}
-		if got != want {
+		got := means{m.Matched(), m.Counts()}
+		if got != want || m.Action != action {
 			t.Errorf("action %q means %+v, want %+v", action, got, want)
 		}
 	}
@@ -270,12 +270,11 @@ func TestMatchHoldsWhatMatched(t *testing.T) {
 
 func TestZeroMatch(t *testing.T) {
 	var m failurepolicy.Match
-	if m.Matched() || !m.Counts() || m.FailsJob() || m.FailsIndex() {
-		t.Errorf("zero Match: matched %v, counts %v, fails job %v, fails index %v; want it to count and no more",
-			m.Matched(), m.Counts(), m.FailsJob(), m.FailsIndex())
+	if m.Matched() || !m.Counts() {
+		t.Errorf("zero Match: matched %v, counts %v; want it to count and no more", m.Matched(), m.Counts())
 	}
-	if m.Message() != "" || m.Reason(true) != "" || m.Reason(false) != "" || m.Explain() != "no rule matched" {
-		t.Errorf("zero Match: message %q, reasons %q and %q, explained %q", m.Message(), m.Reason(true), m.Reason(false), m.Explain())
+	if m.Message() != "" || m.Explain() != "no rule matched" {
+		t.Errorf("zero Match: message %q, explained %q", m.Message(), m.Explain())
 	}
 }
 
@@ -287,9 +286,6 @@ func TestNilPolicyMatchesNothing_k121147(t *testing.T) {
 	}
 	if m := p.Match(podThatExited(exited("main", 1))); m.Matched() || !m.Counts() {
 		t.Errorf("nil policy: %+v, want no match, and the failure to count", m)
-	}
-	if got := p.Len(); got != 0 {
-		t.Errorf("nil policy: Len = %d, want 0", got)
 	}
 	if m := failurepolicy.Compile(&failurepolicy.Spec{}).Match(nil); m.Matched() {
 		t.Errorf("nil pod: %+v, want no match", m)
@@ -311,34 +307,6 @@ func TestFailedPodWhoseContainersExited0_k115688(t *testing.T) {
 	}
 }
 
-// KEP-3850: the feature is switched off, and "the Job controller manager handles
-// pod failures in the default way, even if .spec.backoffLimitPerIndex is set".
-func TestWithoutFailIndex(t *testing.T) {
-	spec := &failurepolicy.Spec{Rules: []failurepolicy.Rule{
-		{Action: failIndex, OnExitCodes: in("", 1)},
-		{Action: failIndex, OnPodConditions: disrupted()},
-		{Action: ignore, OnExitCodes: in("", 1)},
-	}}
-	exit, disruption := podThatExited(exited("main", 1)), podOn(condition(corev1.DisruptionTarget, "True"))
-	for name, tc := range map[string]struct {
-		policy *failurepolicy.Policy
-		pod    *corev1.Pod
-		want   string
-	}{
-		"on, exit code":  {failurepolicy.Compile(spec, nil), exit, "rule 0 on container main, exit code 1"},
-		"on, condition":  {failurepolicy.Compile(spec), disruption, "rule 1 on pod condition DisruptionTarget"},
-		"off, exit code": {failurepolicy.Compile(spec, failurepolicy.WithoutFailIndex()), exit, "rule 2 on container main, exit code 1"},
-		"off, condition": {failurepolicy.Compile(spec, failurepolicy.WithoutFailIndex()), disruption, "no rule matched"},
-	} {
-		if got := tc.policy.Match(tc.pod).Explain(); got != tc.want {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
-		}
-		if got := tc.policy.Len(); got != 3 {
-			t.Errorf("%s: Len = %d, want 3", name, got)
-		}
-	}
-}
-
 func TestPolicySharesNothingWithItsSpec(t *testing.T) {
 	spec := &failurepolicy.Spec{Rules: []failurepolicy.Rule{
 		{Action: failJob, OnExitCodes: in("main", 9, 5)},
@@ -354,7 +322,7 @@ func TestPolicySharesNothingWithItsSpec(t *testing.T) {
 	spec.Rules[0].Action = ignore
 	spec.Rules[1].OnPodConditions[0].Type = "Other"
 	for _, pod := range []*corev1.Pod{podThatExited(exited("main", 5)), podOn(condition(corev1.DisruptionTarget, "True"))} {
-		if m := policy.Match(pod); !m.FailsJob() {
+		if m := policy.Match(pod); m.Action != failJob {
 			t.Errorf("after a change of the spec: %s, want the policy to be as before", m.Explain())
 		}
 	}

@@ -2,7 +2,6 @@ package failurepolicy
 
 import (
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -34,18 +33,10 @@ func OnPodReason(reasons ...string) Matcher {
 }
 
 // OnTerminationMessage matches a pod with a failed container whose termination
-// message contains a text. An empty container name means any container, init
-// containers last. A container without a message, or that exited with 0, does
-// not match.
-func OnTerminationMessage(container, text string) Matcher {
-	return OnTerminationMessageFunc(container, func(message string) bool {
-		return strings.Contains(message, text)
-	})
-}
-
-// OnTerminationMessageFunc is [OnTerminationMessage] with a test of the message.
-// A nil test matches nothing.
-func OnTerminationMessageFunc(container string, test func(message string) bool) Matcher {
+// message passes a test, such as the MatchString of a regular expression. An empty
+// container name means any container, init containers last. A container without a
+// message, or that exited with 0, does not match. A nil test matches nothing.
+func OnTerminationMessage(container string, test func(message string) bool) Matcher {
 	meets := func(s *corev1.ContainerStatus) bool {
 		return failed(s) && (container == "" || container == s.Name) &&
 			s.State.Terminated.Message != "" && test(s.State.Terminated.Message)

@@ -15,6 +15,11 @@ func said(name string, code int32, message string) corev1.ContainerStatus {
 	return s
 }
 
+// says is the test of a message that contains a text.
+func says(text string) func(string) bool {
+	return func(message string) bool { return strings.Contains(message, text) }
+}
+
 // kubernetes-sigs/jobset#1091, armadaproject/armada#4713: match more than exit
 // codes and conditions.
 func TestMatchers(t *testing.T) {
@@ -35,17 +40,17 @@ func TestMatchers(t *testing.T) {
 		"no reasons":                    {failurepolicy.OnPodReason(), evicted, "", false},
 		"pod without a reason":          {failurepolicy.OnPodReason(""), gpu, "", false},
 		"reason of no pod":              {failurepolicy.OnPodReason(""), nil, "", false},
-		"message":                       {failurepolicy.OnTerminationMessage("main", "CUDA"), gpu, "the termination message of container main", true},
-		"message of any container":      {failurepolicy.OnTerminationMessage("", "CUDA"), gpu, "the termination message of container main", true},
-		"message of an init container":  {failurepolicy.OnTerminationMessage("", "disk"), gpu, "the termination message of container init", true},
-		"message of another container":  {failurepolicy.OnTerminationMessage("init", "CUDA"), gpu, "", false},
-		"message of a successful one":   {failurepolicy.OnTerminationMessage("done", "CUDA"), gpu, "", false},
-		"another message":               {failurepolicy.OnTerminationMessage("", "NCCL"), gpu, "", false},
-		"no message":                    {failurepolicy.OnTerminationMessage("", ""), podThatExited(exited("main", 1)), "", false},
-		"message of no pod":             {failurepolicy.OnTerminationMessage("", ""), nil, "", false},
-		"message by a test":             {failurepolicy.OnTerminationMessageFunc("main", isError), gpu, "the termination message of container main", true},
-		"message that fails a test":     {failurepolicy.OnTerminationMessageFunc("init", isError), gpu, "", false},
-		"message by a nil test":         {failurepolicy.OnTerminationMessageFunc("", nil), gpu, "", false},
+		"message":                       {failurepolicy.OnTerminationMessage("main", says("CUDA")), gpu, "the termination message of container main", true},
+		"message of any container":      {failurepolicy.OnTerminationMessage("", says("CUDA")), gpu, "the termination message of container main", true},
+		"message of an init container":  {failurepolicy.OnTerminationMessage("", says("disk")), gpu, "the termination message of container init", true},
+		"message of another container":  {failurepolicy.OnTerminationMessage("init", says("CUDA")), gpu, "", false},
+		"message of a successful one":   {failurepolicy.OnTerminationMessage("done", says("CUDA")), gpu, "", false},
+		"another message":               {failurepolicy.OnTerminationMessage("", says("NCCL")), gpu, "", false},
+		"no message":                    {failurepolicy.OnTerminationMessage("", says("")), podThatExited(exited("main", 1)), "", false},
+		"message of no pod":             {failurepolicy.OnTerminationMessage("", says("")), nil, "", false},
+		"message by a test":             {failurepolicy.OnTerminationMessage("main", isError), gpu, "the termination message of container main", true},
+		"message that fails a test":     {failurepolicy.OnTerminationMessage("init", isError), gpu, "", false},
+		"message by a nil test":         {failurepolicy.OnTerminationMessage("", nil), gpu, "", false},
 		"a function of one's own":       {func(p *corev1.Pod) (string, bool) { return "no node", p.Spec.NodeName == "" }, gpu, "no node", true},
 		"a function that does not like": {func(*corev1.Pod) (string, bool) { return "nothing", false }, gpu, "nothing", false},
 	} {
@@ -73,7 +78,7 @@ func TestOnTerminationMessage_initContainersLast(t *testing.T) {
 		ContainerStatuses:     []corev1.ContainerStatus{said("main", 1, "no disk")},
 	})
 	const want = "the termination message of container main"
-	if got, ok := failurepolicy.OnTerminationMessage("", "disk")(pod); !ok || got != want {
+	if got, ok := failurepolicy.OnTerminationMessage("", says("disk"))(pod); !ok || got != want {
 		t.Errorf("got %q, %t; want %q", got, ok, want)
 	}
 }

@@ -16,18 +16,14 @@ import (
 
 // slowMatch: "The rules are evaluated in order. Once a rule matches a Pod
 // failure, the remaining of the rules are ignored."
-func slowMatch(s *failurepolicy.Spec, withoutFailIndex bool, pod *corev1.Pod) failurepolicy.Match {
+func slowMatch(s *failurepolicy.Spec, pod *corev1.Pod) failurepolicy.Match {
 	for i, rule := range s.Rules {
 		m := slowRequirement(rule, pod)
 		if m == nil {
 			continue
 		}
 		switch rule.Action {
-		case "FailJob", "Ignore", "Count":
-		case "FailIndex":
-			if withoutFailIndex {
-				continue
-			}
+		case "FailJob", "FailIndex", "Ignore", "Count":
 		default: // "Clients should react to an unknown action by skipping the rule."
 			continue
 		}
@@ -154,7 +150,7 @@ func anySpec(choose chooser) *failurepolicy.Spec {
 			})
 		}
 		if what&4 != 0 {
-			r.Matcher = pick(choose, failurepolicy.OnPodReason("Evicted", "NodeLost"), failurepolicy.OnTerminationMessage("", "CUDA"),
+			r.Matcher = pick(choose, failurepolicy.OnPodReason("Evicted", "NodeLost"), failurepolicy.OnTerminationMessage("", says("CUDA")),
 				func(*corev1.Pod) (string, bool) { return "nothing", false })
 		}
 		s.Rules = append(s.Rules, r)

@@ -10,7 +10,6 @@ import (
 // share anything with the Spec but its Matchers. A nil Policy matches nothing.
 type Policy struct {
 	rules []rule
-	size  int
 }
 
 // rule is a rule that can decide.
@@ -22,15 +21,6 @@ type rule struct {
 	codes    codes
 	patterns []batchv1.PodFailurePolicyOnPodConditionsPattern
 	matcher  Matcher
-}
-
-// Len returns the number of rules in the Spec, those that are passed over
-// included.
-func (p *Policy) Len() int {
-	if p == nil {
-		return 0
-	}
-	return p.size
 }
 
 // Match returns which rule decides the fate of a failed pod. It takes the pod as

@@ -15,22 +15,16 @@ import (
 
 // checkMatch compares one decision with the slow one.
 func checkMatch(fatalf func(string, ...any), choose chooser) failurepolicy.Match {
-	without := choose(2) == 1
 	spec, pod := anySpec(choose), anyPod(choose)
-	var opts []failurepolicy.Option
-	if without {
-		opts = append(opts, failurepolicy.WithoutFailIndex())
-	}
 	before := pod.DeepCopy()
-	got := failurepolicy.Compile(spec, opts...).Match(pod)
-	if want := slowMatch(spec, without, pod); got != want {
-		fatalf("Match (-want +got):\n%s\nwithout FailIndex: %v\nspec: %+v\npod: %+v",
-			cmp.Diff(want, got), without, spec.ToAPI(), pod.Status)
+	got := failurepolicy.Compile(spec).Match(pod)
+	if want := slowMatch(spec, pod); got != want {
+		fatalf("Match (-want +got):\n%s\nspec: %+v\npod: %+v", cmp.Diff(want, got), spec.ToAPI(), pod.Status)
 	}
 	if !reflect.DeepEqual(before, pod) {
 		fatalf("Match changed the pod (-before +after):\n%s", cmp.Diff(before, pod))
 	}
-	if got.FailsJob() == (got.Message() == "") || got.Explain() == "" {
+	if (got.Action == failJob) == (got.Message() == "") || got.Explain() == "" {
 		fatalf("%+v: message %q, explained %q", got, got.Message(), got.Explain())
 	}
 	return got

@@ -1,6 +1,7 @@
 package failurepolicy
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,100 +20,75 @@ func Reason(rule int, name string) string {
 	return prefix + name
 }
 
-// RefKind is how a reason refers to a rule.
-type RefKind uint8
-
-const (
-	// RefPlain is the reason without granularity: some rule, it does not say which.
-	RefPlain RefKind = iota
-	// RefIndex is a position. It may be a name all the same, for a rule may be
-	// named after its own position.
-	RefIndex
-	// RefName is a name.
-	RefName
-)
-
-// Ref is the reference to a rule that a condition's reason holds.
+// Ref is the reference to a rule that a condition of a Job holds. A reference with
+// neither a position nor a name says that some rule has failed the Job, and not which.
 type Ref struct {
-	Kind RefKind
-	// Index is the position with RefIndex, and otherwise -1.
+	// Index is the position of the rule; -1 for none. If the reason says it, it may be
+	// a name all the same, for a rule may be named after its own position.
 	Index int
-	// Name is what follows the prefix; empty with RefPlain.
+	// Name is what follows the prefix of a granular reason; empty for none.
 	Name string
 }
 
-// RuleOf reads the reason of a condition. It reports false for a reason that
-// does not come from a pod failure policy.
-func RuleOf(reason string) (Ref, bool) {
+// RuleOf reads which rule has failed a Job from the reason and the message of its
+// condition. It reports false for a reason that does not come from a pod failure policy.
+//
+// The message ends with the position of the rule: "... matching FailJob rule at index 1".
+// It is read where the reason is not granular, as that of the built-in controller.
+func RuleOf(reason, message string) (Ref, bool) {
 	if reason == batchv1.JobReasonPodFailurePolicy {
-		return Ref{Kind: RefPlain, Index: -1}, true
+		return Ref{Index: positionOf(message)}, true
 	}
 	name, ok := strings.CutPrefix(reason, prefix)
 	if !ok || name == "" {
 		return Ref{}, false
 	}
-	if n, ok := readPosition(name); ok {
-		return Ref{Kind: RefIndex, Index: n, Name: name}, true
-	}
-	return Ref{Kind: RefName, Index: -1, Name: name}, true
+	return Ref{Index: readPosition(name), Name: name}, true
 }
 
 // ofRule is how the message of the Job controller ends, but for the position.
 const ofRule = " matching " + string(batchv1.PodFailurePolicyActionFailJob) + " rule at index "
 
-// RuleOfMessage reads the message of a condition, which ends with the position of the
-// rule: "... matching FailJob rule at index 1". The built-in Job controller writes it as
-// [Match.Message] does, so the rule is known also where reasons are not granular.
-func RuleOfMessage(message string) (position int, ok bool) {
+// positionOf returns the position with which a message ends, or -1.
+func positionOf(message string) int {
 	at := strings.LastIndex(message, ofRule)
 	if at < 0 {
-		return -1, false
+		return -1
 	}
 	return readPosition(message[at+len(ofRule):])
 }
 
-// FindCondition returns the position of the rule that a condition of a Job names: by
-// its reason where that is granular, and else by its message. The [Reason] of that
-// position and the name of the rule is what a controller with granular reasons would
-// have written.
-func (s *Spec) FindCondition(c *batchv1.JobCondition) (position int, ok bool) {
-	if s == nil || c == nil {
-		return -1, false
-	}
-	if c.Reason != batchv1.JobReasonPodFailurePolicy {
-		return s.Find(c.Reason)
-	}
-	if position, ok = RuleOfMessage(c.Message); !ok || position >= len(s.Rules) {
-		return -1, false
-	}
-	return position, true
-}
-
-// readPosition reads a position as it is written: no sign, no leading zeros.
-func readPosition(text string) (position int, ok bool) {
+// readPosition reads a position as it is written, without sign and leading zeros. It
+// returns -1 for anything else.
+func readPosition(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || strconv.Itoa(n) != text {
-		return -1, false
+		return -1
 	}
-	return n, true
+	return n
 }
 
-// Find returns the position of the rule that the reason of a condition names. It
-// reports false when the reason names none, or none of this policy. Names go
-// before positions, and the first of two rules with one name is taken; a policy
-// that is valid by KEP-4443 leaves nothing to choose.
-func (s *Spec) Find(reason string) (position int, ok bool) {
-	ref, ok := RuleOf(reason)
-	if s == nil || !ok || ref.Kind == RefPlain {
+// Find returns the position of the rule that the condition of a Job names, by its
+// reason where that is granular and else by its message, see [RuleOf]. The [Reason] of
+// that position and the name of the rule is what a controller with granular reasons
+// would have written.
+//
+// It reports false when the condition names no rule, or none of this policy. Names go
+// before positions, and the first of two rules with one name is taken; a policy that is
+// valid by KEP-4443 leaves nothing to choose.
+func (s *Spec) Find(reason, message string) (position int, ok bool) {
+	ref, ok := RuleOf(reason, message)
+	if s == nil || !ok {
 		return -1, false
 	}
-	for i := range s.Rules {
-		if s.Rules[i].Name == ref.Name {
+	if ref.Name != "" {
+		named := func(r Rule) bool { return r.Name == ref.Name }
+		if i := slices.IndexFunc(s.Rules, named); i >= 0 {
 			return i, true
 		}
 	}
-	if ref.Kind == RefIndex && ref.Index < len(s.Rules) {
-		return ref.Index, true
+	if ref.Index < 0 || ref.Index >= len(s.Rules) {
+		return -1, false
 	}
-	return -1, false
+	return ref.Index, true
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
@@ -12,56 +11,16 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 )
 
-// KEP-4443, Integration tests: "the JobFailed condition has a reason of
-// PodFailurePolicy_{Name}", and "Add test cases for both onPodConditions and
-// onExitCodes to ensure the Name or the rule's index (when Name is empty) is
-// properly added". With the feature off the reason is plain.
-func TestReasonOfTheCondition(t *testing.T) {
-	exit, disruption := podThatExited(exited("main", 1)), podOn(condition(corev1.DisruptionTarget, "True"))
-	for name, tc := range map[string]struct {
-		pod      *corev1.Pod
-		name     string
-		action   batchv1.PodFailurePolicyAction
-		granular bool
-		want     string
-	}{
-		"exit codes, name, on":   {exit, "ConfigError", failJob, true, "PodFailurePolicy_ConfigError"},
-		"exit codes, index, on":  {exit, "", failJob, true, "PodFailurePolicy_1"},
-		"exit codes, name, off":  {exit, "ConfigError", failJob, false, "PodFailurePolicy"},
-		"exit codes, index, off": {exit, "", failJob, false, "PodFailurePolicy"},
-		"conditions, name, on":   {disruption, "Disrupted", failJob, true, "PodFailurePolicy_Disrupted"},
-		"conditions, index, on":  {disruption, "", failJob, true, "PodFailurePolicy_1"},
-		"conditions, name, off":  {disruption, "Disrupted", failJob, false, "PodFailurePolicy"},
-		"conditions, index, off": {disruption, "", failJob, false, "PodFailurePolicy"},
-		// "When a PodFailurePolicyRule matches a pod failure and the Action is
-		// FailJob": no other action gives a reason.
-		"ignore":     {exit, "ConfigError", ignore, true, ""},
-		"count":      {exit, "ConfigError", count, false, ""},
-		"fail index": {exit, "ConfigError", failIndex, true, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rule := failurepolicy.Rule{Name: tc.name, Action: tc.action, OnExitCodes: in("", 1)}
-			if tc.pod == disruption {
-				rule.OnExitCodes, rule.OnPodConditions = nil, disrupted()
-			}
-			m := decide(tc.pod, failurepolicy.Rule{Name: "First", Action: failJob, OnExitCodes: in("", 9)}, rule)
-			if got := m.Reason(tc.granular); got != tc.want {
-				t.Errorf("Reason(%v) = %q, want %q", tc.granular, got, tc.want)
-			}
-		})
-	}
-}
-
 func TestRuleOf(t *testing.T) {
-	plain := failurepolicy.Ref{Kind: failurepolicy.RefPlain, Index: -1}
+	const message = "Pod ns/pod has condition X matching FailJob rule at index 5" // read beside the plain reason alone
 	index := func(n int) failurepolicy.Ref {
-		return failurepolicy.Ref{Kind: failurepolicy.RefIndex, Index: n, Name: fmt.Sprint(n)}
+		return failurepolicy.Ref{Index: n, Name: fmt.Sprint(n)}
 	}
 	named := func(s string) failurepolicy.Ref {
-		return failurepolicy.Ref{Kind: failurepolicy.RefName, Index: -1, Name: s}
+		return failurepolicy.Ref{Index: -1, Name: s}
 	}
 	for reason, want := range map[string]failurepolicy.Ref{
-		"PodFailurePolicy":                      plain,
+		"PodFailurePolicy":                      {Index: 5},
 		"PodFailurePolicy_0":                    index(0),
 		"PodFailurePolicy_19":                   index(19),
 		"PodFailurePolicy_ExitCode2":            named("ExitCode2"),
@@ -71,12 +30,12 @@ func TestRuleOf(t *testing.T) {
 		"PodFailurePolicy_+1":                   named("+1"),
 		"PodFailurePolicy_99999999999999999999": named("99999999999999999999"),
 	} {
-		if got, ok := failurepolicy.RuleOf(reason); !ok || got != want {
+		if got, ok := failurepolicy.RuleOf(reason, message); !ok || got != want {
 			t.Errorf("RuleOf(%q) = %+v, %v, want %+v", reason, got, ok, want)
 		}
 	}
 	for _, reason := range []string{"", "BackoffLimitExceeded", "PodFailurePolicy_", "PodFailurePolicyX", "podFailurePolicy_0", "_0"} {
-		if got, ok := failurepolicy.RuleOf(reason); ok {
+		if got, ok := failurepolicy.RuleOf(reason, message); ok {
 			t.Errorf("RuleOf(%q) = %+v, want none", reason, got)
 		}
 	}
@@ -111,7 +70,7 @@ func TestFind(t *testing.T) {
 		"no rules":                       {spec(), "PodFailurePolicy_0", -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, ok := tc.spec.Find(tc.reason)
+			got, ok := tc.spec.Find(tc.reason, "")
 			if got != tc.want || ok != (tc.want >= 0) {
 				t.Errorf("Find(%q) = %d, %v, want %d, %v", tc.reason, got, ok, tc.want, tc.want >= 0)
 			}
@@ -137,14 +96,14 @@ func TestFindInvertsReason(t *testing.T) {
 		}
 		for i, rule := range spec.Rules {
 			reason := failurepolicy.Reason(i, rule.Name)
-			if got, ok := spec.Find(reason); !ok || got != i {
+			if got, ok := spec.Find(reason, ""); !ok || got != i {
 				t.Fatalf("Find(%q) = %d, %v, want %d", reason, got, ok, i)
 			}
 		}
 	})
 }
 
-func TestRuleOfMessage(t *testing.T) {
+func TestRuleOf_message(t *testing.T) {
 	for message, want := range map[string]int{
 		"Container main for pod ns/job-0-abcde failed with exit code 42 matching FailJob rule at index 1": 1,
 		"Pod ns/job-abcde has condition DisruptionTarget matching FailJob rule at index 0":                0,
@@ -161,14 +120,14 @@ func TestRuleOfMessage(t *testing.T) {
 		"... matching FailJob rule at index 99999999999999999999": -1,
 		"... matching Ignore rule at index 1":                     -1,
 	} {
-		if got, ok := failurepolicy.RuleOfMessage(message); got != want || ok != (want >= 0) {
-			t.Errorf("RuleOfMessage(%q) = %d, %t, want %d", message, got, ok, want)
+		if got, ok := failurepolicy.RuleOf("PodFailurePolicy", message); !ok || got != (failurepolicy.Ref{Index: want}) {
+			t.Errorf("RuleOf(%q) = %+v, %t, want %d", message, got, ok, want)
 		}
 	}
 }
 
 // The rule can be read back from whatever message this package writes.
-func FuzzRuleOfMessage(f *testing.F) {
+func FuzzRuleOf(f *testing.F) {
 	f.Add(uint8(failurepolicy.ByExitCode), uint16(1), "main", "DisruptionTarget", "", "ns", "pod")
 	f.Add(uint8(failurepolicy.ByMatcher), uint16(2), "", "", "x matching FailJob rule at index 7", "", "")
 	f.Fuzz(func(t *testing.T, kind uint8, rule uint16, container, condition, detail, namespace, name string) {
@@ -176,14 +135,14 @@ func FuzzRuleOfMessage(f *testing.F) {
 			Kind: failurepolicy.Kind(kind % 4), Rule: int(rule), Action: failJob, Container: container,
 			Condition: corev1.PodConditionType(condition), Detail: detail, Pod: types.NamespacedName{Namespace: namespace, Name: name},
 		}
-		if got, ok := failurepolicy.RuleOfMessage(m.Message()); !ok || got != m.Rule {
-			t.Errorf("%q: got %d, %t, want %d", m.Message(), got, ok, m.Rule)
+		if got, ok := failurepolicy.RuleOf("PodFailurePolicy", m.Message()); !ok || got.Index != m.Rule {
+			t.Errorf("%q: got %+v, %t, want %d", m.Message(), got, ok, m.Rule)
 		}
 	})
 }
 
 // So a framework knows the rule from a Job of any controller, granular reasons or not.
-func TestFindCondition(t *testing.T) {
+func TestFind_ofAnyController(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := &failurepolicy.Spec{}
 		names := rapid.SliceOfNDistinct(rapid.StringMatching("[A-Z][a-z]{0,3}"), 1, 5, rapid.ID).Draw(t, "names")
@@ -195,37 +154,38 @@ func TestFindCondition(t *testing.T) {
 		}
 		want := rapid.IntRange(0, len(names)-1).Draw(t, "rule")
 		m := failurepolicy.Compile(spec).Match(podThatExited(exited("main", int32(want+1))))
-		for _, granular := range []bool{false, true} {
-			c := &batchv1.JobCondition{Type: batchv1.JobFailed, Reason: m.Reason(granular), Message: m.Message()}
-			got, ok := spec.FindCondition(c)
+		granular := failurepolicy.Reason(m.Rule, m.Name)
+		for _, reason := range []string{"PodFailurePolicy", granular} {
+			got, ok := spec.Find(reason, m.Message())
 			if !ok || got != want {
-				t.Fatalf("granular %t: got %d, %t, want %d", granular, got, ok, want)
+				t.Fatalf("%s: got %d, %t, want %d", reason, got, ok, want)
 			}
-			if reason := failurepolicy.Reason(got, spec.Rules[got].Name); reason != m.Reason(true) {
-				t.Fatalf("granular %t: the reason is %s, want %s", granular, reason, m.Reason(true))
+			if now := failurepolicy.Reason(got, spec.Rules[got].Name); now != granular {
+				t.Fatalf("%s: the granular reason is %s, want %s", reason, now, granular)
 			}
 		}
 	})
 }
 
-func TestFindCondition_none(t *testing.T) {
+func TestFind_message(t *testing.T) {
 	message := "Pod ns/pod has condition X matching FailJob rule at index 1"
 	spec := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{Name: "1"}, {Name: "B"}}}
 	for _, tc := range []struct {
 		reason string
 		spec   *failurepolicy.Spec
-		c      *batchv1.JobCondition
+		of     string // of the condition
+		text   string
 		want   int
 	}{
-		{"the message has a position, not a name", spec, &batchv1.JobCondition{Reason: "PodFailurePolicy", Message: message}, 1},
-		{"a name goes before a position in a reason", spec, &batchv1.JobCondition{Reason: "PodFailurePolicy_1", Message: message}, 0},
-		{"a position beyond the rules", &failurepolicy.Spec{Rules: spec.Rules[:1]}, &batchv1.JobCondition{Reason: "PodFailurePolicy", Message: message}, -1},
-		{"another reason", spec, &batchv1.JobCondition{Reason: "BackoffLimitExceeded", Message: message}, -1},
-		{"no position", spec, &batchv1.JobCondition{Reason: "PodFailurePolicy"}, -1},
-		{"no condition", spec, nil, -1},
-		{"no policy", nil, &batchv1.JobCondition{Reason: "PodFailurePolicy", Message: message}, -1},
+		{"the message has a position, not a name", spec, "PodFailurePolicy", message, 1},
+		{"a name goes before a position in a reason", spec, "PodFailurePolicy_1", message, 0},
+		{"a position beyond the rules", &failurepolicy.Spec{Rules: spec.Rules[:1]}, "PodFailurePolicy", message, -1},
+		{"another reason", spec, "BackoffLimitExceeded", message, -1},
+		{"no position", spec, "PodFailurePolicy", "", -1},
+		{"nothing", spec, "", "", -1},
+		{"no policy", nil, "PodFailurePolicy", message, -1},
 	} {
-		if got, ok := tc.spec.FindCondition(tc.c); got != tc.want || ok != (tc.want >= 0) {
+		if got, ok := tc.spec.Find(tc.of, tc.text); got != tc.want || ok != (tc.want >= 0) {
 			t.Errorf("%s: got %d, %t, want %d", tc.reason, got, ok, tc.want)
 		}
 	}

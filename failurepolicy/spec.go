@@ -42,21 +42,13 @@ func FromAPI(p *batchv1.PodFailurePolicy, names ...string) *Spec {
 		s.Rules = make([]Rule, len(p.Rules))
 	}
 	for i := range p.Rules {
-		s.Rules[i] = ruleOf(p, names, i)
-		s.Rules[i].OnExitCodes = s.Rules[i].OnExitCodes.DeepCopy()
-		s.Rules[i].OnPodConditions = slices.Clone(s.Rules[i].OnPodConditions)
+		r := &p.Rules[i]
+		s.Rules[i] = Rule{Action: r.Action, OnExitCodes: r.OnExitCodes.DeepCopy(), OnPodConditions: slices.Clone(r.OnPodConditions)}
+		if i < len(names) {
+			s.Rules[i].Name = names[i]
+		}
 	}
 	return s
-}
-
-// ruleOf returns a rule of a Job's policy with its name. It shares all with p.
-func ruleOf(p *batchv1.PodFailurePolicy, names []string, position int) Rule {
-	r := &p.Rules[position]
-	named := Rule{Action: r.Action, OnExitCodes: r.OnExitCodes, OnPodConditions: r.OnPodConditions}
-	if position < len(names) {
-		named.Name = names[position]
-	}
-	return named
 }
 
 // ToAPI returns the policy as the Kubernetes API has it, without the names. A nil

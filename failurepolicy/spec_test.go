@@ -76,19 +76,22 @@ func TestStoriesDecode(t *testing.T) {
 	}
 }
 
+// reasonOf is the granular reason of a match.
+func reasonOf(m failurepolicy.Match) string { return failurepolicy.Reason(m.Rule, m.Name) }
+
 // KEP-4443, Story 1: "If Job fails due to a pod failing with exit code 2, fail
 // the JobSet immediately".
 func TestStory1(t *testing.T) {
 	policy := failurepolicy.Compile(decode(t, story1))
-	if got, want := policy.Match(podThatExited(exited("main", 2))).Reason(true), "PodFailurePolicy_ExitCode2"; got != want {
+	if got, want := reasonOf(policy.Match(podThatExited(exited("main", 2)))), "PodFailurePolicy_ExitCode2"; got != want {
 		t.Errorf("exit code 2: reason %q, want %q", got, want)
 	}
 	for name, pod := range map[string]*corev1.Pod{
 		"another exit code": podThatExited(exited("main", 3)),
 		"another container": podThatExited(exited("other", 2)),
 	} {
-		if m := policy.Match(pod); m.Matched() || m.Reason(true) != "" {
-			t.Errorf("%s: %s, reason %q, want no match", name, m.Explain(), m.Reason(true))
+		if m := policy.Match(pod); m.Matched() {
+			t.Errorf("%s: %s, want no match", name, m.Explain())
 		}
 	}
 }
@@ -98,17 +101,17 @@ func TestStory1(t *testing.T) {
 func TestStory2(t *testing.T) {
 	spec := decode(t, story2)
 	policy := failurepolicy.Compile(spec)
-	for code, want := range map[int32]string{2: "PodFailurePolicy_ExitCode2", 3: "PodFailurePolicy_ExitCode3", 4: ""} {
+	for code, want := range map[int32]string{2: "PodFailurePolicy_ExitCode2", 3: "PodFailurePolicy_ExitCode3"} {
 		m := policy.Match(podThatExited(exited("main", code)))
-		if got := m.Reason(true); got != want {
-			t.Errorf("exit code %d: reason %q, want %q", code, got, want)
+		if got := reasonOf(m); m.Action != failJob || got != want {
+			t.Errorf("exit code %d: action %q, reason %q, want %q, %q", code, m.Action, got, failJob, want)
 		}
-		if want == "" {
-			continue
-		}
-		if got, ok := spec.Find(want); !ok || got != m.Rule {
+		if got, ok := spec.Find(want, ""); !ok || got != m.Rule {
 			t.Errorf("Find(%q) = %d, %v, want %d", want, got, ok, m.Rule)
 		}
+	}
+	if m := policy.Match(podThatExited(exited("main", 4))); m.Matched() {
+		t.Errorf("exit code 4: %s, want no match", m.Explain())
 	}
 }
 
@@ -116,7 +119,7 @@ func TestStory2(t *testing.T) {
 // and only the first matching rule is executed, even if multiple rules match".
 func TestOnlyTheFirstMatchingRuleIsExecuted(t *testing.T) {
 	pod := podThatExited(exited("main", 3), exited("main", 2))
-	if got, want := failurepolicy.Compile(decode(t, story2)).Match(pod).Reason(true), "PodFailurePolicy_ExitCode2"; got != want {
+	if got, want := reasonOf(failurepolicy.Compile(decode(t, story2)).Match(pod)), "PodFailurePolicy_ExitCode2"; got != want {
 		t.Errorf("a pod with both exit codes: reason %q, want %q", got, want)
 	}
 }
@@ -178,7 +181,7 @@ func TestNilSpec(t *testing.T) {
 	if got := s.ToAPI(); got != nil {
 		t.Errorf("nil Spec: ToAPI = %v, want nil", got)
 	}
-	if got, ok := s.Find("PodFailurePolicy_0"); ok || got != -1 {
+	if got, ok := s.Find("PodFailurePolicy_0", ""); ok || got != -1 {
 		t.Errorf("nil Spec: Find = %d, %v, want -1, false", got, ok)
 	}
 	for _, api := range []*batchv1.PodFailurePolicy{{}, {Rules: []batchv1.PodFailurePolicyRule{}}} {

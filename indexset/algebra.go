@@ -36,13 +36,13 @@ func (s Set) Intersection(o Set) Set {
 func (s Set) IntersectionLen(o Set) int {
 	var n int64
 	for iv := range common(s.ivs, o.ivs) {
-		n += iv.Len()
+		n += iv.len()
 	}
 	return int(n)
 }
 
-// Overlaps reports whether some index is in both s and o.
-func (s Set) Overlaps(o Set) bool {
+// overlaps reports whether some index is in both s and o.
+func (s Set) overlaps(o Set) bool {
 	for range common(s.ivs, o.ivs) {
 		return true
 	}
@@ -51,7 +51,7 @@ func (s Set) Overlaps(o Set) bool {
 
 // Difference returns the indexes of s that are not in o.
 func (s Set) Difference(o Set) Set {
-	if !s.Overlaps(o) {
+	if !s.overlaps(o) {
 		return s
 	}
 	return newSet(difference(s.ivs, o.ivs))

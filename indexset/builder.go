@@ -12,15 +12,6 @@ type Builder struct {
 	unordered bool       // some interval starts before the one before it
 }
 
-// growLimit bounds what Grow believes: 8 MiB of intervals. Beyond it, growing
-// as indexes come costs next to nothing for each.
-const growLimit = 1 << 20
-
-// Grow makes room for n more intervals. It is a hint: nothing else changes.
-func (b *Builder) Grow(n int) {
-	b.ivs = slices.Grow(b.ivs, min(max(n, 0), growLimit))
-}
-
 // Add adds an index. One outside [0, Max] is ignored.
 func (b *Builder) Add(i int32) { b.AddRange(i, i) }
 
@@ -44,13 +35,8 @@ func (b *Builder) AddRange(first, last int32) {
 	b.ivs = append(b.ivs, Interval{first, last})
 }
 
-// Reset empties b and keeps its room.
-func (b *Builder) Reset() {
-	b.ivs, b.unordered = b.ivs[:0], false
-}
-
-// Set returns the set of what was added since the last Reset. More can be added
-// after; it does not change the set returned.
+// Set returns the set of what was added. More can be added after; it does not
+// change the set returned.
 func (b *Builder) Set() Set {
 	b.settle()
 	return newSet(slices.Clone(b.ivs))
@@ -68,7 +54,7 @@ func (b *Builder) settle() {
 		return
 	}
 	given := b.ivs
-	b.Reset()
+	b.ivs, b.unordered = b.ivs[:0], false
 	bounds, total := measure(given)
 	if bitmapPays(len(given), bounds, total) {
 		b.ivs = appendRuns(b.ivs, bounds.First, bitmap(given, bounds))
@@ -85,7 +71,7 @@ func (b *Builder) settle() {
 // an entry of 64), unless they are so long, and overlap so much, that writing
 // them would be the larger part.
 func bitmapPays(n int, bounds Interval, total int64) bool {
-	return bounds.Len() <= 32*int64(n) && total <= 64*int64(n)
+	return bounds.len() <= 32*int64(n) && total <= 64*int64(n)
 }
 
 // measure returns the bounds of ivs, which are not empty, and their lengths
@@ -95,14 +81,14 @@ func measure(ivs []Interval) (bounds Interval, total int64) {
 	for _, iv := range ivs {
 		bounds.First = min(bounds.First, iv.First)
 		bounds.Last = max(bounds.Last, iv.Last)
-		total += iv.Len()
+		total += iv.len()
 	}
 	return bounds, total
 }
 
 // bitmap returns the indexes of ivs as bits, counted from bounds.First.
 func bitmap(ivs []Interval, bounds Interval) []uint64 {
-	words := make([]uint64, (bounds.Len()+63)/64)
+	words := make([]uint64, (bounds.len()+63)/64)
 	for _, iv := range ivs {
 		first, last := uint32(iv.First-bounds.First), uint32(iv.Last-bounds.First)
 		from, to := first/64, last/64

@@ -48,27 +48,3 @@ func (s Set) Missing(n int32) iter.Seq[int32] {
 		}
 	}
 }
-
-// firstMissingRoom is what FirstMissing allocates for at once: the Job
-// controller asks for at most 500 pods at a time. More is grown into, for
-// there may be far fewer indexes missing than were asked for.
-const firstMissingRoom = 512
-
-// FirstMissing returns the least indexes of [0, n) that are not in s, at most
-// count of them. It is nil when there are none.
-func (s Set) FirstMissing(count int, n int32) []int32 {
-	if count <= 0 {
-		return nil
-	}
-	var missing []int32
-	for i := range s.Missing(n) {
-		if missing == nil {
-			missing = make([]int32, 0, min(count, int(n-i), firstMissingRoom))
-		}
-		missing = append(missing, i)
-		if len(missing) == count {
-			break
-		}
-	}
-	return missing
-}

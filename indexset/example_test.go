@@ -12,12 +12,10 @@ func Example() {
 	completed = completed.Union(indexset.Of(6, 0))
 
 	fmt.Println(completed)
-	fmt.Println(completed.Len(), "of 10 completed; next:", completed.FirstMissing(2, 10))
-	fmt.Println("missing:", completed.Complement(10))
+	fmt.Println(completed.Len(), "of 10 completed; missing:", completed.Complement(10))
 	// Output:
 	// 0,1,3-7
-	// 7 of 10 completed; next: [2 8]
-	// missing: 2,8,9
+	// 7 of 10 completed; missing: 2,8,9
 }
 
 func ExampleParse() {
@@ -46,12 +44,16 @@ func ExampleParseOrdered() {
 func ExampleParseDamaged() {
 	for _, text := range []string{"1,3-5", "5,1,1-2-3,9-6", "1,6-20"} {
 		set, damage := indexset.ParseDamaged(text, 10)
-		fmt.Printf("%s (%v)\n", set, damage)
+		if damage != nil {
+			fmt.Printf("%s (%v)\n", set, damage)
+			continue
+		}
+		fmt.Println(set)
 	}
 	// Output:
-	// 1,3-5 (intact)
-	// 1,2,5 (not canonical at offset 2: indexes increase, and 5 came before)
-	// 1,6-9 (clipped at offset 2: completions are 10)
+	// 1,3-5
+	// 1,2,5 (indexes: fragment "1" at offset 2: indexes increase, and 5 came before)
+	// 1,6-9 (indexes: fragment "6-20" at offset 2: completions are 10)
 }
 
 func ExampleSet_Missing() {

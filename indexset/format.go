@@ -1,9 +1,6 @@
 package indexset
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // String returns the canonical text of s.
 func (s Set) String() string {
@@ -25,20 +22,8 @@ func (s Set) String() string {
 	return b.String()
 }
 
-// AppendText appends the canonical text of s to b. The error is always nil.
-func (s Set) AppendText(b []byte) ([]byte, error) {
-	if s.IsEmpty() {
-		return b, nil
-	}
-	digits := newDecimals()
-	b = digits.appendIntervals(slices.Grow(b, textLen(s.ivs)+1), s.ivs)
-	return b[:len(b)-1], nil
-}
-
 // MarshalText returns the canonical text of s. The error is always nil.
-func (s Set) MarshalText() ([]byte, error) {
-	return s.AppendText([]byte{})
-}
+func (s Set) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText sets s to the set with the canonical text b. It is as strict as
 // Parse; s stays as it was when it returns an error.

@@ -10,8 +10,8 @@ const Max int32 = math.MaxInt32 - 1
 // Set yields are within [0, Max] and never empty.
 type Interval struct{ First, Last int32 }
 
-// Len returns the number of indexes in iv, 0 when Last is before First.
-func (iv Interval) Len() int64 {
+// len returns the number of indexes in iv, 0 when Last is before First.
+func (iv Interval) len() int64 {
 	return max(int64(iv.Last)-int64(iv.First)+1, 0)
 }
 

@@ -6,43 +6,6 @@ import (
 	"strings"
 )
 
-// DamageKind tells harmless damage from other damage.
-type DamageKind uint8
-
-// The kinds of damage.
-const (
-	// Intact is canonical text, all of it below completions.
-	Intact DamageKind = iota
-	// Clipped is canonical text that goes on at or past completions, as after
-	// an Indexed Job was scaled down.
-	Clipped
-	// NotCanonical is text that Parse refuses.
-	NotCanonical
-)
-
-// Damage says how a text departs from what String would have written for
-// indexes below completions, and where it first does. The zero Damage is none.
-type Damage struct {
-	Kind   DamageKind
-	Offset int    // in bytes, of the first fragment that is damaged
-	Reason string // as in SyntaxError
-}
-
-// OK reports whether there is no damage.
-func (d Damage) OK() bool { return d.Kind == Intact }
-
-// String describes the damage.
-func (d Damage) String() string {
-	if d.OK() {
-		return "intact"
-	}
-	kind := "clipped"
-	if d.Kind == NotCanonical {
-		kind = "not canonical"
-	}
-	return fmt.Sprintf("%s at offset %d: %s", kind, d.Offset, d.Reason)
-}
-
 // ParseDamaged makes the best of s, a field of the status of a Job with that
 // many completions. The set is within [0, completions) whatever s is. Fragments
 // are read as the Job controller reads them (parseIndexesFromString, Kubernetes
@@ -58,23 +21,21 @@ func (d Damage) String() string {
 // reversed fragment such as "9-3" stands for nothing, overlaps count once, and
 // order does not matter.
 //
-// The Damage is that of the whole text, also of the part that is not read.
-func ParseDamaged(s string, completions int32) (Set, Damage) {
+// The damage is nil for what String writes of indexes below completions, and otherwise
+// says where s first departs from that, also in the part that is not read. For text that
+// is canonical and goes on past completions, as after an Indexed Job was scaled down, it
+// names the fragment that was cut.
+func ParseDamaged(s string, completions int32) (set Set, damage *SyntaxError) {
 	set, fault := parse(s)
 	if fault == nil && set.isBelow(completions) {
-		return set, Damage{}
+		return set, nil
 	}
-	return parseDamaged(s, completions, fault)
-}
-
-// parseDamaged reads text with the given fault; nil: it goes on past
-// completions.
-func parseDamaged(s string, completions int32, fault *SyntaxError) (Set, Damage) {
 	read := readDamaged(s, int64(completions))
-	if fault != nil {
-		return read.set, Damage{Kind: NotCanonical, Offset: fault.Offset, Reason: fault.Reason}
+	if fault == nil {
+		fragment, _, _ := strings.Cut(s[read.cut:], ",")
+		fault = &SyntaxError{Fragment: fragment, Offset: read.cut, Reason: fmt.Sprintf("completions are %d", completions)}
 	}
-	return read.set, Damage{Kind: Clipped, Offset: read.cut, Reason: fmt.Sprintf("completions are %d", completions)}
+	return read.set, fault
 }
 
 // reading is what was read of a text, and the offset of the first fragment that

@@ -3,6 +3,7 @@ package indexset
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -165,10 +166,6 @@ func TestMarshal(t *testing.T) {
 		if err := json.Unmarshal(out, &back); err != nil || !back.Completed.Equal(MustParse(text)) {
 			t.Errorf("Unmarshal(%s): got %v, %v", out, back.Completed, err)
 		}
-		appended, err := MustParse(text).AppendText([]byte("indexes: "))
-		if want := "indexes: " + text; err != nil || string(appended) != want {
-			t.Errorf("AppendText: got %q, %v, want %q", appended, err, want)
-		}
 	}
 	kept := Of(99)
 	if err := kept.UnmarshalText([]byte("3-4")); err == nil || !kept.Equal(Of(99)) {
@@ -258,27 +255,27 @@ func TestParseDamaged(t *testing.T) {
 		want        string
 		damage      string
 	}{
-		{"canonical", "1,3-5,7", 8, "1,3-5,7", "intact"},
-		{"no text", "", 8, "", "intact"},
-		{"no text, no completions", "", 0, "", "intact"},
+		{"canonical", "1,3-5,7", 8, "1,3-5,7", ""},
+		{"no text", "", 8, "", ""},
+		{"no text, no completions", "", 0, "", ""},
 
-		{"clipped at the start of an interval", "1,3-5,7", 7, "1,3-5", "clipped at offset 6: completions are 7"},
-		{"clipped within an interval", "1,3-5,7", 4, "1,3", "clipped at offset 2: completions are 4"},
-		{"clipped between a pair", "0,3,4", 4, "0,3", "clipped at offset 4: completions are 4"},
-		{"clipped within the first interval, where the damage stays", "1-5,7", 3, "1,2", "clipped at offset 0: completions are 3"},
-		{"clipped to nothing", "1,3-5,7", 0, "", "clipped at offset 0: completions are 0"},
-		{"completions below zero", "1,3-5,7", -1, "", "clipped at offset 0: completions are -1"},
+		{"clipped at the start of an interval", "1,3-5,7", 7, "1,3-5", "offset 6: completions are 7"},
+		{"clipped within an interval", "1,3-5,7", 4, "1,3", "offset 2: completions are 4"},
+		{"clipped between a pair", "0,3,4", 4, "0,3", "offset 4: completions are 4"},
+		{"clipped within the first interval, where the damage stays", "1-5,7", 3, "1,2", "offset 0: completions are 3"},
+		{"clipped to nothing", "1,3-5,7", 0, "", "offset 0: completions are 0"},
+		{"completions below zero", "1,3-5,7", -1, "", "offset 0: completions are -1"},
 
-		{"unreadable fragments are skipped", "x,1,,3- 4,5-,-6,7", 9, "1,7", "not canonical at offset 0: an index has digits only"},
-		{"too large to be read is skipped", "1,9223372036854775808,3", 9, "1,3", "not canonical at offset 2: an index is at most 2147483646"},
-		{"large but read ends the reading", "1,9223372036854775807,3", 9, "1", "not canonical at offset 2: an index is at most 2147483646"},
-		{"the first at completions ends the reading", "1,8,3", 8, "1", "not canonical at offset 4: indexes increase, and 8 came before"},
-		{"even when its second part cannot be read", "1,8-,3", 8, "1", "not canonical at offset 2: an index is missing"},
-		{"an end beyond completions is clipped, and reading goes on", "5-99,1", 8, "1,5-7", "not canonical at offset 5: indexes increase, and 99 came before"},
-		{"an end too large to be read: the fragment is skipped", "1,3-9223372036854775808", 9, "1", "not canonical at offset 2: an index is at most 2147483646"},
-		{"spelling alone", "+1,003-4", 8, "1,3,4", "not canonical at offset 0: an index has digits only"},
-		{"the damage may lie where nothing is read", "1,9,x", 5, "1", "not canonical at offset 4: an index has digits only"},
-		{"not clipped and canonical but for the end", "1,3-5,", 8, "1,3-5", "not canonical at offset 6: an index is missing"},
+		{"unreadable fragments are skipped", "x,1,,3- 4,5-,-6,7", 9, "1,7", "offset 0: an index has digits only"},
+		{"too large to be read is skipped", "1,9223372036854775808,3", 9, "1,3", "offset 2: an index is at most 2147483646"},
+		{"large but read ends the reading", "1,9223372036854775807,3", 9, "1", "offset 2: an index is at most 2147483646"},
+		{"the first at completions ends the reading", "1,8,3", 8, "1", "offset 4: indexes increase, and 8 came before"},
+		{"even when its second part cannot be read", "1,8-,3", 8, "1", "offset 2: an index is missing"},
+		{"an end beyond completions is clipped, and reading goes on", "5-99,1", 8, "1,5-7", "offset 5: indexes increase, and 99 came before"},
+		{"an end too large to be read: the fragment is skipped", "1,3-9223372036854775808", 9, "1", "offset 2: an index is at most 2147483646"},
+		{"spelling alone", "+1,003-4", 8, "1,3,4", "offset 0: an index has digits only"},
+		{"the damage may lie where nothing is read", "1,9,x", 5, "1", "offset 4: an index has digits only"},
+		{"not clipped and canonical but for the end", "1,3-5,", 8, "1,3-5", "offset 6: an index is missing"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -287,11 +284,12 @@ func TestParseDamaged(t *testing.T) {
 			if got.String() != tt.want {
 				t.Errorf("ParseDamaged(%q, %d): got %q, want %q", tt.text, tt.completions, got, tt.want)
 			}
-			if damage.String() != tt.damage {
-				t.Errorf("ParseDamaged(%q, %d): got damage %q, want %q", tt.text, tt.completions, damage, tt.damage)
+			where := ""
+			if damage != nil {
+				where = fmt.Sprintf("offset %d: %s", damage.Offset, damage.Reason)
 			}
-			if damage.OK() != (tt.damage == "intact") || damage.OK() != (damage == Damage{}) {
-				t.Errorf("ParseDamaged(%q, %d): got OK %t for %q", tt.text, tt.completions, damage.OK(), damage)
+			if where != tt.damage {
+				t.Errorf("ParseDamaged(%q, %d): got damage %q, want %q", tt.text, tt.completions, where, tt.damage)
 			}
 		})
 	}
@@ -333,8 +331,8 @@ func TestLessons(t *testing.T) {
 					t.Errorf("%s: Contains(%d): got %t, want %t", tt.lesson, i, !want, want)
 				}
 			}
-			if damage.Kind != NotCanonical || damage.Reason != tt.reason || damage.Offset != fault.Offset {
-				t.Errorf("%s: got damage %q, want that of %v", tt.lesson, damage, fault)
+			if damage == nil || *damage != *fault {
+				t.Errorf("%s: got damage %v, want %v", tt.lesson, damage, fault)
 			}
 		})
 	}
@@ -348,7 +346,7 @@ func TestParsersNeverExpandRanges(t *testing.T) {
 	}
 	text := strings.Join(descending, ",")
 	got, damage := ParseDamaged(text, math.MaxInt32)
-	if got.String() != "7-2147483646" || damage.Kind != NotCanonical {
+	if got.String() != "7-2147483646" || damage == nil || damage.Reason == "completions are 2147483647" {
 		t.Errorf("got %q, %v, want 7-2147483646, not canonical", got, damage)
 	}
 }
@@ -393,26 +391,26 @@ func checkParsers(t rapid.TB, text string, completions int32) {
 
 	all, damage := ParseDamaged(text, math.MaxInt32)
 	wellFormed(t, "ParseDamaged of all", all)
-	if err == nil && (!all.Equal(canonical) || !damage.OK()) {
+	if err == nil && (!all.Equal(canonical) || damage != nil) {
 		t.Fatalf("ParseDamaged(%q, all): got %v, %v, want the set of Parse, intact", text, all, damage)
 	}
 
 	damaged, damage := ParseDamaged(text, completions)
 	check(t, "ParseDamaged", damaged, slowDamaged(text, completions))
-	want := Damage{}
-	switch {
-	case err != nil:
-		want = Damage{NotCanonical, fault.Offset, fault.Reason}
-	case !damaged.Equal(canonical):
-		want = Damage{Clipped, damage.Offset, damage.Reason}
+	want := fault
+	if err == nil && !damaged.Equal(canonical) {
+		if damage == nil || !strings.HasPrefix(text[damage.Offset:], damage.Fragment) {
+			t.Fatalf("ParseDamaged(%q, %d): got %v, want the fragment at its offset", text, completions, damage)
+		}
+		want = &SyntaxError{damage.Fragment, damage.Offset, fmt.Sprintf("completions are %d", completions)}
 		// What comes before the offset is whole, and what starts there is not.
 		whole, before := ParseDamaged(strings.TrimSuffix(text[:damage.Offset], ","), completions)
 		next, after := ParseDamaged(strings.Split(text[damage.Offset:], ",")[0], completions)
-		if !before.OK() || after.OK() || !whole.Union(next).Equal(damaged) {
+		if before != nil || after == nil || !whole.Union(next).Equal(damaged) {
 			t.Fatalf("ParseDamaged(%q, %d): got offset %d, want that of the first fragment that is cut", text, completions, damage.Offset)
 		}
 	}
-	if damage != want {
+	if (damage == nil) != (want == nil) || want != nil && *damage != *want {
 		t.Fatalf("ParseDamaged(%q, %d): got damage %v, want %v", text, completions, damage, want)
 	}
 }

@@ -50,16 +50,13 @@ func Range(first, last int32) Set {
 func (s Set) Len() int {
 	var n int64
 	for _, iv := range s.ivs {
-		n += iv.Len()
+		n += iv.len()
 	}
 	return int(n)
 }
 
 // IsEmpty reports whether s has no index.
 func (s Set) IsEmpty() bool { return len(s.ivs) == 0 }
-
-// NumIntervals returns the number of intervals in s.
-func (s Set) NumIntervals() int { return len(s.ivs) }
 
 // Min returns the least index, and whether there is one.
 func (s Set) Min() (int32, bool) {

@@ -12,8 +12,8 @@ import (
 func TestZeroSetIsEmpty(t *testing.T) {
 	var s Set
 	check(t, "zero Set", s, oracle{})
-	if !s.IsEmpty() || s.Len() != 0 || s.NumIntervals() != 0 || s.String() != "" {
-		t.Errorf("got IsEmpty %t, Len %d, NumIntervals %d, String %q, want true, 0, 0 and nothing", s.IsEmpty(), s.Len(), s.NumIntervals(), s)
+	if !s.IsEmpty() || s.Len() != 0 || len(s.ivs) != 0 || s.String() != "" {
+		t.Errorf("got IsEmpty %t, Len %d, intervals %d, String %q, want true, 0, 0 and nothing", s.IsEmpty(), s.Len(), len(s.ivs), s)
 	}
 	if i, ok := s.Min(); ok {
 		t.Errorf("Min: got %d, want none", i)
@@ -101,7 +101,7 @@ func TestIntervalLen(t *testing.T) {
 		{Interval{math.MaxInt32, math.MinInt32}, 0},
 	}
 	for _, tt := range tests {
-		if got := tt.iv.Len(); got != tt.want {
+		if got := tt.iv.len(); got != tt.want {
 			t.Errorf("%v: got %d, want %d", tt.iv, got, tt.want)
 		}
 	}
@@ -112,8 +112,8 @@ func TestIntervalLen(t *testing.T) {
 func TestWholeRangeIsOneInterval(t *testing.T) {
 	const text = "0-2147483645"
 	s := MustParse(text)
-	if s.NumIntervals() != 1 || s.Len() != math.MaxInt32-1 || s.String() != text {
-		t.Errorf("got %d intervals, Len %d, String %q, want 1, %d, %q", s.NumIntervals(), s.Len(), s, math.MaxInt32-1, text)
+	if len(s.ivs) != 1 || s.Len() != math.MaxInt32-1 || s.String() != text {
+		t.Errorf("got %d intervals, Len %d, String %q, want 1, %d, %q", len(s.ivs), s.Len(), s, math.MaxInt32-1, text)
 	}
 	all := Range(0, Max)
 	if got := all.Len(); got != math.MaxInt32 {
@@ -153,11 +153,11 @@ func TestWholeRangeIsOneInterval(t *testing.T) {
 	if all.Contains(math.MaxInt32) || !all.Contains(Max) {
 		t.Error("all: want Max contained and math.MaxInt32 not")
 	}
-	if got, want := s.FirstMissing(3, math.MaxInt32), []int32{Max}; !slices.Equal(got, want) {
-		t.Errorf("FirstMissing: got %v, want %v", got, want)
+	if got, want := slices.Collect(s.Missing(math.MaxInt32)), []int32{Max}; !slices.Equal(got, want) {
+		t.Errorf("Missing: got %v, want %v", got, want)
 	}
-	if got := all.FirstMissing(3, math.MaxInt32); got != nil {
-		t.Errorf("FirstMissing of all: got %v, want nil", got)
+	if got := slices.Collect(all.Missing(math.MaxInt32)); got != nil {
+		t.Errorf("Missing of all: got %v, want nil", got)
 	}
 	if got, want := slices.Collect(Range(Max-1, Max).All()), []int32{Max - 1, Max}; !slices.Equal(got, want) {
 		t.Errorf("All at the upper end: got %v, want %v", got, want)
@@ -229,9 +229,6 @@ func TestMissingIsLazy(t *testing.T) {
 	if want := []int32{4, 6, 8}; !slices.Equal(seen, want) {
 		t.Errorf("got %v, want %v", seen, want)
 	}
-	if got := len(Set{}.FirstMissing(1000, math.MaxInt32)); got != 1000 {
-		t.Errorf("FirstMissing(1000): got %d indexes, want 1000", got)
-	}
 }
 
 // Completions below zero are none, down to where n-1 would wrap around.
@@ -240,17 +237,10 @@ func TestCompletionsBelowZero(t *testing.T) {
 		for _, s := range []Set{{}, Of(0, 5), Range(0, Max)} {
 			check(t, "Clip", s.Clip(n), oracle{})
 			check(t, "Complement", s.Complement(n), oracle{})
-			if got := s.FirstMissing(3, n); got != nil {
-				t.Errorf("%v: FirstMissing(3, %d): got %v, want nil", s, n, got)
+			for i := range s.Missing(n) {
+				t.Errorf("%v: Missing(%d): got %d, want none", s, n, i)
 			}
 		}
-	}
-}
-
-func TestFirstMissingRoomIsBounded(t *testing.T) {
-	got := Range(3, Max).FirstMissing(math.MaxInt, math.MaxInt32)
-	if !slices.Equal(got, []int32{0, 1, 2}) || cap(got) > firstMissingRoom {
-		t.Errorf("got %v with room for %d, want 0, 1, 2 with room for at most %d", got, cap(got), firstMissingRoom)
 	}
 }
 
@@ -354,8 +344,8 @@ func checkOperations(t rapid.TB, wa, wb window, n int32) {
 func checkQueries(t rapid.TB, s Set, o oracle, base int32) {
 	t.Helper()
 	indexes := o.sorted()
-	if s.Len() != len(indexes) || s.IsEmpty() != (len(indexes) == 0) || s.NumIntervals() != len(o.intervals()) {
-		t.Fatalf("%v: got Len %d, IsEmpty %t, NumIntervals %d, want those of %v", s, s.Len(), s.IsEmpty(), s.NumIntervals(), indexes)
+	if s.Len() != len(indexes) || s.IsEmpty() != (len(indexes) == 0) || len(s.ivs) != len(o.intervals()) {
+		t.Fatalf("%v: got Len %d, IsEmpty %t, intervals %d, want those of %v", s, s.Len(), s.IsEmpty(), len(s.ivs), indexes)
 	}
 	least, hasLeast := s.Min()
 	greatest, hasGreatest := s.Max()
@@ -391,8 +381,8 @@ func checkAlgebra(t rapid.TB, a, b Set, oa, ob oracle) {
 	if got := a.IntersectionLen(b); got != len(both) {
 		t.Fatalf("IntersectionLen of %v and %v: got %d, want %d", a, b, got, len(both))
 	}
-	if got := a.Overlaps(b); got != (len(both) > 0) {
-		t.Fatalf("Overlaps of %v and %v: got %t, want %t", a, b, got, len(both) > 0)
+	if got := a.overlaps(b); got != (len(both) > 0) {
+		t.Fatalf("overlaps of %v and %v: got %t, want %t", a, b, got, len(both) > 0)
 	}
 	if got, want := a.Equal(b), slices.Equal(oa.sorted(), ob.sorted()); got != want {
 		t.Fatalf("Equal of %v and %v: got %t, want %t", a, b, got, want)
@@ -413,11 +403,5 @@ func checkCompletions(t rapid.TB, s Set, o oracle, base, n int32) {
 	want := missing.sorted()
 	if got := slices.Collect(s.Missing(n)); !slices.Equal(got, want) {
 		t.Fatalf("%v: Missing(%d): got %v, want %v", s, n, got, want)
-	}
-	for count := -1; count <= len(want)+1; count++ {
-		got, want := s.FirstMissing(count, n), want[:min(max(count, 0), len(want))]
-		if !slices.Equal(got, want) || (got == nil) != (len(want) == 0) {
-			t.Fatalf("%v: FirstMissing(%d, %d): got %v, want %v", s, count, n, got, want)
-		}
 	}
 }

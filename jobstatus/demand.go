@@ -5,6 +5,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Demand is how many pods a Job can still run. A pod runs from its creation until
@@ -36,7 +38,8 @@ type Range struct {
 // The pods are those that the Job controls; pods of other owners are passed over. Nil
 // stands for pods that are not known: then the demand is that from the time at which
 // the status was written, and a work queue that has a success, or a limit per index
-// that has been used, may show more than is left.
+// that has been used, may show more than is left. For a kind of your own, whose pods do
+// not carry the names of Kubernetes, give its keys as well.
 //
 // The bounds hold however the pods end and whatever the API server refuses, and some
 // life of the Job attains each, with two exceptions: with a success policy, and once the
@@ -51,11 +54,15 @@ type Range struct {
 //     another one.
 //
 // There is no clock here, so a deadline may pass at any time.
-func DemandOf(job *batchv1.Job, pods []*corev1.Pod) Demand {
+func DemandOf(job *batchv1.Job, pods []*corev1.Pod, of ...tracking.Keys) Demand {
 	if job == nil {
 		return Demand{}
 	}
-	s := newSupply(job, pods)
+	var names tracking.Keys
+	if len(of) > 0 {
+		names = of[0]
+	}
+	s := newSupply(job, pods, names)
 	most := s.mostCreated()
 	least := min(s.leastCreated(), most) // a status may contradict its spec
 	d := Demand{

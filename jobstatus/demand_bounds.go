@@ -31,7 +31,7 @@ func (s *supply) unseenEnd() (u unseenEnd) {
 	if s.workQueue {
 		u.finished = s.uncredited
 	}
-	u.finished += s.successPolicy.surplus(s.completed)
+	u.finished += s.successRules.surplus(s.completed)
 	return u
 }
 
@@ -95,10 +95,10 @@ func (s *supply) startable() int64 {
 	if s.workQueue {
 		return s.parallelism
 	}
-	if s.successPolicy == nil {
+	if len(s.successRules) == 0 {
 		return s.remaining()
 	}
-	return min(s.remaining(), s.successPolicy.before(s.completed, s.unfinished)+s.parallelism)
+	return min(s.remaining(), s.successRules.before(s.completed, s.unfinished)+s.parallelism)
 }
 
 // mostByIndex is mostCreated by the limits of the indexes.
@@ -111,7 +111,7 @@ func (s *supply) mostByIndex() int64 {
 			most += left
 		}
 	}
-	if s.successPolicy == nil {
+	if len(s.successRules) == 0 {
 		return most
 	}
 	// Some indexes do not come to their last pod before the end. One that fails with
@@ -164,7 +164,7 @@ func (s *supply) leastCreated() int64 {
 		{true, func() int64 { return int64(s.limit.PerJob) + 1 - s.failed - s.hopeful }},
 		{s.failsJob || s.countsRestarts, func() int64 { return 1 - s.running }},
 		{s.maxFailedIndexes != nil, s.leastToFailIndexes},
-		{s.successPolicy != nil, func() int64 { return s.successPolicy.lacks(s.completed, s.unfinished, s.covers) }},
+		{len(s.successRules) > 0, func() int64 { return s.successRules.lacks(s.completed, s.unfinished, s.covers) }},
 	} {
 		if way.open {
 			least = min(least, way.takes())

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -58,7 +59,7 @@ func (g *game) over(p *spot) bool {
 		return p.succeeded >= *g.spec.Completions
 	case g.spec.MaxFailedIndexes != nil && lost.Len() > int(*g.spec.MaxFailedIndexes):
 		return true
-	case jobstatus.NewSuccessPolicy(g.spec.SuccessPolicy, *g.spec.Completions).Match(done) >= 0:
+	case lifecycle.NewSuccessPolicy(g.spec.SuccessPolicy, *g.spec.Completions).Match(done) >= 0:
 		return true
 	}
 	return done.Len()+lost.Len() == int(*g.spec.Completions)

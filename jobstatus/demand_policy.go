@@ -4,32 +4,33 @@ import (
 	"math"
 
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 )
+
+// successRules are those of the Job's success policy that can be satisfied.
+type successRules []lifecycle.SuccessRule
 
 // surplus returns how many of the completed indexes must not be so that no rule is
 // satisfied.
-func (p *SuccessPolicy) surplus(completed indexset.Set) (most int64) {
-	if p == nil || completed.IsEmpty() {
+func (rules successRules) surplus(completed indexset.Set) (most int64) {
+	if completed.IsEmpty() {
 		return 0
 	}
-	for i := range p.rules {
-		r := &p.rules[i]
-		most = max(most, int64(r.named.IntersectionLen(completed))-int64(max(r.need, 1))+1)
+	for i := range rules {
+		r := &rules[i]
+		most = max(most, int64(r.Named.IntersectionLen(completed))-int64(max(r.Need, 1))+1)
 	}
 	return most
 }
 
 // before returns how many more indexes may complete, at most, before a rule is
 // satisfied. Each rule is looked at on its own.
-func (p *SuccessPolicy) before(completed, unfinished indexset.Set) int64 {
+func (rules successRules) before(completed, unfinished indexset.Set) int64 {
 	most := int64(unfinished.Len())
-	if p == nil {
-		return most
-	}
-	for i := range p.rules {
-		r := &p.rules[i]
-		named := int64(r.named.IntersectionLen(unfinished))
-		may := int64(max(r.need, 1)) - 1 - int64(r.named.IntersectionLen(completed))
+	for i := range rules {
+		r := &rules[i]
+		named := int64(r.Named.IntersectionLen(unfinished))
+		may := int64(max(r.Need, 1)) - 1 - int64(r.Named.IntersectionLen(completed))
 		most = min(most, int64(unfinished.Len())-named+min(named, max(0, may)))
 	}
 	return most
@@ -37,12 +38,12 @@ func (p *SuccessPolicy) before(completed, unfinished indexset.Set) int64 {
 
 // lacks returns how many pods it takes, at least, to satisfy a rule. Covers returns
 // how many of some indexes need none.
-func (p *SuccessPolicy) lacks(completed, unfinished indexset.Set, covers func(indexset.Set) int64) int64 {
+func (rules successRules) lacks(completed, unfinished indexset.Set, covers func(indexset.Set) int64) int64 {
 	least := int64(math.MaxInt64)
-	for i := range p.rules {
-		r := &p.rules[i]
-		named := r.named.Intersection(unfinished)
-		lacks := int64(r.need) - int64(r.named.IntersectionLen(completed))
+	for i := range rules {
+		r := &rules[i]
+		named := r.Named.Intersection(unfinished)
+		lacks := int64(r.Need) - int64(r.Named.IntersectionLen(completed))
 		if lacks <= int64(named.Len()) {
 			least = min(least, lacks-covers(named))
 		}

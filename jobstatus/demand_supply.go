@@ -9,8 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -23,7 +25,7 @@ type demandRules struct {
 	limit            backoff.Limit
 	perIndex         bool // each index has a limit of its own
 	maxFailedIndexes *int32
-	successPolicy    *SuccessPolicy
+	successRules     successRules
 	replacesAtOnce   bool // a terminating pod is replaced before it is gone
 	countsRestarts   bool
 	hasDeadline      bool
@@ -47,7 +49,9 @@ func readDemandRules(spec *batchv1.JobSpec) demandRules {
 	if mode := spec.CompletionMode; mode != nil && *mode == batchv1.IndexedCompletion && !r.workQueue {
 		r.indexed = true
 		r.perIndex = r.limit.Target == backoff.TargetIndex
-		r.successPolicy = NewSuccessPolicy(spec.SuccessPolicy, int32(r.completions))
+		if p := lifecycle.NewSuccessPolicy(spec.SuccessPolicy, int32(r.completions)); p != nil {
+			r.successRules = p.Rules
+		}
 	}
 	if r.perIndex {
 		r.maxFailedIndexes = spec.MaxFailedIndexes
@@ -70,6 +74,7 @@ func readDemandRules(spec *batchv1.JobSpec) demandRules {
 // supply is what a Job has left to run its pods with.
 type supply struct {
 	demandRules
+	keys keys.Keys // of the controller
 	// closed says that the Job gets no further pod, and closing that it gets none
 	// once its controller has seen the spec.
 	closed, closing bool
@@ -100,8 +105,8 @@ type supply struct {
 	retries map[int32]int64
 }
 
-func newSupply(job *batchv1.Job, pods []*corev1.Pod) *supply {
-	s := &supply{demandRules: readDemandRules(&job.Spec), byPod: pods != nil}
+func newSupply(job *batchv1.Job, pods []*corev1.Pod, k tracking.Keys) *supply {
+	s := &supply{demandRules: readDemandRules(&job.Spec), keys: keys.Keys(k), byPod: pods != nil}
 	outcome := OutcomeOf(job)
 	s.edited = job.Generation > 1
 	s.closing = job.Spec.Suspend != nil && *job.Spec.Suspend
@@ -150,22 +155,17 @@ func (s *supply) readActive(job *batchv1.Job) {
 
 // readPods reads the pods that run, and those that have ended and are not counted.
 func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
-	lens := tracking.Lens{
-		Indexed: s.indexed, Completions: int32(s.completions), PerIndex: s.perIndex, ReplaceFailedOnly: !s.replacesAtOnce,
-		Policy:    failurepolicy.Compile(failurepolicy.FromAPI(job.Spec.PodFailurePolicy)),
-		Uncounted: tracking.ReadUncounted(job.Status.UncountedTerminatedPods),
-	}
-	census := tracking.NewCensus(lens, len(pods))
+	c := census.New(census.ClassifierOf(job, s.keys), len(pods))
 	for _, pod := range pods {
 		if pod != nil && metav1.IsControlledBy(pod, job) {
-			census.Add(pod, false)
+			c.Add(pod, false)
 		}
 	}
 	s.retries = map[int32]int64{}
 	var completed, failed, open indexset.Builder
-	for i := range census.Records {
-		switch r := &census.Records[i]; {
-		case r.Is(tracking.Active), r.Is(tracking.Terminating):
+	for i := range c.Records {
+		switch r := &c.Records[i]; {
+		case r.Active, r.Terminating:
 			s.run(r, &open)
 		default:
 			s.end(r, &completed, &failed)
@@ -176,22 +176,20 @@ func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 	s.failedIndexes = s.failedIndexes.Union(failed.Set())
 }
 
-const counts = tracking.Tracked | tracking.Valid
-
 // run adds a pod that runs.
-func (s *supply) run(r *tracking.Record, open *indexset.Builder) {
+func (s *supply) run(r *census.Record, open *indexset.Builder) {
 	s.running++
-	if r.Is(tracking.Active) {
+	if r.Active {
 		s.active++
 	} else {
 		s.terminating++
 	}
-	if !r.Is(counts) || r.Is(tracking.Parked) {
+	if !r.Tracked || !r.Valid || r.Listed {
 		return
 	}
 	s.expected++
 	s.hopeful++
-	if r.Is(tracking.Terminating) {
+	if r.Terminating {
 		s.expectedTerminating++
 	}
 	open.Add(r.Index)
@@ -199,44 +197,44 @@ func (s *supply) run(r *tracking.Record, open *indexset.Builder) {
 }
 
 // end adds a pod that has ended.
-func (s *supply) end(r *tracking.Record, completed, failed *indexset.Builder) {
-	if r.Is(tracking.FailsJob) {
+func (s *supply) end(r *census.Record, completed, failed *indexset.Builder) {
+	if r.FailsJob {
 		s.verdicts++
 	}
-	if !r.Is(tracking.Finalized | tracking.Valid) {
+	if !r.Finalized || !r.Valid {
 		return
 	}
 	switch {
-	case r.Is(tracking.Succeeded):
+	case r.Succeeded:
 		completed.Add(r.Index)
-	case r.Is(tracking.Ignored):
-	case r.Is(tracking.FailsIndex), s.limit.IndexExhausted(r.Counts.Failures):
+	case r.Ignored:
+	case r.FailsIndex, s.limit.IndexExhausted(r.Counts.Failures):
 		failed.Add(r.Index)
-		if !r.Is(tracking.Parked) {
+		if !r.Listed {
 			s.spent++
 		}
 	}
 	s.retry(r)
-	if r.Is(tracking.Parked) {
+	if r.Listed {
 		return
 	}
 	s.unaccounted++
 	switch {
-	case r.Is(tracking.Succeeded):
+	case r.Succeeded:
 		s.succeeded++
 		s.uncredited++
-	case !r.Is(tracking.Ignored):
+	case !r.Ignored:
 		s.failed++
 	}
 }
 
 // retry notes how many pods may follow a pod of an index.
-func (s *supply) retry(r *tracking.Record) {
+func (s *supply) retry(r *census.Record) {
 	if !s.perIndex {
 		return
 	}
-	left := max(0, int64(s.limit.PerIndex)-int64(backoff.CountsOf(r.Pod.Annotations).Failures))
-	if r.Is(tracking.Ignored) {
+	left := max(0, int64(s.limit.PerIndex)-int64(s.keys.CountsOf(r.Pod.Annotations).Failures))
+	if r.Ignored {
 		left++ // the next pod takes over the count as it is
 	}
 	if known, ok := s.retries[r.Index]; !ok || left < known {

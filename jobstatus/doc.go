@@ -1,15 +1,12 @@
-// Package jobstatus decides how a Job ends, and reads and writes its status.
+// Package jobstatus reads the status of a Job.
 //
-// A Job ends in two steps. First an interim condition says what has been
-// decided: SuccessCriteriaMet or FailureTarget. Only when no pod is active or
-// terminating and every pod is counted does the terminal condition follow,
-// Complete or Failed, with the same reason and message. Whether a Job can end
-// in several ways at once is settled by one ordered table; [Ends] returns its
-// rows.
+// [OutcomeOf] says what has become of a Job, to any reader. A condition counts only when
+// its status is True. A Job ends in two steps: it is decided how it ends, and once no
+// pod is active, terminating or uncounted it has ended.
 //
-// [OutcomeOf] is the one function that tells any reader what has become of a
-// Job. A condition counts only when its status is True.
+// [Indexes] and [IndexesFinished] say which indexes are done, [PodsHeld] and [DemandOf]
+// what a Job holds and may still need, for queues that reserve resources for it, and
+// [ExpiresAt] when it may be deleted.
 //
-// [DemandOf] bounds the pods that a Job can still run, for queues that reserve
-// resources for them.
+// [Patch] writes a status, and [Equal] compares two.
 package jobstatus

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -34,25 +33,6 @@ func Example() {
 	// Running "" decided=false terminal=false
 	// Failing "BackoffLimitExceeded" decided=true terminal=false
 	// Failed "BackoffLimitExceeded" decided=true terminal=true
-}
-
-// A Job may end in several ways at once: the first of them decides.
-func ExampleDecide() {
-	two := int32(2)
-	facts := jobstatus.Facts{
-		Indexed: true, Completions: &two,
-		Completed: indexset.Of(0, 1), Succeeded: 2, Settled: true,
-		PastDeadline: true,
-	}
-	end := jobstatus.Decide(&facts)
-	fmt.Println(end.Rule, end.Interim, end.Terminal())
-
-	facts.PastDeadline = false
-	end = jobstatus.Decide(&facts)
-	fmt.Println(end.Rule, end.Interim, end.Terminal())
-	// Output:
-	// Deadline FailureTarget Failed
-	// Completions SuccessCriteriaMet Complete
 }
 
 // The indexes to run again.

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 // Phase is what has become of a Job, in one word.
@@ -56,6 +58,10 @@ var outcomes = [...]struct {
 	{batchv1.JobSuspended, SuspendedPhase},
 }
 
+// Finished returns the terminal condition of the Job, Complete or Failed, or nil
+// while it has none. The condition is the Job's own and must not be changed.
+func Finished(job *batchv1.Job) *batchv1.JobCondition { return lifecycle.Finished(job) }
+
 // OutcomeOf tells what has become of a Job. A reader needs no other look at the
 // conditions: their order means nothing, and one that is not True says nothing.
 // Should a Job claim both to have failed and to be complete, it has failed.
@@ -64,7 +70,7 @@ func OutcomeOf(job *batchv1.Job) Outcome {
 		return Outcome{Phase: Running}
 	}
 	for _, o := range outcomes {
-		if c := True(job.Status.Conditions, o.condition); c != nil {
+		if c := lifecycle.True(job.Status.Conditions, o.condition); c != nil {
 			return Outcome{Phase: o.phase, Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.Time}
 		}
 	}

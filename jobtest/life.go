@@ -234,7 +234,7 @@ var tamperings = []podEvent{
 		twin.DeletionTimestamp, twin.DeletionGracePeriodSeconds = nil, nil
 		c.Add(twin)
 	}},
-	{"finalizer is removed", 1, tracking.HasFinalizer, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
+	{"finalizer is removed", 1, tracking.Keys{}.HasFinalizer, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
 		c.Edit(p.UID, func(p *corev1.Pod) { p.Finalizers = nil })
 	}},
 	{"index is edited", 1, owned, func(t *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
@@ -253,7 +253,7 @@ var tamperings = []podEvent{
 	{"labels are edited", 1, owned, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
 		c.Edit(p.UID, func(p *corev1.Pod) { p.Labels = map[string]string{"other": "label"} })
 	}},
-	{"pod is orphaned", 1, func(p *corev1.Pod) bool { return owned(p) && tracking.HasFinalizer(p) }, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
+	{"pod is orphaned", 1, func(p *corev1.Pod) bool { return owned(p) && tracking.Keys{}.HasFinalizer(p) }, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) {
 		c.Edit(p.UID, func(p *corev1.Pod) { p.OwnerReferences = nil })
 	}},
 }

@@ -1,5 +1,5 @@
-// Package tracking decides which pods are a Job's, what each of them is to the
-// Job, and when each may be counted and released (KEP-2307).
+// Package tracking counts the pods of a Job with finalizers (KEP-2307), and holds what
+// else a controller needs for it.
 //
 // A pod of a Job carries the finalizer batch.kubernetes.io/job-tracking from
 // its creation, so that it cannot vanish before it is counted. It is counted in
@@ -10,9 +10,9 @@
 //  3. The finalizer is removed.
 //  4. The UID leaves the list and the counter goes up, in one status write.
 //
-// Whoever carries this out may stop between any two steps and begin again with
-// step 1: a UID in a list is never added a second time, and it leaves the list
-// only when its finalizer is gone.
+// A controller may stop between any two steps and begin again with step 1: a UID in a
+// list is never added a second time, and it leaves the list only when its finalizer is
+// gone.
 //
 // For Indexed Jobs a succeeded pod skips the list: its index in
 // status.completedIndexes says that it is counted (KEP-2307 § Simplified
@@ -21,8 +21,7 @@
 // The first classification of a pod sticks. A UID that a list holds as failed
 // stays failed, whatever phase the pod shows later, so no pod is charged twice.
 //
-// The package reads pods and returns values. [Owner] tells whose a pod is;
-// [Census.Read] fills a [Census] in one pass over the pods; [Census.Account] says what
-// to record and which finalizers may go; [Account.Settle] says what the counters
-// are once they are gone.
+// [Keys.Count] does step 1 and [Counted.Settle] step 4. [Keys] are the names of the
+// finalizer, annotations, labels and the variable that a controller puts on its pods,
+// and [Controller] says which Jobs it manages and which pods nobody will count.
 package tracking

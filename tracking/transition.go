@@ -9,6 +9,8 @@ import (
 
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 // Transition is how a Job begins or ceases to be tracked with finalizers (KEP-2307 §
@@ -18,7 +20,8 @@ import (
 // ask for the transition again: what has been done is not asked for twice. It is
 // complete when nothing is left to send.
 type Transition struct {
-	// Pods are the pods to patch, in any order.
+	// Pods are the pods to patch, in any order. They are the pods that were given, and
+	// must not be changed.
 	Pods []PodPatch
 	// Status is a JSON merge patch of the Job's status for the version of the Job that
 	// was given; nil when the status is as it should be.
@@ -43,21 +46,21 @@ type PodPatch struct {
 // the status says of pods that are gone. A pod that is being deleted can get no
 // finalizer, and does not count. Afterwards only pods with the finalizer count.
 // A Job that has ended stays as it is.
-func EnterTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition) {
-	if job == nil || finished(job) || job.Status.UncountedTerminatedPods != nil {
+func (k Keys) EnterTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition) {
+	if job == nil || lifecycle.Finished(job) != nil || job.Status.UncountedTerminatedPods != nil {
 		return Transition{}
 	}
 	var ended []*corev1.Pod
 	for _, pod := range owned {
 		switch {
-		case pod == nil || HasFinalizer(pod):
+		case pod == nil || k.HasFinalizer(pod):
 		case pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
 			ended = append(ended, pod)
 		case pod.DeletionTimestamp == nil:
-			t.Pods = append(t.Pods, PodPatch{pod, trackPatch(pod)})
+			t.Pods = append(t.Pods, PodPatch{pod, keys.Keys(k).TrackPatch(pod)})
 		}
 	}
-	counted := countLingering(job, ended)
+	counted := k.countLingering(job, ended)
 	counted.Uncounted = &batchv1.UncountedTerminatedPods{}
 	t.Status = encodeStatus(job, counted)
 	return t
@@ -71,10 +74,10 @@ func EnterTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition) {
 // lists are not added to the counters: the legacy algorithm counts the pods that it
 // sees. The controllers of Kubernetes 1.22 to 1.26 go by an annotation of the Job, which
 // goes last.
-func LeaveTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition) {
+func (k Keys) LeaveTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition) {
 	for _, pod := range owned {
-		if HasFinalizer(pod) {
-			t.Pods = append(t.Pods, PodPatch{pod, StripPatch(pod)})
+		if k.HasFinalizer(pod) {
+			t.Pods = append(t.Pods, PodPatch{pod, k.StripPatch(pod)})
 		}
 	}
 	if job == nil {
@@ -100,17 +103,17 @@ type legacyStatus struct {
 }
 
 // countLingering counts pods that have ended on top of what the status says of others.
-func countLingering(job *batchv1.Job, ended []*corev1.Pod) (s legacyStatus) {
+func (k Keys) countLingering(job *batchv1.Job, ended []*corev1.Pod) (s legacyStatus) {
 	spec := &job.Spec
 	indexed := spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
 	completions := int32(0)
 	if indexed && spec.Completions != nil {
 		completions = *spec.Completions
 	}
-	policy := failurepolicy.CompileAPI(spec.PodFailurePolicy, nil)
+	policy := failurepolicy.Compile(failurepolicy.FromAPI(spec.PodFailurePolicy))
 	var completed indexset.Builder
 	for _, pod := range ended {
-		index := IndexOf(pod)
+		index := k.IndexOf(pod)
 		switch {
 		case indexed && (index == NoIndex || index >= completions):
 		case pod.Status.Phase == corev1.PodSucceeded:
@@ -129,11 +132,6 @@ func countLingering(job *batchv1.Job, ended []*corev1.Pod) (s legacyStatus) {
 	all := completed.Set().Union(before)
 	s.Succeeded, s.Completed = int32(all.Len()), all.String()
 	return s
-}
-
-// trackPatch adds the finalizer to one version of a pod.
-func trackPatch(pod *corev1.Pod) []byte {
-	return encode(pod, podPatchMeta{ResourceVersion: pod.ResourceVersion, Finalizers: onlyFinalizer})
 }
 
 func encodeStatus(job *batchv1.Job, status legacyStatus) []byte {

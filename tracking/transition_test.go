@@ -24,18 +24,18 @@ func TestLeaveTracking(t *testing.T) {
 	job := newJob()
 	job.ResourceVersion = "12"
 	job.Annotations = map[string]string{batchv1.JobTrackingFinalizer: ""}
-	job.Status = batchv1.JobStatus{Active: 1, Succeeded: 2, Failed: 3, UncountedTerminatedPods: lists(uids("s"), nil)}
+	job.Status = batchv1.JobStatus{Active: 1, Succeeded: 2, Failed: 3, UncountedTerminatedPods: lists([]types.UID{"s"}, nil)}
 	before := job.DeepCopy()
 	pods := []*corev1.Pod{newPod("r"), newPod("s", succeeded), newPod("f", failed), newPod("d", deleted), newPod("free", released)}
-	leave := tracking.LeaveTracking(job, pods)
+	leave := names.LeaveTracking(job, pods)
 	same(t, "pods", patched(leave), []types.UID{"r", "s", "f", "d"})
-	same(t, "the patch of a pod", string(leave.Pods[0].Patch), string(tracking.StripPatch(pods[0])))
+	same(t, "the patch of a pod", string(leave.Pods[0].Patch), string(names.StripPatch(pods[0])))
 	same(t, "status", string(leave.Status), `{"metadata":{"uid":"job-uid","resourceVersion":"12"},"status":{"uncountedTerminatedPods":null}}`)
 	same(t, "job", string(leave.Job), `{"metadata":{"annotations":{"batch.kubernetes.io/job-tracking":null},"uid":"job-uid"}}`)
 	same(t, "the Job", job, before)
 
 	job.Annotations, job.Status.UncountedTerminatedPods = nil, nil
-	same(t, "after it all", tracking.LeaveTracking(job, pods[4:]), tracking.Transition{})
+	same(t, "after it all", names.LeaveTracking(job, pods[4:]), tracking.Transition{})
 }
 
 // KEP-2307 § Upgrade / Downgrade Strategy: "at the time of migration to the new
@@ -60,7 +60,7 @@ func TestEnterTracking(t *testing.T) {
 	} {
 		job := newJob()
 		job.ResourceVersion, job.Status = "12", c.status
-		enter := tracking.EnterTracking(job, pods)
+		enter := names.EnterTracking(job, pods)
 		if c.want == "" {
 			same(t, name, enter, tracking.Transition{})
 			continue
@@ -85,7 +85,7 @@ func TestEnterTracking_indexed(t *testing.T) {
 	job.Status = batchv1.JobStatus{CompletedIndexes: "0,3", Succeeded: 2}
 	disrupted := newPod("disrupted", failed, released, index("1"))
 	disrupted.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
-	enter := tracking.EnterTracking(job, []*corev1.Pod{
+	enter := names.EnterTracking(job, []*corev1.Pod{
 		newPod("a", succeeded, released, index("4")), newPod("b", succeeded, released, index("4")), newPod("c", succeeded, released, index("0")),
 		newPod("d", succeeded, released, index("5")), newPod("e", succeeded, released),
 		newPod("f", failed, released, index("1")), newPod("g", failed, released), disrupted,

@@ -167,7 +167,7 @@ func TestCounts(t *testing.T) {
 		if d.percent(70) {
 			job.Spec.PodFailurePolicy = d.failurePolicy()
 		}
-		counts := backoff.CountsOf(p.Annotations)
+		counts := builtin.CountsOf(p.Annotations)
 		ignored := real.MatchFailurePolicy(job.Spec.PodFailurePolicy, p).Action == batchv1.PodFailurePolicyActionIgnore
 		next := counts.Next(!ignored)
 		want := real.NextIndexFailureCounts(job, p)

@@ -9,12 +9,17 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/jobfate/jobfate/internal/keys"
 )
 
 var (
 	howMany = flag.Int("cases", 1_000_000, "cases of each comparison")
 	seed    = flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the random inputs")
 )
+
+// builtin are the names that the Job controller puts on pods.
+var builtin keys.Keys
 
 // A draw makes random values up to a size.
 type draw struct {

@@ -50,8 +50,8 @@ func own(job *batchv1.Job, p *corev1.Pod, n int) {
 // one that the real controller is handed.
 func sorted(pods []*corev1.Pod, indexed bool) []*corev1.Pod {
 	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
-		if indexed && tracking.IndexOf(a) != tracking.IndexOf(b) {
-			return int(tracking.IndexOf(a)) - int(tracking.IndexOf(b))
+		if indexed && builtin.IndexOf(a) != builtin.IndexOf(b) {
+			return int(builtin.IndexOf(a)) - int(builtin.IndexOf(b))
 		}
 		return 0
 	})

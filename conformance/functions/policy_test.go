@@ -10,7 +10,7 @@ import (
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 // failurePolicy draws rules of all kinds, those of a future release included.
@@ -87,7 +87,7 @@ func TestSuccessPolicy(t *testing.T) {
 		if d.percent(5) {
 			policy = nil
 		}
-		rule := jobstatus.NewSuccessPolicy(policy, n).Match(completed)
+		rule := lifecycle.NewSuccessPolicy(policy, n).Match(completed)
 		got := ""
 		if rule >= 0 {
 			got = fmt.Sprintf("Matched rules at index %d", rule)

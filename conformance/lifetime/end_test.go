@@ -12,7 +12,6 @@ import (
 
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobtest/cluster"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 const mostRounds = 400
@@ -59,7 +58,7 @@ func (l *lifetime) end(t *rapid.T) {
 func (l *lifetime) buried() error {
 	w := l.world
 	for _, pod := range w.Pods() {
-		if tracking.HasFinalizer(pod) {
+		if builtin.HasFinalizer(pod) {
 			return fmt.Errorf("L3: %s keeps its finalizer", describe(pod))
 		}
 	}

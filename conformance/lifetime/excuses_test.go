@@ -14,7 +14,6 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // A comparison is one step of both.
@@ -126,11 +125,11 @@ func rememberedBackoff(c *comparison) verdict {
 
 func (c *comparison) changesNothing(pod *corev1.Pod) bool {
 	switch {
-	case !tracking.HasFinalizer(pod) || c.before.stripped[pod.UID]:
+	case !builtin.HasFinalizer(pod) || c.before.stripped[pod.UID]:
 		return false
 	case pod.Status.Phase == corev1.PodSucceeded:
 		completed, _ := indexset.Parse(c.before.Job().Status.CompletedIndexes)
-		return completed.Contains(tracking.IndexOf(pod))
+		return completed.Contains(builtin.IndexOf(pod))
 	case pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil:
 		return c.perIndex() || c.ignored(pod)
 	}
@@ -153,7 +152,7 @@ func disjointIndexes(c *comparison) verdict {
 		}
 		completed, _ := indexset.Parse(st.CompletedIndexes)
 		failed, _ := indexset.Parse(*st.FailedIndexes)
-		if completed.Overlaps(failed) {
+		if completed.IntersectionLen(failed) > 0 {
 			return everything
 		}
 	}
@@ -237,7 +236,7 @@ func fullLists(c *comparison) verdict {
 	}
 	held := 0
 	for _, uid := range append(slices.Clone(u.Failed), u.Succeeded...) {
-		if tracking.HasFinalizer(c.before.shown(uid)) && !c.before.stripped[uid] {
+		if builtin.HasFinalizer(c.before.shown(uid)) && !c.before.stripped[uid] {
 			held++
 		}
 	}
@@ -256,7 +255,7 @@ func firstClassification(c *comparison) verdict {
 	flipped := func(phase corev1.PodPhase) func(types.UID) bool {
 		return func(uid types.UID) bool {
 			pod := c.before.shown(uid)
-			return pod != nil && pod.Status.Phase == phase && tracking.HasFinalizer(pod) && !c.before.stripped[uid]
+			return pod != nil && pod.Status.Phase == phase && builtin.HasFinalizer(pod) && !c.before.stripped[uid]
 		}
 	}
 	if slices.ContainsFunc(u.Failed, flipped(corev1.PodSucceeded)) || slices.ContainsFunc(u.Succeeded, flipped(corev1.PodFailed)) {
@@ -310,10 +309,10 @@ func predecessor(c *comparison) verdict {
 	}
 	for _, a := range c.before.seen() {
 		for _, b := range c.before.seen() {
-			if a == b || tracking.IndexOf(a) != tracking.IndexOf(b) || !tracking.HasFinalizer(a) || !tracking.HasFinalizer(b) {
+			if a == b || builtin.IndexOf(a) != builtin.IndexOf(b) || !builtin.HasFinalizer(a) || !builtin.HasFinalizer(b) {
 				continue
 			}
-			if backoff.CountsOf(a.Annotations).Compare(backoff.CountsOf(b.Annotations)) < 0 && backoff.FinishTime(a).After(backoff.FinishTime(b)) {
+			if builtin.CountsOf(a.Annotations).Compare(builtin.CountsOf(b.Annotations)) < 0 && backoff.FinishTime(a).After(backoff.FinishTime(b)) {
 				return everything
 			}
 		}

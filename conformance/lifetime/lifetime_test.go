@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/explain"
@@ -425,8 +424,8 @@ func describe(p *corev1.Pod) string {
 	if p.DeletionTimestamp != nil {
 		del = " deleted"
 	}
-	if !tracking.HasFinalizer(p) {
+	if !builtin.HasFinalizer(p) {
 		del += " stripped"
 	}
-	return fmt.Sprintf("%s %s%s index %d counts %+v rv %s", p.UID, p.Status.Phase, del, tracking.IndexOf(p), backoff.CountsOf(p.Annotations), p.ResourceVersion)
+	return fmt.Sprintf("%s %s%s index %d counts %+v rv %s", p.UID, p.Status.Phase, del, builtin.IndexOf(p), builtin.CountsOf(p.Annotations), p.ResourceVersion)
 }

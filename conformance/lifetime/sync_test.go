@@ -20,7 +20,6 @@ import (
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/machine"
 	"github.com/jobfate/jobfate/jobtest/cluster"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // habits are what both controllers do alike throughout a lifetime.
@@ -56,7 +55,7 @@ func (f faults) failsDeletion(w *world, uid types.UID) bool {
 }
 
 func (f faults) failsStrip(w *world, uid types.UID) bool {
-	return f.strip && f.pods[uid] && tracking.HasFinalizer(w.Pod(uid))
+	return f.strip && f.pods[uid] && builtin.HasFinalizer(w.Pod(uid))
 }
 
 // An outcome is what a sync leaves behind.

@@ -12,10 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
-	"github.com/jobfate/jobfate/tracking"
 )
+
+// builtin are the names that the Job controller puts on pods.
+var builtin keys.Keys
 
 // A world is a cluster, a cache of it, and what a controller remembers. Two
 // clones can go different ways.
@@ -99,7 +102,7 @@ func (w *world) seen() []*corev1.Pod {
 	indexed := isIndexed(w.Job())
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
 		if indexed {
-			if c := cmp.Compare(tracking.IndexOf(a), tracking.IndexOf(b)); c != 0 {
+			if c := cmp.Compare(builtin.IndexOf(a), builtin.IndexOf(b)); c != 0 {
 				return c
 			}
 		}
@@ -124,7 +127,7 @@ func (w *world) noted(uid types.UID) {
 	if pod == nil || pod.DeletionTimestamp != nil {
 		delete(w.deleted, uid)
 	}
-	if !tracking.HasFinalizer(pod) {
+	if !builtin.HasFinalizer(pod) {
 		delete(w.stripped, uid)
 	}
 }

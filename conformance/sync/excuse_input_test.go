@@ -13,10 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // canonicalIndexes writes the interval lists of the status the way that the
@@ -96,11 +94,11 @@ func withoutOverlap(d *dispute) bool {
 	completed := parseIndexes(job, job.Status.CompletedIndexes)
 	for _, pod := range d.them.in.Pods {
 		if d.finalized(pod) && valid(job, pod) && pod.Status.Phase == corev1.PodSucceeded {
-			completed = completed.Union(indexset.Of(tracking.IndexOf(pod)))
+			completed = completed.Union(indexset.Of(builtin.IndexOf(pod)))
 		}
 	}
 	failed := parseIndexes(job, *job.Status.FailedIndexes)
-	if !failed.Overlaps(completed) {
+	if failed.IntersectionLen(completed) == 0 {
 		return false
 	}
 	text := failed.Difference(completed).String()
@@ -224,22 +222,22 @@ func noneFailedLater(d *dispute) (changed bool) {
 	}
 	settled := d.settled()
 	candidate := func(p *corev1.Pod) bool {
-		return d.tracked(p) && valid(d.them.in.Job, p) && d.failed(p) && !settled.Contains(tracking.IndexOf(p))
+		return d.tracked(p) && valid(d.them.in.Job, p) && d.failed(p) && !settled.Contains(builtin.IndexOf(p))
 	}
 	compare := func(a, b *corev1.Pod) int {
-		return cmp.Or(backoff.CountsOf(a.Annotations).Compare(backoff.CountsOf(b.Annotations)), real.FinishedTime(a).Compare(real.FinishedTime(b)))
+		return cmp.Or(builtin.CountsOf(a.Annotations).Compare(builtin.CountsOf(b.Annotations)), real.FinishedTime(a).Compare(real.FinishedTime(b)))
 	}
 	best := map[int32]*corev1.Pod{}
 	for _, p := range d.them.in.Pods {
-		if b := best[tracking.IndexOf(p)]; candidate(p) && (b == nil || compare(p, b) >= 0) {
-			best[tracking.IndexOf(p)] = p
+		if b := best[builtin.IndexOf(p)]; candidate(p) && (b == nil || compare(p, b) >= 0) {
+			best[builtin.IndexOf(p)] = p
 		}
 	}
 	for i, p := range d.them.in.Pods {
 		if !candidate(p) {
 			continue
 		}
-		last := real.FinishedTime(best[tracking.IndexOf(p)])
+		last := real.FinishedTime(best[builtin.IndexOf(p)])
 		if real.FinishedTime(p).After(last) {
 			d.replacePod(i, func(p *corev1.Pod) { finishAt(p, last) })
 			changed = true
@@ -298,7 +296,7 @@ func (d *dispute) settled() indexset.Set {
 	}
 	for _, p := range d.them.in.Pods {
 		if d.ours(p) && !terminal(p) && p.DeletionTimestamp == nil {
-			if index := tracking.IndexOf(p); index >= 0 {
+			if index := builtin.IndexOf(p); index >= 0 {
 				set = set.Union(indexset.Of(index))
 			}
 		}

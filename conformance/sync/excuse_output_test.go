@@ -17,7 +17,6 @@ import (
 
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // listedNotMatched takes back that pods which run, though they stand in the list
@@ -96,7 +95,7 @@ func withoutNewOverlap(d *dispute) bool {
 		text := failed.Difference(completed).String()
 		st.FailedIndexes = &text
 		gained = failed.Difference(completed).Len()
-		return failed.Overlaps(completed)
+		return failed.IntersectionLen(completed) > 0
 	})
 	if !changed {
 		return false
@@ -318,7 +317,7 @@ func leastDelay(d *dispute) bool {
 		next.in.Pods = append(next.in.Pods, pod)
 	}
 	slices.SortStableFunc(next.in.Pods, func(a, b *corev1.Pod) int {
-		return cmp.Compare(tracking.IndexOf(a), tracking.IndexOf(b))
+		return cmp.Compare(builtin.IndexOf(a), builtin.IndexOf(b))
 	})
 	next.sync()
 	wait := next.outcome.Requeue

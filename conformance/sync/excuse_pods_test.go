@@ -8,8 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // What a pod is to a Job, in the plainest words.
@@ -40,7 +38,7 @@ func (d *dispute) ours(pod *corev1.Pod) bool {
 // finalized reports whether the pod is the Job's and carries the finalizer, or
 // gets it because it is adopted.
 func (d *dispute) finalized(pod *corev1.Pod) bool {
-	return d.ours(pod) && (tracking.HasFinalizer(pod) || controllerOf(pod) == nil)
+	return d.ours(pod) && (builtin.HasFinalizer(pod) || controllerOf(pod) == nil)
 }
 
 // tracked reports whether the pod is still to be counted.
@@ -53,7 +51,7 @@ func valid(job *batchv1.Job, pod *corev1.Pod) bool {
 	if !indexed(job) {
 		return true
 	}
-	index := tracking.IndexOf(pod)
+	index := builtin.IndexOf(pod)
 	if job.Spec.Completions == nil {
 		return index == 0 // the default is 1
 	}

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 var specFeatures = []feature{
@@ -110,7 +109,7 @@ var podFeatures = func() (all []feature) {
 					name += ", with finalizer"
 				}
 				all = append(all, onPod(name, func(_ *trial, p *corev1.Pod) bool {
-					return p.Status.Phase == phase && (p.DeletionTimestamp != nil) == deleted && tracking.HasFinalizer(p) == held
+					return p.Status.Phase == phase && (p.DeletionTimestamp != nil) == deleted && builtin.HasFinalizer(p) == held
 				}))
 			}
 		}
@@ -121,14 +120,14 @@ var podFeatures = func() (all []feature) {
 			return indexed(c.snapshot.Job) && !ok
 		}),
 		onPod("pod with edited index", func(c *trial, p *corev1.Pod) bool {
-			return indexed(c.snapshot.Job) && tracking.IndexConflict(p)
+			return indexed(c.snapshot.Job) && builtin.IndexConflict(p)
 		}),
 		onPod("pod with index beyond completions", func(c *trial, p *corev1.Pod) bool {
-			return indexed(c.snapshot.Job) && tracking.IndexOf(p) >= 0 && !valid(c.snapshot.Job, p)
+			return indexed(c.snapshot.Job) && builtin.IndexOf(p) >= 0 && !valid(c.snapshot.Job, p)
 		}),
 		onPod("pod with duplicate index", func(c *trial, p *corev1.Pod) bool {
 			return indexed(c.snapshot.Job) && valid(c.snapshot.Job, p) && slices.ContainsFunc(c.snapshot.Pods, func(o *corev1.Pod) bool {
-				return o != p && tracking.IndexOf(o) == tracking.IndexOf(p)
+				return o != p && builtin.IndexOf(o) == builtin.IndexOf(p)
 			})
 		}),
 		onPod("pod with edited failure count", func(_ *trial, p *corev1.Pod) bool {

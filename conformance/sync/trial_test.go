@@ -14,8 +14,11 @@ import (
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
 	decision "github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/internal/keys"
 )
+
+// builtin are the names that the Job controller puts on pods.
+var builtin keys.Keys
 
 // A trial is one input for both sides. Nothing in it is changed.
 type trial struct {
@@ -88,7 +91,7 @@ func inOrder(s *decision.Input) []*corev1.Pod {
 	pods := slices.Clone(s.Pods)
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
 		if indexed(s.Job) {
-			if c := cmp.Compare(tracking.IndexOf(a), tracking.IndexOf(b)); c != 0 {
+			if c := cmp.Compare(builtin.IndexOf(a), builtin.IndexOf(b)); c != 0 {
 				return c
 			}
 		}

@@ -96,7 +96,7 @@ func (m *metrics) synced(job *batchv1.Job, action string, took time.Duration, er
 
 // gauged counts a terminated pod that gains or loses the finalizer.
 func (m *metrics) gauged(before, after *corev1.Pod) {
-	switch was, is := tracking.Gauge(before), tracking.Gauge(after); {
+	switch was, is := (tracking.Keys{}).Gauge(before), (tracking.Keys{}).Gauge(after); {
 	case is && !was:
 		m.counters[gaugedTotal].WithLabelValues("add").Inc()
 	case was && !is:

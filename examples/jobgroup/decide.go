@@ -177,7 +177,7 @@ func (p FailurePolicy) action(template, reason string) Action {
 // covers reports whether the reason in a rule stands for that of a condition. The
 // plain PodFailurePolicy stands for all rules of pod failure policies.
 func covers(wanted, reason string) bool {
-	_, byRule := failurepolicy.RuleOf(reason)
+	_, byRule := failurepolicy.RuleOf(reason, "")
 	return wanted == reason || wanted == batchv1.JobReasonPodFailurePolicy && byRule
 }
 
@@ -197,8 +197,8 @@ func check(spec *Spec) error {
 			}
 		}
 		for j, reason := range rule.OnJobFailureReasons {
-			ref, byRule := failurepolicy.RuleOf(reason)
-			if byRule && ref.Kind != failurepolicy.RefPlain && !spec.hasRule(&rule, reason) {
+			ref, byRule := failurepolicy.RuleOf(reason, "")
+			if byRule && ref.Name != "" && !spec.hasRule(&rule, reason) {
 				errs = append(errs, field.NotFound(path.Child("failurePolicy", "rules").Index(i).Child("onJobFailureReasons").Index(j), reason))
 			}
 		}
@@ -209,7 +209,7 @@ func check(spec *Spec) error {
 // hasRule reports whether a Job that a rule of the group targets can fail for a reason.
 func (s *Spec) hasRule(rule *Rule, reason string) bool {
 	return slices.ContainsFunc(s.Jobs, func(t Template) bool {
-		_, found := t.Spec.PodFailurePolicy.Find(reason)
+		_, found := t.Spec.PodFailurePolicy.Find(reason, "")
 		return found && rule.targets(t.Name)
 	})
 }

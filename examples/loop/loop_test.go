@@ -64,7 +64,7 @@ func (h *hasty) Sync(c *cluster.Client) (time.Duration, error) {
 			return 0, err
 		}
 		for _, pod := range d.Strip {
-			if _, err := c.PatchPod(pod, tracking.StripPatch(pod)); err != nil {
+			if _, err := c.PatchPod(pod, tracking.Keys{}.StripPatch(pod)); err != nil {
 				return 0, err
 			}
 		}

@@ -36,12 +36,12 @@ func Of(job *batchv1.Job) string {
 // because says why a Job ends. A reason may name the rule of the pod failure
 // policy that did it (KEP-4443).
 func because(o jobstatus.Outcome) string {
-	rule, ok := failurepolicy.RuleOf(o.Reason)
+	rule, ok := failurepolicy.RuleOf(o.Reason, o.Message)
 	switch {
-	case ok && rule.Kind == failurepolicy.RefName:
-		return "by the rule " + rule.Name
-	case ok && rule.Kind == failurepolicy.RefIndex:
+	case ok && rule.Index >= 0:
 		return fmt.Sprintf("by rule %d", rule.Index)
+	case ok && rule.Name != "":
+		return "by the rule " + rule.Name
 	case ok:
 		return "by a rule of the pod failure policy"
 	}

@@ -80,10 +80,14 @@ func (q *query) contains() (string, error) {
 
 func (q *query) next() (string, error) {
 	var b strings.Builder
-	for _, index := range union(q.sets).FirstMissing(q.count, q.completions) {
+	n := 0
+	for index := range union(q.sets).Missing(q.completions) {
 		b.WriteString(line(index))
+		if n++; n == q.count {
+			break
+		}
 	}
-	if b.Len() == 0 {
+	if n == 0 {
 		return "", answer(exitNo)
 	}
 	return b.String(), nil

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/backoff"
 	why "github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/kubefile"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -305,7 +305,7 @@ func newCreation(c jobfate.Creation) creation {
 		out.Index = &c.Index
 	}
 	if _, ok := pod.Annotations[batchv1.JobIndexFailureCountAnnotation]; ok {
-		counts := backoff.CountsOf(pod.Annotations)
+		counts := keys.Keys{}.CountsOf(pod.Annotations)
 		out.Failures, out.Ignored = &counts.Failures, &counts.Ignored
 	}
 	if c.Replaces != nil {

@@ -9,8 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/failurepolicy"
-	"github.com/jobfate/jobfate/jobstatus"
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/internal/owner"
 )
 
 // ErrNotManaged is the error for a Job that another controller manages.
@@ -22,28 +24,28 @@ type InputError struct{ Fields field.ErrorList }
 // Error returns the errors of all fields.
 func (e *InputError) Error() string { return e.Fields.ToAggregate().Error() }
 
-// check returns what is wrong with the input, the pods aside, and whose pods are the
+// check returns what is wrong with the input, the pods aside, and which pods are the
 // Job's.
-func check(in *Input, c *Config) (tracking.Owner, error) {
+func check(in *Input, c *Config) (owner.Owner, error) {
 	if in.Job == nil {
-		return tracking.Owner{}, &InputError{field.ErrorList{field.Required(field.NewPath("job"), "there is nothing to decide on")}}
+		return owner.Owner{}, &InputError{field.ErrorList{field.Required(field.NewPath("job"), "there is nothing to decide on")}}
 	}
 	if !c.Controller.Manages(in.Job) {
-		return tracking.Owner{}, fmt.Errorf("spec.managedBy: %w: %s", ErrNotManaged, managerOf(in.Job))
+		return owner.Owner{}, fmt.Errorf("spec.managedBy: %w: %s", ErrNotManaged, managerOf(in.Job))
 	}
 	errs := checkCaller(in, c)
 	errs = append(errs, checkIdentity(in.Job)...)
 	errs = append(errs, checkSpec(&in.Job.Spec)...)
 	errs = append(errs, checkNames(in.Job.Spec.PodFailurePolicy, c)...)
-	owner, ownerErrs := ownerOf(in.Job)
+	job, ownerErrs := ownerOf(in.Job, c)
 	errs = append(errs, ownerErrs...)
-	if jobstatus.Finished(in.Job) == nil {
+	if lifecycle.Finished(in.Job) == nil {
 		errs = append(errs, checkStatus(&in.Job.Status)...)
 	}
 	if len(errs) > 0 {
-		return owner, &InputError{append(errs, checkPods(in.Pods)...)}
+		return job, &InputError{append(errs, checkPods(in.Pods)...)}
 	}
-	return owner, nil
+	return job, nil
 }
 
 func managerOf(job *batchv1.Job) string {
@@ -103,19 +105,19 @@ func checkSpec(spec *batchv1.JobSpec) (errs field.ErrorList) {
 	return errs
 }
 
-// ownerOf reads whose pods are the Job's, and sees to it that the Job selects the
-// pods that it creates. If it did not, each would be released and another created,
-// without end.
-func ownerOf(job *batchv1.Job) (tracking.Owner, field.ErrorList) {
-	owner, err := tracking.OwnerOf(job)
+// ownerOf reads which pods are the Job's, and makes sure that the Job selects the pods
+// that it creates. If it did not, each would be released and another created, without
+// end.
+func ownerOf(job *batchv1.Job, c *Config) (owner.Owner, field.ErrorList) {
+	o, err := owner.Of(job, keys.Keys(c.Controller.Keys))
 	if err != nil {
-		return owner, field.ErrorList{field.Invalid(field.NewPath("spec", "selector"), field.OmitValueType{}, errors.Unwrap(err).Error())}
+		return o, field.ErrorList{field.Invalid(field.NewPath("spec", "selector"), field.OmitValueType{}, errors.Unwrap(err).Error())}
 	}
-	if !owner.Selects(job.Spec.Template.Labels) {
-		return owner, field.ErrorList{field.Invalid(field.NewPath("spec", "template", "metadata", "labels"), field.OmitValueType{},
+	if !o.Selects(job.Spec.Template.Labels) {
+		return o, field.ErrorList{field.Invalid(field.NewPath("spec", "template", "metadata", "labels"), field.OmitValueType{},
 			"the selector does not match them")}
 	}
-	return owner, nil
+	return o, nil
 }
 
 func checkStatus(status *batchv1.JobStatus) (errs field.ErrorList) {
@@ -134,7 +136,7 @@ func checkStatus(status *batchv1.JobStatus) (errs field.ErrorList) {
 		}
 	}
 	met, target := batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget
-	if jobstatus.True(status.Conditions, met) != nil && jobstatus.True(status.Conditions, target) != nil {
+	if lifecycle.True(status.Conditions, met) != nil && lifecycle.True(status.Conditions, target) != nil {
 		errs = append(errs, field.Invalid(field.NewPath("status", "conditions"), field.OmitValueType{},
 			fmt.Sprintf("%s and %s are both True; the API server lets neither be taken back", met, target)))
 	}
@@ -182,7 +184,7 @@ func checkPods(pods []*corev1.Pod) (errs field.ErrorList) {
 	if len(errs) > 0 {
 		return errs
 	}
-	if i := tracking.FirstRepeated(pods); i >= 0 {
+	if i := census.FirstRepeated(pods); i >= 0 {
 		errs = append(errs, field.Duplicate(path.Index(i).Child("metadata", "uid"), pods[i].UID))
 	}
 	return errs

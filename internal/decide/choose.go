@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/internal/census"
 )
 
 // choice is which indexes get a pod now, and the least time that another of those
@@ -21,12 +21,19 @@ type choice struct {
 // because the Job controller picks indexes before it looks at delays.
 func (v *View) chooseIndexes(count int) choice {
 	var c choice
-	looked, before := 0, v.Totals.Before.Walk()
+	looked, before := 0, v.Totals.Before.ByIndex
 	for index := range v.occupied().Missing(*v.Spec.Completions) {
 		if looked == count {
 			break
 		}
-		left := v.delayAfter(before.Of(index))
+		for len(before) > 0 && before[0].Index < index {
+			before = before[1:]
+		}
+		var failed *census.Record
+		if len(before) > 0 && before[0].Index == index {
+			failed = before[0]
+		}
+		left := v.delayAfter(failed)
 		if left == 0 {
 			c.ready = append(c.ready, index)
 			looked++
@@ -44,9 +51,9 @@ func (v *View) chooseIndexes(count int) choice {
 
 // occupied are the indexes that get no new pod.
 func (v *View) occupied() indexset.Set {
-	set := v.Totals.Fates.Finished().Union(v.Totals.Active)
+	set := v.Totals.Results.Finished().Union(v.Totals.Active)
 	if v.Spec.ReplaceFailedOnly {
-		set = set.Union(v.Census.Indexes(tracking.Terminating))
+		set = set.Union(v.Census.TerminatingIndexes())
 	}
 	return set
 }
@@ -56,7 +63,7 @@ func (v *View) occupied() indexset.Set {
 func (v *View) IndexDelay(index int32) time.Duration { return v.delayAfter(v.Totals.Before.Of(index)) }
 
 // delayAfter is how long the pod that replaces a failed one must wait; nil is none.
-func (v *View) delayAfter(failed *tracking.Record) time.Duration {
+func (v *View) delayAfter(failed *census.Record) time.Duration {
 	if failed == nil {
 		return 0
 	}

@@ -5,32 +5,27 @@ import (
 	"slices"
 	"strconv"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/keys"
 )
 
-const (
-	// indexVariable tells the containers of an Indexed Job their index.
-	indexVariable = "JOB_COMPLETION_INDEX"
-	// longestPrefix is how much of a generated name the API server keeps before
-	// the five random characters.
-	longestPrefix = 63 - 5
-)
+// longestPrefix is how much of a generated name the API server keeps before the five
+// random characters.
+const longestPrefix = 63 - 5
 
 // Creation is a pod to create.
 type Creation struct {
-	// Index is the completion index, or tracking.NoIndex.
+	// Index is the completion index, or keys.NoIndex.
 	Index int32
 	// Replaces is the failed pod whose failure counts the new one takes over; nil
 	// when there is none.
 	Replaces *corev1.Pod
 
-	counts backoff.Counts // the failures of the index so far
+	counts keys.Counts // the failures of the index so far
 	from   *blueprint
 }
 
@@ -40,29 +35,30 @@ type blueprint struct {
 	job      string // its name
 	indexed  bool
 	perIndex bool
+	keys     keys.Keys
 	pod      corev1.Pod
 }
 
 // blueprint copies the template, and adds the finalizer, the owner and the variable
 // with the index.
 func (v *View) blueprint() *blueprint {
-	job := v.Job
+	job, names := v.Job, v.Keys()
 	t := job.Spec.Template.DeepCopy()
-	if !slices.Contains(t.Finalizers, batchv1.JobTrackingFinalizer) {
-		t.Finalizers = append(t.Finalizers, batchv1.JobTrackingFinalizer)
+	if !slices.Contains(t.Finalizers, names.Finalizer) {
+		t.Finalizers = append(t.Finalizers, names.Finalizer)
 	}
 	if job.Spec.Selector == nil {
-		t.Labels = withGeneratedLabels(t.Labels, job)
+		t.Labels = v.withGeneratedLabels(t.Labels)
 	}
 	if v.Spec.Indexed {
 		for i := range t.Spec.InitContainers {
-			addIndexVariable(&t.Spec.InitContainers[i])
+			addIndexVariable(&t.Spec.InitContainers[i], names)
 		}
 		for i := range t.Spec.Containers {
-			addIndexVariable(&t.Spec.Containers[i])
+			addIndexVariable(&t.Spec.Containers[i], names)
 		}
 	}
-	return &blueprint{job: job.Name, indexed: v.Spec.Indexed, perIndex: v.Spec.PerIndex, pod: corev1.Pod{
+	return &blueprint{job: job.Name, indexed: v.Spec.Indexed, perIndex: v.Spec.PerIndex, keys: names, pod: corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       job.Namespace,
 			Labels:          t.Labels,
@@ -75,16 +71,16 @@ func (v *View) blueprint() *blueprint {
 }
 
 // creation is that of a pod of a Job that is not Indexed.
-func (b *blueprint) creation() Creation { return Creation{Index: tracking.NoIndex, from: b} }
+func (b *blueprint) creation() Creation { return Creation{Index: keys.NoIndex, from: b} }
 
 // creationFor is that of the pod of an index. With a backoff limit per index the pod
 // carries the failures of the index so far, which it takes over from the pod
 // that it replaces.
-func (b *blueprint) creationFor(index int32, replaces *tracking.Record) Creation {
+func (b *blueprint) creationFor(index int32, replaces *census.Record) Creation {
 	c := Creation{Index: index, from: b}
 	if b.perIndex && replaces != nil {
 		c.Replaces = replaces.Pod
-		c.counts = replaces.Counts.Next(!replaces.Is(tracking.Ignored))
+		c.counts = replaces.Counts.Next(!replaces.Ignored)
 	}
 	return c
 }
@@ -103,11 +99,11 @@ func (c Creation) Pod() *corev1.Pod {
 	}
 	text := strconv.Itoa(int(c.Index))
 	pod.GenerateName = indexedNamePrefix(b.job, text)
-	pod.Annotations[batchv1.JobCompletionIndexAnnotation] = text
-	pod.Labels[batchv1.JobCompletionIndexAnnotation] = text
+	pod.Annotations[b.keys.Index] = text
+	pod.Labels[b.keys.Index] = text
 	pod.Spec.Hostname = b.job + "-" + text
 	if b.perIndex {
-		c.counts.Annotate(pod.Annotations)
+		b.keys.PutCounts(pod.Annotations, c.counts)
 	}
 	return pod
 }
@@ -119,29 +115,32 @@ func notNil(m map[string]string) map[string]string {
 	return m
 }
 
-// withGeneratedLabels adds the labels that the API server puts into the template
-// of a Job without a selector of its own.
-func withGeneratedLabels(labels map[string]string, job *batchv1.Job) map[string]string {
-	all := map[string]string{
-		"controller-uid":           string(job.UID),
-		"job-name":                 job.Name,
-		batchv1.ControllerUidLabel: string(job.UID),
-		batchv1.JobNameLabel:       job.Name,
+// withGeneratedLabels adds the labels that the API server puts into the template of a
+// Job without a selector of its own: those of Kubernetes also without their prefix.
+func (v *View) withGeneratedLabels(labels map[string]string) map[string]string {
+	uid, name := string(v.Job.UID), v.Job.Name
+	own, names := v.Config.Controller.Keys, v.Keys()
+	all := map[string]string{names.ControllerUID: uid, names.JobName: name}
+	if own.ControllerUID == "" {
+		all["controller-uid"] = uid
+	}
+	if own.JobName == "" {
+		all["job-name"] = name
 	}
 	maps.Copy(all, labels)
 	return all
 }
 
-func addIndexVariable(c *corev1.Container) {
+func addIndexVariable(c *corev1.Container, names keys.Keys) {
 	for i := range c.Env {
-		if c.Env[i].Name == indexVariable {
+		if c.Env[i].Name == names.IndexVariable {
 			return
 		}
 	}
 	c.Env = append(c.Env, corev1.EnvVar{
-		Name: indexVariable,
+		Name: names.IndexVariable,
 		ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{
-			FieldPath: "metadata.labels['" + batchv1.JobCompletionIndexAnnotation + "']",
+			FieldPath: "metadata.labels['" + names.Index + "']",
 		}},
 	})
 }

@@ -9,6 +9,6 @@
 // An Outcome takes for granted that everything of its Plan succeeds. [Outcome.Close]
 // closes the same Plan again, with what has become of it.
 //
-// The files stand in this order: input, check, view, totals, plan, manage, choose,
-// remove, create, rebuild, outcome, status, settle, metrics.
+// The files stand in this order: input, check, view, policy, totals, plan, manage, choose,
+// remove, create, rebuild, outcome, throttle, status, settle, metrics.
 package decide

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -61,5 +62,5 @@ type Config struct {
 
 // DefaultConfig returns the settings of the Job controller.
 func DefaultConfig() Config {
-	return Config{UncountedCap: tracking.DefaultCap, ChangesCap: 500, BatchPeriod: time.Second}
+	return Config{UncountedCap: census.DefaultCap, ChangesCap: 500, BatchPeriod: time.Second}
 }

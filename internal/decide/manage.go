@@ -4,14 +4,13 @@ import (
 	"time"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // deleteAll deletes the pods of a Job that ends. They keep their finalizers, so that
 // they are counted.
 func (v *View) deleteAll() Work {
 	w := Work{Action: ActionReconciling}
-	for _, r := range v.Census.InOrder(tracking.Active) {
+	for _, r := range v.Census.ActiveInOrder() {
 		w.Delete = append(w.Delete, Deletion{Record: r, Cause: CauseJobEnds})
 	}
 	return w

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 // Metric is what to add to a counter. The names and labels are those of the Job
@@ -105,14 +105,14 @@ func (v *View) creationReason() string {
 	return "new"
 }
 
-func (m *metrics) finished(v *View, end jobstatus.End) {
+func (m *metrics) finished(v *View, end lifecycle.End) {
 	result := "failed"
 	if end.Succeeds() {
 		result = "succeeded"
 	}
 	// The names of rules are the users' to give, and would make series without end.
 	reason := end.Reason
-	if _, granular := failurepolicy.RuleOf(reason); granular {
+	if _, granular := failurepolicy.RuleOf(reason, ""); granular {
 		reason = batchv1.JobReasonPodFailurePolicy
 	}
 	m.add(1, "jobs_finished_total", Label{"completion_mode", v.mode()}, Label{"result", result}, Label{"reason", reason})

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -23,11 +25,11 @@ type Outcome struct {
 	// After are the numbers of pods once the plan is carried out, and FactsAfter the
 	// facts then.
 	After      Counts
-	FactsAfter jobstatus.Facts
+	FactsAfter lifecycle.Facts
 	// End is how the Job ends then. As long as it may have pods that are not counted
 	// it does not end.
-	End     jobstatus.End
-	Account tracking.Account
+	End     lifecycle.End
+	Account census.Account
 	// Status is what to store before any finalizer goes; Changed says that it
 	// differs from what is stored. PutOff says that the throttle puts it off.
 	Status  batchv1.JobStatus
@@ -65,7 +67,7 @@ func Decide(in Input, c Config) (*Outcome, error) {
 		return nil, err
 	}
 	switch {
-	case jobstatus.Finished(v.Job) != nil:
+	case lifecycle.Finished(v.Job) != nil:
 		return v.afterTheEnd(), nil
 	case v.InFlight.Status:
 		return v.waitForJob(), nil
@@ -93,7 +95,7 @@ func (v *View) afterTheEnd() *Outcome {
 			o.Claims = append(o.Claims, claim)
 		}
 	}
-	for _, r := range v.Census.InOrder(tracking.Tracked) {
+	for _, r := range v.Census.InOrder(func(r *census.Record) bool { return r.Tracked }) {
 		o.Strip = append(o.Strip, r.Pod)
 	}
 	if n := v.Config.RemovalsCap; n > 0 && len(o.Strip) > n {
@@ -115,8 +117,8 @@ func (v *View) counts() Counts {
 func (v *View) close(p Plan, done Done) *Outcome {
 	after := v.after(&p, done)
 	factsAfter, end := v.endAfter(&p, after, len(done.NotDeleted) > 0)
-	terms := v.terms(&p, end)
-	account := v.Census.Account(terms)
+	inputs := v.accountInputs(&p, end)
+	account := v.Census.Account(inputs)
 	status, suspension := v.statusAfter(&p, after, end, &account)
 	o := &Outcome{
 		View:       v,
@@ -147,7 +149,7 @@ func (v *View) close(p Plan, done Done) *Outcome {
 	}
 	m.handled(account.Handled)
 	o.Strip, o.Backoff, o.Requeue = account.Strip, p.Record, least(p.Work.Wait, p.Deadline, rest)
-	if terms.KeepFailsJob {
+	if inputs.KeepFailsJob {
 		o.Backoff = v.record(true)
 	}
 	o.Metrics, o.Events = m, suspensionEvents(suspension)
@@ -179,7 +181,7 @@ func (v *View) after(p *Plan, done Done) Counts {
 		}
 		c.Active--
 		c.Terminating++
-		if d.Record.Is(tracking.Ready) {
+		if d.Record.Ready {
 			c.Ready--
 		}
 	}
@@ -189,56 +191,58 @@ func (v *View) after(p *Plan, done Done) Counts {
 // endAfter is how the Job ends once the plan is carried out. As long as a pod is left
 // that should be gone, or a write is unobserved, it does not: there may be pods that
 // are not counted.
-func (v *View) endAfter(p *Plan, after Counts, undeleted bool) (jobstatus.Facts, jobstatus.End) {
+func (v *View) endAfter(p *Plan, after Counts, undeleted bool) (lifecycle.Facts, lifecycle.End) {
 	if p.End.Ended() {
 		if undeleted || !p.Settled {
-			return jobstatus.Facts{}, jobstatus.End{}
+			return lifecycle.Facts{}, lifecycle.End{}
 		}
-		return jobstatus.Facts{}, p.End
+		return lifecycle.Facts{}, p.End
 	}
 	facts := p.Facts
 	facts.Settled, facts.Active = p.Settled, after.Active
-	return facts, jobstatus.Decide(&facts)
+	return facts, lifecycle.Decide(&facts)
 }
 
-func (v *View) terms(p *Plan, end jobstatus.End) tracking.Terms {
-	t := tracking.Terms{
+func (v *View) accountInputs(p *Plan, end lifecycle.End) census.AccountInputs {
+	in := census.AccountInputs{
 		Deleting: v.Job.DeletionTimestamp != nil,
 		Waiting:  v.Totals.Before,
-		Counted:  v.Totals.Fates.Counted,
+		Counted:  v.Totals.Results.Counted,
 		Cap:      v.Config.UncountedCap,
 		Removals: v.Config.RemovalsCap,
 	}
 	// The end is known and not stored by this outcome: what shows it must stay.
-	t.KeepFailsJob = !t.Deleting && p.End.Ended() && !p.End.Decided && !end.Ended()
+	in.KeepFailsJob = !in.Deleting && p.End.Ended() && !p.End.Decided && !end.Ended()
 	switch {
 	case end.Succeeds():
-		t.Ending = tracking.Succeeding
+		in.Ending = census.Succeeding
 	case end.Ended():
-		t.Ending = tracking.Failing
+		in.Ending = census.Failing
 	}
-	return t
+	return in
 }
 
 // putOff returns how long the throttle puts the status off. What a user waits for is
 // not put off: suspension, the end, the first status.
-func (v *View) putOff(suspension jobstatus.Change, end jobstatus.End, recorded int) time.Duration {
-	if suspension != jobstatus.Unchanged || end.Ended() || v.Job.Status.StartTime == nil {
+func (v *View) putOff(suspension lifecycle.Change, end lifecycle.End, recorded int) time.Duration {
+	if suspension != lifecycle.Unchanged || end.Ended() || v.Job.Status.StartTime == nil {
 		return 0
 	}
-	return v.Config.Throttle.Wait(v.LastStatus, v.Now, recorded, v.Spec.Parallelism)
+	return throttled(v.Config.Throttle, v.LastStatus, v.Now, recorded, v.Spec.Parallelism)
 }
 
-func (v *View) setsBefore() indexSets { return indexSets{v.Totals.Fates.Counted, v.Status.Failed.Set} }
+func (v *View) setsBefore() indexSets {
+	return indexSets{v.Totals.Results.Counted, v.Status.Failed.Set}
+}
 func (v *View) setsAfter() indexSets {
-	return indexSets{v.Totals.Fates.Completed, v.Totals.Fates.Failed}
+	return indexSets{v.Totals.Results.Completed, v.Totals.Results.Failed}
 }
 
-func suspensionEvents(change jobstatus.Change) []Event {
+func suspensionEvents(change lifecycle.Change) []Event {
 	switch change {
-	case jobstatus.Suspended:
+	case lifecycle.Suspended:
 		return []Event{{corev1.EventTypeNormal, "Suspended", "Job suspended"}}
-	case jobstatus.Resumed:
+	case lifecycle.Resumed:
 		return []Event{{corev1.EventTypeNormal, "Resumed", "Job resumed"}}
 	}
 	return nil

@@ -3,10 +3,12 @@ package decide
 import (
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 // The values of Work.Action.
@@ -23,9 +25,9 @@ type Plan struct {
 	// Start is the start time as it is before suspension changes it.
 	Start  *metav1.Time
 	Record backoff.Record // to remember
-	Facts  jobstatus.Facts
+	Facts  lifecycle.Facts
 	// End is how the Job ends, unless only its completions end it.
-	End jobstatus.End
+	End lifecycle.End
 	// Settled says that no creation or deletion is unobserved.
 	Settled bool
 	// Deadline is the time that is left; 0 when no timer is needed.
@@ -51,7 +53,7 @@ func (v *View) plan() Plan {
 	p := Plan{Start: v.start(), Record: v.record(false), Settled: !v.InFlight.pods()}
 	left, limited := v.UntilDeadline(p.Start)
 	p.Facts = v.facts(limited && left <= 0)
-	p.End = jobstatus.Decide(&p.Facts)
+	p.End = lifecycle.Decide(&p.Facts)
 	if limited && left > 0 && !p.End.OutranksDeadline() {
 		p.Deadline = left
 	}
@@ -82,34 +84,38 @@ func (v *View) UntilDeadline(start *metav1.Time) (left time.Duration, limited bo
 	if seconds == nil || start.IsZero() || v.Spec.Suspended {
 		return 0, false
 	}
-	return jobstatus.Deadline(*seconds, start.Time, v.Now), true
+	return lifecycle.Deadline(*seconds, start.Time, v.Now), true
 }
 
-func (v *View) facts(pastDeadline bool) jobstatus.Facts {
-	return jobstatus.Facts{
+func (v *View) facts(pastDeadline bool) lifecycle.Facts {
+	return lifecycle.Facts{
 		Conditions:       v.Job.Status.Conditions,
 		FailJob:          v.failJob(),
 		Failed:           v.Totals.Failed,
 		Limit:            v.Spec.Limit,
 		Restarts:         v.Census.Restarts,
-		CountRestarts:    v.Census.Lens().Restarts,
+		CountRestarts:    v.Spec.CountRestarts,
 		PastDeadline:     pastDeadline,
 		Indexed:          v.Spec.Indexed,
 		Completions:      v.Spec.Completions,
 		MaxFailedIndexes: v.Spec.MaxFailedIndexes,
-		Completed:        v.Totals.Fates.Completed,
-		FailedIndexes:    v.Totals.Fates.Failed,
+		Completed:        v.Totals.Results.Completed,
+		FailedIndexes:    v.Totals.Results.Failed,
 		SuccessPolicy:    v.Spec.SuccessPolicy,
 		Succeeded:        v.Totals.Succeeded,
 	}
 }
 
 // failJob returns the verdict of the FailJob rule that a pod matches, if any.
-func (v *View) failJob() *jobstatus.Verdict {
+func (v *View) failJob() *lifecycle.Verdict {
 	pod := v.Census.FailsJob()
 	if pod == nil {
 		return nil
 	}
 	match := v.Spec.Policy.Match(pod)
-	return &jobstatus.Verdict{Reason: match.Reason(v.Config.Granular), Message: match.Message()}
+	verdict := &lifecycle.Verdict{Reason: batchv1.JobReasonPodFailurePolicy, Message: match.Message()}
+	if v.Config.Granular {
+		verdict.Reason = failurepolicy.Reason(match.Rule, match.Name)
+	}
+	return verdict
 }

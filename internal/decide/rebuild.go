@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/jobfate/jobfate/backoff"
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/internal/census"
 )
 
 // rebuild makes the backoff record anew from the pods that have been counted,
@@ -15,21 +15,21 @@ import (
 // has deleted it itself, as it does when a Job is suspended: nothing tells. All of
 // them together are taken for one failure, so that the delay after one is kept, and
 // a Job of many pods does not wait for ten minutes when it is resumed.
-func rebuild(census *tracking.Census, remembered backoff.Record) backoff.Record {
+func rebuild(c *census.Census, remembered backoff.Record) backoff.Record {
 	var succeeded, failed []time.Time
 	var lastDeleted time.Time
-	for i := range census.Records {
-		r := &census.Records[i]
-		counted := !r.Is(tracking.Tracked) || r.Is(tracking.Parked)
+	for i := range c.Records {
+		r := &c.Records[i]
+		counted := !r.Tracked || r.Listed
 		switch {
-		case !counted || !r.Is(tracking.Valid):
-		case r.Is(tracking.Succeeded):
+		case !counted || !r.Valid:
+		case r.Succeeded:
 			succeeded = append(succeeded, backoff.FinishTime(r.Pod))
-		case r.Is(tracking.Failed) && r.Pod.DeletionTimestamp != nil && !r.Is(tracking.Parked):
+		case r.Failed && r.Pod.DeletionTimestamp != nil && !r.Listed:
 			if at := backoff.FinishTime(r.Pod); at.After(lastDeleted) {
 				lastDeleted = at
 			}
-		case r.Is(tracking.Failed):
+		case r.Failed:
 			failed = append(failed, backoff.FinishTime(r.Pod))
 		}
 	}

@@ -7,8 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/sidecar"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // Cause says why a pod is deleted.
@@ -26,7 +27,7 @@ const (
 
 // Deletion is a pod to delete.
 type Deletion struct {
-	Record     *tracking.Record
+	Record     *census.Record
 	StripFirst bool
 	Cause      Cause
 }
@@ -57,7 +58,7 @@ func (v *View) misplaced() bool {
 
 // candidate is an active pod, with what makes it more or less worth keeping.
 type candidate struct {
-	*tracking.Record
+	*census.Record
 	assigned bool
 	phase    int
 	readyAt  time.Time
@@ -69,7 +70,7 @@ type containerRestarts struct{ regular, sidecar int32 }
 
 // activePods returns the candidates in the order of their indexes and UIDs.
 func (v *View) activePods() []candidate {
-	records := v.Census.InOrder(tracking.Active)
+	records := v.Census.ActiveInOrder()
 	out := make([]candidate, len(records))
 	for i, r := range records {
 		out[i] = newCandidate(r)
@@ -77,7 +78,7 @@ func (v *View) activePods() []candidate {
 	return out
 }
 
-func newCandidate(r *tracking.Record) candidate {
+func newCandidate(r *census.Record) candidate {
 	c := candidate{
 		Record:   r,
 		assigned: r.Pod.Spec.NodeName != "",
@@ -117,11 +118,11 @@ func byWorth(a, b candidate) int {
 	if c := cmp.Or(
 		compareBool(a.assigned, b.assigned),
 		cmp.Compare(a.phase, b.phase),
-		compareBool(a.Is(tracking.Ready), b.Is(tracking.Ready)),
+		compareBool(a.Ready, b.Ready),
 	); c != 0 {
 		return c
 	}
-	if a.Is(tracking.Ready) {
+	if a.Ready {
 		if c := latestFirst(a.readyAt, b.readyAt); c != 0 {
 			return c
 		}
@@ -163,7 +164,7 @@ type removal struct {
 
 func (r *removal) take(pods []candidate, cause Cause) {
 	for _, c := range pods {
-		r.remove = append(r.remove, Deletion{Record: c.Record, StripFirst: c.Is(tracking.Finalized), Cause: cause})
+		r.remove = append(r.remove, Deletion{Record: c.Record, StripFirst: c.Finalized, Cause: cause})
 	}
 }
 
@@ -195,7 +196,7 @@ func (r *removal) removeMisplaced(completions int32) {
 
 // keepBest keeps the most valuable of the pods of one index.
 func (r *removal) keepBest(same []candidate) {
-	if same[0].Index == tracking.NoIndex {
+	if same[0].Index == keys.NoIndex {
 		r.take(same, CauseNoIndex)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -34,7 +35,7 @@ func (o *Outcome) Settle(gone []types.UID) Settled {
 	}
 	var s Settled
 	if !o.Account.Full && containsAll(gone, o.Strip) {
-		s.Finished = jobstatus.EnterTerminal(&st, o.End, o.After.Terminating, v.Now)
+		s.Finished = lifecycle.EnterTerminal(&st, o.End, o.After.Terminating, v.Now)
 	}
 	if jobstatus.Equal(&st, &o.Status) {
 		return s
@@ -63,7 +64,7 @@ func containsAll(uids []types.UID, pods []*corev1.Pod) bool {
 	return true
 }
 
-func (v *View) endEvents(end jobstatus.End, st *batchv1.JobStatus) []Event {
+func (v *View) endEvents(end lifecycle.End, st *batchv1.JobStatus) []Event {
 	if !end.Succeeds() {
 		return []Event{{corev1.EventTypeWarning, end.Reason, end.Message}}
 	}

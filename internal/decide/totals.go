@@ -4,7 +4,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/tracking"
+	"github.com/jobfate/jobfate/internal/census"
 )
 
 // Totals are what the status and the pods amount to together.
@@ -13,23 +13,23 @@ type Totals struct {
 	Succeeded int32
 	Failed    int32
 	// The rest is for Indexed Jobs. Active are the indexes with an active pod.
-	Fates  tracking.Fates
-	Active indexset.Set
+	Results census.IndexResults
+	Active  indexset.Set
 	// Before are the failed pods that wait for their replacement.
-	Before tracking.Predecessors
+	Before census.Predecessors
 }
 
-func count(job *batchv1.Job, spec *Spec, status *Status, census *tracking.Census) Totals {
-	t := Totals{Failed: census.FailedTotal(job.Status.Failed)}
+func count(job *batchv1.Job, spec *Spec, status *Status, c *census.Census) Totals {
+	t := Totals{Failed: c.FailedTotal(job.Status.Failed)}
 	if !spec.Indexed {
-		t.Succeeded = census.SucceededTotal(job.Status.Succeeded)
+		t.Succeeded = c.SucceededTotal(job.Status.Succeeded)
 		return t
 	}
-	t.Fates = census.Fates(status.Completed.Set, status.Failed.Set, spec.Limit)
-	t.Succeeded = int32(t.Fates.Completed.Len())
-	t.Active = census.Indexes(tracking.Active)
+	t.Results = c.IndexResults(status.Completed.Set, status.Failed.Set, spec.Limit)
+	t.Succeeded = int32(t.Results.Completed.Len())
+	t.Active = c.ActiveIndexes()
 	if spec.PerIndex {
-		t.Before = census.Predecessors(t.Fates.Finished(), t.Active)
+		t.Before = c.Predecessors(t.Results.Finished(), t.Active)
 	}
 	return t
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/decidetest"
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 // A FailJob verdict that was seen is stored before the pod that shows it may go.
@@ -59,7 +59,7 @@ func TestVerdict_isStoredBeforeItsPodGoes(t *testing.T) {
 			if diff := cmp.Diff(test.strip, strip); diff != "" {
 				t.Errorf("pods that lose their finalizer (-want +got):\n%s", diff)
 			}
-			if stored := jobstatus.True(d.Status.Conditions, batchv1.JobFailureTarget) != nil; stored != test.stored {
+			if stored := lifecycle.True(d.Status.Conditions, batchv1.JobFailureTarget) != nil; stored != test.stored {
 				t.Errorf("FailureTarget is in the status: %t, want %t", stored, test.stored)
 			}
 		})

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -12,7 +13,9 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -31,7 +34,7 @@ type View struct {
 	LastStatus time.Time
 	Spec       Spec
 	Status     Status
-	Census     *tracking.Census
+	Census     *census.Census
 	// Claims are in the order of the pods' UIDs.
 	Claims []Claim
 	// Foreign is the number of pods of other owners.
@@ -39,6 +42,9 @@ type View struct {
 	Totals  Totals
 	Notes   []Note
 }
+
+// Keys are the names of what the controller puts on pods.
+func (v *View) Keys() keys.Keys { return keys.Keys(v.Config.Controller.Keys).WithDefaults() }
 
 // Spec is the spec of the Job, with the defaults that the API server would have set.
 type Spec struct {
@@ -48,15 +54,16 @@ type Spec struct {
 	Suspended         bool
 	PerIndex          bool
 	ReplaceFailedOnly bool
+	CountRestarts     bool // with the restart policy OnFailure
 	Limit             backoff.Limit
 	MaxFailedIndexes  *int32
 	Policy            *failurepolicy.Policy
-	SuccessPolicy     *jobstatus.SuccessPolicy
+	SuccessPolicy     *lifecycle.SuccessPolicy
 }
 
 // Status is what of the status can be damaged, as well as it can be read.
 type Status struct {
-	Uncounted tracking.Uncounted
+	Uncounted census.Uncounted
 	Completed indexes
 	Failed    indexes
 }
@@ -74,6 +81,19 @@ type Claim struct {
 	Relation tracking.Relation
 }
 
+// ClaimPatch returns the strategic merge patch that adopts, releases or frees a pod.
+func (v *View) ClaimPatch(c Claim) []byte {
+	names := v.Keys()
+	switch c.Relation {
+	case tracking.Adoptable:
+		return names.AdoptPatch(c.Pod, v.Config.Controller.Reference(v.Job))
+	case tracking.Releasable:
+		return names.ReleasePatch(c.Pod, v.Job.UID)
+	}
+	// Meanwhile another Job may have adopted it, and be about to count it.
+	return names.StripPatchAt(c.Pod)
+}
+
 // Note is something in the input that was not as it should be.
 type Note struct{ Code, Text string }
 
@@ -84,35 +104,36 @@ const (
 )
 
 // Read checks an input and reads it.
-func Read(in Input, c Config) (*View, error) {
-	owner, err := check(&in, &c)
+func Read(in Input, config Config) (*View, error) {
+	job, err := check(&in, &config)
 	if err != nil {
 		return nil, err
 	}
-	spec := readSpec(&in.Job.Spec, &c)
+	spec := readSpec(&in.Job.Spec, &config)
 	status, notes := readStatus(in.Job, &spec)
 	inFlight, record, dropped := readMemory(&in)
-	census := tracking.NewCensus(tracking.Lens{
+	c := census.New(census.Classifier{
+		Keys:              keys.Keys(config.Controller.Keys),
 		Indexed:           spec.Indexed,
 		Completions:       spec.indexes(),
 		PerIndex:          spec.PerIndex,
 		ReplaceFailedOnly: spec.ReplaceFailedOnly,
-		Restarts:          in.Job.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure,
+		CountRestarts:     spec.CountRestarts,
 		Policy:            spec.Policy,
 		Uncounted:         status.Uncounted,
 		Stripped:          inFlight.stripped(),
 	}, len(in.Pods))
 	// What is wrong with the pods shows while they are read. To look for it first
 	// would be another pass over them, which was a quarter of the time at 10^5 pods.
-	roll := census.Read(owner, in.Pods)
-	if roll.Broken {
+	summary := c.Read(job, in.Pods)
+	if summary.Broken {
 		return nil, &InputError{checkPods(in.Pods)}
 	}
 	if in.BackoffInDoubt {
-		record = rebuild(census, record)
+		record = rebuild(c, record)
 	}
 	return &View{
-		Config:     c,
+		Config:     config,
 		Job:        in.Job,
 		Pods:       in.Pods,
 		Now:        in.Now,
@@ -122,10 +143,10 @@ func Read(in Input, c Config) (*View, error) {
 		LastStatus: in.LastStatus,
 		Spec:       spec,
 		Status:     status,
-		Census:     census,
-		Claims:     claims(roll.Claims),
-		Foreign:    roll.Foreign,
-		Totals:     count(in.Job, &spec, &status, census),
+		Census:     c,
+		Claims:     claims(summary.Claims),
+		Foreign:    summary.Foreign,
+		Totals:     count(in.Job, &spec, &status, c),
 		Notes:      append(notes, dropped...),
 	}, nil
 }
@@ -136,6 +157,7 @@ func readSpec(spec *batchv1.JobSpec, c *Config) Spec {
 		Completions:      spec.Completions,
 		Indexed:          isIndexed(spec),
 		Suspended:        spec.Suspend != nil && *spec.Suspend,
+		CountRestarts:    spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure,
 		Limit:            backoff.LimitOf(spec),
 		MaxFailedIndexes: spec.MaxFailedIndexes,
 	}
@@ -146,25 +168,17 @@ func readSpec(spec *batchv1.JobSpec, c *Config) Spec {
 		one := int32(1)
 		s.Completions = &one
 	}
-	var off []failurepolicy.Option
 	if c.WithoutPerIndex {
 		s.Limit = s.Limit.WithoutPerIndex()
-		off = append(off, failurepolicy.WithoutFailIndex())
 	}
 	s.PerIndex = s.Indexed && s.Limit.Target == backoff.TargetIndex
-	switch {
-	case c.WithoutPolicy:
-	case c.FailurePolicy != nil:
-		s.Policy = failurepolicy.Compile(c.FailurePolicy, off...)
-	default:
-		s.Policy = failurepolicy.CompileAPI(spec.PodFailurePolicy, c.RuleNames, off...)
-	}
+	s.Policy = readPolicy(spec, c)
 	// KEP-3939: with a pod failure policy only failed pods are replaced, since a rule
 	// can be matched only against a pod that has come to its end.
 	failed := spec.PodReplacementPolicy != nil && *spec.PodReplacementPolicy == batchv1.Failed
 	s.ReplaceFailedOnly = s.Policy != nil || failed && !c.WithoutReplacement
 	if s.Indexed {
-		s.SuccessPolicy = jobstatus.NewSuccessPolicy(spec.SuccessPolicy, *s.Completions)
+		s.SuccessPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, *s.Completions)
 	}
 	return s
 }
@@ -183,7 +197,7 @@ func (s *Spec) indexes() int32 {
 
 func readStatus(job *batchv1.Job, spec *Spec) (s Status, notes []Note) {
 	repaired := func(text string) { notes = append(notes, Note{NoteStatusRepaired, text}) }
-	s.Uncounted = tracking.ReadUncounted(job.Status.UncountedTerminatedPods)
+	s.Uncounted = census.ReadUncounted(job.Status.UncountedTerminatedPods)
 	if s.Uncounted.Damaged {
 		repaired("status.uncountedTerminatedPods named a pod twice or not at all")
 	}
@@ -192,15 +206,15 @@ func readStatus(job *batchv1.Job, spec *Spec) (s Status, notes []Note) {
 	}
 	read := func(path, text string) indexes {
 		set, damage := indexset.ParseDamaged(text, *spec.Completions)
-		if !damage.OK() {
-			repaired(path + ": " + damage.String())
+		if damage != nil {
+			repaired(fmt.Sprintf("%s: at offset %d: %s", path, damage.Offset, damage.Reason))
 		}
-		return indexes{set, damage.OK()}
+		return indexes{set, damage == nil}
 	}
 	s.Completed = read("status.completedIndexes", job.Status.CompletedIndexes)
 	if spec.PerIndex && job.Status.FailedIndexes != nil {
 		s.Failed = read("status.failedIndexes", *job.Status.FailedIndexes)
-		if s.Failed.Set.Overlaps(s.Completed.Set) {
+		if s.Failed.Set.IntersectionLen(s.Completed.Set) > 0 {
 			repaired("status.failedIndexes held completed indexes")
 		}
 	}
@@ -233,10 +247,10 @@ func (f *InFlight) stripped() func(*corev1.Pod) bool {
 	return func(pod *corev1.Pod) bool { _, ok := set[pod.UID]; return ok }
 }
 
-func claims(related []tracking.Related) []Claim {
+func claims(found []census.Claim) []Claim {
 	var out []Claim
-	for _, r := range related {
-		out = append(out, Claim{Pod: r.Pod, Relation: r.Relation})
+	for _, c := range found {
+		out = append(out, Claim{Pod: c.Pod, Relation: tracking.Relation(c.Relation.String())})
 	}
 	slices.SortFunc(out, func(a, b Claim) int { return cmp.Compare(a.Pod.UID, b.Pod.UID) })
 	return out

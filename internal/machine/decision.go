@@ -109,15 +109,7 @@ func (s *sync) askClaims() (batch []exchange) {
 			continue
 		}
 		x := patchOf(claim.Pod)
-		switch claim.Relation {
-		case tracking.Adoptable:
-			x.Patch = tracking.AdoptPatch(claim.Pod, s.Config.Controller.Reference(s.view.Job))
-		case tracking.Releasable:
-			x.Patch, x.strips = tracking.ReleasePatch(claim.Pod, s.Job), true
-		default:
-			// Meanwhile another Job may have adopted it, and be about to count it.
-			x.Patch, x.strips = tracking.StripPatchAt(claim.Pod), true
-		}
+		x.Patch, x.strips = s.result.Outcome.View.ClaimPatch(claim), claim.Relation != tracking.Adoptable
 		batch = append(batch, x)
 	}
 	if s.adoptsNone && len(batch) == 0 {

@@ -17,6 +17,7 @@ import (
 // Orphans removes the finalizer from pods whose Job is gone, or from a pod that has no
 // controller and that no Job adopts. The finalizer would keep them from being deleted.
 type Orphans struct {
+	as     tracking.Controller
 	owner  *metav1.OwnerReference
 	pods   []*corev1.Pod
 	batch  []exchange
@@ -38,11 +39,11 @@ func OrphansIn(as tracking.Controller, pods []*corev1.Pod, jobs []*batchv1.Job) 
 		case !as.Frees(pod, nil):
 		case owner == nil:
 			if !slices.ContainsFunc(jobs, func(job *batchv1.Job) bool { return Selects(job, pod) }) {
-				all = append(all, &Orphans{pods: []*corev1.Pod{pod}})
+				all = append(all, &Orphans{as: as, pods: []*corev1.Pod{pod}})
 			}
 		case slices.ContainsFunc(jobs, func(job *batchv1.Job) bool { return job.UID == owner.UID }):
 		case at[owner.UID] == nil:
-			at[owner.UID] = &Orphans{owner: owner, pods: []*corev1.Pod{pod}}
+			at[owner.UID] = &Orphans{as: as, owner: owner, pods: []*corev1.Pod{pod}}
 			all = append(all, at[owner.UID])
 		default:
 			at[owner.UID].pods = append(at[owner.UID].pods, pod)
@@ -78,7 +79,7 @@ func (o *Orphans) Next() []Request {
 		for _, pod := range o.pods {
 			x := patchOf(pod)
 			x.Namespace = pod.Namespace
-			x.Patch = tracking.StripPatchAt(pod) // a Job may have adopted it meanwhile
+			x.Patch = o.as.Keys.StripPatchAt(pod) // a Job may have adopted it meanwhile
 			o.batch = append(o.batch, x)
 		}
 		o.pods = nil

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/decide"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // deletion is a pod to delete, and what became of that.
@@ -42,7 +41,7 @@ func (s *sync) askStripFirst() (batch []exchange) {
 	for i := range s.deletions {
 		if d := &s.deletions[i]; d.StripFirst {
 			x := patchOf(d.Record.Pod)
-			x.Patch, x.strips, x.at = tracking.StripPatchAt(d.Record.Pod), true, i
+			x.Patch, x.strips, x.at = s.Config.Controller.Keys.StripPatchAt(d.Record.Pod), true, i
 			batch = append(batch, x)
 		}
 	}
@@ -180,7 +179,7 @@ func (s *sync) hearCreations(batch []exchange) step {
 func (s *sync) askStrips() (batch []exchange) {
 	for _, pod := range s.result.Outcome.Strip {
 		x := patchOf(pod)
-		x.Patch, x.strips = tracking.StripPatch(pod), true
+		x.Patch, x.strips = s.Config.Controller.Keys.StripPatch(pod), true
 		batch = append(batch, x)
 	}
 	return batch

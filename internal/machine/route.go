@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/internal/owner"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -28,7 +30,7 @@ func RouteOf(as tracking.Controller, before, after *corev1.Pod, jobs func(namesp
 	if as.Owns(is) {
 		add(after.Namespace, is.Name)
 	}
-	if after == nil || is != nil || !matters(before, was, after) {
+	if after == nil || is != nil || !matters(as, before, was, after) {
 		return names
 	}
 	selected := false
@@ -38,7 +40,7 @@ func RouteOf(as tracking.Controller, before, after *corev1.Pod, jobs func(namesp
 			add(job.Namespace, job.Name)
 		}
 	}
-	if !selected && tracking.HasFinalizer(after) {
+	if !selected && as.Keys.HasFinalizer(after) {
 		add(after.Namespace, "")
 	}
 	return names
@@ -47,8 +49,8 @@ func RouteOf(as tracking.Controller, before, after *corev1.Pod, jobs func(namesp
 // matters reports whether a change of a pod without a controller concerns a Job. A pod
 // that had none before, and that has nothing to be freed of, concerns one only if its
 // labels have changed.
-func matters(before *corev1.Pod, was *metav1.OwnerReference, after *corev1.Pod) bool {
-	return before == nil || was != nil || tracking.HasFinalizer(after) || !maps.Equal(before.Labels, after.Labels)
+func matters(as tracking.Controller, before *corev1.Pod, was *metav1.OwnerReference, after *corev1.Pod) bool {
+	return before == nil || was != nil || as.Keys.HasFinalizer(after) || !maps.Equal(before.Labels, after.Labels)
 }
 
 func controllerOf(pod *corev1.Pod) *metav1.OwnerReference {
@@ -60,6 +62,6 @@ func controllerOf(pod *corev1.Pod) *metav1.OwnerReference {
 
 // Selects reports whether a Job has a selector, and it matches a pod.
 func Selects(job *batchv1.Job, pod *corev1.Pod) bool {
-	owner, err := tracking.OwnerOf(job)
-	return err == nil && job.Spec.Selector != nil && job.Namespace == pod.Namespace && owner.Selects(pod.Labels)
+	of, err := owner.Of(job, keys.Keys{})
+	return err == nil && job.Spec.Selector != nil && job.Namespace == pod.Namespace && of.Selects(pod.Labels)
 }

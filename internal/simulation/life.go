@@ -40,7 +40,7 @@ func (l *life) pod() *Pod { return &l.lane.Pods[l.at] }
 func (p *play) born(pod *corev1.Pod, created Time) *life {
 	l := &life{uid: pod.UID}
 	if p.indexed {
-		l.index = tracking.IndexOf(pod)
+		l.index = tracking.Keys{}.IndexOf(pod)
 		l.turn = p.taken[l.index]
 		l.lane = p.lanes.of(l.index)
 	} else {

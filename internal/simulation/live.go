@@ -13,8 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/internal/owner"
 	"github.com/jobfate/jobfate/jobtest/cluster"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // Live is how a Job that exists stands: the simulation goes on from its status and
@@ -29,13 +30,13 @@ type Live struct {
 // PodsOf returns the pods that a Job owns or may adopt, in the order of their
 // creation. It fails when the selector of the Job is not valid.
 func PodsOf(job *batchv1.Job, pods []*corev1.Pod) ([]*corev1.Pod, error) {
-	owner, err := tracking.OwnerOf(job)
+	of, err := owner.Of(job, keys.Keys{})
 	if err != nil {
 		return nil, err
 	}
 	pods = slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool {
-		r := owner.Relation(pod)
-		return r != tracking.Owned && r != tracking.Adoptable
+		r := of.Relation(pod)
+		return r != owner.Owned && r != owner.Adoptable
 	})
 	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
@@ -103,7 +104,7 @@ func (p *play) relabel(pod *corev1.Pod, uids map[types.UID]types.UID) {
 func (p *play) resume(pod *corev1.Pod) {
 	l := p.born(pod, p.timeOf(pod.CreationTimestamp.Time))
 	l.pod().Restarts = restartsOf(pod)
-	earlier := backoff.CountsOf(pod.Annotations)
+	earlier := keys.Keys{}.CountsOf(pod.Annotations)
 	l.turn = max(l.turn, int(earlier.Failures)+int(earlier.Ignored)) + l.pod().Restarts
 	p.taken[l.index] = l.turn + 1
 	p.draw(l)

@@ -365,7 +365,7 @@ func (h *hasty) Sync(client *cluster.Client) (time.Duration, error) {
 	}
 	h.caller.Deciding(bugs.Amend(func(_ decide.Input, d *bugs.Draft) {
 		for _, pod := range d.Strip {
-			_, _ = client.PatchPod(pod, tracking.StripPatch(pod))
+			_, _ = client.PatchPod(pod, tracking.Keys{}.StripPatch(pod))
 		}
 	}))
 	return h.caller.Sync(client)

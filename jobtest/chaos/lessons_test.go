@@ -21,7 +21,7 @@ var elsewhere = []struct{ lesson, file, test string }{
 	{"k54870, k67859, k95438: OnFailure sums restarts, off by one", "../../lessons_test.go", "k54870_k67859_k95438_OnFailure"},
 	{"k115688: a failed pod whose containers exited 0", "../../lessons_test.go", "k115688_failed_though_all_containers_exited_0"},
 	{"precedence of ends", "../../lessons_test.go", "precedence_of_ends"},
-	{"precedence of ends", "../../jobstatus/ends_test.go", "TestPrecedenceOfEnds_golden"},
+	{"precedence of ends", "../../internal/lifecycle/ends_test.go", "TestPrecedenceOfEnds_golden"},
 	{"k122972, enhancements#4479, jobset#1027: which rule failed it", "../../lessons_test.go", "k122972_enhancements4479_jobset1027_which_rule"},
 	{"jobset#1091, armada#4713: other matchers", "../../lessons_test.go", "jobset1091_armada4713_matchers"},
 	{"k94012, k114651, k88718, enhancements#3922: other delays", "../../lessons_test.go", "k94012_k114651_k88718_enhancements3922_delays"},

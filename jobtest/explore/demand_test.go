@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -26,7 +27,7 @@ func (l *lives) unaware(n uint32) bool {
 // that does not know of it yet.
 func (l *lives) suspending(n uint32) bool {
 	job := l.jobs.values[l.states[n].job]
-	return *job.Spec.Suspend && job.Generation > 1 && jobstatus.True(job.Status.Conditions, batchv1.JobSuspended) == nil
+	return *job.Spec.Suspend && job.Generation > 1 && lifecycle.True(job.Status.Conditions, batchv1.JobSuspended) == nil
 }
 
 // demandSight is all that DemandOf gets to see in a state.

@@ -240,7 +240,7 @@ func indexes(job *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 	if err != nil {
 		return violated("S4", "failedIndexes: %v", err)
 	}
-	if failed.Overlaps(completed) {
+	if failed.IntersectionLen(completed) > 0 {
 		return violated("S4", "completedIndexes are %s, failedIndexes %s", completed, failed)
 	}
 	return nil

@@ -299,12 +299,11 @@ func TestRun(t *testing.T) {
 // used.
 func TestUnusedArrow(t *testing.T) {
 	files := map[string]string{
-		"jobstatus/x.go": "package jobstatus\nimport _ \"github.com/jobfate/jobfate/indexset\"\n" +
-			"import _ \"github.com/jobfate/jobfate/failurepolicy\"\nimport _ \"github.com/jobfate/jobfate/tracking\"\n",
-		"jobstatus/x_test.go": "package jobstatus\nimport _ \"github.com/jobfate/jobfate/backoff\"\n",
+		"internal/owner/x.go":      "package owner\nimport _ \"github.com/jobfate/jobfate/internal/keys\"\n",
+		"internal/owner/x_test.go": "package owner\nimport _ \"github.com/jobfate/jobfate/internal/lifecycle\"\n",
 	}
 	got := checkFor(t, files, func(rule string) bool { return rule == unusedArrow })
-	want := "tools/archcheck/rules.go:1: warning: unused arrow: jobstatus may import backoff, and does not"
+	want := "tools/archcheck/rules.go:1: warning: unused arrow: internal/owner may import internal/lifecycle, and does not"
 	if len(got) != 1 || got[0] != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

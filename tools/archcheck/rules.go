@@ -22,31 +22,41 @@ const (
 	kyaml = "sigs.k8s.io/yaml"
 )
 
-// leaves are what a decision is composed of; every is those and validation.
+// leaves are what a decision is composed of and adopters may use alone, inner what it is
+// composed of besides; every is the leaves and validation.
 var (
 	leaves = []string{"indexset", "backoff", "failurepolicy", "tracking", "jobstatus"}
+	inner  = []string{"internal/sidecar", "internal/keys", "internal/lifecycle", "internal/owner", "internal/census"}
 	every  = append([]string{"validation"}, leaves...)
 )
+
+// all joins lists of imports.
+func all(lists ...[]string) []string { return slices.Concat(lists...) }
 
 var layers = []layer{
 	{"indexset", nil, "it is a set of numbers and knows no Kubernetes"},
 	{"internal/sidecar", []string{k8s}, "it reads single pods, for what decides"},
 	{"backoff", []string{k8s, "internal/sidecar"}, "it is at the bottom, beside failurepolicy"},
 	{"failurepolicy", []string{k8s}, "it is at the bottom, beside backoff"},
-	{"tracking", []string{k8s, "indexset", "backoff", "failurepolicy"}, "it stands on backoff and failurepolicy"},
-	{"jobstatus", []string{k8s, "indexset", "backoff", "failurepolicy", "tracking"}, "it decides ends from numbers, and reads pods for the demand alone"},
+	{"internal/keys", []string{k8s}, "it reads and writes what is on single pods"},
+	{"internal/lifecycle", []string{k8s, "indexset", "backoff"}, "it decides ends from numbers and knows no pods"},
+	{"internal/owner", []string{k8s, "internal/keys", "internal/lifecycle"}, "it compares a pod with its Job"},
+	{"internal/census", []string{k8s, "indexset", "backoff", "failurepolicy", "internal/keys", "internal/owner"}, "it reads the pods of a Job and decides nothing about their number"},
+	{"tracking", []string{k8s, "indexset", "backoff", "internal/keys", "internal/census", "internal/lifecycle"}, "it is the front door of internal/census"},
+	{"jobstatus", []string{k8s, "indexset", "backoff", "tracking", "internal/keys", "internal/census", "internal/lifecycle"}, "it reads statuses, and pods for the demand alone"},
 	{"validation", []string{k8s, "indexset", "failurepolicy"}, "it stands beside the leaves, under no root"},
-	{"internal/decide", append([]string{k8s, "internal/sidecar"}, leaves...), "it composes the leaves and nothing else"},
-	{"internal/machine", []string{k8s, "internal/decide", "backoff", "jobstatus", "tracking"}, "it carries decisions out, and knows no client"},
-	{".", []string{k8s, "internal/decide", "internal/machine", "backoff", "failurepolicy", "tracking"}, "the root is the front door of internal/decide and internal/machine"},
-	{"explain", append([]string{k8s, ".", "internal/decide", "internal/sidecar"}, every...), "it reads decisions"},
+	{"internal/decide", all([]string{k8s}, inner, leaves), "it composes the leaves and nothing else"},
+	{"internal/machine", []string{k8s, "internal/decide", "internal/keys", "internal/owner", "backoff", "jobstatus", "tracking"}, "it carries decisions out, and knows no client"},
+	{".", []string{k8s, "internal/decide", "internal/machine", "backoff", "failurepolicy", "jobstatus", "tracking"}, "the root is the front door of internal/decide and internal/machine"},
+	{"explain", []string{k8s, ".", "internal/decide", "internal/sidecar", "internal/keys", "internal/census", "indexset", "backoff", "failurepolicy", "jobstatus", "validation"}, "it reads decisions"},
 	{"jobtest/...", append([]string{k8s, gocmp, rapid, ".", "explain", "internal/decide", "internal/machine", "jobtest/..."}, every...), "it is a test kit: its caller is the Machine itself, which it copies and breaks"},
-	{"internal/simulation", append([]string{k8s, ".", "explain", "jobtest/cluster"}, leaves...), "it plays decisions on the simulated cluster, which needs no test helper"},
+	{"internal/simulation", append([]string{k8s, ".", "explain", "jobtest/cluster", "internal/keys", "internal/owner"}, leaves...), "it plays decisions on the simulated cluster, which needs no test helper"},
 	{"internal/parallel", nil, "it knows of nothing that is done"},
 	{"internal/document", []string{k8s, yamls, kyaml, "internal/parallel"}, "it reads files with the parsers of kubectl"},
 	{"internal/kubefile", []string{k8s, "failurepolicy", "internal/document", "internal/parallel"}, "it knows objects, and leaves text to internal/document"},
 	{"internal/decidetest", []string{k8s, rapid, ".", "internal/decide", "failurepolicy", "tracking", "jobtest/..."}, "it is for tests, of the root as well"},
 	{"internal/cli", append([]string{k8s, yamls, ".", "explain", "internal/document", "internal/kubefile", "internal/simulation"}, every...), "it prints what others read and decide"},
+	{"internal/podtest", []string{k8s, gocmp}, "it makes pods for tests of the packages that read them"},
 	{"internal/...", append([]string{k8s, "internal/..."}, every...), "internal packages serve the commands"},
 	{"cmd/...", []string{"internal/cli"}, "a main package only runs internal/cli"},
 	{"examples/...", append([]string{k8s, ".", "explain"}, every...), "an example shows what a caller can do"},

@@ -5,7 +5,7 @@ import "fmt"
 // architecture draws the packages that decide, and the way of an input through the
 // files of internal/decide.
 func architecture() string {
-	d := newDrawing(542, "How jobfate is built",
+	d := newDrawing(618, "How jobfate is built",
 		"The root and explain stand on internal/decide, which stands on the leaves. Inside internal/decide an input becomes a view, a plan, an outcome and a settled status, in this order.")
 	d.box("box", 40, 16, 360, 50, "jobfate", "Decide, and what callers act on")
 	d.box("box", 440, 16, 360, 50, "explain", "why, and whether it can still succeed")
@@ -21,7 +21,7 @@ func architecture() string {
 		files       []string
 	}{
 		{34, "Input", "what the caller knows", []string{"input.go", "the caller's settings", "check.go", "what is refused"}},
-		{230, "View", "made by Read", []string{"view.go", "spec, status, pods read", "totals.go", "counted together", "rebuild.go", "the backoff record"}},
+		{230, "View", "made by Read", []string{"view.go, policy.go", "spec, status, pods read", "totals.go", "counted together", "rebuild.go", "the backoff record"}},
 		{426, "Plan", "made by plan", []string{"plan.go", "how the Job stands", "manage.go, choose.go", "how many, which indexes", "remove.go, create.go", "pods to delete, to create"}},
 		{622, "Outcome", "made by Close; then Settle", []string{"outcome.go", "the end, what is due", "status.go, settle.go", "before and after finalizers", "metrics.go", "what to count"}},
 	}
@@ -38,16 +38,19 @@ func architecture() string {
 	}
 	d.arrow("M420 380V404")
 
-	for i, leaf := range []struct{ name, about string }{
-		{"jobstatus", "ends, conditions"}, {"tracking", "finalizers, census"},
-	} {
-		d.box("box", 40+400*i, 408, 360, 44, leaf.name, leaf.about)
+	rows := [][]struct{ name, about string }{
+		{{"jobstatus", "reads statuses, the demand"}, {"tracking", "counts pods, for any controller"}},
+		{{"internal/lifecycle", "how a Job ends"}, {"internal/census", "the pods in one pass"}, {"internal/owner, keys", "a Job's pods, finalizers"}},
+		{{"failurepolicy", "rules"}, {"backoff", "delays, limits"}, {"indexset", "sets of indexes"}},
 	}
-	for i, leaf := range []struct{ name, about string }{
-		{"failurepolicy", "rules"}, {"backoff", "delays, limits"}, {"indexset", "sets of indexes"},
-	} {
-		d.box("box", 40+267*i, 484, 226, 44, leaf.name, leaf.about)
+	for n, row := range rows {
+		y, wide := 408+76*n, (760-40*(len(row)-1))/len(row)
+		for i, leaf := range row {
+			d.box("box", 40+(wide+40)*i, y, wide, 44, leaf.name, leaf.about)
+		}
+		if n > 0 {
+			d.arrow(fmt.Sprintf("M420 %dV%d", y-32, y-4))
+		}
 	}
-	d.arrow("M420 452V480")
 	return d.end()
 }

@@ -55,8 +55,8 @@ func ForgetVerdict(s decide.Input, d *Draft) {
 	policy := failurepolicy.Compile(failurepolicy.FromAPI(s.Job.Spec.PodFailurePolicy))
 	for _, pod := range s.Pods {
 		counted := slices.Contains(d.Strip, pod) || slices.Contains(s.InFlight.Stripped, pod.UID)
-		if pod.Status.Phase != corev1.PodFailed || !tracking.HasFinalizer(pod) || !metav1.IsControlledBy(pod, s.Job) ||
-			counted || !policy.Match(pod).FailsJob() {
+		if pod.Status.Phase != corev1.PodFailed || !(tracking.Keys{}).HasFinalizer(pod) || !metav1.IsControlledBy(pod, s.Job) ||
+			counted || policy.Match(pod).Action != batchv1.PodFailurePolicyActionFailJob {
 			continue
 		}
 		if d.Status == nil {

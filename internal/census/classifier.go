@@ -1,0 +1,136 @@
+package census
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/keys"
+)
+
+// Classifier holds the parts of the Job that decide how a pod is classified.
+type Classifier struct {
+	Keys keys.Keys
+	// Indexed and Completions decide which indexes are valid.
+	Indexed     bool
+	Completions int32
+	// PerIndex says that the Job has a backoff limit per index.
+	PerIndex bool
+	// ReplaceFailedOnly says that a pod fails only once it has the phase
+	// Failed, not when its deletion begins (KEP-3939).
+	ReplaceFailedOnly bool
+	// CountRestarts asks for the container restarts, which count with the restart
+	// policy OnFailure.
+	CountRestarts bool
+	// Policy is the pod failure policy; nil for none.
+	Policy *failurepolicy.Policy
+	// Uncounted are the lists of the status.
+	Uncounted Uncounted
+	// Stripped reports whether the finalizer of the pod has been removed already,
+	// though the pod still shows it. Nil means never.
+	Stripped func(pod *corev1.Pod) bool
+}
+
+// ClassifierOf returns the classifier of a Job as its spec and status stand.
+func ClassifierOf(job *batchv1.Job, k keys.Keys) Classifier {
+	spec := &job.Spec
+	c := Classifier{
+		Keys:              k,
+		ReplaceFailedOnly: spec.PodFailurePolicy != nil || spec.PodReplacementPolicy != nil && *spec.PodReplacementPolicy == batchv1.Failed,
+		Policy:            failurepolicy.Compile(failurepolicy.FromAPI(spec.PodFailurePolicy)),
+		Uncounted:         ReadUncounted(job.Status.UncountedTerminatedPods),
+	}
+	if spec.CompletionMode == nil || *spec.CompletionMode != batchv1.IndexedCompletion {
+		return c
+	}
+	switch {
+	case spec.Completions != nil:
+		c.Indexed, c.Completions = true, *spec.Completions
+	case spec.Parallelism == nil:
+		c.Indexed, c.Completions = true, 1
+	}
+	c.PerIndex = c.Indexed && spec.BackoffLimitPerIndex != nil
+	return c
+}
+
+// read makes the record of a pod. held says that the pod carries the finalizer, or
+// will by the time it is needed because the pod is being adopted. index is the
+// annotation with the index, empty when there is none.
+func (c *Classifier) read(pod *corev1.Pod, held bool, index string) Record {
+	r := Record{Pod: pod, Index: keys.NoIndex}
+	if c.Indexed {
+		r.Index = keys.ParseIndex(index)
+	}
+	r.Valid = !c.Indexed || r.Index != keys.NoIndex && r.Index < c.Completions
+	r.Finalized = held
+	r.Tracked = held && (c.Stripped == nil || !c.Stripped(pod))
+	c.classify(&r)
+	if r.Tracked && (r.Succeeded || r.Failed) {
+		r.setFinish(backoff.FinishTime(pod))
+	}
+	return r
+}
+
+func (c *Classifier) classify(r *Record) {
+	pod := r.Pod
+	switch {
+	case pod.Status.Phase == corev1.PodSucceeded:
+		r.Succeeded = true
+	case pod.Status.Phase == corev1.PodFailed:
+		r.Failed = true
+	case pod.DeletionTimestamp != nil:
+		r.Terminating = true
+		r.Failed = !c.ReplaceFailedOnly
+	default:
+		r.Active = true
+		r.Ready = ready(pod)
+	}
+	if r.Finalized && len(c.Uncounted.listed) > 0 {
+		c.applyLists(r)
+	}
+	if !r.Failed {
+		return
+	}
+	if c.Policy != nil {
+		c.applyPolicy(r)
+	}
+	if c.PerIndex {
+		r.Counts = c.Keys.CountsOf(pod.Annotations)
+	}
+}
+
+// applyLists lets the list that holds a pod overrule its phase. A pod that runs, though
+// a list holds it, runs on and counts when it ends: only an edit of the status brings
+// that about.
+func (c *Classifier) applyLists(r *Record) {
+	failed, listed := c.Uncounted.listed[r.Pod.UID]
+	if !listed {
+		return
+	}
+	r.Listed = true
+	if r.Succeeded || r.Failed {
+		r.Succeeded, r.Failed = !failed, failed
+	}
+}
+
+// applyPolicy takes the action of the rule that a failed pod matches.
+func (c *Classifier) applyPolicy(r *Record) {
+	switch c.Policy.Match(r.Pod).Action {
+	case batchv1.PodFailurePolicyActionIgnore:
+		r.Ignored = true
+	case batchv1.PodFailurePolicyActionFailIndex:
+		r.FailsIndex = true
+	case batchv1.PodFailurePolicyActionFailJob:
+		r.FailsJob = true
+	}
+}
+
+func ready(pod *corev1.Pod) bool {
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

@@ -1,0 +1,279 @@
+package census_test
+
+// Sentences of the specifications, each with what holds for it here.
+
+import (
+	"fmt"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/census"
+)
+
+// summary is what an account says, in one line.
+func summary(a census.Account) string {
+	return fmt.Sprintf("succeeded%v failed%v +%d +%d strip%v handled%v recorded %d full %v",
+		a.Lists.Succeeded, a.Lists.Failed, a.Succeeded, a.Failed, uidsOf(a.Strip), a.Handled, a.Recorded, a.Full)
+}
+
+func TestKEP2307_account(t *testing.T) {
+	indexed := census.Classifier{Indexed: true, Completions: 3}
+	judged := census.Classifier{Policy: policy()}
+	for _, tc := range []struct {
+		sentence   string
+		classifier census.Classifier
+		lists      *batchv1.UncountedTerminatedPods
+		inputs     census.AccountInputs
+		pods       []*corev1.Pod
+		want       string
+	}{
+		{
+			sentence: "The Job controller adds Pod UIDs to the lists if the Pod: has the finalizer, and the Pod is on Succeeded or Failed phase, respectively.",
+			pods:     []*corev1.Pod{newPod("s", succeeded), newPod("f", failed), newPod("r"), newPod("s2", succeeded, released), newPod("f2", failed, released)},
+			want:     "succeeded[s] failed[f] +0 +0 strip[f s] handledmap[] recorded 2 full false",
+		},
+		{
+			sentence: "The Job controller counts the Pods in the lists that: have no finalizer, or were removed from the system.",
+			lists:    lists(uids("s", "kept"), uids("f")),
+			pods:     []*corev1.Pod{newPod("s", succeeded, released), newPod("kept", succeeded)},
+			want:     "succeeded[kept] failed[] +1 +1 strip[kept] handledmap[] recorded 0 full false",
+		},
+		{
+			sentence: "the .status.uncountedTerminatedPods struct allows to uniquely identify finished Pods to avoid over counting",
+			lists:    lists(uids("s"), uids("f")),
+			pods:     []*corev1.Pod{newPod("s", succeeded), newPod("f", failed)},
+			want:     "succeeded[s] failed[f] +0 +0 strip[f s] handledmap[] recorded 0 full false",
+		},
+		{
+			sentence:   "the Job controller can use .status.completedIndexes in place of .status.uncountedTerminatedPods.succeeded in step 2",
+			classifier: indexed,
+			pods:       []*corev1.Pod{newPod("s", succeeded, index("1")), newPod("f", failed, index("0"))},
+			want:       "succeeded[] failed[f] +0 +0 strip[f s] handledmap[] recorded 2 full false",
+		},
+		{
+			sentence:   "Even if more than one Pod gets created for the same index, only one of them counts towards completions.",
+			classifier: indexed, inputs: census.AccountInputs{Counted: indexset.Of(1)},
+			pods: []*corev1.Pod{newPod("s", succeeded, index("1"))},
+			want: "succeeded[] failed[] +0 +0 strip[s] handledmap[] recorded 0 full false",
+		},
+		{
+			sentence:   "pods beyond completions, or without an index, count for nothing",
+			classifier: indexed,
+			pods:       []*corev1.Pod{newPod("a", succeeded, index("3")), newPod("b", failed, index("3")), newPod("c", succeeded), newPod("d", failed)},
+			want:       "succeeded[] failed[] +0 +0 strip[c d a b] handledmap[] recorded 0 full false",
+		},
+		{
+			sentence: "In the case where a user or another controller removes a Pod, which sets a deletion timestamp, [...] the Job controller already counts them as such and removes their finalizers",
+			pods:     []*corev1.Pod{newPod("d", deleted)},
+			want:     "succeeded[] failed[d] +0 +0 strip[d] handledmap[] recorded 1 full false",
+		},
+		{
+			sentence:   "KEP-3939: podReplacementPolicy Failed: not before it has terminated",
+			classifier: census.Classifier{ReplaceFailedOnly: true},
+			pods:       []*corev1.Pod{newPod("d", deleted), newPod("f", deleted, failed), newPod("s", deleted, succeeded)},
+			want:       "succeeded[s] failed[f] +0 +0 strip[f s] handledmap[] recorded 2 full false",
+		},
+		{
+			sentence: "When a user or another controller deletes a Job: every finalizer goes, and what has finished is still recorded",
+			inputs:   census.AccountInputs{Deleting: true},
+			pods:     []*corev1.Pod{newPod("f", failed), newPod("r"), newPod("s", succeeded)},
+			want:     "succeeded[s] failed[f] +0 +0 strip[f r s] handledmap[] recorded 2 full false",
+		},
+		{
+			sentence: "a Job that succeeds lets its running pods go uncounted",
+			inputs:   census.AccountInputs{Ending: census.Succeeding},
+			pods:     []*corev1.Pod{newPod("f", failed), newPod("r"), newPod("s", succeeded)},
+			want:     "succeeded[s] failed[f] +0 +0 strip[f r s] handledmap[] recorded 2 full false",
+		},
+		{
+			sentence: "a Job that fails counts its running pods as failed",
+			inputs:   census.AccountInputs{Ending: census.Failing},
+			pods:     []*corev1.Pod{newPod("f", failed), newPod("r"), newPod("s", succeeded)},
+			want:     "succeeded[s] failed[f r] +0 +0 strip[f r s] handledmap[] recorded 3 full false",
+		},
+		{
+			sentence:   "Ignore does not count, the other actions do",
+			classifier: judged,
+			pods: []*corev1.Pod{
+				newPod("a", failed), newPod("b", exit(exitCount, after(0))), newPod("c", exit(exitIgnore, after(0))),
+				newPod("d", exit(exitFailIndex, after(0))), newPod("e", exit(exitFailJob, after(0))),
+			},
+			want: "succeeded[] failed[a b d e] +0 +0 strip[a b c d e] handledmap[Count:1 FailIndex:1 FailJob:1 Ignore:1] recorded 4 full false",
+		},
+		{
+			sentence:   "running pods of a Job that fails are judged too",
+			classifier: judged, inputs: census.AccountInputs{Ending: census.Failing},
+			pods: []*corev1.Pod{newPod("r", exit(exitIgnore, after(0)), phase(corev1.PodRunning))},
+			want: "succeeded[] failed[] +0 +0 strip[r] handledmap[Ignore:1] recorded 0 full false",
+		},
+		{
+			sentence: "Lists that are full already take nobody in; those in them still leave.",
+			inputs:   census.AccountInputs{Cap: 2}, lists: lists(uids("s"), uids("f")),
+			pods: []*corev1.Pod{newPod("a", succeeded), newPod("f", failed), newPod("s", succeeded)},
+			want: "succeeded[s] failed[f] +0 +0 strip[f s] handledmap[] recorded 0 full true",
+		},
+		{
+			sentence:   "completed indexes count towards the cap",
+			classifier: indexed, inputs: census.AccountInputs{Cap: 2},
+			pods: []*corev1.Pod{newPod("a", succeeded, index("0")), newPod("b", failed, index("1")), newPod("c", succeeded, index("2"))},
+			want: "succeeded[] failed[b] +0 +0 strip[a b] handledmap[] recorded 2 full true",
+		},
+	} {
+		tc.classifier.Uncounted = census.ReadUncounted(tc.lists)
+		if got := summary(take(tc.classifier, tc.pods...).Account(tc.inputs)); got != tc.want {
+			t.Errorf("%s\n got %s\nwant %s", tc.sentence, got, tc.want)
+		}
+	}
+}
+
+// KEP-2307 § Algorithm, step 1: "The Job controller calculates the number of
+// succeeded Pods as the sum of: .status.succeeded, the size of
+// job.status.uncountedTerminatedPods.succeeded and the number of finished Pods
+// that are not in job.status.uncountedTerminatedPods.succeeded and have a
+// finalizer."
+func TestKEP2307_totals(t *testing.T) {
+	c := take(census.Classifier{Uncounted: census.ReadUncounted(lists(uids("s", "gone"), uids("f")))},
+		newPod("s", succeeded), newPod("s2", succeeded), newPod("s3", succeeded, released),
+		newPod("f", failed), newPod("f2", failed), newPod("f3", failed), newPod("f4", failed, released))
+	same(t, "succeeded", c.SucceededTotal(10), int32(10+2+1))
+	same(t, "failed", c.FailedTotal(20), int32(20+1+2))
+}
+
+// KEP-2307 § Algorithm, step 4: "The counts increment the .status.failed and
+// .status.succeeded and clears counted Pods from the lists." "If any Pod
+// finalizer removal fails in step 3, the controller manager still executes step
+// 4 with the Pods that succeeded."
+func TestKEP2307_settle(t *testing.T) {
+	a := census.Account{Lists: lists(uids("a", "b"), uids("c", "d"))}
+	for _, tc := range []struct {
+		gone []types.UID
+		want census.Settled
+	}{
+		{nil, census.Settled{Lists: lists(uids("a", "b"), uids("c", "d"))}},
+		{uids("b", "c", "x"), census.Settled{Lists: lists(uids("a"), uids("d")), Succeeded: 1, Failed: 1}},
+		{uids("a", "b", "c", "d"), census.Settled{Lists: lists(nil, nil), Succeeded: 2, Failed: 2}},
+	} {
+		same(t, fmt.Sprintf("without %v", tc.gone), a.Settle(tc.gone), tc.want)
+	}
+	same(t, "the zero account", census.Account{}.Settle(uids("a")), census.Settled{Lists: lists(nil, nil)})
+}
+
+// KEP-3850 § Tracking the number of failures per index: "When Job controller sees
+// a failed pod corresponding to a given index, and the value of the annotation
+// batch.kubernetes.io/job-index-failure-count is greater or equal to the
+// configured backoff limit per index then the index is marked as failed".
+// § FailIndex action: "we add the corresponding index to the set of failed
+// indexes".
+func TestKEP3850_failedIndexes(t *testing.T) {
+	for _, tc := range []struct {
+		reason     string
+		limit      int32
+		pods       []*corev1.Pod
+		want       string
+		classifier func(*census.Classifier)
+		already    string
+	}{
+		{reason: "below the limit", limit: 1, pods: []*corev1.Pod{newPod("a", failed, index("1"), failures("0"))}},
+		{reason: "equal", limit: 1, pods: []*corev1.Pod{newPod("a", failed, index("1"), failures("1"))}, want: "1"},
+		{reason: "greater", limit: 1, pods: []*corev1.Pod{newPod("a", failed, index("1"), failures("2"))}, want: "1"},
+		{reason: "limit 0", limit: 0, pods: []*corev1.Pod{newPod("a", failed, index("1"))}, want: "1"},
+		{reason: "not failed", limit: 0, pods: []*corev1.Pod{newPod("a", index("1"))}},
+		{reason: "counted already", limit: 0, pods: []*corev1.Pod{newPod("a", failed, index("1"), released)}},
+		{reason: "no such index", limit: 0, pods: []*corev1.Pod{newPod("a", failed, index("5")), newPod("b", failed)}},
+		{reason: "FailIndex below the limit", limit: 9, pods: []*corev1.Pod{newPod("a", exit(exitFailIndex, after(0)), index("1"))}, want: "1"},
+		{reason: "Ignore at the limit", limit: 0, pods: []*corev1.Pod{newPod("a", exit(exitIgnore, after(0)), index("1"))}},
+		{reason: "those of the status stay", limit: 9, already: "0,4,5-9", want: "0,4"},
+		{reason: "no limit per index", limit: 0, already: "0", pods: []*corev1.Pod{newPod("a", failed, index("1"))}, classifier: func(l *census.Classifier) { l.PerIndex = false }},
+	} {
+		classifier := census.Classifier{Indexed: true, Completions: 5, PerIndex: true, Policy: policy()}
+		if tc.classifier != nil {
+			tc.classifier(&classifier)
+		}
+		already, _ := indexset.ParseDamaged(tc.already, 10)
+		results := take(classifier, tc.pods...).IndexResults(indexset.Set{}, already, backoff.Limit{Target: backoff.TargetIndex, PerIndex: tc.limit})
+		if got := results.Failed.String(); got != tc.want {
+			t.Errorf("%s: failed indexes %q, want %q", tc.reason, got, tc.want)
+		}
+	}
+}
+
+// KEP-3850 § Tracking the number of failures per index: "the Job controller
+// removes finalizers of a failed pod for a given index, only once the replacement
+// pod [...] is created, or the index is marked as failed".
+func TestKEP3850_removalWaitsForTheReplacement(t *testing.T) {
+	classifier := census.Classifier{Indexed: true, Completions: 5, PerIndex: true}
+	first := newPod("first", failed, index("2"), failures("0"))
+	second := newPod("second", failed, index("2"), failures("1"))
+	strip := func(finished, active indexset.Set, pods ...*corev1.Pod) []types.UID {
+		c := take(classifier, pods...)
+		return uidsOf(c.Account(census.AccountInputs{Waiting: c.Predecessors(finished, active)}).Strip)
+	}
+	none, two := indexset.Set{}, indexset.Of(2)
+	same(t, "waits", strip(none, none, first), []types.UID(nil))
+	same(t, "replaced", strip(none, two, first), uids("first"))
+	same(t, "index finished", strip(two, none, first), uids("first"))
+	same(t, "only the last of several waits", strip(none, none, second, first), uids("first"))
+}
+
+// KEP-3850: "if x is the highest batch.kubernetes.io/job-index-failure-count for
+// the index".
+func TestKEP3850_predecessor(t *testing.T) {
+	at := func(seconds int) edit { return exit(exitPlain, after(seconds)) }
+	for _, tc := range []struct {
+		reason string
+		a, b   *corev1.Pod
+		want   types.UID
+	}{
+		{"the highest count", newPod("a", at(0), index("0"), failures("2")), newPod("b", at(9), index("0"), failures("1")), "a"},
+		{"ignored failures count as well", newPod("a", at(0), index("0"), annotation(batchv1.JobIndexIgnoredFailureCountAnnotation, "2")), newPod("b", at(9), index("0"), failures("1")), "a"},
+		{"then the latest", newPod("a", at(9), index("0")), newPod("b", at(0), index("0")), "a"},
+		{"to the nanosecond", newPod("a", func(pod *corev1.Pod) {
+			at(0)(pod)
+			st := pod.Status.ContainerStatuses[0].State.Terminated
+			st.FinishedAt.Time = st.FinishedAt.Add(1)
+		}, index("0")), newPod("b", at(0), index("0")), "a"},
+		{"then the last by name, so that it is the same each time", newPod("a", at(0), index("0")), newPod("b", at(0), index("0")), "b"},
+	} {
+		for _, pods := range [][]*corev1.Pod{{tc.a, tc.b}, {tc.b, tc.a}} {
+			c := take(census.Classifier{Indexed: true, Completions: 1, PerIndex: true}, pods...)
+			p := c.Predecessors(indexset.Set{}, indexset.Set{})
+			if len(p.ByIndex) != 1 || p.Of(0) == nil || p.Of(0).Pod.UID != tc.want {
+				t.Errorf("%s: got %v, want %s", tc.reason, p.ByIndex, tc.want)
+			}
+		}
+	}
+	c := take(census.Classifier{Indexed: true, Completions: 1}, newPod("a", failed, index("0")))
+	if p := c.Predecessors(indexset.Set{}, indexset.Set{}); len(p.ByIndex) != 0 || p.Of(0) != nil {
+		t.Errorf("without a limit per index there are %d predecessors, want none", len(p.ByIndex))
+	}
+}
+
+// KEP-3939 in both ways: what a pod is that is being deleted.
+func TestKEP3939_terminating(t *testing.T) {
+	for _, tc := range []struct {
+		pod                         *corev1.Pod
+		failedOnly                  bool
+		active, terminating, failed int32
+	}{
+		{newPod("a"), false, 1, 0, 0},
+		{newPod("a"), true, 1, 0, 0},
+		{newPod("a", deleted), false, 0, 1, 1},
+		{newPod("a", deleted), true, 0, 1, 0},
+		{newPod("a", deleted, failed), false, 0, 0, 1},
+		{newPod("a", deleted, failed), true, 0, 0, 1},
+		{newPod("a", deleted, succeeded), false, 0, 0, 0},
+		{newPod("a", deleted, succeeded), true, 0, 0, 0},
+	} {
+		c := take(census.Classifier{ReplaceFailedOnly: tc.failedOnly}, tc.pod)
+		got := [3]int32{c.Active, c.Terminating, c.Failed}
+		if want := [3]int32{tc.active, tc.terminating, tc.failed}; got != want {
+			t.Errorf("%s, deleted %v, replace failed only %v: active, terminating, failed = %v, want %v",
+				tc.pod.Status.Phase, tc.pod.DeletionTimestamp != nil, tc.failedOnly, got, want)
+		}
+	}
+}

@@ -1,0 +1,320 @@
+package census_test
+
+// Slow and obvious answers to compare the package with.
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/census"
+)
+
+// world is a Job and its pods.
+type world struct {
+	Indexed           bool
+	Completions       int32
+	PerIndex          bool
+	Limit             int32
+	ReplaceFailedOnly bool
+	Restarts          bool
+	Judges            bool // there is a pod failure policy: that of policy()
+	Succeeded, Failed []types.UID
+	Pods              []*corev1.Pod
+	Adopted, Stripped map[types.UID]bool
+}
+
+func (w world) classifier() census.Classifier {
+	c := census.Classifier{
+		Indexed: w.Indexed, Completions: w.Completions, PerIndex: w.PerIndex,
+		ReplaceFailedOnly: w.ReplaceFailedOnly, CountRestarts: w.Restarts,
+		Uncounted: census.ReadUncounted(lists(w.Succeeded, w.Failed)),
+		Stripped:  func(pod *corev1.Pod) bool { return w.Stripped[pod.UID] },
+	}
+	if w.Judges {
+		c.Policy = policy()
+	}
+	return c
+}
+
+func (w world) census() *census.Census {
+	c := census.New(w.classifier(), len(w.Pods))
+	for _, pod := range w.Pods {
+		c.Add(pod, w.Adopted[pod.UID])
+	}
+	return c
+}
+
+// filter returns the pods for which all that is asked holds.
+func (w world) filter(holds ...func(*corev1.Pod) bool) []*corev1.Pod {
+	var out []*corev1.Pod
+pods:
+	for _, pod := range w.Pods {
+		for _, h := range holds {
+			if !h(pod) {
+				continue pods
+			}
+		}
+		out = append(out, pod)
+	}
+	return out
+}
+
+// carries: KEP-2307, "have a finalizer". An adopted pod has it by then.
+func (w world) carries(pod *corev1.Pod) bool {
+	return slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) || w.Adopted[pod.UID]
+}
+
+func (w world) tracked(pod *corev1.Pod) bool { return w.carries(pod) && !w.Stripped[pod.UID] }
+
+func (w world) listed(pod *corev1.Pod) bool {
+	return w.carries(pod) && (slices.Contains(w.Succeeded, pod.UID) || slices.Contains(w.Failed, pod.UID))
+}
+
+func index64(pod *corev1.Pod) int64 {
+	n, err := strconv.ParseInt(pod.Annotations[batchv1.JobCompletionIndexAnnotation], 10, 64)
+	if err != nil || n < 0 {
+		return -1
+	}
+	return n
+}
+
+func (w world) valid(pod *corev1.Pod) bool {
+	return !w.Indexed || index64(pod) >= 0 && index64(pod) < int64(w.Completions)
+}
+
+func ended(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+func active(pod *corev1.Pod) bool      { return !ended(pod) && pod.DeletionTimestamp == nil }
+func terminating(pod *corev1.Pod) bool { return !ended(pod) && pod.DeletionTimestamp != nil }
+
+func ready(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return active(pod) && c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// looksFailed: KEP-3939, only "fully terminated" pods fail when only failed pods
+// are replaced; otherwise those that terminate fail as well.
+func (w world) looksFailed(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodFailed || terminating(pod) && !w.ReplaceFailedOnly
+}
+
+// failed says how the pod counts; what a list says stands.
+func (w world) failed(pod *corev1.Pod) bool {
+	counts := w.looksFailed(pod) || pod.Status.Phase == corev1.PodSucceeded
+	if counts && w.listed(pod) {
+		return slices.Contains(w.Failed, pod.UID)
+	}
+	return w.looksFailed(pod)
+}
+
+func (w world) succeeded(pod *corev1.Pod) bool {
+	counts := w.looksFailed(pod) || pod.Status.Phase == corev1.PodSucceeded
+	if counts && w.listed(pod) {
+		return !slices.Contains(w.Failed, pod.UID)
+	}
+	return pod.Status.Phase == corev1.PodSucceeded
+}
+
+// action is that of the rule which a pod matches.
+func (w world) action(pod *corev1.Pod) batchv1.PodFailurePolicyAction {
+	if !w.Judges || len(pod.Status.ContainerStatuses) == 0 || pod.Status.ContainerStatuses[0].State.Terminated == nil {
+		return ""
+	}
+	return actionOf[pod.Status.ContainerStatuses[0].State.Terminated.ExitCode]
+}
+
+func (w world) does(action batchv1.PodFailurePolicyAction) func(*corev1.Pod) bool {
+	return func(pod *corev1.Pod) bool { return w.failed(pod) && w.action(pod) == action }
+}
+
+func not(f func(*corev1.Pod) bool) func(*corev1.Pod) bool {
+	return func(pod *corev1.Pod) bool { return !f(pod) }
+}
+
+// fresh are the pods that finished and nobody has recorded.
+func (w world) fresh(how func(*corev1.Pod) bool) []*corev1.Pod {
+	return w.filter(w.tracked, w.valid, how, not(w.listed))
+}
+
+// bits are all the things that a pod is.
+func (w world) bits(pod *corev1.Pod) map[string]bool {
+	return map[string]bool{
+		"active": active(pod), "ready": ready(pod), "terminating": terminating(pod),
+		"succeeded": w.succeeded(pod), "failed": w.failed(pod),
+		"finalized": w.carries(pod), "tracked": w.tracked(pod), "listed": w.listed(pod), "valid": w.valid(pod),
+		"ignored":    w.does(batchv1.PodFailurePolicyActionIgnore)(pod),
+		"failsIndex": w.does(batchv1.PodFailurePolicyActionFailIndex)(pod),
+		"failsJob":   w.does(batchv1.PodFailurePolicyActionFailJob)(pod),
+	}
+}
+
+// bitsOf are the same things as a record has them.
+func bitsOf(r *census.Record) map[string]bool {
+	return map[string]bool{
+		"active": r.Active, "ready": r.Ready, "terminating": r.Terminating,
+		"succeeded": r.Succeeded, "failed": r.Failed,
+		"finalized": r.Finalized, "tracked": r.Tracked, "listed": r.Listed, "valid": r.Valid,
+		"ignored": r.Ignored, "failsIndex": r.FailsIndex, "failsJob": r.FailsJob,
+	}
+}
+
+// sorted returns the pods by index, then by UID. What is above every index is
+// all the same.
+func (w world) sorted(pods []*corev1.Pod) []*corev1.Pod {
+	pods = slices.Clone(pods)
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(string(a.UID), string(b.UID)) })
+	if w.Indexed {
+		slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
+			return int(min(index64(a), 1<<31-1) - min(index64(b), 1<<31-1))
+		})
+	}
+	return pods
+}
+
+func (w world) news() backoff.News {
+	var succeeded, failed []time.Time
+	for _, pod := range w.fresh(w.succeeded) {
+		succeeded = append(succeeded, backoff.FinishTime(pod))
+	}
+	for _, pod := range w.fresh(w.failed) {
+		failed = append(failed, backoff.FinishTime(pod))
+	}
+	return backoff.NewsOf(succeeded, failed)
+}
+
+// indexes are those of the pods; nonsense is left out.
+func (w world) indexes(pods []*corev1.Pod) map[int64]bool {
+	set := map[int64]bool{}
+	for _, pod := range pods {
+		if w.Indexed && index64(pod) >= 0 && index64(pod) < 1<<31-1 {
+			set[index64(pod)] = true
+		}
+	}
+	return set
+}
+
+// exhausted: KEP-3850, "the value of the annotation is greater or equal to the
+// configured backoff limit per index".
+func (w world) exhausted(pod *corev1.Pod) bool {
+	return w.action(pod) != batchv1.PodFailurePolicyActionIgnore &&
+		(w.action(pod) == batchv1.PodFailurePolicyActionFailIndex || names.CountsOf(pod.Annotations).Failures >= w.Limit)
+}
+
+// predecessors returns the pod that each index goes on from.
+func (w world) predecessors(done map[int64]bool) map[int64]types.UID {
+	byIndex := map[int64][]*corev1.Pod{}
+	if w.Indexed && w.PerIndex {
+		for _, pod := range w.filter(w.tracked, w.valid, w.failed) {
+			if !done[index64(pod)] {
+				byIndex[index64(pod)] = append(byIndex[index64(pod)], pod)
+			}
+		}
+	}
+	out := map[int64]types.UID{}
+	for i, pods := range byIndex {
+		slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(string(a.UID), string(b.UID)) })
+		slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return backoff.FinishTime(a).Compare(backoff.FinishTime(b)) })
+		slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
+			x, y := names.CountsOf(a.Annotations), names.CountsOf(b.Annotations)
+			return int(x.Failures) + int(x.Ignored) - int(y.Failures) - int(y.Ignored)
+		})
+		out[i] = pods[len(pods)-1].UID
+	}
+	return out
+}
+
+// drawWorld draws pods in every state, with edited annotations and damaged lists.
+func drawWorld(t *rapid.T) world {
+	flip := rapid.Bool()
+	w := world{
+		Indexed: flip.Draw(t, "indexed"), Completions: rapid.Int32Range(0, 5).Draw(t, "completions"),
+		PerIndex: flip.Draw(t, "per index"), Limit: rapid.Int32Range(0, 3).Draw(t, "limit"),
+		ReplaceFailedOnly: flip.Draw(t, "replace failed only"), Restarts: flip.Draw(t, "restarts"), Judges: flip.Draw(t, "policy"),
+		Adopted: map[types.UID]bool{}, Stripped: map[types.UID]bool{},
+	}
+	for i := range rapid.IntRange(0, 9).Draw(t, "pods") {
+		pod := drawPod(t, "uid-"+strconv.Itoa(i))
+		w.Pods = append(w.Pods, pod)
+		w.Adopted[pod.UID] = oneIn(t, 8, "adopted")
+		w.Stripped[pod.UID] = oneIn(t, 6, "stripped")
+		if oneIn(t, 4, "in the list of succeeded") {
+			w.Succeeded = append(w.Succeeded, pod.UID)
+		}
+		if oneIn(t, 4, "in the list of failed") {
+			w.Failed = append(w.Failed, pod.UID)
+		}
+	}
+	for _, uid := range []types.UID{"gone-1", "gone-2", "gone-2", "", "gone-3"} {
+		if oneIn(t, 3, "gone succeeded") {
+			w.Succeeded = append(w.Succeeded, uid)
+		}
+		if oneIn(t, 3, "gone failed") {
+			w.Failed = append(w.Failed, uid)
+		}
+	}
+	return w
+}
+
+func oneIn(t *rapid.T, n int, label string) bool {
+	return rapid.IntRange(1, n).Draw(t, label) == n
+}
+
+func drawPod(t *rapid.T, uid string) *corev1.Pod {
+	pod := newPod(uid, phase(rapid.SampledFrom([]corev1.PodPhase{
+		corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed, corev1.PodFailed, corev1.PodUnknown, "",
+	}).Draw(t, "phase")))
+	if oneIn(t, 3, "deleted") {
+		deleted(pod)
+		pod.DeletionGracePeriodSeconds = ptrTo(rapid.Int64Range(0, 3).Draw(t, "grace"))
+	}
+	if oneIn(t, 5, "released") {
+		released(pod)
+	}
+	if rapid.Bool().Draw(t, "has a container") {
+		st := corev1.ContainerStatus{Name: "main", RestartCount: rapid.Int32Range(0, 3).Draw(t, "restarts")}
+		if rapid.Bool().Draw(t, "terminated") {
+			st.State.Terminated = &corev1.ContainerStateTerminated{
+				ExitCode:   rapid.Int32Range(0, exitFailJob).Draw(t, "exit code"),
+				FinishedAt: after(rapid.IntRange(-3, 3).Draw(t, "finished")),
+			}
+			st.State.Terminated.FinishedAt.Time = st.State.Terminated.FinishedAt.Add(time.Duration(rapid.IntRange(0, 1).Draw(t, "nanos")))
+		}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{st}
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "ready conditions") {
+		pod.Status.Conditions = append(pod.Status.Conditions,
+			corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue},
+			corev1.PodCondition{
+				Type:               corev1.PodReady,
+				Status:             rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown}).Draw(t, "ready"),
+				LastTransitionTime: after(rapid.IntRange(-3, 3).Draw(t, "transition")),
+			})
+	}
+	for _, a := range []struct {
+		key    string
+		values []string
+	}{
+		{batchv1.JobCompletionIndexAnnotation, []string{"0", "0", "1", "1", "2", "3", "4", "7", "+1", "02", "-1", "x", "2147483646", "2147483647", "99999999999"}},
+		{batchv1.JobIndexFailureCountAnnotation, []string{"0", "1", "2", "3", "2147483647", "2147483648", "-1", "x"}},
+		{batchv1.JobIndexIgnoredFailureCountAnnotation, []string{"0", "1", "2147483647", "x"}},
+	} {
+		if !oneIn(t, 4, "no "+a.key) {
+			annotation(a.key, rapid.SampledFrom(a.values).Draw(t, a.key))(pod)
+		}
+	}
+	return pod
+}

@@ -1,0 +1,236 @@
+package census_test
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/census"
+)
+
+func drawInputs(t *rapid.T, w world) census.AccountInputs {
+	inputs := census.AccountInputs{
+		Ending:   rapid.SampledFrom([]census.Ending{census.Running, census.Running, census.Succeeding, census.Failing}).Draw(t, "ending"),
+		Deleting: oneIn(t, 5, "deleting"),
+		Cap:      rapid.IntRange(1, 6).Draw(t, "cap"),
+		Removals: rapid.SampledFrom([]int{0, 0, 1, 2, 100}).Draw(t, "removals"),
+	}
+	inputs.Counted, _ = drawSet(t, "counted")
+	return inputs
+}
+
+// mayGo: which finalizers may go, by KEP-2307 § Algorithm, § Deleted Jobs, and
+// KEP-3850 § Tracking the number of failures per index.
+func (w world) mayGo(inputs census.AccountInputs, waiting map[int64]types.UID) func(*corev1.Pod) bool {
+	return func(pod *corev1.Pod) bool {
+		switch {
+		case !w.tracked(pod):
+			return false
+		case inputs.Deleting, inputs.Ending != census.Running, w.succeeded(pod):
+			return true
+		case !w.failed(pod):
+			return false
+		}
+		for _, uid := range waiting {
+			if uid == pod.UID {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// recorded says how a pod is newly recorded: in the list "succeeded" or
+// "failed", as an "index", or not at all.
+func (w world) recorded(pod *corev1.Pod, inputs census.AccountInputs) string {
+	switch {
+	case !w.valid(pod):
+		return ""
+	case w.succeeded(pod) && w.Indexed:
+		if inputs.Counted.Contains(int32(index64(pod))) {
+			return ""
+		}
+		return "index"
+	case w.listed(pod):
+		return ""
+	case w.succeeded(pod):
+		return "succeeded"
+	case (w.failed(pod) || inputs.Ending == census.Failing) && w.action(pod) != batchv1.PodFailurePolicyActionIgnore:
+		return "failed"
+	}
+	return ""
+}
+
+// account is Account, pod by pod.
+func (w world) account(inputs census.AccountInputs, waiting map[int64]types.UID) census.Account {
+	a := census.Account{Lists: lists(nil, nil)}
+	seen := map[types.UID]bool{"": true}
+	here := uidsOf(w.filter(w.tracked))
+	for _, uid := range w.Failed {
+		switch {
+		case seen[uid]:
+		case slices.Contains(here, uid):
+			a.Lists.Failed = append(a.Lists.Failed, uid)
+		default:
+			a.Failed++
+		}
+		seen[uid] = true
+	}
+	for _, uid := range w.Succeeded {
+		switch {
+		case seen[uid]:
+		case slices.Contains(here, uid):
+			a.Lists.Succeeded = append(a.Lists.Succeeded, uid)
+		default:
+			a.Succeeded++
+		}
+		seen[uid] = true
+	}
+	indexes := 0
+	size := func() int { return indexes + len(a.Lists.Succeeded) + len(a.Lists.Failed) }
+	full := size() >= inputs.Cap
+	may := w.sorted(w.filter(w.mayGo(inputs, waiting)))
+	for _, pod := range may {
+		if inputs.Removals > 0 && len(a.Strip) == inputs.Removals {
+			break
+		}
+		if full && !w.listed(pod) {
+			continue
+		}
+		a.Strip = append(a.Strip, pod)
+		how := w.recorded(pod, inputs)
+		switch how {
+		case "index":
+			indexes++
+		case "succeeded":
+			a.Lists.Succeeded = append(a.Lists.Succeeded, pod.UID)
+		case "failed":
+			a.Lists.Failed = append(a.Lists.Failed, pod.UID)
+		}
+		if how != "" && !w.listed(pod) {
+			a.Recorded++
+		}
+		asked := !w.listed(pod) && w.valid(pod) && !w.succeeded(pod) && (w.failed(pod) || inputs.Ending == census.Failing)
+		if action := w.action(pod); asked && action != "" {
+			if a.Handled == nil {
+				a.Handled = map[batchv1.PodFailurePolicyAction]int{}
+			}
+			a.Handled[action]++
+		}
+		if !full && size() >= inputs.Cap {
+			a.Full = true
+			break
+		}
+	}
+	a.Left = len(may) - len(a.Strip)
+	a.Full = a.Full || a.Left > 0 || inputs.Removals > 0 && len(a.Strip) == inputs.Removals
+	return a
+}
+
+func TestRandom_account(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		inputs := drawInputs(t, w)
+		c := w.census()
+		finished, done := drawSet(t, "finished")
+		active, busy := drawSet(t, "active")
+		maps.Copy(done, busy)
+		inputs.Waiting = c.Predecessors(finished, active)
+		a := c.Account(inputs)
+		same(t, "account", a, w.account(inputs, w.predecessors(done)))
+
+		before := census.ReadUncounted(lists(w.Succeeded, w.Failed)).Len()
+		checkLists(t, a.Lists, max(before, inputs.Cap))
+		recorded := len(a.Lists.Succeeded) + len(a.Lists.Failed) + int(a.Succeeded+a.Failed) - before
+		if recorded > a.Recorded || !w.Indexed && recorded != a.Recorded {
+			t.Errorf("%d UIDs are new, %d said to be recorded", recorded, a.Recorded)
+		}
+		for _, pod := range a.Strip {
+			if !w.tracked(pod) {
+				t.Errorf("%s is to lose a finalizer that it does not have", pod.UID)
+			}
+		}
+
+		// The order of the pods means nothing.
+		w.Pods = rapid.Permutation(w.Pods).Draw(t, "other order")
+		again := w.census()
+		inputs.Waiting = again.Predecessors(finished, active)
+		same(t, "account in another order", again.Account(inputs), a)
+	})
+}
+
+// checkLists: "uniquely identify finished Pods".
+func checkLists(t *rapid.T, l *batchv1.UncountedTerminatedPods, limit int) {
+	seen := map[types.UID]bool{}
+	for _, uid := range slices.Concat(l.Succeeded, l.Failed) {
+		if seen[uid] || uid == "" {
+			t.Errorf("%q stands in the lists twice, or means nothing: %v", uid, l)
+		}
+		seen[uid] = true
+	}
+	if len(seen) > limit {
+		t.Errorf("the lists hold %d UIDs, want at most %d", len(seen), limit)
+	}
+}
+
+func TestRandom_settle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		a := w.census().Account(drawInputs(t, w))
+		before := lists(slices.Clone(a.Lists.Succeeded), slices.Clone(a.Lists.Failed))
+		gone := uids("stranger")
+		for _, pod := range a.Strip {
+			if rapid.Bool().Draw(t, "gone") {
+				gone = append(gone, pod.UID)
+			}
+		}
+		s := a.Settle(gone)
+		isGone := func(uid types.UID) bool { return slices.Contains(gone, uid) }
+		left := func(list []types.UID) []types.UID { return slices.DeleteFunc(slices.Clone(list), isGone) }
+		same(t, "left as succeeded", len(s.Lists.Succeeded), len(left(before.Succeeded)))
+		same(t, "left as failed", len(s.Lists.Failed), len(left(before.Failed)))
+		same(t, "gained as succeeded", int(s.Succeeded), len(before.Succeeded)-len(s.Lists.Succeeded))
+		same(t, "gained as failed", int(s.Failed), len(before.Failed)-len(s.Lists.Failed))
+		checkLists(t, s.Lists, math.MaxInt)
+		same(t, "the account's own lists", a.Lists, before)
+	})
+}
+
+func TestRandom_inputsAreNotChanged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		inputs := drawInputs(t, w)
+		in := lists(w.Succeeded, w.Failed)
+		before := in.DeepCopy()
+		var pods []*corev1.Pod
+		for _, pod := range w.Pods {
+			pods = append(pods, pod.DeepCopy())
+		}
+		order := slices.Clone(w.Pods)
+
+		c := w.census()
+		inputs.Waiting = c.Predecessors(indexset.Set{}, indexset.Set{})
+		a := c.Account(inputs)
+		for i := range a.Lists.Succeeded { // the caller may do what it likes with these
+			a.Lists.Succeeded[i] = "overwritten"
+		}
+		for i := range a.Lists.Failed {
+			a.Lists.Failed[i] = "overwritten"
+		}
+		a.Lists.Failed = append(a.Lists.Failed, "appended")
+
+		same(t, "lists", in, before)
+		same(t, "pods", w.Pods, pods)
+		if !slices.Equal(order, w.Pods) {
+			t.Errorf("the pods are in another order")
+		}
+		same(t, "a second account", c.Account(inputs), w.census().Account(inputs))
+	})
+}

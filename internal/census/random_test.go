@@ -1,0 +1,245 @@
+package census_test
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/keys"
+)
+
+func TestRandom_classification(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		c := w.census()
+		if len(c.Records) != len(w.Pods) {
+			t.Fatalf("%d records of %d pods", len(c.Records), len(w.Pods))
+		}
+		for i := range c.Records {
+			r, pod := &c.Records[i], w.Pods[i]
+			same(t, string(pod.UID)+" is", bitsOf(r), w.bits(pod))
+			wantIndex := int32(keys.NoIndex)
+			if w.Indexed {
+				wantIndex = int32(min(index64(pod), math.MaxInt32))
+			}
+			same(t, string(pod.UID)+" index", r.Index, wantIndex)
+			if w.tracked(pod) && (w.succeeded(pod) || w.failed(pod)) {
+				same(t, string(pod.UID)+" finish", r.Finish(), backoff.FinishTime(pod))
+			}
+			if w.PerIndex && w.Indexed && w.failed(pod) {
+				same(t, string(pod.UID)+" counts", r.Counts, names.CountsOf(pod.Annotations))
+			}
+		}
+	})
+}
+
+// counters are all that a census says without being asked about indexes.
+type counters struct {
+	Active, Ready, Terminating, Succeeded, Failed, Failures int32
+	Restarts                                                int64
+	News                                                    backoff.News
+	FailsJob                                                *corev1.Pod
+	InOrder                                                 []types.UID
+}
+
+func countersOf(c *census.Census) counters {
+	out := counters{
+		Active: c.Active, Ready: c.Ready, Terminating: c.Terminating,
+		Succeeded: c.Succeeded, Failed: c.Failed, Failures: c.Failures, Restarts: c.Restarts,
+		News: c.News(false), FailsJob: c.FailsJob(),
+	}
+	for _, r := range c.InOrder(func(r *census.Record) bool { return r.Finalized }) {
+		out.InOrder = append(out.InOrder, r.Pod.UID)
+	}
+	return out
+}
+
+func (w world) counters() counters {
+	count := func(holds ...func(*corev1.Pod) bool) int32 { return int32(len(w.filter(holds...))) }
+	ignored := w.does(batchv1.PodFailurePolicyActionIgnore)
+	out := counters{
+		Active: count(active), Ready: count(ready), Terminating: count(terminating),
+		Succeeded: int32(len(w.fresh(w.succeeded))), Failures: int32(len(w.fresh(w.failed))),
+		Failed:  int32(len(w.fresh(func(pod *corev1.Pod) bool { return w.failed(pod) && !ignored(pod) }))),
+		News:    w.news(),
+		InOrder: uidsOf(w.sorted(w.filter(w.carries))),
+	}
+	for _, pod := range w.Pods {
+		if w.Restarts {
+			out.Restarts += backoff.Restarts(pod)
+		}
+	}
+	if judged := w.sorted(w.filter(w.does(batchv1.PodFailurePolicyActionFailJob))); len(judged) > 0 {
+		out.FailsJob = judged[0]
+	}
+	return out
+}
+
+func TestRandom_counters(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		c := w.census()
+		same(t, "counters", countersOf(c), w.counters())
+		// KEP-2307 § Algorithm, step 1: "the sum of" what is counted, "the size
+		// of" the list, and the pods that are not in it.
+		listed := census.ReadUncounted(lists(w.Succeeded, w.Failed)).Len()
+		same(t, "totals", int(c.SucceededTotal(5)+c.FailedTotal(7)), 12+listed+int(c.Succeeded+c.Failed))
+	})
+}
+
+// A census from which pods are taken away is that of the rest.
+func TestRandom_addAndRemove(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		c := census.New(w.classifier(), 0)
+		var in []*corev1.Pod
+		out := slices.Clone(w.Pods)
+		for range rapid.IntRange(0, 30).Draw(t, "changes") {
+			if len(out) > 0 && rapid.Bool().Draw(t, "add") {
+				i := rapid.IntRange(0, len(out)-1).Draw(t, "which")
+				pod := out[i]
+				c.Add(pod, w.Adopted[pod.UID])
+				in, out = append(in, pod), slices.Delete(out, i, i+1)
+			} else if len(in) > 0 {
+				i := rapid.IntRange(0, len(in)-1).Draw(t, "which")
+				pod := in[i]
+				if !c.Remove(pod) {
+					t.Fatalf("Remove(%s) = false, want true", pod.UID)
+				}
+				in, out = slices.Delete(in, i, i+1), append(out, pod)
+			}
+			for _, pod := range out {
+				if c.Remove(pod) {
+					t.Fatalf("Remove(%s) = true, but it is not there", pod.UID)
+				}
+			}
+			w.Pods = slices.Clone(in)
+			same(t, "counters", countersOf(c), w.counters())
+			same(t, "account", c.Account(census.AccountInputs{}), w.census().Account(census.AccountInputs{}))
+		}
+	})
+}
+
+// What is left when all but one of several pods are taken away counts as if the
+// others had never been there.
+func TestRemove_allButOne(t *testing.T) {
+	classifier := census.Classifier{Indexed: true, PerIndex: true, Completions: 9, Policy: policy()}
+	limit := backoff.Limit{Target: backoff.TargetIndex}
+	for _, kind := range []struct {
+		name string
+		edit edit
+		want census.IndexResults
+	}{
+		{"succeeded", succeeded, census.IndexResults{Completed: indexset.Of(1)}},
+		{"failed", failed, census.IndexResults{Failed: indexset.Of(1)}},
+		{"fail the Job", exit(exitFailJob, after(0)), census.IndexResults{Failed: indexset.Of(1)}},
+	} {
+		c := census.New(classifier, 0)
+		last := newPod("last", index("1"), kind.edit)
+		others := []*corev1.Pod{newPod("a", index("2"), kind.edit), newPod("b", index("3"), kind.edit)}
+		for _, pod := range append(others, last) {
+			c.Add(pod, false)
+		}
+		for _, pod := range others {
+			c.Remove(pod)
+		}
+		same(t, kind.name+": results", c.IndexResults(indexset.Set{}, indexset.Set{}, limit), kind.want)
+		same(t, kind.name+": fails the Job", c.FailsJob() == last, kind.name == "fail the Job")
+		c.Remove(last)
+		same(t, kind.name+": results of none", c.IndexResults(indexset.Set{}, indexset.Set{}, limit), census.IndexResults{})
+		same(t, kind.name+": none fails the Job", c.FailsJob() == nil, true)
+	}
+}
+
+// drawSet draws some of the indexes.
+func drawSet(t *rapid.T, label string) (indexset.Set, map[int64]bool) {
+	var b indexset.Builder
+	set := map[int64]bool{}
+	for _, i := range rapid.SliceOfN(rapid.Int32Range(0, 8), 0, 3).Draw(t, label) {
+		b.Add(i)
+		set[int64(i)] = true
+	}
+	return b.Set(), set
+}
+
+func asMap(s indexset.Set) map[int64]bool {
+	set := map[int64]bool{}
+	for i := range s.All() {
+		set[int64(i)] = true
+	}
+	return set
+}
+
+func TestRandom_indexes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		c := w.census()
+		same(t, "active", asMap(c.ActiveIndexes()), w.indexes(w.filter(active)))
+		same(t, "terminating", asMap(c.TerminatingIndexes()), w.indexes(w.filter(terminating)))
+	})
+}
+
+func TestRandom_indexResults(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		if !w.Indexed {
+			w.Indexed = true
+		}
+		completed, wantCounted := drawSet(t, "completed")
+		failed, wantFailed := drawSet(t, "failed")
+		limit := backoff.Limit{Target: backoff.TargetIndex, PerIndex: w.Limit}
+		results := w.census().IndexResults(completed, failed, limit)
+
+		beyond := func(i int64, _ bool) bool { return i >= int64(w.Completions) }
+		maps.DeleteFunc(wantCounted, beyond)
+		maps.DeleteFunc(wantFailed, beyond)
+		wantCompleted := maps.Clone(wantCounted)
+		maps.Copy(wantCompleted, w.indexes(w.filter(w.carries, w.valid, w.succeeded)))
+		maps.Copy(wantFailed, w.indexes(w.filter(w.carries, w.valid, w.failed, w.exhausted)))
+		maps.DeleteFunc(wantFailed, func(i int64, _ bool) bool { return wantCompleted[i] || !w.PerIndex })
+
+		same(t, "counted", asMap(results.Counted), wantCounted)
+		same(t, "completed", asMap(results.Completed), wantCompleted)
+		same(t, "failed", asMap(results.Failed), wantFailed)
+		maps.Copy(wantFailed, wantCompleted)
+		same(t, "finished", asMap(results.Finished()), wantFailed)
+	})
+}
+
+func TestRandom_predecessors(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		finished, done := drawSet(t, "finished")
+		active, busy := drawSet(t, "active")
+		maps.Copy(done, busy)
+		p := w.census().Predecessors(finished, active)
+		want := w.predecessors(done)
+		got := map[int64]types.UID{}
+		last := int32(-1)
+		for _, r := range p.ByIndex {
+			if r.Index <= last {
+				t.Errorf("index %d comes after %d", r.Index, last)
+			}
+			last = r.Index
+			got[int64(r.Index)] = r.Pod.UID
+		}
+		same(t, "predecessors", got, want)
+		for i := int32(-1); i < 9; i++ {
+			switch r := p.Of(i); {
+			case r == nil && want[int64(i)] != "":
+				t.Errorf("Of(%d) = nil, want %s", i, want[int64(i)])
+			case r != nil && want[int64(i)] != r.Pod.UID:
+				t.Errorf("Of(%d) = %s, want %q", i, r.Pod.UID, want[int64(i)])
+			}
+		}
+	})
+}

@@ -1,0 +1,164 @@
+package census_test
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"strconv"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/internal/owner"
+)
+
+func ownerOf(t interface{ Fatalf(string, ...any) }, job *batchv1.Job) owner.Owner {
+	of, err := owner.Of(job, names)
+	if err != nil {
+		t.Fatalf("owner.Of: %v", err)
+	}
+	return of
+}
+
+// Reading pods ahead, many at once, finds what reading them one by one finds.
+func TestRandom_read(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		job := newJob()
+		if oneIn(t, 3, "a selector of another kind") {
+			job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "job", "tier": "x"}}
+			if oneIn(t, 2, "with an expression") {
+				job.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "tier", Operator: metav1.LabelSelectorOpExists}}
+			}
+		}
+		of := ownerOf(t, job)
+		for i, pod := range w.Pods {
+			for _, change := range []edit{label("app", "x"), label("tier", "x"), ownerless, controlledBy("other")} {
+				if oneIn(t, 4, "changed") {
+					change(w.Pods[i])
+				}
+			}
+			w.Adopted[pod.UID] = false
+		}
+		w.Pods = slices.Concat(w.Pods, clones(w.Pods, rapid.IntRange(0, 8).Draw(t, "times")))
+
+		want := census.New(w.classifier(), 0)
+		var summary census.Summary
+		for _, pod := range w.Pods {
+			switch relation := of.Relation(pod); relation {
+			case owner.Foreign:
+				summary.Foreign++
+			case owner.Owned:
+				want.Add(pod, false)
+			case owner.Adoptable:
+				want.Add(pod, true)
+				summary.Claims = append(summary.Claims, census.Claim{Pod: pod, Relation: relation})
+			default:
+				summary.Claims = append(summary.Claims, census.Claim{Pod: pod, Relation: relation})
+			}
+		}
+
+		used := census.New(w.classifier(), len(w.Pods))
+		same(t, "summary", used.Read(of, w.Pods), summary)
+		same(t, "counters", countersOf(used), countersOf(want))
+		if !slices.Equal(used.Records, want.Records) {
+			t.Errorf("records: got %v, want %v", used.Records, want.Records)
+		}
+		same(t, "active", used.ActiveIndexes(), want.ActiveIndexes())
+		same(t, "in order", podsIn(used.AllInOrder()), podsIn(want.AllInOrder()))
+	})
+}
+
+func podsIn(records []*census.Record) (out []types.UID) {
+	for _, r := range records {
+		out = append(out, r.Pod.UID)
+	}
+	return out
+}
+
+// clones returns copies of the pods with other UIDs, so many times.
+func clones(pods []*corev1.Pod, times int) (out []*corev1.Pod) {
+	for n := range times {
+		for _, pod := range pods {
+			clone := pod.DeepCopy()
+			clone.UID += types.UID("-" + strconv.Itoa(n))
+			out = append(out, clone)
+		}
+	}
+	return out
+}
+
+// "Decide returns an error, and no decision, for a snapshot that it cannot
+// understand: … two pods with one UID"
+func TestRead_broken(t *testing.T) {
+	pods := func(n int) (out []*corev1.Pod) {
+		for i := range n {
+			out = append(out, newPod(fmt.Sprintf("uid-%d", i)))
+		}
+		return out
+	}
+	for _, tc := range []struct {
+		reason string
+		pods   []*corev1.Pod
+		want   bool
+	}{
+		{"no pods", nil, false},
+		{"all different", pods(100), false},
+		{"one is nil", append(pods(40), nil), true},
+		{"one has no UID", append(pods(40), newPod("")), true},
+		{"two have one UID", append(pods(40), newPod("uid-39")), true},
+		{"two foreign pods have one UID", append(pods(40), newPod("x", controlledBy("other")), newPod("x", controlledBy("other"))), true},
+	} {
+		c := census.New(census.Classifier{}, len(tc.pods))
+		pods := append([]*corev1.Pod{newPod("other", controlledBy("another"))}, tc.pods...)
+		want := census.Summary{Broken: true}
+		if !tc.want {
+			want = census.Summary{Foreign: 1}
+		}
+		same(t, tc.reason, c.Read(ownerOf(t, newJob()), pods), want)
+	}
+}
+
+// The order is that of Before where indexes are dense, where they are sparse, and
+// where many pods share one.
+func TestInOrder_spread(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	for _, spread := range []int{1, 3, 100, 1 << 30} {
+		var pods []*corev1.Pod
+		for i := range 300 {
+			pods = append(pods, newPod(fmt.Sprintf("uid-%03d", i*7919%1000), index(strconv.Itoa(r.Intn(spread)))))
+		}
+		pods = append(pods, newPod("no-index"), newPod("another"))
+		c := take(census.Classifier{Indexed: true, Completions: 1 << 30}, pods...)
+		got := c.ActiveInOrder()
+		want := make([]*census.Record, 0, len(pods))
+		for i := range c.Records {
+			want = append(want, &c.Records[i])
+		}
+		slices.SortFunc(want, func(a, b *census.Record) int {
+			if a.Before(b) {
+				return -1
+			}
+			return 1
+		})
+		same(t, fmt.Sprintf("indexes below %d: in the order of Before", spread), slices.Equal(got, want), true)
+
+		slow := map[int32]bool{}
+		for _, rec := range c.Records {
+			if rec.Index != keys.NoIndex {
+				slow[rec.Index] = true
+			}
+		}
+		set := c.ActiveIndexes()
+		same(t, fmt.Sprintf("indexes below %d: number", spread), set.Len(), len(slow))
+		for i := range slow {
+			same(t, fmt.Sprintf("contains %d", i), set.Contains(i), true)
+		}
+	}
+}

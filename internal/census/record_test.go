@@ -1,0 +1,133 @@
+package census_test
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+	"unsafe"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/internal/census"
+)
+
+// A Job may have 10^5 pods.
+func TestRecordIsSmall(t *testing.T) {
+	if size := unsafe.Sizeof(census.Record{}); size > 48 {
+		t.Errorf("a Record takes %d bytes, want at most 48", size)
+	}
+}
+
+func TestFinishOfUnknownTimes(t *testing.T) {
+	pod := newPod("a", failed)
+	pod.Status.ContainerStatuses = nil
+	pod.CreationTimestamp.Reset()
+	if got := take(census.Classifier{}, pod).Records[0].Finish(); !got.IsZero() {
+		t.Errorf("Finish = %v, want the zero time", got)
+	}
+}
+
+// By index, then by UID, however many pods share the start of their UID.
+func TestInOrder(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	for _, indexed := range []bool{true, false} {
+		var pods []*corev1.Pod
+		for i := range 500 {
+			pods = append(pods, newPod(fmt.Sprintf("%s-%03d", []string{"a", "long-start", "long-start-2", ""}[i%4], i), index(fmt.Sprint(r.Intn(100)))))
+		}
+		r.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+		records := take(census.Classifier{Indexed: indexed, Completions: 100}, pods...).ActiveInOrder()
+		same(t, "records", len(records), len(pods))
+		ordered := slices.IsSortedFunc(records, func(a, b *census.Record) int {
+			if a.Before(b) {
+				return -1
+			}
+			return 1
+		})
+		if !ordered {
+			t.Errorf("indexed %v: the records are not in the order of Before", indexed)
+		}
+		same(t, "none", len(take(census.Classifier{}, pods...).InOrder(func(r *census.Record) bool { return r.Failed })), 0)
+	}
+}
+
+// The first Ready condition decides, and only that of an active pod.
+func TestReady(t *testing.T) {
+	conditions := func(statuses ...corev1.ConditionStatus) edit {
+		return func(pod *corev1.Pod) {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
+			for _, s := range statuses {
+				pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: s})
+			}
+		}
+	}
+	for _, tc := range []struct {
+		pod  *corev1.Pod
+		want int32
+	}{
+		{newPod("a", conditions()), 0},
+		{newPod("a", conditions(corev1.ConditionTrue)), 1},
+		{newPod("a", conditions(corev1.ConditionFalse, corev1.ConditionTrue)), 0},
+		{newPod("a", conditions(corev1.ConditionUnknown)), 0},
+		{newPod("a", conditions(corev1.ConditionTrue), deleted), 0},
+		{newPod("a", conditions(corev1.ConditionTrue), failed), 0},
+	} {
+		if c := take(census.Classifier{}, tc.pod); c.Ready != tc.want {
+			t.Errorf("%v: ready = %d, want %d", tc.pod.Status.Conditions, c.Ready, tc.want)
+		}
+	}
+}
+
+// Only pods that run or wait have restarts that count.
+func TestRestarts(t *testing.T) {
+	restarted := func(pod *corev1.Pod) {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 1<<31 - 1}}
+	}
+	pods := []*corev1.Pod{newPod("a", restarted), newPod("b", restarted), newPod("c", restarted, phase(corev1.PodFailed))}
+	same(t, "restarts", take(census.Classifier{CountRestarts: true}, pods...).Restarts, int64(2)*(1<<31-1))
+	same(t, "not asked for", take(census.Classifier{}, pods...).Restarts, int64(0))
+}
+
+// Without a backoff limit per index the counts of a pod mean nothing, and are not
+// read.
+func TestCountsAreReadPerIndex(t *testing.T) {
+	pod := newPod("a", failed, index("0"), failures("3"))
+	for perIndex, want := range map[bool]int32{true: 3, false: 0} {
+		classifier := census.Classifier{Indexed: true, Completions: 1, PerIndex: perIndex}
+		same(t, fmt.Sprintf("failures, per index %t", perIndex), take(classifier, pod).Records[0].Counts.Failures, want)
+	}
+}
+
+// Of several pods that fail the Job the first in the order of Before is named,
+// whichever was added first: where there are no indexes, the least UID.
+func TestFailsJobNamesTheFirst(t *testing.T) {
+	fails := func(uid string) *corev1.Pod { return newPod(uid, exit(exitFailJob, after(0))) }
+	pods := []*corev1.Pod{fails("b"), fails("a"), fails("c")}
+	if got := take(census.Classifier{Policy: policy()}, pods...).FailsJob(); got != pods[1] {
+		t.Errorf("FailsJob = %v, want a", got)
+	}
+}
+
+// A pod that has been taken out leaves no record.
+func TestRemoveLeavesNoRecord(t *testing.T) {
+	pods := []*corev1.Pod{newPod("a"), newPod("b"), newPod("c")}
+	c := take(census.Classifier{}, pods...)
+	for left := len(pods) - 1; left >= 0; left-- {
+		if !c.Remove(pods[left]) {
+			t.Fatalf("%s was not there", pods[left].UID)
+		}
+		same(t, "records", len(c.Records), left)
+		same(t, "active", int(c.Active), left)
+	}
+}
+
+// KEP-2307 § Pod adoption: "this Pod might not have a finalizer".
+func TestAdoptedPodIsTracked(t *testing.T) {
+	for _, adopted := range []bool{true, false} {
+		c := census.New(census.Classifier{}, 1)
+		c.Add(newPod("a", ownerless, released, failed), adopted)
+		same(t, "is tracked", c.Records[0].Tracked, adopted)
+		same(t, "strip", len(c.Account(census.AccountInputs{}).Strip) == 1, adopted)
+	}
+}

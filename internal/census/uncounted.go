@@ -1,0 +1,54 @@
+package census
+
+import (
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Uncounted is status.uncountedTerminatedPods, read so that no UID stands in it
+// twice and none is empty. Where a UID stands in both lists, it counts as
+// failed: a pod is never credited with a success that it may not have had.
+type Uncounted struct {
+	// Damaged says that the lists held what the API server refuses: a UID
+	// twice, or an empty one.
+	Damaged bool
+
+	succeeded []types.UID
+	failed    []types.UID
+	listed    map[types.UID]bool // true: as failed
+}
+
+// ReadUncounted reads the lists of a status.
+func ReadUncounted(in *batchv1.UncountedTerminatedPods) Uncounted {
+	if in == nil || len(in.Succeeded)+len(in.Failed) == 0 {
+		return Uncounted{}
+	}
+	u := Uncounted{listed: make(map[types.UID]bool, len(in.Succeeded)+len(in.Failed))}
+	for _, uid := range in.Failed {
+		u.failed = u.list(u.failed, uid, true)
+	}
+	for _, uid := range in.Succeeded {
+		u.succeeded = u.list(u.succeeded, uid, false)
+	}
+	u.Damaged = u.Len() != len(in.Succeeded)+len(in.Failed)
+	return u
+}
+
+// list notes a UID, and adds it to its list unless it was there before.
+func (u *Uncounted) list(list []types.UID, uid types.UID, failed bool) []types.UID {
+	if _, twice := u.listed[uid]; twice || uid == "" {
+		return list
+	}
+	u.listed[uid] = failed
+	return append(list, uid)
+}
+
+// Len returns the number of UIDs in both lists.
+func (u Uncounted) Len() int { return len(u.succeeded) + len(u.failed) }
+
+// status returns a copy of the lists as the API has them.
+func (u Uncounted) status() batchv1.UncountedTerminatedPods {
+	return batchv1.UncountedTerminatedPods{Succeeded: slices.Clone(u.succeeded), Failed: slices.Clone(u.failed)}
+}

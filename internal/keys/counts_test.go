@@ -1,0 +1,159 @@
+package keys_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/internal/keys"
+)
+
+// names are those of Kubernetes.
+var names keys.Keys
+
+func annotations(failures, ignored string) map[string]string {
+	return map[string]string{
+		batchv1.JobIndexFailureCountAnnotation:        failures,
+		batchv1.JobIndexIgnoredFailureCountAnnotation: ignored,
+	}
+}
+
+func TestCountsOf(t *testing.T) {
+	for _, tc := range []struct {
+		value string
+		want  int32
+	}{
+		{"0", 0},
+		{"1", 1},
+		{"007", 7},
+		{"+3", 3},
+		{"2147483647", math.MaxInt32},
+		{"2147483648", 0},
+		{"9223372036854775808", 0},
+		{"99999999999999999999999999", 0},
+		{"-0", 0},
+		{"-1", 0},
+		{"-2147483649", 0},
+		{"", 0},
+		{" 1", 0},
+		{"1_000", 0},
+		{"0x10", 0},
+		{"1.5", 0},
+		{"one", 0},
+	} {
+		if got, want := names.CountsOf(annotations(tc.value, "5")), (keys.Counts{Failures: tc.want, Ignored: 5}); got != want {
+			t.Errorf("CountsOf(failures %q) = %+v, want %+v", tc.value, got, want)
+		}
+		if got, want := names.CountsOf(annotations("5", tc.value)), (keys.Counts{Failures: 5, Ignored: tc.want}); got != want {
+			t.Errorf("CountsOf(ignored %q) = %+v, want %+v", tc.value, got, want)
+		}
+	}
+	for _, none := range []map[string]string{nil, {}, {"other": "3"}} {
+		if got := names.CountsOf(none); got != (keys.Counts{}) {
+			t.Errorf("CountsOf(%v) = %+v, want none", none, got)
+		}
+	}
+}
+
+func TestCountsCompare(t *testing.T) {
+	const most = math.MaxInt32
+	inOrder := []keys.Counts{
+		{}, {Failures: 1}, {Failures: 1, Ignored: 1}, {Ignored: 3}, {Failures: most, Ignored: 1}, {Failures: 2, Ignored: most}, {Failures: most, Ignored: most},
+	}
+	for i, a := range inOrder {
+		for j, b := range inOrder {
+			if got, want := a.Compare(b), min(max(i-j, -1), 1); got != want {
+				t.Errorf("%+v.Compare(%+v) = %d, want %d", a, b, got, want)
+			}
+		}
+	}
+	if got := (keys.Counts{Failures: 2, Ignored: 1}).Compare(keys.Counts{Ignored: 3}); got != 0 {
+		t.Errorf("3 failures and 3 compare as %d, want 0", got)
+	}
+}
+
+func TestCountsTotalAndNext(t *testing.T) {
+	const most = math.MaxInt32
+	for _, tc := range []struct {
+		counts         keys.Counts
+		total          int32
+		counted, spare keys.Counts // the next ones
+	}{
+		{keys.Counts{}, 0, keys.Counts{Failures: 1}, keys.Counts{Ignored: 1}},
+		{keys.Counts{Failures: 3, Ignored: 2}, 5, keys.Counts{Failures: 4, Ignored: 2}, keys.Counts{Failures: 3, Ignored: 3}},
+		{keys.Counts{Failures: most}, most, keys.Counts{Failures: most}, keys.Counts{Failures: most, Ignored: 1}},
+		{keys.Counts{Failures: most, Ignored: most}, most, keys.Counts{Failures: most, Ignored: most}, keys.Counts{Failures: most, Ignored: most}},
+		{keys.Counts{Failures: most - 1, Ignored: 1}, most, keys.Counts{Failures: most, Ignored: 1}, keys.Counts{Failures: most - 1, Ignored: 2}},
+		{keys.Counts{Failures: math.MinInt32, Ignored: math.MinInt32}, 0, keys.Counts{Ignored: math.MinInt32}, keys.Counts{Failures: math.MinInt32}},
+	} {
+		if got := tc.counts.Total(); got != tc.total {
+			t.Errorf("%+v.Total() = %d, want %d", tc.counts, got, tc.total)
+		}
+		if got := tc.counts.Next(true); got != tc.counted {
+			t.Errorf("%+v.Next(true) = %+v, want %+v", tc.counts, got, tc.counted)
+		}
+		if got := tc.counts.Next(false); got != tc.spare {
+			t.Errorf("%+v.Next(false) = %+v, want %+v", tc.counts, got, tc.spare)
+		}
+	}
+}
+
+func TestPutCounts(t *testing.T) {
+	for name, tc := range map[string]struct {
+		counts  keys.Counts
+		in, out map[string]string
+	}{
+		// KEP-3850: "It is set to 0 for the first pod created for a given index."
+		"first pod": {keys.Counts{}, map[string]string{},
+			map[string]string{batchv1.JobIndexFailureCountAnnotation: "0"}},
+		"others are kept": {keys.Counts{Failures: 2}, map[string]string{"a": "b"},
+			map[string]string{"a": "b", batchv1.JobIndexFailureCountAnnotation: "2"}},
+		"ignored above zero":                    {keys.Counts{Failures: 2, Ignored: 1}, annotations("x", "y"), annotations("2", "1")},
+		"ignored of the template stays at zero": {keys.Counts{Failures: 2}, annotations("x", "y"), annotations("2", "y")},
+		"nil map":                               {keys.Counts{Failures: 2}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			names.PutCounts(tc.in, tc.counts)
+			if diff := cmp.Diff(tc.out, tc.in); diff != "" {
+				t.Errorf("PutCounts of %+v (-want +got):\n%s", tc.counts, diff)
+			}
+		})
+	}
+}
+
+func TestCountsRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := keys.Counts{
+			Failures: rapid.Int32Min(0).Draw(t, "failures"),
+			Ignored:  rapid.Int32Min(0).Draw(t, "ignored"),
+		}
+		written := map[string]string{}
+		names.PutCounts(written, want)
+		if got := names.CountsOf(written); got != want {
+			t.Fatalf("read back %+v, want %+v", got, want)
+		}
+	})
+}
+
+// KEP-3850: "if x is the highest batch.kubernetes.io/job-index-failure-count for
+// the index, the newly created pod will have the annotation set to x+1. An
+// exception is when the newly failed pod matches the Ignore action".
+func TestFailuresOfAnIndexInARow(t *testing.T) {
+	pod := map[string]string{}
+	names.PutCounts(pod, keys.Counts{})
+	for i, tc := range []struct {
+		counted         bool
+		failures, total int32
+	}{{true, 1, 1}, {false, 1, 2}, {true, 2, 3}, {false, 2, 4}} {
+		next := map[string]string{}
+		names.PutCounts(next, names.CountsOf(pod).Next(tc.counted))
+		pod = next
+		got := names.CountsOf(pod)
+		if got.Failures != tc.failures || got.Total() != tc.total {
+			t.Fatalf("after failure %d: %+v, want %d failures and %d in all", i+1, got, tc.failures, tc.total)
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package keys_test
+
+import (
+	"math"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/internal/keys"
+)
+
+// An index is decimal, as the Job controller reads it: no text of another base or
+// with separators is an index, and a leading zero means nothing.
+func TestIndexOf_isDecimal(t *testing.T) {
+	for text, want := range map[string]int32{
+		"0": 0, "12": 12, "010": 10, "+1": 1, "2147483648": math.MaxInt32,
+		"": keys.NoIndex, "-1": keys.NoIndex, "0x1": keys.NoIndex, "0b1": keys.NoIndex, "0o1": keys.NoIndex,
+		"1_0": keys.NoIndex, "1.0": keys.NoIndex, "1e1": keys.NoIndex, " 1": keys.NoIndex,
+	} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{batchv1.JobCompletionIndexAnnotation: text}}}
+		if got := names.IndexOf(pod); got != want {
+			t.Errorf("%q: got %d, want %d", text, got, want)
+		}
+	}
+}

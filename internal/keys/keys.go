@@ -1,0 +1,83 @@
+// Package keys reads and writes what a controller puts on the pods of its Jobs: the
+// finalizer, annotations, labels and an environment variable.
+package keys
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Keys are the names of what a controller puts on pods. See tracking.Keys.
+type Keys struct {
+	Finalizer           string
+	Index               string
+	IndexVariable       string
+	FailureCount        string
+	IgnoredFailureCount string
+	ControllerUID       string
+	JobName             string
+}
+
+// WithDefaults returns the keys with those of Kubernetes in the place of empty ones.
+func (k Keys) WithDefaults() Keys {
+	return Keys{
+		Finalizer:           k.finalizer(),
+		Index:               k.index(),
+		IndexVariable:       cmp.Or(k.IndexVariable, "JOB_COMPLETION_INDEX"),
+		FailureCount:        k.failureCount(),
+		IgnoredFailureCount: k.ignoredFailureCount(),
+		ControllerUID:       cmp.Or(k.ControllerUID, batchv1.ControllerUidLabel),
+		JobName:             cmp.Or(k.JobName, batchv1.JobNameLabel),
+	}
+}
+
+func (k Keys) finalizer() string { return cmp.Or(k.Finalizer, batchv1.JobTrackingFinalizer) }
+func (k Keys) index() string     { return cmp.Or(k.Index, batchv1.JobCompletionIndexAnnotation) }
+func (k Keys) failureCount() string {
+	return cmp.Or(k.FailureCount, batchv1.JobIndexFailureCountAnnotation)
+}
+func (k Keys) ignoredFailureCount() string {
+	return cmp.Or(k.IgnoredFailureCount, batchv1.JobIndexIgnoredFailureCountAnnotation)
+}
+
+// HasFinalizer reports whether the pod carries the finalizer.
+func (k Keys) HasFinalizer(pod *corev1.Pod) bool {
+	return pod != nil && slices.Contains(pod.Finalizers, k.finalizer())
+}
+
+// NoIndex is the index of a pod that has none that can be read.
+const NoIndex int32 = -1
+
+// IndexOf returns the completion index that the pod's annotation names, or NoIndex.
+func (k Keys) IndexOf(pod *corev1.Pod) int32 {
+	if pod == nil {
+		return NoIndex
+	}
+	return ParseIndex(pod.Annotations[k.index()])
+}
+
+// ParseIndex reads an index; an absent one is as one that cannot be read. One above
+// every valid index reads as the largest int32.
+func ParseIndex(text string) int32 {
+	i, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || i < 0 {
+		return NoIndex
+	}
+	return int32(min(i, math.MaxInt32))
+}
+
+// IndexConflict reports whether the pod's label names another index than its annotation
+// does. The annotation is what counts; a label that differs shows that one of them was
+// edited (k#140839).
+func (k Keys) IndexConflict(pod *corev1.Pod) bool {
+	if pod == nil {
+		return false
+	}
+	label, ok := pod.Labels[k.index()]
+	return ok && ParseIndex(label) != k.IndexOf(pod)
+}

@@ -1,0 +1,69 @@
+package lifecycle
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// True returns the condition of the given type that has the status True, or nil.
+func True(conditions []batchv1.JobCondition, t batchv1.JobConditionType) *batchv1.JobCondition {
+	for i := range conditions {
+		if c := &conditions[i]; c.Type == t && c.Status == corev1.ConditionTrue {
+			return c
+		}
+	}
+	return nil
+}
+
+// Finished returns the terminal condition of the Job, Complete or Failed, or
+// nil while it has none.
+func Finished(job *batchv1.Job) *batchv1.JobCondition {
+	if job == nil {
+		return nil
+	}
+	for i := range job.Status.Conditions {
+		c := &job.Status.Conditions[i]
+		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
+			return c
+		}
+	}
+	return nil
+}
+
+// newCondition returns a condition that has just become what it is.
+func newCondition(t batchv1.JobConditionType, status corev1.ConditionStatus, reason, message string, now time.Time) batchv1.JobCondition {
+	return batchv1.JobCondition{
+		Type:               t,
+		Status:             status,
+		LastProbeTime:      metav1.NewTime(now),
+		LastTransitionTime: metav1.NewTime(now),
+		Reason:             reason,
+		Message:            message,
+	}
+}
+
+// set returns the conditions with the new one in the place of the first of its
+// type, or at the end. The list that it is given stays as it was. Changed says
+// whether the two differ in more than their times. A condition that is False
+// only replaces one: from nothing to False is no news.
+func set(conditions []batchv1.JobCondition, c batchv1.JobCondition) (list []batchv1.JobCondition, changed bool) {
+	for i := range conditions {
+		old := &conditions[i]
+		if old.Type != c.Type {
+			continue
+		}
+		if old.Status == c.Status && old.Reason == c.Reason && old.Message == c.Message {
+			return conditions, false
+		}
+		list = append(list, conditions...)
+		list[i] = c
+		return list, true
+	}
+	if c.Status == corev1.ConditionFalse {
+		return conditions, false
+	}
+	return append(append(list, conditions...), c), true
+}

@@ -1,0 +1,246 @@
+package lifecycle_test
+
+import (
+	"fmt"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/lifecycle"
+)
+
+// on switches one way to end on.
+var on = map[string]func(*lifecycle.Facts){
+	"SuccessCriteriaMet": func(f *lifecycle.Facts) { f.Conditions = append(f.Conditions, yes(batchv1.JobSuccessCriteriaMet)) },
+	"FailureTarget":      func(f *lifecycle.Facts) { f.Conditions = append(f.Conditions, yes(batchv1.JobFailureTarget)) },
+	"FailJob": func(f *lifecycle.Facts) {
+		f.FailJob = &lifecycle.Verdict{Reason: "PodFailurePolicy", Message: "a rule"}
+	},
+	"BackoffLimit": func(f *lifecycle.Facts) { f.Failed = 7 },
+	"Deadline":     func(f *lifecycle.Facts) { f.PastDeadline = true },
+	"MaxFailedIndexes": func(f *lifecycle.Facts) {
+		f.MaxFailedIndexes, f.FailedIndexes = ptrTo[int32](0), indexset.Of(0)
+	},
+	"FailedIndexes": func(f *lifecycle.Facts) { f.FailedIndexes, f.Completed = indexset.Of(0), indexset.Of(1, 2, 3) },
+	"SuccessPolicy": func(f *lifecycle.Facts) {
+		f.SuccessPolicy = lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{
+			Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptrTo[int32](4)}, {SucceededCount: ptrTo[int32](2)}},
+		}, 4)
+	},
+	"Completions": func(f *lifecycle.Facts) { f.Settled, f.Succeeded = true, 4 },
+}
+
+// factsOf returns the facts of an Indexed Job of 4 indexes, two of which are
+// completed, and for which the given ways to end are on.
+func factsOf(rows []string) *lifecycle.Facts {
+	f := &lifecycle.Facts{
+		Conditions: []batchv1.JobCondition{no(batchv1.JobFailureTarget), no(batchv1.JobSuccessCriteriaMet), no(batchv1.JobComplete)},
+		Indexed:    true, Completions: ptrTo[int32](4), Completed: indexset.Of(1, 2), Succeeded: 3, Failed: 6,
+		Limit: backoff.Limit{Target: backoff.TargetIndex, PerJob: 6},
+	}
+	for _, row := range rows {
+		on[row](f)
+	}
+	return f
+}
+
+// The precedence of ends: existing SuccessCriteriaMet > existing FailureTarget >
+// FailJob rule > backoffLimit > deadline > maxFailedIndexes > FailedIndexes >
+// success policy > completions. All apply at first, and are then peeled off.
+func TestPrecedenceOfEnds_golden(t *testing.T) {
+	golden := []struct{ rule, interim, terminal, reason, message string }{
+		{"SuccessCriteriaMet", "SuccessCriteriaMet", "Complete", "SuccessCriteriaMetReason", "SuccessCriteriaMet message"},
+		{"FailureTarget", "FailureTarget", "Failed", "FailureTargetReason", "FailureTarget message"},
+		{"FailJob", "FailureTarget", "Failed", "PodFailurePolicy", "a rule"},
+		{"BackoffLimit", "FailureTarget", "Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit"},
+		{"Deadline", "FailureTarget", "Failed", "DeadlineExceeded", "Job was active longer than specified deadline"},
+		{"MaxFailedIndexes", "FailureTarget", "Failed", "MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes"},
+		{"FailedIndexes", "FailureTarget", "Failed", "FailedIndexes", "Job has failed indexes"},
+		{"SuccessPolicy", "SuccessCriteriaMet", "Complete", "SuccessPolicy", "Matched rules at index 1"},
+		{"Completions", "SuccessCriteriaMet", "Complete", "CompletionsReached", "Reached expected number of succeeded pods"},
+	}
+	rows := lifecycle.Ends()
+	if len(rows) != len(golden) {
+		t.Fatalf("there are %d ways to end, want %d: %v", len(rows), len(golden), rows)
+	}
+	for i, want := range golden {
+		if rows[i] != want.rule {
+			t.Errorf("way %d to end is %s, want %s", i, rows[i], want.rule)
+		}
+		end := lifecycle.Decide(factsOf(rows[i:]))
+		same(t, want.rule, []string{end.Rule, string(end.Interim), string(end.Terminal()), end.Reason, end.Message},
+			[]string{want.rule, want.interim, want.terminal, want.reason, want.message})
+		same(t, want.rule+" ends", end.Ended(), true)
+		same(t, want.rule+" succeeds", end.Succeeds(), want.terminal == "Complete")
+		same(t, want.rule+" is decided already", end.Decided, i < 2)
+		same(t, want.rule+" outranks the deadline", end.OutranksDeadline(), i <= 4)
+	}
+	going := lifecycle.Decide(factsOf(nil))
+	same(t, "nothing applies", going, lifecycle.End{})
+	same(t, "it ends", going.Ended() || going.Succeeds() || going.OutranksDeadline(), false)
+}
+
+// Whatever applies, the strongest decides.
+func TestPrecedenceOfEnds_everySubset(t *testing.T) {
+	all := lifecycle.Ends()
+	for set := range 1 << len(all) {
+		var rows []string
+		for i, row := range all {
+			if set>>i&1 == 1 {
+				rows = append(rows, row)
+			}
+		}
+		want := ""
+		if len(rows) > 0 {
+			want = rows[0]
+		}
+		if got := lifecycle.Decide(factsOf(rows)).Rule; got != want {
+			t.Errorf("with %v the Job ends by %q, want %q", rows, got, want)
+		}
+	}
+}
+
+func TestEnds_isACopy(t *testing.T) {
+	lifecycle.Ends()[0] = "overwritten"
+	same(t, "the strongest", lifecycle.Ends()[0], "SuccessCriteriaMet")
+}
+
+func TestDecide_rows(t *testing.T) {
+	perIndex := backoff.Limit{Target: backoff.TargetIndex, PerJob: 6}
+	two := ptrTo[int32](2)
+	for _, tc := range []struct {
+		reason string
+		facts  lifecycle.Facts
+		want   string
+	}{
+		{"backoffLimit: failed > limit", lifecycle.Facts{Failed: 6, Limit: backoff.Limit{PerJob: 6}}, ""},
+		{"backoffLimit: failed > limit", lifecycle.Facts{Failed: 7, Limit: backoff.Limit{PerJob: 6}}, "BackoffLimit"},
+		{"backoffLimit beside the one per index", lifecycle.Facts{Failed: 7, Limit: perIndex}, "BackoffLimit"},
+		{"restarts at the limit", lifecycle.Facts{Restarts: 6, CountRestarts: true, Limit: backoff.Limit{PerJob: 6}}, "BackoffLimit"},
+		{"restarts below the limit", lifecycle.Facts{Restarts: 5, CountRestarts: true, Limit: backoff.Limit{PerJob: 6}}, ""},
+		{"restarts do not count", lifecycle.Facts{Restarts: 6, Limit: backoff.Limit{PerJob: 6}}, ""},
+		{
+			"KEP-3850: when the number of failed indexes exceeds the specified .spec.maxFailedIndexes",
+			lifecycle.Facts{FailedIndexes: indexset.Of(0, 1, 2), MaxFailedIndexes: two, Limit: perIndex}, "MaxFailedIndexes",
+		},
+		{"as many as there may be", lifecycle.Facts{FailedIndexes: indexset.Of(0, 1), MaxFailedIndexes: two, Limit: perIndex}, ""},
+		{"no maximum", lifecycle.Facts{FailedIndexes: indexset.Of(0, 1, 2), Limit: perIndex}, ""},
+		{
+			"no limit per index (KEP-3850 § Feature Enablement and Rollback)",
+			lifecycle.Facts{FailedIndexes: indexset.Of(0, 1, 2), MaxFailedIndexes: two, Limit: backoff.Limit{PerJob: 6}}, "",
+		},
+		{
+			"KEP-3850: we execute indexes until all of them are completed (either failed or succeeded)",
+			lifecycle.Facts{FailedIndexes: indexset.Of(1), Completions: two, Limit: perIndex}, "",
+		},
+		{
+			"KEP-3850: failed when at least one index is failed [...] once all indexes completed their execution",
+			lifecycle.Facts{FailedIndexes: indexset.Of(1), Completed: indexset.Of(0), Completions: two, Limit: perIndex}, "FailedIndexes",
+		},
+		{
+			"KEP-3850: the Complete Job condition type when all indexes are succeeded",
+			lifecycle.Facts{Completed: indexset.Of(0, 1), Succeeded: 2, Completions: two, Limit: perIndex, Settled: true}, "Completions",
+		},
+		{"pods are still active", lifecycle.Facts{Succeeded: 2, Completions: two, Settled: true, Active: 1, Limit: perIndex}, ""},
+		{"pods are still to be seen", lifecycle.Facts{Succeeded: 2, Completions: two, Limit: perIndex}, ""},
+		{"more than enough", lifecycle.Facts{Succeeded: 3, Completions: two, Settled: true, Limit: perIndex}, "Completions"},
+		{"not enough", lifecycle.Facts{Succeeded: 1, Completions: two, Settled: true, Limit: perIndex}, ""},
+		{"without completions any success is enough", lifecycle.Facts{Succeeded: 1, Settled: true, Limit: perIndex}, "Completions"},
+		{"without completions and success", lifecycle.Facts{Settled: true, Limit: perIndex}, ""},
+		{"no completions are wanted", lifecycle.Facts{Completions: ptrTo[int32](0), Settled: true, Limit: perIndex}, "Completions"},
+		{
+			"a success policy is for Indexed Jobs",
+			lifecycle.Facts{Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptrTo[int32](1)}}}, 2)}, "",
+		},
+		{
+			"the first rule of a success policy",
+			lifecycle.Facts{Indexed: true, Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptrTo[int32](1)}}}, 2)}, "SuccessPolicy",
+		},
+		{"nothing is known", lifecycle.Facts{}, ""},
+	} {
+		if got := lifecycle.Decide(&tc.facts).Rule; got != tc.want {
+			t.Errorf("%s: the Job ends by %q, want %q", tc.reason, got, tc.want)
+		}
+	}
+	same(t, "no facts", lifecycle.Decide(nil), lifecycle.End{})
+}
+
+// slowDecide goes through the sentences of the specifications in their order.
+func slowDecide(f *lifecycle.Facts, completed, failed map[int]bool, rules []slowRule) string {
+	for _, c := range []batchv1.JobConditionType{"SuccessCriteriaMet", "FailureTarget"} {
+		for _, have := range f.Conditions {
+			if have.Type == c && have.Status == "True" {
+				return string(c)
+			}
+		}
+	}
+	finished := 0
+	for i := range *f.Completions {
+		if completed[int(i)] || failed[int(i)] {
+			finished++
+		}
+	}
+	perIndex := f.Limit.Target == backoff.TargetIndex
+	switch {
+	case f.FailJob != nil:
+		return "FailJob"
+	case f.Failed > f.Limit.PerJob:
+		return "BackoffLimit"
+	case f.CountRestarts && f.Restarts > 0 && f.Restarts >= int64(f.Limit.PerJob):
+		return "BackoffLimit"
+	case f.PastDeadline:
+		return "Deadline"
+	case perIndex && f.MaxFailedIndexes != nil && len(failed) > int(*f.MaxFailedIndexes):
+		return "MaxFailedIndexes"
+	case len(failed) > 0 && finished == int(*f.Completions):
+		return "FailedIndexes"
+	case f.Indexed && slowMatch(rules, completed, int(*f.Completions)) >= 0:
+		return "SuccessPolicy"
+	case f.Settled && f.Active == 0 && f.Succeeded >= *f.Completions:
+		return "Completions"
+	}
+	return ""
+}
+
+func TestRandom_decide(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		flip := rapid.Bool()
+		completed, completedSet := drawIndexes(t, "completed")
+		failed, failedSet := drawIndexes(t, "failed")
+		for i := range completed {
+			delete(failed, i)
+		}
+		f := &lifecycle.Facts{
+			Failed: rapid.Int32Range(0, 3).Draw(t, "failures"), Restarts: rapid.Int64Range(0, 3).Draw(t, "restarts"), CountRestarts: flip.Draw(t, "on failure"),
+			Limit:        backoff.Limit{Target: backoff.TargetJob, PerJob: rapid.Int32Range(0, 3).Draw(t, "limit")},
+			PastDeadline: rapid.IntRange(0, 9).Draw(t, "past deadline") == 0,
+			Indexed:      flip.Draw(t, "indexed"), Completions: ptrTo(int32(8)),
+			Completed: completedSet, FailedIndexes: failedSet.Difference(completedSet),
+			Succeeded: rapid.Int32Range(0, 8).Draw(t, "succeeded"), Settled: flip.Draw(t, "settled"), Active: rapid.Int32Range(0, 1).Draw(t, "active"),
+		}
+		if flip.Draw(t, "has conditions") {
+			f.Conditions = drawConditions(t)
+		}
+		if rapid.IntRange(0, 9).Draw(t, "a rule fails the Job") == 0 {
+			f.FailJob = &lifecycle.Verdict{}
+		}
+		if flip.Draw(t, "per index") {
+			f.Limit.Target = backoff.TargetIndex
+		}
+		if flip.Draw(t, "has a maximum") {
+			f.MaxFailedIndexes = ptrTo(rapid.Int32Range(0, 4).Draw(t, "maximum"))
+		}
+		var rules []slowRule
+		if flip.Draw(t, "has a success policy") {
+			var policy *batchv1.SuccessPolicy
+			policy, rules = drawPolicy(t)
+			f.SuccessPolicy = lifecycle.NewSuccessPolicy(policy, 8)
+		}
+		if got, want := lifecycle.Decide(f).Rule, slowDecide(f, completed, failed, rules); got != want {
+			t.Errorf("the Job ends by %q, want %q: %s", got, want, fmt.Sprintf("%+v", *f))
+		}
+	})
+}

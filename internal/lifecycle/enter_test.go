@@ -1,0 +1,185 @@
+package lifecycle_test
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/validation"
+)
+
+var (
+	failing    = lifecycle.End{Rule: "Deadline", Interim: batchv1.JobFailureTarget, Verdict: lifecycle.Verdict{Reason: "R", Message: "M"}}
+	succeeding = lifecycle.End{Rule: "Completions", Interim: batchv1.JobSuccessCriteriaMet, Verdict: lifecycle.Verdict{Reason: "R", Message: "M"}}
+)
+
+func TestEnterInterim(t *testing.T) {
+	want := batchv1.JobCondition{
+		Type: batchv1.JobFailureTarget, Status: "True", Reason: "R", Message: "M", LastProbeTime: after(0), LastTransitionTime: after(0),
+	}
+	decided := failing
+	decided.Decided = true
+	for _, tc := range []struct {
+		reason       string
+		before, want []batchv1.JobCondition
+		end          lifecycle.End
+	}{
+		{"the first", nil, []batchv1.JobCondition{want}, failing},
+		{"beside others", []batchv1.JobCondition{no(batchv1.JobSuspended)}, []batchv1.JobCondition{no(batchv1.JobSuspended), want}, failing},
+		{"one that is not True stays", []batchv1.JobCondition{no(batchv1.JobFailureTarget)}, []batchv1.JobCondition{no(batchv1.JobFailureTarget), want}, failing},
+		{"it is there", []batchv1.JobCondition{yes(batchv1.JobFailureTarget)}, []batchv1.JobCondition{yes(batchv1.JobFailureTarget)}, decided},
+		{"the Job goes on", []batchv1.JobCondition{no(batchv1.JobSuspended)}, []batchv1.JobCondition{no(batchv1.JobSuspended)}, lifecycle.End{}},
+	} {
+		status := &batchv1.JobStatus{Conditions: tc.before}
+		lifecycle.EnterInterim(status, tc.end, noon)
+		same(t, tc.reason, status.Conditions, tc.want)
+		lifecycle.EnterInterim(status, tc.end, noon)
+		same(t, tc.reason+", entered twice", status.Conditions, tc.want)
+	}
+}
+
+// The terminal condition "follows with the same reason and message".
+func TestEnterTerminal(t *testing.T) {
+	terminal := func(c batchv1.JobConditionType) batchv1.JobCondition {
+		return batchv1.JobCondition{Type: c, Status: "True", Reason: "R", Message: "M", LastProbeTime: after(0), LastTransitionTime: after(0)}
+	}
+	met, target := yes(batchv1.JobSuccessCriteriaMet), yes(batchv1.JobFailureTarget)
+	for _, tc := range []struct {
+		reason      string
+		before      batchv1.JobStatus
+		end         lifecycle.End
+		terminating int32
+		want        *batchv1.JobStatus // nil: not yet
+	}{
+		{
+			"success", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
+			&batchv1.JobStatus{StartTime: ptrTo(after(-5)), CompletionTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
+		},
+		{
+			"failure", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{target}}, failing, 0,
+			&batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{target, terminal(batchv1.JobFailed)}},
+		},
+		{
+			"it never started", batchv1.JobStatus{Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
+			&batchv1.JobStatus{StartTime: ptrTo(after(0)), CompletionTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
+		},
+		{
+			"the clock went back", batchv1.JobStatus{StartTime: ptrTo(after(5)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
+			&batchv1.JobStatus{StartTime: ptrTo(after(5)), CompletionTime: ptrTo(after(5)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
+		},
+		{
+			"a completion time that nobody earned can never change again",
+			batchv1.JobStatus{StartTime: ptrTo(after(-5)), CompletionTime: ptrTo(after(-3)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
+			&batchv1.JobStatus{StartTime: ptrTo(after(-5)), CompletionTime: ptrTo(after(-3)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
+		},
+		{
+			"a condition that was False", batchv1.JobStatus{StartTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{no(batchv1.JobFailed), target}}, failing, 0,
+			&batchv1.JobStatus{StartTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{terminal(batchv1.JobFailed), target}},
+		},
+		{"the Job goes on", batchv1.JobStatus{Conditions: []batchv1.JobCondition{target}}, lifecycle.End{}, 0, nil},
+		{"a pod is active", batchv1.JobStatus{Active: 1, Conditions: []batchv1.JobCondition{target}}, failing, 0, nil},
+		{"a pod is terminating", batchv1.JobStatus{Conditions: []batchv1.JobCondition{target}}, failing, 1, nil},
+		{
+			"a success is uncounted",
+			batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"a"}}, Conditions: []batchv1.JobCondition{target}}, failing, 0, nil,
+		},
+		{
+			"a failure is uncounted",
+			batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}, Conditions: []batchv1.JobCondition{target}}, failing, 0, nil,
+		},
+		{"the interim condition is missing", batchv1.JobStatus{Conditions: []batchv1.JobCondition{met}}, failing, 0, nil},
+		{"the interim condition is False", batchv1.JobStatus{Conditions: []batchv1.JobCondition{no(batchv1.JobFailureTarget)}}, failing, 0, nil},
+	} {
+		want := tc.want
+		if want == nil {
+			want = tc.before.DeepCopy()
+		}
+		status := tc.before.DeepCopy()
+		entered := lifecycle.EnterTerminal(status, tc.end, tc.terminating, noon)
+		same(t, tc.reason, status, want)
+		same(t, tc.reason+": entered", entered, tc.want != nil)
+	}
+}
+
+// drawRunning draws a Job that has not ended and whose status is right, but for
+// conditions that are not True.
+func drawRunning(t *rapid.T) *batchv1.Job {
+	job := storedJob()
+	job.Spec = batchv1.JobSpec{Suspend: ptrTo(rapid.Bool().Draw(t, "suspend")), Completions: ptrTo(rapid.Int32Range(0, 2).Draw(t, "completions"))}
+	for _, c := range conditionTypes {
+		switch {
+		case rapid.IntRange(0, 3).Draw(t, "condition") == 0:
+			job.Status.Conditions = append(job.Status.Conditions, no(c))
+		case c == batchv1.JobSuspended && rapid.Bool().Draw(t, "suspended"):
+			job.Status.Conditions = append(job.Status.Conditions, yes(c))
+		}
+	}
+	if rapid.Bool().Draw(t, "started") {
+		job.Status.StartTime = ptrTo(after(rapid.IntRange(-3, 3).Draw(t, "start")))
+	}
+	job.Status.Active = rapid.Int32Range(0, 1).Draw(t, "active")
+	if rapid.Bool().Draw(t, "uncounted") {
+		job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}
+	}
+	return job
+}
+
+// accepted fails the test when the API server would refuse the status.
+func accepted(t *rapid.T, what string, job, old *batchv1.Job) {
+	if errs := validation.StatusUpdate(job, old); len(errs) > 0 {
+		t.Errorf("%s: the API server refuses it: %v", what, errs.ToAggregate())
+	}
+}
+
+func TestRandom_statusesOnTheWayToTheEndAreAccepted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		old := drawRunning(t)
+		end := rapid.SampledFrom([]lifecycle.End{failing, succeeding}).Draw(t, "end")
+
+		interim := old.DeepCopy()
+		lifecycle.EnterInterim(&interim.Status, end, noon)
+		accepted(t, "interim", interim, old)
+		same(t, "outcome", jobstatus.OutcomeOf(interim).Decided(), true)
+		same(t, "finished", jobstatus.Finished(interim) == nil, true)
+
+		last := interim.DeepCopy()
+		terminating := rapid.Int32Range(0, 1).Draw(t, "terminating")
+		entered := lifecycle.EnterTerminal(&last.Status, end, terminating, noon)
+		accepted(t, "terminal", last, interim)
+		busy := old.Status.Active > 0 || terminating > 0 || old.Status.UncountedTerminatedPods != nil
+		same(t, "entered", entered, !busy)
+		if !entered {
+			same(t, "a status that is not ready", last, interim)
+			return
+		}
+		if errs := validation.Status(last); len(errs) > 0 {
+			t.Errorf("the terminal status is wrong: %v", errs.ToAggregate())
+		}
+		same(t, "terminal condition", jobstatus.Finished(last).Type, end.Terminal())
+		same(t, "outcome", jobstatus.OutcomeOf(last).Terminal(), true)
+		if last.Status.StartTime == nil || end.Succeeds() != (last.Status.CompletionTime != nil) {
+			t.Errorf("start time %v, completion time %v", last.Status.StartTime, last.Status.CompletionTime)
+		}
+	})
+}
+
+// What the caller still holds of a status does not change under it.
+func TestRandom_conditionsAreNotShared(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		conditions := append(make([]batchv1.JobCondition, 0, 9), drawConditions(t)...)
+		before := append([]batchv1.JobCondition(nil), conditions[:9:9]...)
+		for _, enter := range []func(*batchv1.JobStatus){
+			func(st *batchv1.JobStatus) { lifecycle.EnterInterim(st, failing, noon) },
+			func(st *batchv1.JobStatus) { lifecycle.EnterTerminal(st, failing, 0, noon) },
+			func(st *batchv1.JobStatus) { lifecycle.Suspend(st, true, noon) },
+			func(st *batchv1.JobStatus) { lifecycle.Suspend(st, false, noon) },
+		} {
+			enter(&batchv1.JobStatus{Conditions: conditions})
+			same(t, "the conditions and the room behind them", conditions[:9], before)
+		}
+	})
+}

@@ -1,0 +1,27 @@
+package lifecycle_test
+
+import (
+	"fmt"
+
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/lifecycle"
+)
+
+// A Job may end in several ways at once: the first of them decides.
+func ExampleDecide() {
+	two := int32(2)
+	facts := lifecycle.Facts{
+		Indexed: true, Completions: &two,
+		Completed: indexset.Of(0, 1), Succeeded: 2, Settled: true,
+		PastDeadline: true,
+	}
+	end := lifecycle.Decide(&facts)
+	fmt.Println(end.Rule, end.Interim, end.Terminal())
+
+	facts.PastDeadline = false
+	end = lifecycle.Decide(&facts)
+	fmt.Println(end.Rule, end.Interim, end.Terminal())
+	// Output:
+	// Deadline FailureTarget Failed
+	// Completions SuccessCriteriaMet Complete
+}

@@ -1,0 +1,77 @@
+package lifecycle_test
+
+import (
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/indexset"
+)
+
+var noon = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
+
+// after returns the time so many seconds after noon.
+func after(seconds int) metav1.Time {
+	return metav1.NewTime(noon.Add(time.Duration(seconds) * time.Second))
+}
+
+func ptrTo[T any](v T) *T { return &v }
+
+func condition(t batchv1.JobConditionType, status corev1.ConditionStatus) batchv1.JobCondition {
+	return batchv1.JobCondition{
+		Type: t, Status: status, Reason: string(t) + "Reason", Message: string(t) + " message",
+		LastProbeTime: after(-9), LastTransitionTime: after(-9),
+	}
+}
+
+// True and false conditions, for short.
+func yes(t batchv1.JobConditionType) batchv1.JobCondition { return condition(t, corev1.ConditionTrue) }
+func no(t batchv1.JobConditionType) batchv1.JobCondition  { return condition(t, corev1.ConditionFalse) }
+
+func withConditions(conditions ...batchv1.JobCondition) *batchv1.Job {
+	return &batchv1.Job{Status: batchv1.JobStatus{Conditions: conditions}}
+}
+
+// storedJob returns a Job as the API server has it.
+func storedJob() *batchv1.Job {
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid", ResourceVersion: "1"}}
+}
+
+// same fails the test when got is not want.
+func same(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: got %v, want %v (-want +got):\n%s", what, got, want, diff)
+	}
+}
+
+var conditionTypes = []batchv1.JobConditionType{
+	batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuspended, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, "Other",
+}
+
+// drawConditions draws conditions in any order, some types more than once.
+func drawConditions(t *rapid.T) []batchv1.JobCondition {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) batchv1.JobCondition {
+		c := condition(rapid.SampledFrom(conditionTypes).Draw(t, "type"),
+			rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown, ""}).Draw(t, "status"))
+		c.Reason = rapid.SampledFrom([]string{"A", "B"}).Draw(t, "reason")
+		return c
+	}), 0, 5).Draw(t, "conditions")
+}
+
+// drawIndexes draws a set of indexes below 8, as a map and as a Set.
+func drawIndexes(t *rapid.T, label string) (map[int]bool, indexset.Set) {
+	m, s := map[int]bool{}, indexset.Builder{}
+	for _, i := range rapid.SliceOfN(rapid.IntRange(0, 7), 0, 6).Draw(t, label) {
+		m[i] = true
+		s.Add(int32(i))
+	}
+	return m, s.Set()
+}

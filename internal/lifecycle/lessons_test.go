@@ -1,0 +1,138 @@
+package lifecycle_test
+
+// What went wrong in the Job controller over the years. k#N is a thread of kubernetes/kubernetes. See also deadline_test.go.
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/validation"
+)
+
+// FailureTarget=False ended the Job. Every reading of a condition looks at its
+// status.
+func TestLesson_k125909_conditionStatus(t *testing.T) {
+	for _, status := range []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionUnknown, "", "true"} {
+		var conditions []batchv1.JobCondition
+		for _, c := range conditionTypes {
+			conditions = append(conditions, condition(c, status))
+		}
+		for _, c := range conditionTypes {
+			if got := lifecycle.True(conditions, c); got != nil {
+				t.Errorf("True(%s=%q) = %v, want nil", c, status, got)
+			}
+		}
+		same(t, string(status)+": end", lifecycle.Decide(&lifecycle.Facts{Conditions: conditions}), lifecycle.End{})
+		if got := lifecycle.Finished(withConditions(conditions...)); got != nil {
+			t.Errorf("%s=%q finishes the Job", got.Type, status)
+		}
+	}
+	// One that is not True does not hide one that is.
+	both := withConditions(no(batchv1.JobFailed), yes(batchv1.JobFailed), no(batchv1.JobFailureTarget), yes(batchv1.JobFailureTarget))
+	same(t, "finished", lifecycle.Finished(both), &both.Status.Conditions[1])
+	same(t, "end", lifecycle.Decide(&lifecycle.Facts{Conditions: both.Status.Conditions}).Rule, "FailureTarget")
+}
+
+// A Job of zero completions that was suspended could not be completed: the start
+// time was missing.
+func TestLesson_k132144_zeroCompletionsWhileSuspended(t *testing.T) {
+	for _, completions := range []int32{0, 1} {
+		for _, suspend := range []bool{false, true} {
+			job := storedJob()
+			job.Spec.Suspend, job.Spec.Completions = &suspend, &completions
+			facts := &lifecycle.Facts{Completions: &completions, Succeeded: completions, Settled: true, Limit: backoff.Limit{PerJob: 6}}
+			end := lifecycle.Decide(facts)
+			same(t, "end", end.Rule, "Completions")
+			next := job.DeepCopy()
+			lifecycle.EnterInterim(&next.Status, end, noon)
+			if !lifecycle.EnterTerminal(&next.Status, end, 0, noon) {
+				t.Errorf("completions %d, suspend %v: the Job does not end", completions, suspend)
+			}
+			if errs := append(validation.StatusUpdate(next, job), validation.Status(next)...); len(errs) > 0 {
+				t.Errorf("completions %d, suspend %v: the API server refuses it: %v", completions, suspend, errs.ToAggregate())
+			}
+		}
+	}
+}
+
+// Resuming reset the start time in a way that was refused.
+func TestLesson_k134521_suspendResumeSuspend(t *testing.T) {
+	job := storedJob()
+	job.Status.StartTime = ptrTo(after(-60))
+	for i, suspend := range []bool{true, false, false, true, true, false} {
+		next := job.DeepCopy()
+		next.Spec.Suspend = &suspend
+		old := job.DeepCopy()
+		old.Spec.Suspend = &suspend // the user changes the spec first
+		lifecycle.Suspend(&next.Status, suspend, after(i).Time)
+		if errs := validation.StatusUpdate(next, old); len(errs) > 0 {
+			t.Errorf("step %d, suspend %v: the API server refuses it: %v", i, suspend, errs.ToAggregate())
+		}
+		same(t, "has a start time", next.Status.StartTime != nil, !suspend)
+		job = next
+	}
+}
+
+// A Job finished with pods that ran, terminated, or were not counted.
+func TestLesson_k123775_k109485_k119160_notBeforeAllIsDone(t *testing.T) {
+	status := func() *batchv1.JobStatus {
+		return &batchv1.JobStatus{Conditions: []batchv1.JobCondition{yes(batchv1.JobFailureTarget)}}
+	}
+	active, uncounted := status(), status()
+	active.Active, active.Ready = 1, ptrTo[int32](1)
+	uncounted.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}
+	same(t, "active", lifecycle.EnterTerminal(active, failing, 0, noon), false)
+	same(t, "terminating", lifecycle.EnterTerminal(status(), failing, 1, noon), false)
+	same(t, "uncounted", lifecycle.EnterTerminal(uncounted, failing, 0, noon), false)
+	same(t, "no interim condition", lifecycle.EnterTerminal(&batchv1.JobStatus{}, failing, 0, noon), false)
+	same(t, "done", lifecycle.EnterTerminal(status(), failing, 0, noon), true)
+	// Completions are not reached while a creation is still to be seen.
+	facts := lifecycle.Facts{Completions: ptrTo[int32](1), Succeeded: 1}
+	same(t, "unseen", lifecycle.Decide(&facts).Ended(), false)
+	facts.Settled = true
+	same(t, "seen", lifecycle.Decide(&facts).Ended(), true)
+}
+
+// An index in both sets counted twice: a Job of 2 indexes ended with index 1
+// never run.
+func TestLesson_endIsDecidedOnTheUnion(t *testing.T) {
+	facts := lifecycle.Facts{
+		Completions: ptrTo[int32](2), Limit: backoff.Limit{Target: backoff.TargetIndex, PerJob: 6},
+		Completed: indexset.Of(0), FailedIndexes: indexset.Of(0).Difference(indexset.Of(0)),
+	}
+	same(t, "index 1 has not run", lifecycle.Decide(&facts).Ended(), false)
+	facts.FailedIndexes = indexset.Of(1)
+	same(t, "both have", lifecycle.Decide(&facts).Rule, "FailedIndexes")
+}
+
+// Restart policy OnFailure sums restarts, off by one at 0.
+func TestLesson_k54870_k67859_k95438_restarts(t *testing.T) {
+	for _, tc := range []struct {
+		limit    int32
+		restarts int64
+		want     bool
+	}{{0, 0, false}, {0, 1, true}, {1, 0, false}, {1, 1, true}, {6, 5, false}, {6, 6, true}} {
+		facts := lifecycle.Facts{Restarts: tc.restarts, CountRestarts: true, Limit: backoff.Limit{PerJob: tc.limit}}
+		if got := lifecycle.Decide(&facts).Ended(); got != tc.want {
+			t.Errorf("limit %d, %d restarts: ends = %v, want %v", tc.limit, tc.restarts, got, tc.want)
+		}
+	}
+}
+
+// Nothing that nobody defaulted makes anything here panic.
+func TestLesson_k121011_nothingPanics(t *testing.T) {
+	lifecycle.EnterInterim(nil, failing, noon)
+	same(t, "EnterTerminal", lifecycle.EnterTerminal(nil, failing, 0, noon), false)
+	same(t, "Suspend", lifecycle.Suspend(nil, false, noon), lifecycle.Unchanged)
+	same(t, "Finished", lifecycle.Finished(nil), (*batchv1.JobCondition)(nil))
+	same(t, "a zero end", lifecycle.End{}.Terminal(), batchv1.JobFailed)
+	same(t, "a policy for no completions", lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{
+		Rules: []batchv1.SuccessPolicyRule{{}, {SucceededCount: ptrTo[int32](-1)}, {SucceededIndexes: ptrTo("-")}},
+	}, -1<<31).Match(indexset.Of(0)), -1)
+}

@@ -1,0 +1,122 @@
+package lifecycle_test
+
+import (
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+func suspended(at int) batchv1.JobCondition {
+	return batchv1.JobCondition{
+		Type: batchv1.JobSuspended, Status: "True", Reason: "JobSuspended", Message: "Job suspended", LastProbeTime: after(at), LastTransitionTime: after(at),
+	}
+}
+
+func resumed(at int) batchv1.JobCondition {
+	return batchv1.JobCondition{
+		Type: batchv1.JobSuspended, Status: "False", Reason: "JobResumed", Message: "Job resumed", LastProbeTime: after(at), LastTransitionTime: after(at),
+	}
+}
+
+// edited returns what somebody else has made of the condition.
+func edited(edit func(*batchv1.JobCondition)) batchv1.JobCondition {
+	c := suspended(-5)
+	edit(&c)
+	return c
+}
+
+func TestSuspend(t *testing.T) {
+	for _, tc := range []struct {
+		reason  string
+		before  batchv1.JobStatus
+		suspend bool
+		want    batchv1.JobStatus
+		change  lifecycle.Change
+	}{
+		{
+			"suspended", batchv1.JobStatus{StartTime: ptrTo(after(-5))}, true,
+			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, lifecycle.Suspended,
+		},
+		{
+			"still suspended", batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(-5)}}, true,
+			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(-5)}}, lifecycle.Unchanged,
+		},
+		{
+			"resumed", batchv1.JobStatus{Conditions: []batchv1.JobCondition{yes("Other"), suspended(-5)}}, false,
+			batchv1.JobStatus{StartTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{yes("Other"), resumed(0)}}, lifecycle.Resumed,
+		},
+		{
+			"from nothing to False is no news", batchv1.JobStatus{StartTime: ptrTo(after(-5))}, false,
+			batchv1.JobStatus{StartTime: ptrTo(after(-5))}, lifecycle.Unchanged,
+		},
+		{
+			"still not suspended", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, false,
+			batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, lifecycle.Unchanged,
+		},
+		{
+			"suspended again", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(-5)}}, true,
+			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, lifecycle.Suspended,
+		},
+		{
+			"somebody wrote the condition: the start time stays", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{no(batchv1.JobSuspended)}}, false,
+			batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(0)}}, lifecycle.Resumed,
+		},
+		{
+			"another reason", batchv1.JobStatus{Conditions: []batchv1.JobCondition{edited(func(c *batchv1.JobCondition) { c.Reason = "R" })}}, true,
+			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, lifecycle.Suspended,
+		},
+		{
+			"another message", batchv1.JobStatus{Conditions: []batchv1.JobCondition{edited(func(c *batchv1.JobCondition) { c.Message = "M" })}}, true,
+			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, lifecycle.Suspended,
+		},
+	} {
+		status := tc.before.DeepCopy()
+		same(t, tc.reason+": change", lifecycle.Suspend(status, tc.suspend, noon), tc.change)
+		same(t, tc.reason, *status, tc.want)
+	}
+	same(t, "no status", lifecycle.Suspend(nil, true, noon), lifecycle.Unchanged)
+}
+
+// Every status on the way of a Job that is suspended and resumed at will is
+// accepted, and its start time is that of the last resumption.
+func TestRandom_suspendAndResume(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		job := storedJob()
+		job.Status.StartTime = ptrTo(after(0))
+		wantStart := ptrTo(noon)
+		was := false
+		now := noon
+		for range rapid.IntRange(1, 8).Draw(t, "syncs") {
+			now = now.Add(time.Duration(rapid.IntRange(-2, 5).Draw(t, "seconds")) * time.Second)
+			suspend := rapid.Bool().Draw(t, "suspend")
+			job.Spec.Suspend = &suspend
+			next := job.DeepCopy()
+			change := lifecycle.Suspend(&next.Status, suspend, now)
+			accepted(t, "status", next, job)
+			want := lifecycle.Unchanged
+			switch {
+			case suspend && !was:
+				want, wantStart = lifecycle.Suspended, nil
+			case !suspend && was:
+				want, wantStart = lifecycle.Resumed, ptrTo(now)
+			}
+			same(t, "change", change, want)
+			var start *time.Time
+			if next.Status.StartTime != nil {
+				start = &next.Status.StartTime.Time
+			}
+			same(t, "start time", start, wantStart)
+			wantPhase := jobstatus.Running
+			if suspend {
+				wantPhase = jobstatus.SuspendedPhase
+			}
+			same(t, "phase", jobstatus.OutcomeOf(next).Phase, wantPhase)
+			job, was = next, suspend
+		}
+	})
+}

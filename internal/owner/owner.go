@@ -1,0 +1,116 @@
+// Package owner says which pods are a Job's.
+package owner
+
+import (
+	"errors"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/internal/lifecycle"
+)
+
+// Relation is what a pod is to a Job.
+type Relation uint8
+
+const (
+	// Foreign pods have another owner, or nothing to do with the Job. They are
+	// never touched.
+	Foreign Relation = iota
+	// Owned pods are controlled by the Job and match its selector.
+	Owned
+	// Adoptable pods have no controller and match the selector: the Job adopts
+	// them, and adds the finalizer in the same patch. A Job that is being deleted
+	// or has ended adopts none.
+	Adoptable
+	// Releasable pods are controlled by the Job and no longer match its selector.
+	Releasable
+	// Orphaned pods match the selector, have no controller, may not be adopted,
+	// and still carry the finalizer, which no other controller will remove. So are
+	// pods that a finished Job no longer selects: it does not release them, because
+	// garbage collection needs the owner reference.
+	Orphaned
+)
+
+var relationNames = [...]string{"foreign", "owned", "adoptable", "releasable", "orphaned"}
+
+// String names the relation.
+func (r Relation) String() string {
+	if int(r) < len(relationNames) {
+		return relationNames[r]
+	}
+	return fmt.Sprintf("Relation(%d)", uint8(r))
+}
+
+// Owner holds what of a Job decides which pods are its own. To the zero Owner, and to
+// that of a Job without a UID, every pod is foreign.
+type Owner struct {
+	uid       types.UID
+	namespace string
+	deleting  bool
+	finished  bool
+	keys      keys.Keys
+	selector  selector // none: the controller reference alone decides
+}
+
+// Of returns the Owner for a Job. It fails when the Job's selector cannot be read.
+//
+// The API server never stores a Job without a selector. For a Job that was
+// built by hand and has none, the controller reference alone decides, nothing
+// is adopted and nothing is released.
+func Of(job *batchv1.Job, k keys.Keys) (Owner, error) {
+	if job == nil {
+		return Owner{}, errors.New("there is no Job")
+	}
+	o := Owner{uid: job.UID, namespace: job.Namespace, deleting: job.DeletionTimestamp != nil, finished: lifecycle.Finished(job) != nil, keys: k}
+	var err error
+	if o.selector, err = compileSelector(job.Spec.Selector); err != nil {
+		return Owner{}, err
+	}
+	return o, nil
+}
+
+// Relation returns what the pod is to the Job.
+func (o Owner) Relation(pod *corev1.Pod) Relation {
+	if pod == nil {
+		return Foreign
+	}
+	return o.RelationOf(pod, o.Selects(pod.Labels))
+}
+
+// RelationOf is Relation for a pod of which it is known whether the selector matches.
+func (o *Owner) RelationOf(pod *corev1.Pod, selected bool) Relation {
+	if o.uid == "" || pod.Namespace != o.namespace {
+		return Foreign
+	}
+	ref := metav1.GetControllerOfNoCopy(pod)
+	switch {
+	case ref != nil && ref.UID != o.uid:
+		return Foreign
+	case ref != nil && selected:
+		return Owned
+	case ref != nil && o.finished && o.keys.HasFinalizer(pod):
+		return Orphaned
+	case ref != nil && (o.finished || o.deleting):
+		return Foreign
+	case ref != nil:
+		return Releasable
+	case !selected || o.selector.absent():
+		return Foreign
+	case !o.deleting && !o.finished && pod.DeletionTimestamp == nil:
+		return Adoptable
+	case o.keys.HasFinalizer(pod):
+		return Orphaned
+	default:
+		return Foreign
+	}
+}
+
+// Selects reports whether the Job's selector matches the labels; it does when
+// there is no selector.
+func (o Owner) Selects(set labels.Set) bool { return o.selector.matches(set) }

@@ -1,0 +1,148 @@
+// Package podtest makes Jobs and pods for tests of the packages that read them.
+package podtest
+
+import (
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Noon is when everything happens.
+func Noon() time.Time { return time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC) }
+
+// After returns the time that many seconds after noon.
+func After(seconds int) metav1.Time {
+	return metav1.NewTime(Noon().Add(time.Duration(seconds) * time.Second))
+}
+
+// Job returns the Job that the pods of Pod belong to.
+func Job() *batchv1.Job {
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid"},
+		Spec: batchv1.JobSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "job"}},
+		},
+	}
+}
+
+// Edit changes a pod that is being made.
+type Edit func(*corev1.Pod)
+
+// Pod returns a running pod of the Job "job" that carries the finalizer.
+func Pod(uid string, edits ...Edit) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "pod-" + uid, UID: types.UID(uid), ResourceVersion: "7",
+			Labels:            map[string]string{"app": "job"},
+			Finalizers:        []string{batchv1.JobTrackingFinalizer},
+			OwnerReferences:   []metav1.OwnerReference{*metav1.NewControllerRef(Job(), batchv1.SchemeGroupVersion.WithKind("Job"))},
+			CreationTimestamp: After(-60),
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+	for _, e := range edits {
+		e(pod)
+	}
+	return pod
+}
+
+// Phase sets the phase of a pod.
+func Phase(p corev1.PodPhase) Edit { return func(pod *corev1.Pod) { pod.Status.Phase = p } }
+
+// Exit ends the only container of a pod. The pod has succeeded when the code is 0.
+func Exit(code int32, finished metav1.Time) Edit {
+	return func(pod *corev1.Pod) {
+		pod.Status.Phase = corev1.PodFailed
+		if code == 0 {
+			pod.Status.Phase = corev1.PodSucceeded
+		}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name:  "main",
+			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: finished}},
+		}}
+	}
+}
+
+// Succeeded ends a pod with success, at noon.
+func Succeeded(pod *corev1.Pod) { Exit(0, After(0))(pod) }
+
+// Failed ends a pod with exit code 1, at noon.
+func Failed(pod *corev1.Pod) { Exit(1, After(0))(pod) }
+
+// Deleted requests the deletion of a pod.
+func Deleted(pod *corev1.Pod) {
+	at := After(-1)
+	pod.DeletionTimestamp = &at
+}
+
+// Released takes all finalizers off a pod.
+func Released(pod *corev1.Pod) { pod.Finalizers = nil }
+
+// Ownerless takes all owners off a pod.
+func Ownerless(pod *corev1.Pod) { pod.OwnerReferences = nil }
+
+// ControlledBy gives a pod two owners, the second of which controls it.
+func ControlledBy(uid types.UID) Edit {
+	return func(pod *corev1.Pod) {
+		yes, no := true, false
+		pod.OwnerReferences = []metav1.OwnerReference{
+			{APIVersion: "v1", Kind: "ConfigMap", Name: "other", UID: "config", Controller: &no},
+			{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: uid, Controller: &yes},
+		}
+	}
+}
+
+// Label sets a label of a pod.
+func Label(key, value string) Edit {
+	return func(pod *corev1.Pod) { pod.Labels[key] = value }
+}
+
+// Annotation sets an annotation of a pod.
+func Annotation(key, value string) Edit {
+	return func(pod *corev1.Pod) {
+		if pod.Annotations == nil {
+			pod.Annotations = map[string]string{}
+		}
+		pod.Annotations[key] = value
+	}
+}
+
+// Index sets the annotation with the index.
+func Index(text string) Edit { return Annotation(batchv1.JobCompletionIndexAnnotation, text) }
+
+// Failures sets the annotation with the failures of the index.
+func Failures(text string) Edit { return Annotation(batchv1.JobIndexFailureCountAnnotation, text) }
+
+// Condition returns a condition of a Job.
+func Condition(t batchv1.JobConditionType, status corev1.ConditionStatus) batchv1.JobCondition {
+	return batchv1.JobCondition{Type: t, Status: status}
+}
+
+// UIDsOf returns the UIDs of pods, in their order.
+func UIDsOf(pods []*corev1.Pod) []types.UID {
+	var out []types.UID
+	for _, pod := range pods {
+		out = append(out, pod.UID)
+	}
+	return out
+}
+
+// Lists makes the uncounted lists.
+func Lists(succeeded, failed []types.UID) *batchv1.UncountedTerminatedPods {
+	return &batchv1.UncountedTerminatedPods{Succeeded: succeeded, Failed: failed}
+}
+
+// Same fails the test when got is not want.
+func Same(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: got %v, want %v (-want +got):\n%s", what, got, want, diff)
+	}
+}

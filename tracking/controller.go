@@ -1,0 +1,93 @@
+package tracking
+
+import (
+	"cmp"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobfate/jobfate/internal/lifecycle"
+)
+
+// Controller is who carries the decisions out: the name that Jobs call it by in
+// spec.managedBy (KEP-4368), the kind of the objects that it treats as Jobs, and what it
+// puts on their pods. The zero value is the built-in Job controller.
+type Controller struct {
+	Name string
+	Kind schema.GroupVersionKind
+	Keys Keys
+}
+
+// Manages reports whether the Job is the controller's to manage. A Job that
+// names no controller belongs to the built-in one.
+func (c Controller) Manages(job *batchv1.Job) bool {
+	if job == nil {
+		return false
+	}
+	manager := batchv1.JobControllerName
+	if job.Spec.ManagedBy != nil {
+		manager = *job.Spec.ManagedBy
+	}
+	return manager == cmp.Or(c.Name, batchv1.JobControllerName)
+}
+
+func (c Controller) kind() schema.GroupVersionKind {
+	if c.Kind.Empty() {
+		return batchv1.SchemeGroupVersion.WithKind("Job")
+	}
+	return c.Kind
+}
+
+// Owns reports whether an owner reference is to an object of the controller's kind.
+func (c Controller) Owns(ref *metav1.OwnerReference) bool {
+	version, kind := c.kind().ToAPIVersionAndKind()
+	return ref != nil && ref.Kind == kind && ref.APIVersion == version
+}
+
+// Reference returns the owner reference that the Job's pods carry.
+func (c Controller) Reference(job *batchv1.Job) metav1.OwnerReference {
+	return *metav1.NewControllerRef(job, c.kind())
+}
+
+// Frees reports whether the controller may remove the tracking finalizer from a pod
+// that is not counted, because no controller is left to count it: the pod has no
+// controller, or its Job is gone or finished. owner is the Job that the pod's controller
+// reference names, nil when there is no such Job any more.
+//
+// A pod that something else controls, and a pod of a Job that another
+// controller manages, are left alone.
+func (c Controller) Frees(pod *corev1.Pod, owner *batchv1.Job) bool {
+	if !c.Keys.HasFinalizer(pod) {
+		return false
+	}
+	ref := metav1.GetControllerOfNoCopy(pod)
+	if ref == nil {
+		return true
+	}
+	if !c.Owns(ref) {
+		return false
+	}
+	if owner == nil || owner.UID != ref.UID {
+		return true
+	}
+	return c.Manages(owner) && lifecycle.Finished(owner) != nil
+}
+
+// Relation is what a pod is to a Job that claims it.
+type Relation string
+
+const (
+	// Adoptable pods have no controller and match the selector: the Job adopts them,
+	// and adds the finalizer in the same patch. A Job that is being deleted or has
+	// ended adopts none.
+	Adoptable Relation = "adoptable"
+	// Releasable pods are controlled by the Job and no longer match its selector.
+	Releasable Relation = "releasable"
+	// Orphaned pods match the selector, have no controller, may not be adopted, and
+	// still carry the finalizer, which no other controller will remove. So are pods
+	// that a finished Job no longer selects: it does not release them, because garbage
+	// collection needs the owner reference.
+	Orphaned Relation = "orphaned"
+)

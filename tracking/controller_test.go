@@ -1,0 +1,186 @@
+package tracking_test
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobfate/jobfate/internal/podtest"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+type edit = podtest.Edit
+
+var (
+	noon         = podtest.Noon()
+	after        = podtest.After
+	newJob       = podtest.Job
+	newPod       = podtest.Pod
+	exit         = podtest.Exit
+	succeeded    = podtest.Succeeded
+	failed       = podtest.Failed
+	deleted      = podtest.Deleted
+	released     = podtest.Released
+	ownerless    = podtest.Ownerless
+	controlledBy = podtest.ControlledBy
+	index        = podtest.Index
+	failures     = podtest.Failures
+	condition    = podtest.Condition
+	uidsOf       = podtest.UIDsOf
+	lists        = podtest.Lists
+	same         = podtest.Same
+)
+
+// names are those of Kubernetes.
+var names tracking.Keys
+
+func ptrTo[T any](v T) *T { return &v }
+
+func TestManages(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		managedBy *string
+		want      bool
+	}{
+		{"", nil, true},
+		{"", ptrTo("kubernetes.io/job-controller"), true},
+		{"", ptrTo("example.com/queue"), false},
+		{"", ptrTo(""), false},
+		{"kubernetes.io/job-controller", nil, true},
+		{"example.com/queue", nil, false},
+		{"example.com/queue", ptrTo("example.com/queue"), true},
+		{"example.com/queue", ptrTo("example.com/other"), false},
+	} {
+		job := newJob()
+		job.Spec.ManagedBy = tc.managedBy
+		if got := (tracking.Controller{Name: tc.name}).Manages(job); got != tc.want {
+			t.Errorf("%q manages a Job of %v: %v, want %v", tc.name, tc.managedBy, got, tc.want)
+		}
+	}
+}
+
+func TestReference(t *testing.T) {
+	same(t, "reference", tracking.Controller{}.Reference(newJob()), metav1.OwnerReference{
+		APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job-uid", Controller: ptrTo(true), BlockOwnerDeletion: ptrTo(true),
+	})
+	own := tracking.Controller{Kind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Run"}}
+	same(t, "own kind", own.Reference(newJob()).APIVersion+" "+own.Reference(newJob()).Kind, "example.com/v1 Run")
+}
+
+func TestFrees(t *testing.T) {
+	run := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Run"}
+	job := func(edits ...func(*batchv1.Job)) *batchv1.Job {
+		j := newJob()
+		for _, e := range edits {
+			e(j)
+		}
+		return j
+	}
+	finished := func(t batchv1.JobConditionType) func(*batchv1.Job) {
+		return func(j *batchv1.Job) {
+			j.Status.Conditions = []batchv1.JobCondition{condition(t, corev1.ConditionTrue)}
+		}
+	}
+	managedBy := func(name string) func(*batchv1.Job) {
+		return func(j *batchv1.Job) { j.Spec.ManagedBy = &name }
+	}
+	another := func(j *batchv1.Job) { j.UID = "job-uid-2" }
+	reference := func(apiVersion, kind string) edit {
+		return func(pod *corev1.Pod) {
+			pod.OwnerReferences[0].APIVersion, pod.OwnerReferences[0].Kind = apiVersion, kind
+		}
+	}
+	for _, tc := range []struct {
+		reason     string
+		controller tracking.Controller
+		pod        *corev1.Pod
+		job        *batchv1.Job
+		want       bool
+	}{
+		{"KEP-2307 § Deleted Jobs: the Job doesn't exist", tracking.Controller{}, newPod("a"), nil, true},
+		{"nothing to remove", tracking.Controller{}, newPod("a", released), nil, false},
+		{"the Job runs: it counts the pod itself", tracking.Controller{}, newPod("a"), job(), false},
+		{"the Job is ending: it counts the pod itself", tracking.Controller{}, newPod("a"), job(finished(batchv1.JobFailureTarget)), false},
+		{"the Job is complete", tracking.Controller{}, newPod("a"), job(finished(batchv1.JobComplete)), true},
+		{"the Job has failed", tracking.Controller{}, newPod("a"), job(finished(batchv1.JobFailed)), true},
+		{"another Job of the name has come", tracking.Controller{}, newPod("a"), job(another), true},
+		{"garbage collection removed the reference", tracking.Controller{}, newPod("a", ownerless), nil, true},
+		{"an orphan, whatever Job there is", tracking.Controller{}, newPod("a", ownerless), job(), true},
+		{"k#124798: another kind controls it", tracking.Controller{}, newPod("a", reference("example.com/v1", "Run")), nil, false},
+		{"k#124798: another Job kind controls it", tracking.Controller{}, newPod("a", reference("example.com/v1", "Job")), nil, false},
+		{"the caller's own kind", tracking.Controller{Kind: run}, newPod("a", reference("example.com/v1", "Run")), nil, true},
+		{"a batch Job is not the caller's kind", tracking.Controller{Kind: run}, newPod("a"), nil, false},
+		{"finished, but managed by another controller", tracking.Controller{}, newPod("a"), job(finished(batchv1.JobFailed), managedBy("example.com/queue")), false},
+		{"finished and managed by the caller", tracking.Controller{Name: "example.com/queue"}, newPod("a"), job(finished(batchv1.JobFailed), managedBy("example.com/queue")), true},
+		{"finished and managed by the built-in controller", tracking.Controller{Name: "example.com/queue"}, newPod("a"), job(finished(batchv1.JobFailed)), false},
+	} {
+		if got := tc.controller.Frees(tc.pod, tc.job); got != tc.want {
+			t.Errorf("%s: Frees = %v, want %v", tc.reason, got, tc.want)
+		}
+	}
+}
+
+// The controller stripped pods that another one controls.
+func TestLesson_k124798_otherOwners(t *testing.T) {
+	other := newPod("other", controlledBy("other"), deleted, failed)
+	other.OwnerReferences[1].APIVersion = "example.com/v1"
+	if (tracking.Controller{}).Frees(other, nil) {
+		t.Error("another controller's pod is freed")
+	}
+	job := newJob()
+	job.Spec.ManagedBy = ptrTo("example.com/queue")
+	if (tracking.Controller{}).Manages(job) {
+		t.Error("another controller's Job is managed")
+	}
+}
+
+// An orphan's finalizer was never removed, or its removal was not retried.
+func TestLesson_k108645_k109429_k141329_orphansAreOfferedUntilFree(t *testing.T) {
+	orphan := newPod("orphan", ownerless)
+	for try := range 3 {
+		if !(tracking.Controller{}).Frees(orphan, nil) {
+			t.Errorf("try %d: the pod is not freed", try)
+		}
+	}
+	released(orphan)
+	if (tracking.Controller{}).Frees(orphan, nil) {
+		t.Error("a free pod is freed again")
+	}
+}
+
+// Nothing panics.
+func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
+	same(t, "manages nil", tracking.Controller{}.Manages(nil), false)
+	same(t, "frees nil", tracking.Controller{}.Frees(nil, nil), false)
+	same(t, "index of nil", names.IndexOf(nil), tracking.NoIndex)
+	same(t, "patches of nil", [][]byte{names.StripPatch(nil), names.StripPatchAt(nil)}, [][]byte{nil, nil})
+	same(t, "leaving without a Job", names.LeaveTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
+	same(t, "entering without a Job", names.EnterTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
+	same(t, "entering with a nil pod", len(names.EnterTracking(newJob(), []*corev1.Pod{nil}).Pods), 0)
+}
+
+// KEP-2307 § Monitoring Pods with finalizers: "a gauge that tracks the number of
+// terminated pods (.status.phase=(Succeeded|Failed)) that currently have a job
+// tracking finalizer".
+func TestGauge(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		pod    *corev1.Pod
+		want   bool
+	}{
+		{"succeeded", newPod("a", succeeded), true},
+		{"failed", newPod("a", failed), true},
+		{"running", newPod("a"), false},
+		{"terminating", newPod("a", deleted), false},
+		{"succeeded and released", newPod("a", succeeded, released), false},
+		{"failed and released", newPod("a", failed, released), false},
+		{"no pod", nil, false},
+	} {
+		if got := names.Gauge(tc.pod); got != tc.want {
+			t.Errorf("%s: Gauge = %v, want %v", tc.reason, got, tc.want)
+		}
+	}
+}

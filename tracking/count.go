@@ -1,0 +1,151 @@
+package tracking
+
+import (
+	"math"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/internal/lifecycle"
+)
+
+// DefaultCap is the number of UIDs that the uncounted lists may hold, which
+// keeps them under 20 kB (KEP-2307 § Algorithm).
+const DefaultCap = census.DefaultCap
+
+// Counted is the next step of counting.
+type Counted struct {
+	// Status is the status to store before any finalizer goes: that of the Job, with
+	// its lists, counters and indexes brought up to date. It belongs to the caller.
+	Status *batchv1.JobStatus
+	// Strip are the pods whose finalizer may go once Status is stored. They are the
+	// pods that were given, and must not be changed.
+	Strip []*corev1.Pod
+	// Full says that the lists hold as many UIDs as they may: there may be more to
+	// count once these are done.
+	Full bool
+
+	indexed bool
+	account census.Account
+}
+
+// Count returns the next step of counting the pods of a Job. It is for controllers that
+// decide everything else by themselves; jobfate.Decide counts as well.
+//
+// The pods are all that the Job controls, as fresh as the Job; others are ignored. Leave
+// out a pod that still shows a finalizer which has been removed: it would be counted
+// again. A Job whose status has the condition SuccessCriteriaMet or FailureTarget, and a
+// Job that is being deleted, releases its running pods as well; one that has ended
+// releases all pods, and its status stays as it is.
+//
+// A failed pod stays uncounted while it waits for its replacement, with a backoff limit
+// per index, and while the status lacks the FailureTarget that a FailJob rule demands
+// because of it.
+func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
+	if job == nil {
+		return Counted{}
+	}
+	counted := Counted{Status: job.Status.DeepCopy()}
+	owned := ownedBy(job, pods)
+	if lifecycle.Finished(job) != nil {
+		counted.Strip = slices.DeleteFunc(owned, func(pod *corev1.Pod) bool { return !k.HasFinalizer(pod) })
+		return counted
+	}
+	classifier := census.ClassifierOf(job, keys.Keys(k))
+	c := census.New(classifier, len(owned))
+	for _, pod := range owned {
+		c.Add(pod, false)
+	}
+	inputs := census.AccountInputs{Ending: endingOf(&job.Status), Deleting: job.DeletionTimestamp != nil}
+	inputs.KeepFailsJob = inputs.Ending == census.Running && !inputs.Deleting && c.FailsJob() != nil
+	if classifier.Indexed {
+		results := c.IndexResults(readIndexes(job, &classifier))
+		inputs.Counted = results.Counted
+		inputs.Waiting = c.Predecessors(results.Finished(), c.ActiveIndexes())
+		putIndexes(counted.Status, results, classifier.PerIndex)
+	}
+	account := c.Account(inputs)
+	counted.Strip, counted.Full = account.Strip, account.Full
+	counted.indexed, counted.account = classifier.Indexed, account
+	counted.put(counted.Status, account.Lists, account.Succeeded, account.Failed)
+	return counted
+}
+
+// Settle returns the status to store once the finalizers of the given pods are gone, on
+// top of Status: their UIDs leave the lists, and the counters go up. It belongs to the
+// caller.
+func (c Counted) Settle(gone ...types.UID) *batchv1.JobStatus {
+	if c.Status == nil {
+		return nil
+	}
+	status := c.Status.DeepCopy()
+	if c.account.Lists != nil {
+		settled := c.account.Settle(gone)
+		c.put(status, settled.Lists, settled.Succeeded, settled.Failed)
+	}
+	return status
+}
+
+// put puts the lists into a status, and adds to its counters. The counter of an Indexed
+// Job is the number of its completed indexes.
+func (c *Counted) put(status *batchv1.JobStatus, lists *batchv1.UncountedTerminatedPods, succeeded, failed int32) {
+	status.UncountedTerminatedPods = lists.DeepCopy()
+	status.Failed = add(status.Failed, failed)
+	if !c.indexed {
+		status.Succeeded = add(status.Succeeded, succeeded)
+	}
+}
+
+// ownedBy returns the pods that a Job controls, each UID once.
+func ownedBy(job *batchv1.Job, pods []*corev1.Pod) (owned []*corev1.Pod) {
+	seen := make(map[types.UID]bool, len(pods))
+	for _, pod := range pods {
+		if pod == nil || pod.UID == "" || seen[pod.UID] || job.UID == "" || !metav1.IsControlledBy(pod, job) {
+			continue
+		}
+		seen[pod.UID] = true
+		owned = append(owned, pod)
+	}
+	return owned
+}
+
+// endingOf reads how the Job ends from the interim conditions.
+func endingOf(status *batchv1.JobStatus) census.Ending {
+	switch {
+	case lifecycle.True(status.Conditions, batchv1.JobSuccessCriteriaMet) != nil:
+		return census.Succeeding
+	case lifecycle.True(status.Conditions, batchv1.JobFailureTarget) != nil:
+		return census.Failing
+	}
+	return census.Running
+}
+
+// readIndexes reads the indexes of the status, and the limit of an index.
+func readIndexes(job *batchv1.Job, c *census.Classifier) (completed, failed indexset.Set, limit backoff.Limit) {
+	completed, _ = indexset.ParseDamaged(job.Status.CompletedIndexes, c.Completions)
+	if job.Status.FailedIndexes != nil {
+		failed, _ = indexset.ParseDamaged(*job.Status.FailedIndexes, c.Completions)
+	}
+	return completed, failed, backoff.LimitOf(&job.Spec)
+}
+
+// putIndexes puts the indexes that are done into a status. A counter that says more than
+// the indexes stays: the API server does not let it fall.
+func putIndexes(status *batchv1.JobStatus, results census.IndexResults, perIndex bool) {
+	status.CompletedIndexes = results.Completed.String()
+	status.Succeeded = max(status.Succeeded, int32(results.Completed.Len()))
+	if perIndex {
+		failed := results.Failed.String()
+		status.FailedIndexes = &failed
+	}
+}
+
+// add adds without leaving the range of an int32.
+func add(a, b int32) int32 { return int32(min(int64(a)+int64(b), math.MaxInt32)) }

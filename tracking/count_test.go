@@ -1,0 +1,228 @@
+package tracking_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/tracking"
+)
+
+func indexed(completions int32) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		job.Spec.CompletionMode, job.Spec.Completions = ptrTo(batchv1.IndexedCompletion), &completions
+	}
+}
+
+func perIndex(limit int32) func(*batchv1.Job) {
+	return func(job *batchv1.Job) { job.Spec.BackoffLimitPerIndex = &limit }
+}
+
+func has(types ...batchv1.JobConditionType) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		for _, t := range types {
+			job.Status.Conditions = append(job.Status.Conditions, condition(t, corev1.ConditionTrue))
+		}
+	}
+}
+
+func uncounted(succeeded, failed []types.UID) func(*batchv1.Job) {
+	return func(job *batchv1.Job) { job.Status.UncountedTerminatedPods = lists(succeeded, failed) }
+}
+
+// rule adds a rule of the pod failure policy.
+func rule(action batchv1.PodFailurePolicyAction, code int32) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		if job.Spec.PodFailurePolicy == nil {
+			job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{}
+		}
+		job.Spec.PodFailurePolicy.Rules = append(job.Spec.PodFailurePolicy.Rules, batchv1.PodFailurePolicyRule{
+			Action: action, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+				Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{code},
+			},
+		})
+	}
+}
+
+// line is what a status says of counting.
+func line(st *batchv1.JobStatus) string {
+	if st == nil {
+		return "no status"
+	}
+	text := fmt.Sprintf("+%d +%d", st.Succeeded, st.Failed)
+	if u := st.UncountedTerminatedPods; u != nil {
+		text += fmt.Sprint(" ", u.Succeeded, u.Failed)
+	}
+	if st.CompletedIndexes != "" {
+		text += " completed " + st.CompletedIndexes
+	}
+	if st.FailedIndexes != nil {
+		text += " failed " + *st.FailedIndexes
+	}
+	return text
+}
+
+func TestCount(t *testing.T) {
+	for _, tc := range []struct {
+		reason  string
+		job     []func(*batchv1.Job)
+		pods    []*corev1.Pod
+		want    string
+		strip   string
+		settled string // when all of them have lost their finalizer
+	}{
+		{"nothing has finished", nil, []*corev1.Pod{newPod("r")}, "+0 +0 [] []", "", "+0 +0 [] []"},
+		{"finished pods are recorded, then counted", nil, []*corev1.Pod{newPod("s", succeeded), newPod("f", failed), newPod("r")},
+			"+0 +0 [s] [f]", "f s", "+1 +1 [] []"},
+		{"a recorded pod that is gone is counted at once", []func(*batchv1.Job){uncounted([]types.UID{"gone"}, []types.UID{"f"})}, []*corev1.Pod{newPod("f", failed)},
+			"+1 +0 [] [f]", "f", "+1 +1 [] []"},
+		{"pods of others and pods without the finalizer do not count", nil,
+			[]*corev1.Pod{newPod("other", controlledBy("other"), failed), newPod("none", ownerless, failed), newPod("free", released, succeeded), nil, newPod("", failed)},
+			"+0 +0 [] []", "", "+0 +0 [] []"},
+		{"a pod that is given twice counts once", nil, []*corev1.Pod{newPod("f", failed), newPod("f", failed)}, "+0 +0 [] [f]", "f", "+0 +1 [] []"},
+		{"indexes stand in for the list", []func(*batchv1.Job){indexed(3)}, []*corev1.Pod{newPod("a", succeeded, index("1")), newPod("b", failed, index("0"))},
+			"+1 +0 [] [b] completed 1", "b a", "+1 +1 [] [] completed 1"},
+		{"indexes beyond completions count for nothing", []func(*batchv1.Job){indexed(3)}, []*corev1.Pod{newPod("a", succeeded, index("3"))},
+			"+0 +0 [] []", "a", "+0 +0 [] []"},
+		{"completions that nobody defaulted are one", []func(*batchv1.Job){indexed(1), func(j *batchv1.Job) { j.Spec.Completions = nil }}, []*corev1.Pod{newPod("a", succeeded, index("0"))},
+			"+1 +0 [] [] completed 0", "a", "+1 +0 [] [] completed 0"},
+		{"a failed pod waits for its replacement", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{newPod("a", failed, index("0"), failures("0"))},
+			"+0 +0 [] [] failed ", "", "+0 +0 [] [] failed "},
+		{"until that is there", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{newPod("a", failed, index("0"), failures("0")), newPod("b", index("0"), failures("1"))},
+			"+0 +0 [] [a] failed ", "a", "+0 +1 [] [] failed "},
+		{"or the index has failed", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{newPod("a", failed, index("0"), failures("1"))},
+			"+0 +0 [] [a] failed 0", "a", "+0 +1 [] [] failed 0"},
+		{"an ignored failure is not counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionIgnore, 1)}, []*corev1.Pod{newPod("f", failed)},
+			"+0 +0 [] []", "f", "+0 +0 [] []"},
+		{"a FailJob verdict that the status lacks stays", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1)}, []*corev1.Pod{newPod("f", failed), newPod("g", exit(7, after(0)))},
+			"+0 +0 [] [g]", "g", "+0 +1 [] []"},
+		{"one that it has is counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1), has(batchv1.JobFailureTarget)}, []*corev1.Pod{newPod("f", failed), newPod("r")},
+			"+0 +0 [] [f r]", "f r", "+0 +2 [] []"},
+		{"and so is that of a Job that is being deleted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1), func(j *batchv1.Job) { j.DeletionTimestamp = ptrTo(after(0)) }},
+			[]*corev1.Pod{newPod("f", failed), newPod("r")}, "+0 +0 [] [f]", "f r", "+0 +1 [] []"},
+		{"a Job that succeeds releases its running pods uncounted", []func(*batchv1.Job){has(batchv1.JobSuccessCriteriaMet)}, []*corev1.Pod{newPod("s", succeeded), newPod("r")},
+			"+0 +0 [s] []", "r s", "+1 +0 [] []"},
+		{"a deleted pod counts as failed", nil, []*corev1.Pod{newPod("d", deleted)}, "+0 +0 [] [d]", "d", "+0 +1 [] []"},
+		{"once it has terminated, if only failed pods are replaced", []func(*batchv1.Job){func(j *batchv1.Job) { j.Spec.PodReplacementPolicy = ptrTo(batchv1.Failed) }}, []*corev1.Pod{newPod("d", deleted)},
+			"+0 +0 [] []", "", "+0 +0 [] []"},
+		{"a Job that has ended releases all pods and keeps its status", []func(*batchv1.Job){has(batchv1.JobFailed), uncounted(nil, []types.UID{"f"})}, []*corev1.Pod{newPod("f", failed), newPod("r"), newPod("free", released)},
+			"+0 +0 [] [f]", "f r", "+0 +0 [] [f]"},
+		{"counters do not wrap around", []func(*batchv1.Job){func(j *batchv1.Job) { j.Status.Failed = math.MaxInt32 }, uncounted(nil, []types.UID{"gone"})}, nil,
+			fmt.Sprintf("+0 +%d [] []", math.MaxInt32), "", fmt.Sprintf("+0 +%d [] []", math.MaxInt32)},
+		{"a counter above the indexes stays", []func(*batchv1.Job){indexed(3), func(j *batchv1.Job) { j.Status.Succeeded = 3 }}, []*corev1.Pod{newPod("a", succeeded, index("1"))},
+			"+3 +0 [] [] completed 1", "a", "+3 +0 [] [] completed 1"},
+	} {
+		job := newJob()
+		for _, edit := range tc.job {
+			edit(job)
+		}
+		before := job.DeepCopy()
+		counted := names.Count(job, tc.pods)
+		var strip, gone []string
+		var uids []types.UID
+		for _, pod := range counted.Strip {
+			strip, gone, uids = append(strip, string(pod.UID)), append(gone, string(pod.UID)), append(uids, pod.UID)
+		}
+		if got := line(counted.Status); got != tc.want {
+			t.Errorf("%s: status %s, want %s", tc.reason, got, tc.want)
+		}
+		if got := strings.Join(strip, " "); got != tc.strip {
+			t.Errorf("%s: strip %q, want %q", tc.reason, got, tc.strip)
+		}
+		if got := line(counted.Settle(uids...)); got != tc.settled {
+			t.Errorf("%s: without %v the status is %s, want %s", tc.reason, gone, got, tc.settled)
+		}
+		same(t, tc.reason+": without any", line(counted.Settle()), tc.want)
+		same(t, tc.reason+": the Job", job, before)
+	}
+}
+
+func TestCount_noJob(t *testing.T) {
+	counted := names.Count(nil, []*corev1.Pod{newPod("a", failed)})
+	same(t, "settled", counted.Settle("a"), (*batchv1.JobStatus)(nil))
+	same(t, "strip", len(counted.Strip), 0)
+	job := newJob()
+	job.UID = "" // owns nothing
+	same(t, "a Job without a UID", len(names.Count(job, []*corev1.Pod{newPod("a", failed, controlledBy(""))}).Strip), 0)
+}
+
+func TestCount_full(t *testing.T) {
+	for _, n := range []int{tracking.DefaultCap - 1, tracking.DefaultCap, tracking.DefaultCap + 1} {
+		var pods []*corev1.Pod
+		for i := range n {
+			pods = append(pods, newPod(fmt.Sprintf("uid-%03d", i), failed))
+		}
+		counted := names.Count(newJob(), pods)
+		want := min(n, tracking.DefaultCap)
+		if len(counted.Strip) != want || len(counted.Status.UncountedTerminatedPods.Failed) != want || counted.Full != (n >= tracking.DefaultCap) {
+			t.Errorf("%d pods: %d to strip, full %t, want %d", n, len(counted.Strip), counted.Full, want)
+		}
+	}
+}
+
+func active(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil
+}
+
+// KEP-2307 § Algorithm: "The algorithm assumes that the Job controller could be stopped
+// at any point and executed again from the first step without losing information." No pod
+// is counted twice and none is lost, whatever is written and whatever is not.
+func TestRandom_countStoppedAtAnyPoint(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		job := newJob()
+		n := rapid.IntRange(1, 6).Draw(t, "pods")
+		if rapid.Bool().Draw(t, "indexed") {
+			indexed(int32(n))(job)
+		}
+		var pods []*corev1.Pod
+		for i := range n {
+			pods = append(pods, newPod(fmt.Sprintf("uid-%d", i), index(fmt.Sprint(i))))
+		}
+		sync := func(faults bool) {
+			stops := func(where string) bool { return faults && rapid.IntRange(0, 4).Draw(t, where) == 0 }
+			counted := names.Count(job, pods)
+			if stops("stopped before the first write") {
+				return
+			}
+			job.Status = *counted.Status
+			var gone []types.UID
+			for _, pod := range counted.Strip {
+				if stops("stopped before a removal") {
+					return
+				}
+				if stops("a removal fails") {
+					continue
+				}
+				released(pod)
+				gone = append(gone, pod.UID)
+			}
+			if !stops("stopped before the second write") {
+				job.Status = *counted.Settle(gone...)
+			}
+		}
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			if pod := pods[rapid.IntRange(0, n-1).Draw(t, "pod")]; active(pod) {
+				rapid.SampledFrom([]edit{succeeded, failed, deleted}).Draw(t, "end")(pod)
+			}
+			sync(true)
+		}
+		for range 3 {
+			sync(false)
+		}
+		wasSuccess := func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucceeded }
+		wantSucceeded := len(slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return !wasSuccess(pod) }))
+		wantFailed := len(slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool {
+			return wasSuccess(pod) || active(pod)
+		}))
+		same(t, "succeeded", int(job.Status.Succeeded), wantSucceeded)
+		same(t, "failed", int(job.Status.Failed), wantFailed)
+		same(t, "left uncounted", job.Status.UncountedTerminatedPods, lists(nil, nil))
+	})
+}
