@@ -9,7 +9,6 @@
 package document
 
 import (
-	"encoding/json"
 	"io"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,16 +34,26 @@ type Document struct {
 	Place
 	// Items are those of a list, and NoItems says that there is something else in
 	// their place. ItemAt returns where the next one stands.
-	Items   []json.RawMessage
+	Items   []Item
 	NoItems bool
 	ItemAt  func(item []byte) Place
+}
+
+// Item is the JSON of an item.
+type Item []byte
+
+// UnmarshalJSON takes a part of the document for the item: it is not copied, because
+// a long list is most of the memory that reading takes, and nothing changes it.
+func (i *Item) UnmarshalJSON(json []byte) error {
+	*i = json
+	return nil
 }
 
 // newDocument returns what a JSON says of itself.
 func newDocument(value []byte) (d Document, err error) {
 	var says struct {
 		metav1.TypeMeta
-		Items []json.RawMessage `json:"items"`
+		Items []Item `json:"items"`
 	}
 	err = utiljson.Unmarshal(value, &says)
 	return Document{TypeMeta: says.TypeMeta, JSON: value, Items: says.Items, NoItems: err != nil}, err

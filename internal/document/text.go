@@ -35,9 +35,8 @@ const sniffed = 4 << 10
 // readText reads a source to its end. UTF-8 and, with a byte order mark, UTF-16
 // are understood; whatever else there is, is refused.
 func readText(s Source) (*text, error) {
-	var b bytes.Buffer
-	b.Grow(s.Size + bytes.MinRead)
-	_, err := io.CopyN(&b, s, sniffed)
+	b := bytes.NewBuffer(make([]byte, 0, s.Size+bytes.MinRead))
+	_, err := io.CopyN(b, s, sniffed)
 	if err == nil {
 		if _, err = decoded(b.Bytes()); err == nil {
 			_, err = b.ReadFrom(s)

@@ -43,10 +43,21 @@ func firstToJSON(text []byte) (json []byte, err error) {
 	return yaml.YAMLToJSONStrict(text)
 }
 
+// keyFirst is how most documents begin: with a key that is not indented.
+var keyFirst = regexp.MustCompile(`^(---\n)?[A-Za-z]`)
+
+// hasRareBreaks reports whether a text has ends of lines that only YAML knows.
+func hasRareBreaks(text []byte) bool {
+	return bytes.Contains(text, []byte("\u0085")) || bytes.Contains(text, []byte("\u2028")) || bytes.Contains(text, []byte("\u2029"))
+}
+
 // toJSON converts a YAML document, and fails if more text follows.
 func toJSON(text []byte) (json []byte, err error) {
 	defer noPanic(&err)
 	json, err = firstToJSON(text)
+	if keyFirst.Match(text) && !hasRareBreaks(text) && !bytes.Contains(text, []byte("\n%")) {
+		return json, err // only a directive could end the document before the text
+	}
 	decoder := yamlv3.NewDecoder(bytes.NewReader(text))
 	for n := 0; err == nil; n++ {
 		if err = decoder.Decode(new(yamlv3.Node)); err == nil && n > 0 {
@@ -138,13 +149,12 @@ func (r *reader) longList(d span) *Document {
 	return &list
 }
 
-// cut cuts a list at its items. It returns the rest of it, and the items; none if
-// it has ends of lines that only YAML knows.
+// cut cuts a list at its items. It returns the rest of it, and the items.
 func (t *text) cut(list span) (rest []byte, items []span) {
 	text := t.bytes[list.start:list.end]
 	head, tail, _ := bytes.Cut(text, []byte(itemsKey))
 	start := firstItem.Find(tail)
-	if start == nil || slices.ContainsFunc([]string{hole, "\u0085", "\u2028", "\u2029"}, func(s string) bool { return bytes.Contains(text, []byte(s)) }) {
+	if start == nil || hasRareBreaks(text) || bytes.Contains(text, []byte(hole)) {
 		return nil, nil
 	}
 	at := len(text) - len(tail)

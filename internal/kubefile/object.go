@@ -88,16 +88,20 @@ func newObject(json []byte, is metav1.TypeMeta) object {
 	pod := struct {
 		metav1.TypeMeta
 		Metadata metav1.ObjectMeta `json:"metadata"`
-		Spec     *corev1.PodSpec   `json:"spec"`
-		Status   *corev1.PodStatus `json:"status"`
+		Spec     *struct {
+			corev1.PodSpec
+			Containers skipped `json:"containers"`
+			Volumes    skipped `json:"volumes"`
+		} `json:"spec"`
+		Status *corev1.PodStatus `json:"status"`
 	}{}
 	err := utiljson.Unmarshal(json, &pod)
 	if pod.TypeMeta != (metav1.TypeMeta{}) {
 		is = pod.TypeMeta
 	}
 	if err == nil && is == typePod && pod.Spec != nil && pod.Status != nil {
-		p := &corev1.Pod{TypeMeta: is, ObjectMeta: pod.Metadata, Spec: *pod.Spec, Status: *pod.Status}
-		p.ManagedFields, p.Spec.Containers, p.Spec.EphemeralContainers, p.Spec.Volumes = nil, nil, nil, nil
+		p := &corev1.Pod{TypeMeta: is, ObjectMeta: pod.Metadata, Spec: pod.Spec.PodSpec, Status: *pod.Status}
+		p.ManagedFields, p.Spec.EphemeralContainers = nil, nil
 		return object{header: header{is, new(struct{}), new(struct{})}, pod: p}
 	}
 	o := object{json: json}
@@ -105,6 +109,12 @@ func newObject(json []byte, is metav1.TypeMeta) object {
 	o.TypeMeta = is
 	return o
 }
+
+// skipped is a value that is not decoded.
+type skipped struct{}
+
+// UnmarshalJSON does nothing.
+func (*skipped) UnmarshalJSON([]byte) error { return nil }
 
 // check fails unless the object has a kind and, if that is one of ours, its version.
 func (o object) check(want string) error {
