@@ -88,7 +88,7 @@ func flagWordsOf(f *flag.Flag) flagWords {
 		out.name = "-" + f.Name
 	}
 	_, out.summary = flag.UnquoteUsage(f)
-	out.summary, _, _ = strings.Cut(strings.NewReplacer("\n", " ", "'", "", "[", "(", "]", ")", ":", " -").Replace(out.summary), "; ")
+	out.summary, _, _ = strings.Cut(strings.ReplaceAll(out.summary, "\n", " "), "; ")
 	is, _ := f.Value.(interface{ IsBoolFlag() bool })
 	out.value = is == nil || !is.IsBoolFlag()
 	if c, ok := f.Value.(choice); ok {
@@ -96,6 +96,13 @@ func flagWordsOf(f *flag.Flag) flagWords {
 	}
 	return out
 }
+
+// What stands in single quotes, in zsh also between brackets, is quoted so that the
+// shell shows it as it is.
+var (
+	zshQuoted  = strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`, `'`, `'\''`)
+	fishQuoted = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
+)
 
 func bashCompletion(all []commandWords) string {
 	var b strings.Builder
@@ -141,20 +148,20 @@ func zshCompletion(all []commandWords) string {
 	var b strings.Builder
 	b.WriteString("#compdef jobfate\n_jobfate() {\n\tif (( CURRENT == 2 )); then\n\t\tlocal -a commands=(\n")
 	for _, c := range all {
-		fmt.Fprintf(&b, "\t\t\t'%s:%s'\n", c.name, c.summary)
+		fmt.Fprintf(&b, "\t\t\t'%s:%s'\n", c.name, zshQuoted.Replace(c.summary))
 	}
-	b.WriteString("\t\t)\n\t\t_describe command commands\n\t\treturn\n\tfi\n\tlocal command=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $command in\n")
+	b.WriteString("\t\t\t'help:print how a command is used'\n\t\t\t'--version:print the version'\n\t\t)\n\t\t_describe command commands\n\t\treturn\n\tfi\n\tlocal command=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $command in\n")
 	for _, c := range all {
 		fmt.Fprintf(&b, "\t%s) _arguments", c.name)
 		for _, f := range c.flags {
-			fmt.Fprintf(&b, " \\\n\t\t'%s[%s]", f.name, f.summary)
-			switch {
-			case len(f.values) > 0:
-				fmt.Fprintf(&b, ":value:(%s)", strings.Join(f.values, " "))
-			case f.value:
-				b.WriteString(":value:_files")
+			name, value := f.name, ""
+			if f.value { // it may follow in the next word, or behind =
+				name, value = f.name+"=", ":value:_files"
 			}
-			b.WriteString("'")
+			if len(f.values) > 0 {
+				value = ":value:(" + strings.Join(f.values, " ") + ")"
+			}
+			fmt.Fprintf(&b, " \\\n\t\t'%s[%s]%s'", name, zshQuoted.Replace(f.summary), value)
 		}
 		if len(c.words) > 0 {
 			fmt.Fprintf(&b, " \\\n\t\t'1:argument:(%s)'", strings.Join(c.words, " "))
@@ -167,15 +174,17 @@ func zshCompletion(all []commandWords) string {
 
 func fishCompletion(all []commandWords) string {
 	var b strings.Builder
+	b.WriteString("complete -c jobfate -n __fish_use_subcommand -l version -d 'print the version'\n" +
+		"complete -c jobfate -n __fish_use_subcommand -f -a help -d 'print how a command is used'\n")
 	for _, c := range all {
-		fmt.Fprintf(&b, "complete -c jobfate -n __fish_use_subcommand -f -a %s -d '%s'\n", c.name, c.summary)
+		fmt.Fprintf(&b, "complete -c jobfate -n __fish_use_subcommand -f -a %s -d '%s'\n", c.name, fishQuoted.Replace(c.summary))
 		seen := fmt.Sprintf("complete -c jobfate -n '__fish_seen_subcommand_from %s'", c.name)
 		for _, f := range c.flags {
 			kind, name := "-l", strings.TrimLeft(f.name, "-")
 			if len(name) == 1 {
 				kind = "-s"
 			}
-			fmt.Fprintf(&b, "%s %s %s -d '%s'", seen, kind, name, f.summary)
+			fmt.Fprintf(&b, "%s %s %s -d '%s'", seen, kind, name, fishQuoted.Replace(f.summary))
 			switch {
 			case len(f.values) > 0:
 				fmt.Fprintf(&b, " -x -a '%s'", strings.Join(f.values, " "))
@@ -185,7 +194,8 @@ func fishCompletion(all []commandWords) string {
 			b.WriteString("\n")
 		}
 		if len(c.words) > 0 {
-			fmt.Fprintf(&b, "%s -f -a '%s'\n", seen, strings.Join(c.words, " "))
+			words := strings.Join(c.words, " ")
+			fmt.Fprintf(&b, "complete -c jobfate -n '__fish_seen_subcommand_from %s; and not __fish_seen_subcommand_from %s' -f -a '%s'\n", c.name, words, words)
 		}
 	}
 	return b.String()
