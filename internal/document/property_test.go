@@ -69,6 +69,65 @@ func TestCutIsWhole(t *testing.T) {
 	}
 }
 
+// TestNotCut has lists that look as if they could be cut, and cannot.
+func TestNotCut(t *testing.T) {
+	const head = "apiVersion: v1\nkind: List\nitems:\n"
+	for _, input := range []string{
+		head + "  \u0085- a: b\n  - a: b\n  - a: b\n",
+		head + "\n  - m: n\n- a: b\n- a: b\n",
+		head + "- a: b\n- a: b\n%YAML 1.1\n- a: b\n",
+		head + "- &x {a: b}\n- *x\n",
+		head + "- a: \"b\n- c\"\n- d: e\n",
+		head + "- a: b\n-\n  c: d\n- e: f\n",
+		head + "  - a: b\n  - c: d\n e: f\n",
+		head + "- a: b\u0085---\u0085x: y\n- c: d\n",
+		head + "  - a: b\n-x: y\n  - c: d\n",
+		"apiVersion: v1\nkind: List\nx: '\nitems:\n- a: b\n- a: b\n'\nitems:\n- c: d\n",
+		"apiVersion: v1\nkind: List\nx: '\nitems:\n- a: b\n- a: b\n'\nitems:\n- " + hole + "\n",
+		"a: |\nitems:\n- a: b\n- a: b\n",
+		"apiVersion: v1\nkind: List\nx: \"\nitems:\n- a: b\n- a: b\n\"\n",
+	} {
+		want, wantErr := seen(input, true)
+		got, err := seen(input, false)
+		if strings.Join(got, "\n") != strings.Join(want, "\n") || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+			t.Errorf("got\n%s\n%v\nwant\n%s\n%v\nof\n%s", strings.Join(got, "\n"), err, strings.Join(want, "\n"), wantErr, input)
+		}
+	}
+}
+
+// TestPosition finds fields of YAML and JSON, and what is around those that are not
+// there.
+func TestPosition(t *testing.T) {
+	const yaml = "# a comment\nspec:\n  rules:\n  - a: 1\n    b: &b {c: 2}\n  - *b\nlabels:\n  a: 1\n  a.b: 2\n  a.b/c: 3\n\"\": 4\n"
+	for _, tc := range []struct{ input, field, want string }{
+		{yaml, "", "2:1"},
+		{yaml, "spec", "2:1"},
+		{yaml, "spec.rules[0].b", "5:5"},
+		{yaml, "spec.rules[0].b.c", "5:12"},
+		{yaml, "spec.rules[1].c", "5:12"},
+		{yaml, "spec.rules[2].c", "3:3"},
+		{yaml, "spec.rules[x]", "3:3"},
+		{yaml, "spec.nothing", "2:1"},
+		{yaml, "labels.a", "8:3"},
+		{yaml, "labels.a.b", "9:3"},
+		{yaml, "labels[a.b/c]", "10:3"},
+		{yaml, "labels.a.b/c.d", "10:3"},
+		{yaml, "labels.ab", "7:1"},
+		{"\n  {\"a\": [1,\n{\"ü\": 2, \"b\": 3}]}", "", "2:3"},
+		{"\n  {\"a\": [1,\n{\"ü\": 2, \"b\": 3}]}", "a", "2:4"},
+		{"\n  {\"a\": [1,\n{\"ü\": 2, \"b\": 3}]}", "a[1].b", "3:10"},
+		{"{}\n---\nx: y\n", "x", "3:1"},
+	} {
+		var at Place
+		if err := Read(Source{Name: "f", Reader: strings.NewReader(tc.input)}, func(d Document) error { at = d.Place; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if line, column := at.Position(tc.field); fmt.Sprintf("%d:%d", line, column) != tc.want {
+			t.Errorf("%s: got %d:%d, want %s, in\n%s", tc.field, line, column, tc.want, tc.input)
+		}
+	}
+}
+
 // FuzzCut looks for a text that is read differently when it is cut.
 func FuzzCut(f *testing.F) {
 	f.Add("kind: List\napiVersion: v1\nitems:\n- a\n- \"b\n- c\"\n- |\n d\n- e\nx: y\n")
