@@ -27,6 +27,7 @@ import (
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -167,7 +168,7 @@ func (l *look) owner() metav1.OwnerReference {
 
 func (l *look) claim() error {
 	for _, claim := range l.outcome.Claims {
-		patch := tracking.StripPatchAt(claim.Pod)
+		patch := keys.Keys{}.StripPatchAt(claim.Pod)
 		switch claim.Relation {
 		case tracking.Adoptable:
 			live, err := l.kubeClient.BatchV1().Jobs(l.job.Namespace).Get(l.ctx, l.job.Name, metav1.GetOptions{})
@@ -177,9 +178,9 @@ func (l *look) claim() error {
 			if live.UID != l.job.UID || live.DeletionTimestamp != nil {
 				return fmt.Errorf("Job %s adopts no pods any more", l.key)
 			}
-			patch = tracking.AdoptPatch(claim.Pod, l.owner())
+			patch = keys.Keys{}.AdoptPatch(claim.Pod, l.owner())
 		case tracking.Releasable:
-			patch = tracking.ReleasePatch(claim.Pod, l.job.UID)
+			patch = keys.Keys{}.ReleasePatch(claim.Pod, l.job.UID)
 		}
 		if err := l.podControl.PatchPod(l.ctx, claim.Pod.Namespace, claim.Pod.Name, patch); err != nil {
 			return err
@@ -206,7 +207,7 @@ func (l *look) deletePods(deletions []decide.Deletion) (left []types.UID, failed
 	for i, err := range together(len(deletions), func(i int) error {
 		pod := deletions[i].Record.Pod
 		if deletions[i].StripFirst {
-			if err := l.podControl.PatchPod(l.ctx, pod.Namespace, pod.Name, tracking.StripPatchAt(pod)); err != nil {
+			if err := l.podControl.PatchPod(l.ctx, pod.Namespace, pod.Name, keys.Keys{}.StripPatchAt(pod)); err != nil {
 				return err
 			}
 		}
@@ -275,7 +276,7 @@ func (l *look) strip() (gone []types.UID, failed error) {
 	}
 	must(l.finalizerExpectations.expectFinalizersRemoved(l.logger, l.key, uids))
 	for i, err := range together(len(pods), func(i int) error {
-		return l.podControl.PatchPod(l.ctx, pods[i].Namespace, pods[i].Name, tracking.StripPatch(pods[i]))
+		return l.podControl.PatchPod(l.ctx, pods[i].Namespace, pods[i].Name, keys.Keys{}.StripPatch(pods[i]))
 	}) {
 		if err != nil {
 			l.finalizerExpectations.finalizerRemovalObserved(l.logger, l.key, uids[i])
