@@ -15,7 +15,6 @@ import (
 type edit = podtest.Edit
 
 var (
-	noon         = podtest.Noon()
 	after        = podtest.After
 	newJob       = podtest.Job
 	newPod       = podtest.Pod
@@ -29,7 +28,6 @@ var (
 	index        = podtest.Index
 	failures     = podtest.Failures
 	condition    = podtest.Condition
-	uidsOf       = podtest.UIDsOf
 	lists        = podtest.Lists
 	same         = podtest.Same
 )

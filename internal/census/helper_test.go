@@ -14,7 +14,6 @@ import (
 type edit = podtest.Edit
 
 var (
-	noon         = podtest.Noon()
 	after        = podtest.After
 	newJob       = podtest.Job
 	newPod       = podtest.Pod
