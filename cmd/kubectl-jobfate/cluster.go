@@ -187,7 +187,7 @@ func (t *table[T]) notes() []cli.Note {
 	case t.failure == nil:
 		return nil
 	case refused(t.failure):
-		return []cli.Note{cli.NewNote("NotPermitted", "causes that only %s tell of are missing: %v", t.resource, t.failure)}
+		return []cli.Note{cli.NewNote("NotPermitted", "causes that only %s show are missing: %v", t.resource, t.failure)}
 	}
 	return []cli.Note{cli.NewNote("NotUpToDate", "%s may have changed since: %v", t.resource, t.failure)}
 }

@@ -85,11 +85,11 @@ func TestDocsTellOfFlags(t *testing.T) {
 		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			shown++
 			if !strings.Contains(section, "`--"+f.Name+"`") && !strings.Contains(string(text), "--"+f.Name) && f.Name != "output" && f.Name != "version" {
-				t.Errorf("%s does not tell of the flag --%s of %s", page, f.Name, c.Name())
+				t.Errorf("%s does not mention the flag --%s of %s", page, f.Name, c.Name())
 			}
 		})
 		if c.Name() != "help" && !strings.Contains(section, "kubectl jobfate "+strings.TrimPrefix(c.Name(), "kubectl-jobfate")) {
-			t.Errorf("%s does not tell of the command %s", page, c.Name())
+			t.Errorf("%s does not mention the command %s", page, c.Name())
 		}
 	}
 	if shown < 20 {

@@ -74,7 +74,7 @@ func TestForbidden(t *testing.T) {
 		})
 	}
 	forbid("events", "nodes")
-	notes := []string{"  NotPermitted: causes that only events tell of are missing: events is forbidden: you may not ", "  NotPermitted: causes that only nodes tell of are missing: nodes is forbidden"}
+	notes := []string{"  NotPermitted: causes that only events show are missing: events is forbidden: you may not ", "  NotPermitted: causes that only nodes show are missing: nodes is forbidden"}
 	s.want(6, []string{"resize", "--exit-status"}, append(notes, "Unschedulable: 1 of 4 active pods")...)
 	s.want(0, []string{}, "default/resize: Unschedulable: ", strings.TrimSpace(notes[0]))
 	s.want(0, []string{"-o", "json", "resize"}, `"code": "NotPermitted"`)

@@ -206,7 +206,7 @@ func TestWatchWithoutPermission(t *testing.T) {
 		}
 		forbid("events", "nodes")
 		w := s.watch("a")
-		w.printed(0, "Suspended: ", "NotPermitted: causes that only events tell of are missing", "NotPermitted: causes that only nodes tell of are missing")
+		w.printed(0, "Suspended: ", "NotPermitted: causes that only events show are missing", "NotPermitted: causes that only nodes show are missing")
 		s.finish("a", batchv1.JobComplete)
 		w.ended(0, "")
 		for _, resource := range []string{"jobs", "pods"} {

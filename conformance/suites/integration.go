@@ -111,7 +111,7 @@ func showController(o *overlay, from, to string) error {
 		if err := o.change(path, renamePackage("main", "controller")); err != nil {
 			return err
 		}
-		if filepath.Base(file) == "watch.go" {
+		if filepath.Base(file) == "route.go" {
 			if err := o.change(path, replaceOnce("const batchPeriod", "var batchPeriod")); err != nil {
 				return err
 			}

@@ -31,7 +31,7 @@ const (
 	explainAgain = 5 * time.Minute
 	// mostIndexes is how many failed indexes one event names.
 	mostIndexes = 3
-	// eventsPerSync is how many creations or deletions that went well a sync tells of.
+	// eventsPerSync is how many successful creations or deletions a sync reports as events.
 	// client-go sends no more about one object in a short time, and to make up those
 	// that it drops costs a tenth of the CPU.
 	eventsPerSync = 25

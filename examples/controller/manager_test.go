@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,6 +60,13 @@ func newCluster(t *testing.T) *cluster {
 		return kube.Verdict{}
 	})
 	return c
+}
+
+// beforeEach has something happen before a request of a controller takes effect.
+func (c *cluster) beforeEach(happens func(*kube.Request)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.before = happens
 }
 
 const agent = "controller"
@@ -197,23 +205,22 @@ func TestDeletedDuringASync(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					c := newCluster(t)
 					stop := c.start(t)
-					deleted := false
-					c.before = func(r *kube.Request) {
-						if r.Verb != "watch" && r.Resource.Resource == resource && !deleted {
-							deleted = true
+					var deleted atomic.Bool
+					c.beforeEach(func(r *kube.Request) {
+						if r.Verb != "watch" && r.Resource.Resource == resource && deleted.CompareAndSwap(false, true) {
 							if err := c.client.BatchV1().Jobs("default").Delete(t.Context(), "job", metav1.DeleteOptions{PropagationPolicy: &policy}); err != nil {
 								t.Error(err)
 							}
 						}
-					}
+					})
 					c.create(t, "job")
 					for range 5 {
 						time.Sleep(5 * time.Second)
 						kube.Collector{Server: c.Server}.Run()
 					}
 					stop()
-					if jobs := kube.List[*batchv1.Job](c.Server, "default"); !deleted || len(jobs) != 0 {
-						t.Errorf("deleted %t, %d Jobs are left, want none", deleted, len(jobs))
+					if jobs := kube.List[*batchv1.Job](c.Server, "default"); !deleted.Load() || len(jobs) != 0 {
+						t.Errorf("deleted %t, %d Jobs are left, want none", deleted.Load(), len(jobs))
 					}
 					for _, pod := range kube.List[*corev1.Pod](c.Server, "default") {
 						if policy != metav1.DeletePropagationOrphan || len(pod.Finalizers) > 0 {

@@ -45,7 +45,7 @@ func TestDocs(t *testing.T) {
 		}
 		for _, flag := range flagLine.FindAllStringSubmatch(runWith("", c.name, "-h").Stdout, -1) {
 			if !regexp.MustCompile(`[ ` + "`" + `(]--?` + flag[1] + `[ ` + "`" + `,.;\n]`).MatchString(text) {
-				t.Errorf("%s does not tell of the flag -%s of %s", path, flag[1], c.name)
+				t.Errorf("%s does not mention the flag -%s of %s", path, flag[1], c.name)
 			}
 		}
 	}

@@ -250,7 +250,7 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	r.happened(len(actions)+i, r.kinds)
 	fault := f.fault(q)
 	r.acting.lost = fault.Lost
-	r.acting.inDoubt = r.acting.inDoubt || fault.Lost && q.Verb == cluster.Status
+	r.acting.inDoubt = r.acting.inDoubt || fault.Lost && (q.Verb == cluster.Status || q.Verb == cluster.Patch)
 	return fault
 }
 

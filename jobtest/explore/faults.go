@@ -42,8 +42,8 @@ func (x *search) requestFault(s *state, m move, yield visitor) {
 	if kind == KillAfter || kind == Lose || kind == GiveUpAfter {
 		_, v = x.serve(&next)
 	}
-	if (kind == Lose || kind == GiveUpAfter) && x.positions[s.at].request.Verb == cluster.Status {
-		next.ghost = x.doubtful(next.ghost) // the controller cannot know whether it was stored
+	if verb := x.positions[s.at].request.Verb; (kind == Lose || kind == GiveUpAfter) && (verb == cluster.Status || verb == cluster.Patch) {
+		next.ghost = x.doubtful(next.ghost) // the controller cannot know what was recorded
 	}
 	switch kind {
 	case Refuse, Lose:

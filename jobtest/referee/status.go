@@ -151,8 +151,9 @@ func (g *Ghost) forgive(v *cluster.View, charged []types.UID, success bool) {
 		switch at := backoff.FinishTime(pod); {
 		case pod.Status.Phase == corev1.PodSucceeded && ownedBy(pod, v.Job):
 			succeeded = latest(succeeded, at)
-			// One that its predecessor has recorded is news to a blind controller.
-			success = success || g.Blind && hasFinalizer(pod)
+			// One that was recorded already is news to a controller that does not know of
+			// that: because another leader did it, or an answer was lost.
+			success = success || (g.Blind || g.InDoubt) && hasFinalizer(pod)
 		case slices.Contains(charged, pod.UID):
 			failed = latest(failed, at)
 		}

@@ -10,8 +10,10 @@ import (
 	"errors"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
 	batchinformers "k8s.io/client-go/informers/batch/v1"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	schedulinginformers "k8s.io/client-go/informers/scheduling/v1alpha2"
@@ -23,6 +25,7 @@ import (
 	"k8s.io/klog/v2"
 	kubemetrics "k8s.io/kubernetes/pkg/controller/job/metrics"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -51,13 +54,17 @@ type Controller struct {
 func NewController(_ context.Context, client kubernetes.Interface, pods coreinformers.PodInformer, jobs batchinformers.JobInformer,
 	_ schedulinginformers.WorkloadInformer, _ schedulinginformers.PodGroupInformer) (*Controller, error) {
 	batchPeriod = SyncJobBatchPeriod
-	w := &watch{jobs: managedJobs{jobs.Informer()}, pods: pods.Informer()}
-	c := newController(batchv1.JobControllerName, w.store(), client, client)
+	w := &watch{
+		client: client, jobs: managedJobs{jobs.Informer()}, pods: pods.Informer(),
+		factory: informers.NewSharedInformerFactory(client, 0), // the test starts its own
+	}
+	w.store = &store{jobs: w.jobs.GetIndexer(), pods: w.pods.GetIndexer()}
+	c := newController(batchv1.JobControllerName, w.store, sender{managedClient{client}, client})
 	c.options = append(c.options,
 		jobfate.Backoff(backoff.Policy{Base: DefaultJobPodFailureBackOff, Cap: MaxJobPodFailureBackOff}),
 		jobfate.MaxUncounted(MaxUncountedPods), jobfate.MaxChanges(MaxPodCreateDeletePerSync))
 	c.options = append(c.options, gates...)
-	c.metrics, w.controller = metricsOfKubernetes(), c
+	c.metrics = metricsOfKubernetes()
 	_, err := w.jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
 		// A controller beside the built-in one has no such metric.
 		if job := obj.(*batchv1.Job); !c.me.Manages(job) {
@@ -90,14 +97,27 @@ func (c *Controller) Run(ctx context.Context, workers int) {
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: c.client.CoreV1().Events("")})
 	c.recorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "job-controller"})
-	several := true // controllers of one name, one after the other
-	runner, err := ctrlcontroller.NewTypedUnmanaged("job", ctrlcontroller.TypedOptions[request]{
-		Reconciler: c.controller, MaxConcurrentReconciles: workers, SkipNameValidation: &several, Logger: klog.FromContext(ctx),
+	free := orphans{c.controller}
+	var running errgroup.Group
+	running.Go(func() error {
+		return runner[reconcile.Request](ctx, "job", c.controller, c.retries, workers, source[reconcile.Request]{c.watch, c.jobChanged, c.podChanged})
 	})
-	if err == nil {
-		err = errors.Join(runner.Watch(c.watch), runner.Start(ctx))
-	}
-	if err != nil && ctx.Err() == nil {
+	running.Go(func() error {
+		return runner[orphaned](ctx, "orphans", free, newRetries[orphaned](), 1, source[orphaned]{c.watch, free.jobChanged, free.podChanged})
+	})
+	if err := running.Wait(); err != nil && ctx.Err() == nil {
 		panic(err)
 	}
+}
+
+// runner runs what add of the example adds to a manager.
+func runner[T comparable](ctx context.Context, name string, does reconcile.TypedReconciler[T], retries *retries[T], workers int, watch source[T]) error {
+	several := true // controllers of one name, one after the other
+	runs, err := ctrlcontroller.NewTypedUnmanaged(name, ctrlcontroller.TypedOptions[T]{
+		Reconciler: does, RateLimiter: retries, MaxConcurrentReconciles: workers, SkipNameValidation: &several, Logger: klog.FromContext(ctx),
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(runs.Watch(watch), runs.Start(ctx))
 }

@@ -3,8 +3,13 @@
 package controller
 
 import (
+	"context"
+
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/kubernetes"
+	typedbatchv1 "k8s.io/client-go/kubernetes/typed/batch/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/component-base/featuregate"
 	"k8s.io/kubernetes/pkg/features"
@@ -58,6 +63,29 @@ func (m managedIndexer) ByIndex(index, key string) ([]any, error) {
 		all[i] = ungated(all[i])
 	}
 	return all, err
+}
+
+// managedClient is a client whose live reads show such Jobs as the caches do.
+type managedClient struct{ kubernetes.Interface }
+
+func (m managedClient) BatchV1() typedbatchv1.BatchV1Interface {
+	return managedBatch{m.Interface.BatchV1()}
+}
+
+type managedBatch struct{ typedbatchv1.BatchV1Interface }
+
+func (m managedBatch) Jobs(namespace string) typedbatchv1.JobInterface {
+	return managedReads{m.BatchV1Interface.Jobs(namespace)}
+}
+
+type managedReads struct{ typedbatchv1.JobInterface }
+
+func (m managedReads) Get(ctx context.Context, name string, options metav1.GetOptions) (*batchv1.Job, error) {
+	job, err := m.JobInterface.Get(ctx, name, options)
+	if err != nil {
+		return nil, err
+	}
+	return ungated(job).(*batchv1.Job), nil
 }
 
 func ungated(obj any) any {
