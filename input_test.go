@@ -21,6 +21,7 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // What cannot be understood gives "a clear error that names the field, never a
@@ -107,6 +108,7 @@ func TestInput_errorsHaveOneShape(t *testing.T) {
 		{"no Job", jobfate.Snapshot{Now: jobtest.Noon()}, nil, []string{"job"}},
 		{"no time", jobfate.Snapshot{Job: job}, nil, []string{"now"}},
 		{"an option", jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, []jobfate.Option{jobfate.OwnerKind(schema.GroupVersionKind{})}, []string{"OwnerKind.kind"}},
+		{"keys", jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, []jobfate.Option{jobfate.Keys(tracking.Keys{Finalizer: "mine", JobName: "a/b", Index: "a/b"})}, []string{"Keys.Finalizer", "Keys.Index"}},
 		{"two fields", jobfate.Snapshot{Job: bad, Now: jobtest.Noon()}, nil, []string{"metadata.name", "spec.completions"}},
 		{"a pod", jobfate.Snapshot{Job: job, Now: jobtest.Noon(), Pods: []*corev1.Pod{nil}}, nil, []string{"pods[0]"}},
 	} {

@@ -40,6 +40,16 @@ func OwnerKind(kind schema.GroupVersionKind) Option {
 	return func(c *decide.Config) { c.Controller.Kind, c.NoKind = kind, kind.Kind == "" }
 }
 
+// Keys sets the names of what the caller puts on its pods: the finalizer, labels,
+// annotations and the variable with the index. Empty ones are those of Kubernetes. They
+// are for a kind of the caller's own whose pods another Job controller must not take for
+// its own. A name that the API server would refuse is an error, and so are two annotations
+// or two labels of one name. Once there are pods the keys must stay: pods with other keys
+// are not counted.
+func Keys(k tracking.Keys) Option {
+	return func(c *decide.Config) { c.Controller.Keys = k }
+}
+
 // Backoff sets the base, cap and factor of the delay with which failed pods
 // are replaced. The default is 10 s, 10 min and 2.
 func Backoff(p backoff.Policy) Option {

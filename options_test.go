@@ -21,6 +21,7 @@ import (
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // Every option is used somewhere: Throttle in algorithm_test.go, Backoff,
@@ -53,6 +54,50 @@ func TestOptions_noOwnerKind(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "OwnerKind.kind") || !d.Idle() {
 			t.Errorf("%v: got %v and %v, want an error that names OwnerKind.kind", kind, d, err)
 		}
+	}
+}
+
+// A caller with keys of its own: its pods carry those and no others, and a pod with the
+// finalizer of Kubernetes is not counted, which a note says. That all else is as with the
+// keys of Kubernetes, TestOwnKeys of jobtest/chaos shows.
+func TestOptions_keys(t *testing.T) {
+	own := jobfate.Keys(tracking.Keys{
+		Finalizer: "example.com/counted", Index: "example.com/part", IndexVariable: "PART", FailureCount: "example.com/failures",
+		IgnoredFailureCount: "example.com/ignored", ControllerUID: "example.com/suite-uid", JobName: "example.com/suite",
+	})
+	job := specJob(t, "completions: 2\nparallelism: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
+	job.Spec.Selector, job.Spec.Template.Labels = nil, nil
+	pod := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, own).Create[0].Pod()
+	want := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Finalizers:  []string{"example.com/counted"},
+		Labels:      map[string]string{"example.com/part": "0", "example.com/suite": job.Name, "example.com/suite-uid": string(job.UID)},
+		Annotations: map[string]string{"example.com/part": "0", "example.com/failures": "0"},
+	}}
+	got := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Finalizers: pod.Finalizers, Labels: pod.Labels, Annotations: pod.Annotations}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the pod (-want +got):\n%s", diff)
+	}
+	env := []corev1.EnvVar{{Name: "PART", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['example.com/part']"}}}}
+	if diff := cmp.Diff(env, pod.Spec.Containers[0].Env); diff != "" {
+		t.Errorf("its variables (-want +got):\n%s", diff)
+	}
+
+	pod.Name, pod.UID, pod.Namespace = "pod-0", "pod-0", job.Namespace
+	pod.Status.Phase = corev1.PodSucceeded
+	foreign := pod.DeepCopy()
+	foreign.Name, foreign.UID, foreign.Finalizers = "pod-1", "pod-1", []string{batchv1.JobTrackingFinalizer}
+	foreign.Annotations["example.com/part"] = "1"
+	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod, foreign}, Now: jobtest.Noon()}, own)
+	if d.Status.CompletedIndexes != "0" {
+		t.Errorf("completed indexes %q, want 0", d.Status.CompletedIndexes)
+	}
+	const note = "1 pod succeeded without the finalizer example.com/counted and cannot be counted, such as pod-1"
+	if notes := explain.Of(d).Notes(); !slices.ContainsFunc(notes, func(n explain.Note) bool { return n.Text == note }) {
+		t.Errorf("the notes lack %q: %+v", note, notes)
+	}
+	if routed := jobfate.RouteOf(nil, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "lost", Namespace: "ns", Finalizers: []string{"example.com/counted"}}},
+		func(string) []*batchv1.Job { return nil }, own); len(routed) != 1 {
+		t.Errorf("a pod without a controller that carries the finalizer is routed to %v", routed)
 	}
 }
 

@@ -7,9 +7,11 @@ import (
 	"testing"
 	"unsafe"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/keys"
 )
 
 // A Job may have 10^5 pods.
@@ -129,5 +131,32 @@ func TestAdoptedPodIsTracked(t *testing.T) {
 		c.Add(newPod("a", ownerless, released, failed), adopted)
 		same(t, "is tracked", c.Records[0].Tracked, adopted)
 		same(t, "strip", len(c.Account(census.AccountInputs{}).Strip) == 1, adopted)
+	}
+}
+
+// What a Job asks for, as its spec says it. A work queue has no indexes, and a Job
+// without completions and parallelism has one.
+func TestClassifierOf(t *testing.T) {
+	two, indexed, failed := int32(2), batchv1.IndexedCompletion, batchv1.Failed
+	policy := &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: batchv1.PodFailurePolicyActionIgnore}}}
+	for name, tc := range map[string]struct {
+		spec                          batchv1.JobSpec
+		indexed, perIndex, onlyFailed bool
+		completions                   int32
+	}{
+		"work queue":              {batchv1.JobSpec{Parallelism: &two, BackoffLimitPerIndex: &two}, false, false, false, 0},
+		"NonIndexed":              {batchv1.JobSpec{Completions: &two}, false, false, false, 0},
+		"Indexed":                 {batchv1.JobSpec{CompletionMode: &indexed, Completions: &two}, true, false, false, 2},
+		"Indexed by default":      {batchv1.JobSpec{CompletionMode: &indexed}, true, false, false, 1},
+		"Indexed, no completions": {batchv1.JobSpec{CompletionMode: &indexed, Parallelism: &two, BackoffLimitPerIndex: &two}, false, false, false, 0},
+		"per index":               {batchv1.JobSpec{CompletionMode: &indexed, Completions: &two, BackoffLimitPerIndex: &two}, true, true, false, 2},
+		"Failed":                  {batchv1.JobSpec{PodReplacementPolicy: &failed}, false, false, true, 0},
+		"with a failure policy":   {batchv1.JobSpec{PodFailurePolicy: policy}, false, false, true, 0},
+	} {
+		c := census.ClassifierOf(&batchv1.Job{Spec: tc.spec}, keys.Keys{Finalizer: "a/b"})
+		if c.Indexed != tc.indexed || c.PerIndex != tc.perIndex || c.ReplaceFailedOnly != tc.onlyFailed || c.Completions != tc.completions ||
+			(c.Policy == nil) != (tc.spec.PodFailurePolicy == nil) || c.Keys.Finalizer != "a/b" {
+			t.Errorf("%s: got %+v", name, c)
+		}
 	}
 }

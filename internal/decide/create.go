@@ -122,10 +122,10 @@ func (v *View) withGeneratedLabels(labels map[string]string) map[string]string {
 	own, names := v.Config.Controller.Keys, v.Keys()
 	all := map[string]string{names.ControllerUID: uid, names.JobName: name}
 	if own.ControllerUID == "" {
-		all["controller-uid"] = uid
+		all[keys.LegacyControllerUID] = uid
 	}
 	if own.JobName == "" {
-		all["job-name"] = name
+		all[keys.LegacyJobName] = name
 	}
 	maps.Copy(all, labels)
 	return all

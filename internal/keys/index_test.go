@@ -25,3 +25,31 @@ func TestIndexOf_isDecimal(t *testing.T) {
 		}
 	}
 }
+
+// The annotation names the index of a pod. A label that names another one is a sign of
+// an edit (k#140839); a pod without the label, as old ones are, has no conflict.
+func TestIndexConflict(t *testing.T) {
+	for name, tc := range map[string]struct {
+		annotation, label string
+		labelled, want    bool
+	}{
+		"the same":             {"1", "1", true, false},
+		"the same, padded":     {"1", "01", true, false},
+		"another":              {"1", "2", true, true},
+		"the label no index":   {"1", "x", true, true},
+		"the label empty":      {"1", "", true, true},
+		"the label alone":      {"", "1", true, true},
+		"the annotation alone": {"1", "", false, false},
+	} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{batchv1.JobCompletionIndexAnnotation: tc.annotation}}}
+		if tc.labelled {
+			pod.Labels = map[string]string{batchv1.JobCompletionIndexAnnotation: tc.label}
+		}
+		if got := names.IndexConflict(pod); got != tc.want {
+			t.Errorf("%s: got %t, want %t", name, got, tc.want)
+		}
+	}
+	if names.IndexConflict(nil) || names.IndexOf(nil) != keys.NoIndex {
+		t.Error("no pod has an index")
+	}
+}

@@ -37,6 +37,8 @@ func TestPatches_golden(t *testing.T) {
 			`{"metadata":{"uid":"pod-uid","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`},
 		{"strip at a version", names.StripPatchAt(pod),
 			`{"metadata":{"uid":"pod-uid","resourceVersion":"7","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`},
+		{"track", names.TrackPatch(pod),
+			`{"metadata":{"uid":"pod-uid","resourceVersion":"7","finalizers":["batch.kubernetes.io/job-tracking"]}}`},
 		{"adopt", names.AdoptPatch(pod, owner),
 			`{"metadata":{"uid":"pod-uid","resourceVersion":"7","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"job","uid":"job-uid","controller":true,"blockOwnerDeletion":true}],"finalizers":["batch.kubernetes.io/job-tracking"]}}`},
 		{"release", names.ReleasePatch(pod, "job-uid"),
@@ -113,7 +115,7 @@ func TestPatches_applied(t *testing.T) {
 func TestPatches_ofNoPod(t *testing.T) {
 	for name, patch := range map[string][]byte{
 		"strip": names.StripPatch(nil), "strip at": names.StripPatchAt(nil),
-		"adopt": names.AdoptPatch(nil, reference()), "release": names.ReleasePatch(nil, ""),
+		"track": names.TrackPatch(nil), "adopt": names.AdoptPatch(nil, reference()), "release": names.ReleasePatch(nil, ""),
 	} {
 		same(t, name, patch, []byte(nil))
 	}

@@ -1,0 +1,58 @@
+package keys
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Legacy labels are set beside those of Kubernetes, and have no prefix.
+const (
+	LegacyControllerUID = "controller-uid"
+	LegacyJobName       = "job-name"
+)
+
+// Check returns what is wrong with the keys: names that the API server refuses on a pod,
+// and names that two of them share.
+func (k Keys) Check(path *field.Path) (errs field.ErrorList) {
+	if k == (Keys{}) {
+		return nil
+	}
+	all := k.WithDefaults()
+	type key struct{ field, name string }
+	invalid := func(of key, why string) {
+		errs = append(errs, field.Invalid(path.Child(of.field), of.name, why))
+	}
+	annotations := []key{{"Index", all.Index}, {"FailureCount", all.FailureCount}, {"IgnoredFailureCount", all.IgnoredFailureCount}}
+	labels := []key{{"ControllerUID", all.ControllerUID}, {"JobName", all.JobName}}
+	finalizer := key{"Finalizer", all.Finalizer}
+	for _, key := range append(append([]key{finalizer}, annotations...), labels...) {
+		for _, why := range validation.IsQualifiedName(key.name) {
+			invalid(key, why)
+		}
+	}
+	if !strings.Contains(all.Finalizer, "/") {
+		invalid(finalizer, "a finalizer needs a domain: example.com/name")
+	}
+	for _, why := range validation.IsRelaxedEnvVarName(all.IndexVariable) {
+		invalid(key{"IndexVariable", all.IndexVariable}, why)
+	}
+
+	if k.ControllerUID == "" {
+		labels = append(labels, key{"ControllerUID", LegacyControllerUID})
+	}
+	if k.JobName == "" {
+		labels = append(labels, key{"JobName", LegacyJobName})
+	}
+	for _, group := range [][]key{annotations, append(labels, annotations[0])} { // the index is both
+		seen := map[string]bool{}
+		for _, key := range group {
+			if seen[key.name] {
+				errs = append(errs, field.Duplicate(path.Child(key.field), key.name))
+			}
+			seen[key.name] = true
+		}
+	}
+	return errs
+}

@@ -1,0 +1,41 @@
+package keys_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobfate/jobfate/internal/keys"
+)
+
+// What the API server would refuse on the first pod is refused beforehand.
+func TestCheck(t *testing.T) {
+	for name, tc := range map[string]struct {
+		keys keys.Keys
+		want []string
+	}{
+		"those of Kubernetes": {keys.Keys{}, nil},
+		"the defaults, spelt": {keys.Keys{}.WithDefaults(), nil},
+		"all of one's own": {keys.Keys{Finalizer: "example.com/f", Index: "example.com/i", IndexVariable: "I", FailureCount: "example.com/c",
+			IgnoredFailureCount: "example.com/g", ControllerUID: "example.com/u", JobName: "example.com/n"}, nil},
+		"labels without a prefix":                       {keys.Keys{ControllerUID: "controller-uid", JobName: "job-name"}, nil},
+		"a finalizer without a domain":                  {keys.Keys{Finalizer: "counted"}, []string{"Keys.Finalizer"}},
+		"no names":                                      {keys.Keys{Finalizer: "a b/c", Index: "a/b/c", FailureCount: "é", JobName: "-"}, []string{"Keys.Finalizer", "Keys.Index", "Keys.FailureCount", "Keys.JobName"}},
+		"no variable":                                   {keys.Keys{IndexVariable: "A=B"}, []string{"Keys.IndexVariable"}},
+		"two counts of one name":                        {keys.Keys{FailureCount: "a/n", IgnoredFailureCount: "a/n"}, []string{"Keys.IgnoredFailureCount"}},
+		"a count with the index's name":                 {keys.Keys{FailureCount: "batch.kubernetes.io/job-completion-index"}, []string{"Keys.FailureCount"}},
+		"a label with the index's name":                 {keys.Keys{JobName: "a/i", Index: "a/i"}, []string{"Keys.Index"}},
+		"the label that Kubernetes sets beside its own": {keys.Keys{ControllerUID: "job-name"}, []string{"Keys.JobName"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, err := range tc.keys.Check(field.NewPath("Keys")) {
+				got = append(got, err.Field)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("errors are about (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,188 @@
+package chaos
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// ownKeys are the keys of a controller for a kind of its own.
+var ownKeys = tracking.Keys{
+	Finalizer:           "example.com/counted",
+	Index:               "example.com/part",
+	IndexVariable:       "PART",
+	FailureCount:        "example.com/part-failures",
+	IgnoredFailureCount: "example.com/part-ignored-failures",
+	ControllerUID:       "example.com/suite-uid",
+	JobName:             "example.com/suite",
+}
+
+// With keys of its own a controller does what it does with those of Kubernetes, under
+// other names: in random lives, with all faults, two Machines ask for the same.
+func TestOwnKeys(t *testing.T) {
+	for seed := range uint64(*schedules / 25) {
+		var differs string
+		r := Run(Config{Seed: seed, Mode: Mode(seed % 2), Controller: func() cluster.Controller {
+			return &renamed{own: jobfate.NewMachine(jobfate.Keys(ownKeys)), plain: jobfate.NewMachine(), differs: &differs}
+		}})
+		if r.Violation != nil {
+			t.Fatal(r.Story)
+		}
+		if differs != "" {
+			t.Fatalf("seed %d: with the keys of Kubernetes (-) and keys of one's own (+):\n%s", seed, differs)
+		}
+	}
+}
+
+var (
+	toOwn = strings.NewReplacer(
+		batchv1.JobTrackingFinalizer, ownKeys.Finalizer,
+		batchv1.JobCompletionIndexAnnotation, ownKeys.Index,
+		"JOB_COMPLETION_INDEX", ownKeys.IndexVariable,
+		batchv1.JobIndexFailureCountAnnotation, ownKeys.FailureCount,
+		batchv1.JobIndexIgnoredFailureCountAnnotation, ownKeys.IgnoredFailureCount,
+		batchv1.ControllerUidLabel, ownKeys.ControllerUID,
+		batchv1.JobNameLabel, ownKeys.JobName,
+	)
+	toPlain = strings.NewReplacer(
+		ownKeys.Finalizer, batchv1.JobTrackingFinalizer,
+		ownKeys.FailureCount, batchv1.JobIndexFailureCountAnnotation,
+		ownKeys.IgnoredFailureCount, batchv1.JobIndexIgnoredFailureCountAnnotation,
+		ownKeys.Index, batchv1.JobCompletionIndexAnnotation,
+		`"`+ownKeys.IndexVariable+`"`, `"JOB_COMPLETION_INDEX"`,
+		ownKeys.ControllerUID, batchv1.ControllerUidLabel,
+		ownKeys.JobName, batchv1.JobNameLabel,
+	)
+)
+
+// rename returns a copy of an object with other keys.
+func rename[T any](object *T, names *strings.Replacer) *T {
+	if object == nil {
+		return nil
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		panic(err)
+	}
+	renamed := new(T)
+	if err := json.Unmarshal([]byte(names.Replace(string(text))), renamed); err != nil {
+		panic(err)
+	}
+	return renamed
+}
+
+// renamed is a controller of two Machines. The one with own keys is shown the cluster
+// as if its keys were in use, the other one acts.
+type renamed struct {
+	own, plain *jobfate.Machine
+	differs    *string
+}
+
+func (r *renamed) Sync(client *cluster.Client) (time.Duration, error) {
+	v := jobfate.View{Job: client.Job, Pods: client.Pods, Now: client.Now,
+		JobsVersion: client.JobsVersion, PodsVersion: client.PodsVersion, Barrier: client.Barrier}
+	shown := v
+	shown.Job, shown.Pods = rename(v.Job, toOwn), nil
+	for _, pod := range v.Pods {
+		shown.Pods = append(shown.Pods, rename(pod, toOwn))
+	}
+	var jobs, jobsShown []*batchv1.Job
+	if v.Job != nil {
+		jobs, jobsShown = append(jobs, v.Job), append(jobsShown, shown.Job)
+	}
+	plain := jobfate.OrphansIn(v.Pods, jobs)
+	own := jobfate.OrphansIn(shown.Pods, jobsShown, jobfate.Keys(ownKeys))
+	r.compare("orphans", len(plain), len(own))
+	for i := range min(len(plain), len(own)) {
+		if !r.drive(client, plain[i], own[i]) {
+			return 0, nil
+		}
+		if err := plain[i].Err(); err != nil {
+			return 0, err
+		}
+	}
+	if err := errors.Join(r.plain.Begin(v), r.own.Begin(shown)); err != nil {
+		return 0, err
+	}
+	if !r.drive(client, r.plain, r.own) {
+		r.plain.Core().Abandon()
+		r.own.Core().Abandon()
+		return 0, nil
+	}
+	is, ought := r.own.Result(), r.plain.Result()
+	r.compare("result", told(ought), told(is))
+	return ought.Requeue, ought.Err
+}
+
+// told is what a result says beside its Decision.
+func told(r jobfate.Result) string {
+	return fmt.Sprint(r.Requeue, r.Err, r.Gone, r.Events, r.Metrics)
+}
+
+// dialogue is with a Machine, or what frees orphans.
+type dialogue interface {
+	Next() []jobfate.Request
+	Answer(jobfate.Request, runtime.Object, error) error
+}
+
+// drive sends what the first asks for, and answers both. It reports whether the sync
+// goes on.
+func (r *renamed) drive(client *cluster.Client, plain, own dialogue) bool {
+	for {
+		ought, is := plain.Next(), own.Next()
+		if !r.compare("requests", requestsOf(ought), requestsOf(is)) || len(ought) == 0 {
+			return len(ought) == 0
+		}
+		for i := range ought {
+			object, err := client.Do(ought[i])
+			switch {
+			case errors.Is(err, cluster.ErrGivenUp):
+				return false
+			case errors.Is(err, cluster.ErrNoAnswer):
+				continue
+			}
+			_ = plain.Answer(ought[i], object, err) // just asked for
+			_ = own.Answer(is[i], renameAny(object), err)
+		}
+	}
+}
+
+func requestsOf(batch []jobfate.Request) (all []jobfate.Request) {
+	for _, r := range batch {
+		r.Pod, r.Patch = rename(r.Pod, toPlain), []byte(toPlain.Replace(string(r.Patch)))
+		all = append(all, r)
+	}
+	return all
+}
+
+func renameAny(object runtime.Object) runtime.Object {
+	switch o := object.(type) {
+	case *batchv1.Job:
+		return rename(o, toOwn)
+	case *corev1.Pod:
+		return rename(o, toOwn)
+	case *corev1.PodList:
+		return rename(o, toOwn)
+	}
+	return object
+}
+
+func (r *renamed) compare(what string, ought, is any) bool {
+	diff := cmp.Diff(ought, is)
+	if diff != "" && *r.differs == "" {
+		*r.differs = what + ":\n" + diff
+	}
+	return diff == ""
+}
