@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -131,7 +132,7 @@ func requeuesAreNotFailures(t *testing.T) {
 			w.settle()
 		}
 		want := backoff.Record{Job: w.Job().UID, Failures: int32(failures + 1), LastFailure: w.Now}
-		if failures == 0 && !w.snapshot().Backoff.Equal(want) {
+		if failures == 0 && !cmp.Equal(w.snapshot().Backoff, want) {
 			t.Errorf("after %d failures and many looks the record is %+v, want %+v", failures+1, w.snapshot().Backoff, want)
 		}
 		if ended := explain.Of(w.last).Job().Code == explain.JobFinished; ended != (failures > 0) {
@@ -155,7 +156,7 @@ func requeuesAreNotFailuresPerIndex(t *testing.T) {
 	for range 10 {
 		w.settle()
 	}
-	if !w.snapshot().Backoff.Equal(first) {
+	if !cmp.Equal(w.snapshot().Backoff, first) {
 		t.Errorf("after ten looks at one failure the record is %+v, want %+v as after the first", w.snapshot().Backoff, first)
 	}
 }
@@ -213,7 +214,7 @@ func restartKeepsBackoff(t *testing.T) {
 	w.restart()
 	w.advance(time.Second)
 	w.settle()
-	if !w.snapshot().Backoff.Equal(kept) || !w.look.Equal(look) || kept.Failures != 2 {
+	if !cmp.Equal(w.snapshot().Backoff, kept) || !w.look.Equal(look) || kept.Failures != 2 {
 		t.Errorf("after the restart: %+v, look again at %s; want %+v, %s", w.snapshot().Backoff, clock(w.look), kept, clock(look))
 	}
 	// A pod that is listed has been counted, whether or not its finalizer is gone.
@@ -222,7 +223,7 @@ func restartKeepsBackoff(t *testing.T) {
 	w.sync()
 	kept = w.snapshot().Backoff
 	w.restart()
-	if got := mustDecide(t, w.snapshot()).Backoff; !got.Equal(kept) || kept.Failures != 3 {
+	if got := mustDecide(t, w.snapshot()).Backoff; !cmp.Equal(got, kept) || kept.Failures != 3 {
 		t.Errorf("rebuilt with a pod in the list: %+v, want %+v", got, kept)
 	}
 	w.advance(time.Hour)

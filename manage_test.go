@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,7 +89,7 @@ func TestManage_perIndexPassesOverTheRecord(t *testing.T) {
 		now := job.CreationTimestamp.Time
 		memory := backoff.Record{Job: job.UID, Failures: 3, LastFailure: now}
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Now: now, Backoff: memory})
-		if len(d.Create) != test.create || !d.Backoff.Equal(memory) {
+		if len(d.Create) != test.create || !cmp.Equal(d.Backoff, memory) {
 			t.Errorf("%q: %d to create, remembered %+v; want %d, %+v", test.spec, len(d.Create), d.Backoff, test.create, memory)
 		}
 	}

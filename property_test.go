@@ -249,7 +249,7 @@ func TestS12_noReplacementBeforeItsDelay(t *testing.T) {
 				t.Fatalf("index %d gets a pod %s too early", c.Index, wait)
 			}
 		}
-		if len(r.d.Create) > 0 && r.s.Job.Spec.BackoffLimitPerIndex == nil && r.d.Backoff.Remaining(backoff.Policy{}, r.s.Now) > 0 {
+		if len(r.d.Create) > 0 && r.s.Job.Spec.BackoffLimitPerIndex == nil && (backoff.Policy{}).Remaining(r.d.Backoff.Failures, r.d.Backoff.LastFailure, r.s.Now) > 0 {
 			t.Fatalf("pods are created within the delay of %+v", r.d.Backoff)
 		}
 		least := time.Second

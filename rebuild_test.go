@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,7 +55,7 @@ func TestBackoffInDoubt_whatItCounts(t *testing.T) {
 			backoff.Record{Job: job.UID}},
 	} {
 		got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(time.Minute), BackoffInDoubt: true})
-		if !got.Backoff.Equal(test.want) {
+		if !cmp.Equal(got.Backoff, test.want) {
 			t.Errorf("%s: %+v, want %+v", test.name, got.Backoff, test.want)
 		}
 	}
@@ -79,7 +80,7 @@ func TestBackoffInDoubt_podsBeyondCompletions(t *testing.T) {
 	got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{within, without(beyond), without(succeeded)},
 		Now: job.CreationTimestamp.Add(time.Minute), BackoffInDoubt: true}).Backoff
 	want := backoff.Record{Job: job.UID, Failures: 1, LastFailure: backoff.FinishTime(within)}
-	if !got.Equal(want) {
+	if !cmp.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
@@ -114,7 +115,7 @@ func TestBackoffInDoubt_podsThatTerminate(t *testing.T) {
 	}
 	got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon.Add(time.Second), BackoffInDoubt: true})
 	want := backoff.Record{Job: job.UID, Failures: 1, LastFailure: noon}
-	if !got.Backoff.Equal(want) || got.Requeue != 9*time.Second {
+	if !cmp.Equal(got.Backoff, want) || got.Requeue != 9*time.Second {
 		t.Errorf("got %+v, waiting %s, want %+v, waiting 9s", got.Backoff, got.Requeue, want)
 	}
 	// The one that was deleted last decides when, whichever comes first.

@@ -10,7 +10,7 @@
 // There are two ways to count failures in a row, and a Job uses one of them:
 //
 //   - For the whole Job, in a [Record]. It is a plain value. The caller stores
-//     it, or loses it with a restart and gets it back with [Rebuild].
+//     it, or loses it with a restart and makes it again from the pods, with [Record.With].
 //   - For each index, when backoffLimitPerIndex is set. The count stands in two
 //     annotations of the pod, and so it survives a restart.
 //

@@ -13,13 +13,13 @@ func Example() {
 
 	// Two pods of the Job failed, three seconds apart.
 	record := backoff.Record{Job: "8ad4"}
-	record = record.With(backoff.NewsOf(nil, []time.Time{noon}))
-	record = record.With(backoff.NewsOf(nil, []time.Time{noon.Add(3 * time.Second)}))
-	fmt.Println("wait", record.Remaining(policy, noon.Add(5*time.Second)))
+	record = record.With(nil, []time.Time{noon})
+	record = record.With(nil, []time.Time{noon.Add(3 * time.Second)})
+	fmt.Println("wait", policy.Remaining(record.Failures, record.LastFailure, noon.Add(5*time.Second)))
 
 	// Then one succeeded.
-	record = record.With(backoff.NewsOf([]time.Time{noon.Add(9 * time.Second)}, nil))
-	fmt.Println("wait", record.Remaining(policy, noon.Add(9*time.Second)))
+	record = record.With([]time.Time{noon.Add(9 * time.Second)}, nil)
+	fmt.Println("wait", policy.Remaining(record.Failures, record.LastFailure, noon.Add(9*time.Second)))
 	// Output:
 	// wait 18s
 	// wait 0s

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,14 +22,14 @@ import (
 // inherited it.
 func TestRecordBelongsToOneJob_k131917_k142142(t *testing.T) {
 	first := backoff.Record{Job: "first", Failures: 5, LastFailure: t0}
-	if got := first.For("first"); !got.Equal(first) {
+	if got := first.For("first"); got != first {
 		t.Errorf("record of the same Job = %+v, want %+v", got, first)
 	}
-	if got, want := first.For("second"), (backoff.Record{Job: "second"}); !got.Equal(want) {
+	if got, want := first.For("second"), (backoff.Record{Job: "second"}); got != want {
 		t.Errorf("%+v for another Job = %+v, want %+v", first, got, want)
 	}
 	nameless := backoff.Record{Failures: 5, LastFailure: t0}
-	if got, want := nameless.For("second"), (backoff.Record{Job: "second", Failures: 5, LastFailure: t0}); !got.Equal(want) {
+	if got, want := nameless.For("second"), (backoff.Record{Job: "second", Failures: 5, LastFailure: t0}); got != want {
 		t.Errorf("a record that names no Job = %+v, want %+v", got, want)
 	}
 }
@@ -66,14 +67,18 @@ func TestLimitDependsOnFailuresAlone_k70251_k92245_k60735(t *testing.T) {
 	}
 }
 
+func remaining(r backoff.Record, now time.Time) time.Duration {
+	return backoff.Policy{}.Remaining(r.Failures, r.LastFailure, now)
+}
+
 // A pod event reset the delay. What is left of it depends on the finish times
 // and the present only, however often somebody looks.
 func TestEventsDoNotResetTheDelay_k114391_k114516(t *testing.T) {
-	record := backoff.Rebuild("uid", nil, seconds(0, 1))
+	record := backoff.Record{Job: "uid"}.With(nil, seconds(0, 1))
 	for elapsed := time.Duration(0); elapsed <= 20*time.Second; elapsed += time.Second {
-		record = record.With(backoff.NewsOf(nil, nil)) // an event without news
+		record = record.With(nil, nil) // an event without news
 		now := at(1).Add(elapsed)
-		if got, want := record.Remaining(backoff.Policy{}, now), 20*time.Second-elapsed; got != want {
+		if got, want := remaining(record, now), 20*time.Second-elapsed; got != want {
 			t.Errorf("%v after the failure: %v remain, want %v", elapsed, got, want)
 		}
 	}
@@ -81,8 +86,8 @@ func TestEventsDoNotResetTheDelay_k114391_k114516(t *testing.T) {
 
 // With parallelism above one several pods fail between two syncs. All count.
 func TestSeveralFailuresInOneSyncAllCount_k114391_k114768(t *testing.T) {
-	record := backoff.Record{}.With(backoff.NewsOf(nil, seconds(2, 0, 1, 2)))
-	if got, want := record.Remaining(backoff.Policy{}, at(2).Time), 80*time.Second; got != want {
+	record := backoff.Record{}.With(nil, seconds(2, 0, 1, 2))
+	if got, want := remaining(record, at(2).Time), 80*time.Second; got != want {
 		t.Errorf("after 4 failures in one sync %v remain, want %v", got, want)
 	}
 }
@@ -91,9 +96,9 @@ func TestSeveralFailuresInOneSyncAllCount_k114391_k114768(t *testing.T) {
 // pods.
 func TestRestartDoesNotForgetTheDelay_k114650(t *testing.T) {
 	record := backoff.Record{Job: "uid"}.
-		With(backoff.NewsOf(nil, seconds(0))).
-		With(backoff.NewsOf(seconds(1), seconds(2))).
-		With(backoff.NewsOf(nil, seconds(3)))
+		With(nil, seconds(0)).
+		With(seconds(1), seconds(2)).
+		With(nil, seconds(3))
 	stored, err := json.Marshal(record)
 	if err != nil {
 		t.Fatalf("Marshal: %v", err)
@@ -102,12 +107,12 @@ func TestRestartDoesNotForgetTheDelay_k114650(t *testing.T) {
 	if err := json.Unmarshal(stored, &loaded); err != nil {
 		t.Fatalf("Unmarshal: %v", err)
 	}
-	rebuilt := backoff.Rebuild("uid", seconds(1), seconds(3, 0, 2))
+	rebuilt := backoff.Record{Job: "uid"}.With(seconds(1), seconds(3, 0, 2))
 	for name, got := range map[string]backoff.Record{"loaded": loaded, "rebuilt": rebuilt} {
-		if !got.Equal(record) {
+		if !cmp.Equal(got, record) {
 			t.Errorf("%s record = %+v, want %+v", name, got, record)
 		}
-		if left := got.Remaining(backoff.Policy{}, at(3).Time); left != 20*time.Second {
+		if left := remaining(got, at(3).Time); left != 20*time.Second {
 			t.Errorf("%s record: %v remain, want 20s", name, left)
 		}
 	}

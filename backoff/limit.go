@@ -60,13 +60,6 @@ func (l Limit) IndexExhausted(failures int32) bool {
 	return l.Target == TargetIndex && failures >= l.PerIndex
 }
 
-// WithoutPerIndex returns the limit with the feature switched off: only the
-// backoffLimit counts (KEP-3850, Downgrade and Rollback). One that was left out
-// stays at MaxInt32, so failed pods may be retried for ever.
-func (l Limit) WithoutPerIndex() Limit {
-	return Limit{Target: TargetJob, PerJob: l.PerJob}
-}
-
 // RestartsExceeded reports whether the restarts of containers end the Job, given
 // the sum of [Restarts] over all its pods. It is only for a Job whose pods have
 // the restart policy OnFailure.

@@ -74,24 +74,6 @@ func TestBackoffLimitPerIndexOfOneRetriesOnce(t *testing.T) {
 	}
 }
 
-// KEP-3850, Downgrade: Jobs "will be handled in a default way, ie. using the
-// .spec.backoffLimit". Rollback: "they will be counted only against
-// .spec.backoffLimit, which is defaulted to max int32 value".
-func TestWithoutPerIndex(t *testing.T) {
-	off := backoff.LimitOf(&batchv1.JobSpec{BackoffLimitPerIndex: ptrTo[int32](1)}).WithoutPerIndex()
-	if want := (backoff.Limit{Target: backoff.TargetJob, PerJob: math.MaxInt32}); off != want {
-		t.Errorf("WithoutPerIndex = %+v, want %+v", off, want)
-	}
-	if off.IndexExhausted(math.MaxInt32) || off.JobExceeded(math.MaxInt32) {
-		t.Error("something ends, want failed pods to be retried indefinitely")
-	}
-	// "it might be required to manually set spec.backoffLimit".
-	set := backoff.LimitOf(&batchv1.JobSpec{BackoffLimit: ptrTo[int32](3), BackoffLimitPerIndex: ptrTo[int32](1)}).WithoutPerIndex()
-	if !set.JobExceeded(4) || set.JobExceeded(3) {
-		t.Errorf("%+v: want 4 failures to be too many, and 3 not", set)
-	}
-}
-
 func TestRestarts(t *testing.T) {
 	pod := func(phase corev1.PodPhase) *corev1.Pod {
 		return &corev1.Pod{Status: corev1.PodStatus{

@@ -22,58 +22,34 @@ func seconds(list ...int) []time.Time {
 	return times
 }
 
-func TestNewsOf(t *testing.T) {
-	for name, tc := range map[string]struct {
-		succeeded, failed []time.Time
-		want              backoff.News
-	}{
-		"nothing":           {nil, nil, backoff.News{}},
-		"one failure":       {nil, seconds(3), backoff.News{Failures: 1, LastFailure: at(3).Time}},
-		"failures unsorted": {nil, seconds(3, 9, 1), backoff.News{Failures: 3, LastFailure: at(9).Time}},
-		"only successes":    {seconds(1, 2), nil, backoff.News{Succeeded: true}},
-		"all before the success": {seconds(1, 5), seconds(2, 4),
-			backoff.News{Succeeded: true}},
-		"at the moment of the success": {seconds(5), seconds(5),
-			backoff.News{Succeeded: true}},
-		"some after the last success": {seconds(5, 1), seconds(7, 3, 5, 6),
-			backoff.News{Succeeded: true, Failures: 2, LastFailure: at(7).Time}},
-		"times before year one": {[]time.Time{yearZero.Time}, []time.Time{yearZero.Time, yearZero.Add(1)},
-			backoff.News{Succeeded: true, Failures: 1, LastFailure: yearZero.Add(1)}},
-		"failed at the zero time": {nil, []time.Time{{}}, backoff.News{Failures: 1}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, backoff.NewsOf(tc.succeeded, tc.failed)); diff != "" {
-				t.Errorf("NewsOf (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 func TestRecordWith(t *testing.T) {
-	old := backoff.Record{Job: "uid", Failures: 3, LastFailure: at(10).Time}
+	empty, old := backoff.Record{Job: "uid"}, backoff.Record{Job: "uid", Failures: 3, LastFailure: at(10).Time}
+	after := func(failures int32, last time.Time) backoff.Record {
+		return backoff.Record{Job: "uid", Failures: failures, LastFailure: last}
+	}
 	for name, tc := range map[string]struct {
-		record backoff.Record
-		news   backoff.News
-		want   backoff.Record
+		record            backoff.Record
+		succeeded, failed []time.Time
+		want              backoff.Record
 	}{
-		"nothing new": {old, backoff.News{}, old},
-		"first failures": {backoff.Record{Job: "uid"}, backoff.News{Failures: 2, LastFailure: at(4).Time},
-			backoff.Record{Job: "uid", Failures: 2, LastFailure: at(4).Time}},
-		"more failures": {old, backoff.News{Failures: 2, LastFailure: at(14).Time},
-			backoff.Record{Job: "uid", Failures: 5, LastFailure: at(14).Time}},
-		"a failure that finished earlier": {old, backoff.News{Failures: 1, LastFailure: at(4).Time},
-			backoff.Record{Job: "uid", Failures: 4, LastFailure: at(4).Time}},
-		"a success": {old, backoff.News{Succeeded: true}, backoff.Record{Job: "uid"}},
-		"a success, then failures": {old, backoff.News{Succeeded: true, Failures: 1, LastFailure: at(14).Time},
-			backoff.Record{Job: "uid", Failures: 1, LastFailure: at(14).Time}},
-		"the count saturates": {
-			backoff.Record{Failures: math.MaxInt32 - 1}, backoff.News{Failures: 2},
-			backoff.Record{Failures: math.MaxInt32}},
-		"a count below zero": {backoff.Record{Failures: -9}, backoff.News{Failures: 2}, backoff.Record{}},
-		"news below zero":    {old, backoff.News{Failures: -9, LastFailure: at(14).Time}, old},
+		"nothing":                         {empty, nil, nil, empty},
+		"nothing new":                     {old, nil, nil, old},
+		"one failure":                     {empty, nil, seconds(3), after(1, at(3).Time)},
+		"failures unsorted":               {empty, nil, seconds(3, 9, 1), after(3, at(9).Time)},
+		"more failures":                   {old, nil, seconds(14, 12), after(5, at(14).Time)},
+		"a failure that finished earlier": {old, nil, seconds(4), after(4, at(4).Time)},
+		"only successes":                  {old, seconds(1, 2), nil, empty},
+		"all before the success":          {old, seconds(1, 5), seconds(2, 4), empty},
+		"at the moment of the success":    {old, seconds(5), seconds(5), empty},
+		"some after the last success":     {old, seconds(5, 1), seconds(7, 3, 5, 6), after(2, at(7).Time)},
+		"times before year one": {empty, []time.Time{yearZero.Time}, []time.Time{yearZero.Time, yearZero.Add(1)},
+			after(1, yearZero.Add(1))},
+		"failed at the zero time": {old, nil, []time.Time{{}}, after(4, time.Time{})},
+		"the count saturates":     {after(math.MaxInt32-1, at(1).Time), nil, seconds(2, 3), after(math.MaxInt32, at(3).Time)},
+		"a count below zero":      {after(-9, at(1).Time), nil, seconds(2), after(0, at(2).Time)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, tc.record.With(tc.news)); diff != "" {
+			if diff := cmp.Diff(tc.want, tc.record.With(tc.succeeded, tc.failed)); diff != "" {
 				t.Errorf("With (-want +got):\n%s", diff)
 			}
 		})
@@ -101,12 +77,12 @@ func TestRecordAgainstOracle(t *testing.T) {
 		succeeded, failed := moments().Draw(t, "succeeded"), moments().Draw(t, "failed")
 		beforeSucceeded, beforeFailed := slices.Clone(succeeded), slices.Clone(failed)
 
-		got := record.With(backoff.NewsOf(succeeded, failed))
+		got := record.With(succeeded, failed)
 		if diff := cmp.Diff(slowRecord(record, succeeded, failed), got); diff != "" {
-			t.Fatalf("With(NewsOf) (-want +got):\n%s", diff)
+			t.Fatalf("With (-want +got):\n%s", diff)
 		}
 		if !slices.Equal(beforeSucceeded, succeeded) || !slices.Equal(beforeFailed, failed) {
-			t.Fatalf("NewsOf changed its input: %v, %v", succeeded, failed)
+			t.Fatalf("With changed its input: %v, %v", succeeded, failed)
 		}
 	})
 }
@@ -124,35 +100,15 @@ func TestRecordDoesNotDependOnTheSyncs(t *testing.T) {
 				failed, allFailed = append(failed, at(s).Time), append(allFailed, at(s).Time)
 			}
 			if rapid.Bool().Draw(t, "sync") {
-				record = record.With(backoff.NewsOf(succeeded, failed))
+				record = record.With(succeeded, failed)
 				succeeded, failed = nil, nil
 			}
 		}
-		record = record.With(backoff.NewsOf(succeeded, failed))
-		if diff := cmp.Diff(backoff.Rebuild("uid", allSucceeded, allFailed), record); diff != "" {
+		record = record.With(succeeded, failed)
+		if diff := cmp.Diff(backoff.Record{Job: "uid"}.With(allSucceeded, allFailed), record); diff != "" {
 			t.Fatalf("sync by sync (-at once +by sync):\n%s", diff)
 		}
 	})
-}
-
-func TestRecordEqual(t *testing.T) {
-	base := backoff.Record{Job: "uid", Failures: 2, LastFailure: t0}
-	elsewhere := base
-	elsewhere.LastFailure = t0.In(time.FixedZone("elsewhere", 3600))
-	if !base.Equal(elsewhere) {
-		t.Errorf("%v and %v differ, want the same instant to be equal", base, elsewhere)
-	}
-	for name, change := range map[string]func(*backoff.Record){
-		"job":          func(r *backoff.Record) { r.Job = "other" },
-		"failures":     func(r *backoff.Record) { r.Failures++ },
-		"last failure": func(r *backoff.Record) { r.LastFailure = t0.Add(1) },
-	} {
-		other := base
-		change(&other)
-		if base.Equal(other) {
-			t.Errorf("another %s: Equal = true, want false", name)
-		}
-	}
 }
 
 func TestRecordJSON(t *testing.T) {

@@ -133,7 +133,7 @@ func TestRecord(t *testing.T) {
 			failed = append(failed, d.pod("f"))
 			failedAt = append(failedAt, backoff.FinishTime(failed[len(failed)-1]))
 		}
-		got := record.With(backoff.NewsOf(succeededAt, failedAt))
+		got := record.With(succeededAt, failedAt)
 		want := real.NextRecord(old, succeeded, failed)
 		var last time.Time
 		if want.LastFailure != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -81,7 +82,7 @@ func TestLesson_k105200_staleFinalizer(t *testing.T) {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 	same(t, "totals", c.SucceededTotal(4)+c.FailedTotal(3), int32(7))
-	same(t, "news", c.News(false), backoff.News{})
+	same(t, "news", c.News(false), census.News{})
 	// A UID that is still listed is counted now: its finalizer is gone.
 	classifier.Uncounted = census.ReadUncounted(lists(nil, uids("a")))
 	c = take(classifier, pods...)
@@ -263,7 +264,7 @@ func TestLesson_k114391_severalFailuresInOneSync(t *testing.T) {
 	c := take(census.Classifier{Policy: policy()},
 		newPod("a", exit(exitPlain, after(5))), newPod("s", exit(0, after(3))), newPod("b", exit(exitIgnore, after(7))),
 		newPod("c", exit(exitPlain, after(3))), newPod("d", exit(exitPlain, after(1))))
-	same(t, "news", c.News(false), backoff.News{Succeeded: true, Failures: 2, LastFailure: after(7).Time})
+	same(t, "news", c.News(false), census.News{Succeeded: []time.Time{after(3).Time}, Failed: []time.Time{after(5).Time, after(7).Time, after(3).Time, after(1).Time}})
 	same(t, "failed, failures", [2]int32{c.Failed, c.Failures}, [2]int32{3, 4})
 }
 

@@ -1,35 +1,25 @@
 package census
 
-import "github.com/jobfate/jobfate/backoff"
+import "time"
 
-// News returns what the newly finished pods mean for the backoff of the whole
-// Job: failures after the last success, and when the last of them was. Kept says that
-// the pods which match a FailJob rule are not counted now (see AccountInputs.KeepFailsJob), and
-// are no news.
-func (c *Census) News(kept bool) backoff.News {
+// News is when the pods finished that no status has recorded yet.
+type News struct{ Succeeded, Failed []time.Time }
+
+// News returns the newly finished pods, for the backoff of the whole Job. Kept says that
+// the pods which match a FailJob rule are not counted now (see
+// AccountInputs.KeepFailsJob), and are no news.
+func (c *Census) News(kept bool) (news News) {
 	if c.Succeeded == 0 && c.Failures == 0 {
-		return backoff.News{}
+		return News{}
 	}
-	var lastSuccess *Record
 	for i := range c.Records {
-		if r := &c.Records[i]; r.isNews() && r.Succeeded && (lastSuccess == nil || lastSuccess.finishedBefore(r)) {
-			lastSuccess = r
+		switch r := &c.Records[i]; {
+		case !r.isNews():
+		case r.Succeeded:
+			news.Succeeded = append(news.Succeeded, r.Finish())
+		case r.Failed && !(kept && r.FailsJob):
+			news.Failed = append(news.Failed, r.Finish())
 		}
-	}
-	news := backoff.News{Succeeded: lastSuccess != nil}
-	var last *Record
-	for i := range c.Records {
-		r := &c.Records[i]
-		if !r.isNews() || !r.Failed || kept && r.FailsJob || lastSuccess != nil && !lastSuccess.finishedBefore(r) {
-			continue
-		}
-		news.Failures = add(news.Failures, 1)
-		if last == nil || last.finishedBefore(r) {
-			last = r
-		}
-	}
-	if last != nil {
-		news.LastFailure = last.Finish()
 	}
 	return news
 }

@@ -185,15 +185,16 @@ func (w world) sorted(pods []*corev1.Pod) []*corev1.Pod {
 	return pods
 }
 
-func (w world) news() backoff.News {
-	var succeeded, failed []time.Time
+func (w world) news() (news census.News) {
 	for _, pod := range w.fresh(w.succeeded) {
-		succeeded = append(succeeded, backoff.FinishTime(pod))
+		news.Succeeded = append(news.Succeeded, backoff.FinishTime(pod))
 	}
 	for _, pod := range w.fresh(w.failed) {
-		failed = append(failed, backoff.FinishTime(pod))
+		news.Failed = append(news.Failed, backoff.FinishTime(pod))
 	}
-	return backoff.NewsOf(succeeded, failed)
+	slices.SortFunc(news.Succeeded, time.Time.Compare)
+	slices.SortFunc(news.Failed, time.Time.Compare)
+	return news
 }
 
 // indexes are those of the pods; nonsense is left out.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -46,7 +47,7 @@ func TestRandom_classification(t *testing.T) {
 type counters struct {
 	Active, Ready, Terminating, Succeeded, Failed, Failures int32
 	Restarts                                                int64
-	News                                                    backoff.News
+	News                                                    census.News
 	FailsJob                                                *corev1.Pod
 	InOrder                                                 []types.UID
 }
@@ -55,12 +56,20 @@ func countersOf(c *census.Census) counters {
 	out := counters{
 		Active: c.Active, Ready: c.Ready, Terminating: c.Terminating,
 		Succeeded: c.Succeeded, Failed: c.Failed, Failures: c.Failures, Restarts: c.Restarts,
-		News: c.News(false), FailsJob: c.FailsJob(),
+		News: sortedNews(c), FailsJob: c.FailsJob(),
 	}
 	for _, r := range c.InOrder(func(r *census.Record) bool { return r.Finalized }) {
 		out.InOrder = append(out.InOrder, r.Pod.UID)
 	}
 	return out
+}
+
+// sortedNews returns the news in the order of time: that of the pods is no promise.
+func sortedNews(c *census.Census) census.News {
+	news := c.News(false)
+	slices.SortFunc(news.Succeeded, time.Time.Compare)
+	slices.SortFunc(news.Failed, time.Time.Compare)
+	return news
 }
 
 func (w world) counters() counters {

@@ -74,7 +74,7 @@ func (v *View) startable(missing int) int {
 // of them may be created.
 func (v *View) creations(most int, record backoff.Record) (create []Creation, wait time.Duration) {
 	if !v.Spec.PerIndex {
-		if wait := v.atLeastBatch(record.Remaining(v.Config.Backoff, v.Now)); wait > 0 {
+		if wait := v.atLeastBatch(v.Config.Backoff.Remaining(record.Failures, record.LastFailure, v.Now)); wait > 0 {
 			return nil, wait
 		}
 	}

@@ -36,7 +36,7 @@ func rebuild(c *census.Census, remembered backoff.Record) backoff.Record {
 	if !lastDeleted.IsZero() {
 		failed = append(failed, lastDeleted)
 	}
-	record := backoff.Rebuild(remembered.Job, succeeded, failed)
+	record := backoff.Record{Job: remembered.Job}.With(succeeded, failed)
 	if at := remembered.LastFailure; record.LastFailure.Before(at) || record.LastFailure.Equal(at) && record.Failures < remembered.Failures {
 		return remembered
 	}
@@ -57,8 +57,8 @@ func (v *View) record(kept bool) backoff.Record {
 		return v.Backoff
 	}
 	news := v.Census.News(kept)
-	record := v.Backoff.With(news)
-	if v.InDoubt && !news.Succeeded && record.LastFailure.Before(v.Backoff.LastFailure) {
+	record := v.Backoff.With(news.Succeeded, news.Failed)
+	if v.InDoubt && len(news.Succeeded) == 0 && record.LastFailure.Before(v.Backoff.LastFailure) {
 		record.LastFailure = v.Backoff.LastFailure
 	}
 	return record

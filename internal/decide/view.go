@@ -169,7 +169,7 @@ func readSpec(spec *batchv1.JobSpec, c *Config) Spec {
 		s.Completions = &one
 	}
 	if c.WithoutPerIndex {
-		s.Limit = s.Limit.WithoutPerIndex()
+		s.Limit = backoff.Limit{Target: backoff.TargetJob, PerJob: s.Limit.PerJob} // KEP-3850, Downgrade and Rollback
 	}
 	s.PerIndex = s.Indexed && s.Limit.Target == backoff.TargetIndex
 	s.Policy = readPolicy(spec, c)
