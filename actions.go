@@ -57,19 +57,10 @@ type Creation struct {
 // a new one, which the caller may change.
 func (c Creation) Pod() *corev1.Pod { return c.made.Pod() }
 
-// EventType is the type of an Event, as Kubernetes spells it.
-type EventType string
-
-const (
-	// Normal events tell of what is as intended.
-	Normal EventType = "Normal"
-	// Warning events tell that something went wrong.
-	Warning EventType = "Warning"
-)
-
 // Event is something to tell the user, on the Job.
 type Event struct {
-	Type    EventType
+	// Type is corev1.EventTypeNormal, or EventTypeWarning when something went wrong.
+	Type    string
 	Reason  string
 	Message string
 }

@@ -82,10 +82,14 @@ func newDecision(o *decide.Outcome) Decision {
 	return d
 }
 
-func newEvent(e decide.Event) Event { return Event{EventType(e.Type), e.Reason, e.Message} }
+func newEvent(e decide.Event) Event { return Event(e) }
 
 func newMetric(m decide.Metric) Metric {
-	return Metric{m.Name, convert(m.Labels, func(l decide.Label) Label { return Label(l) }), m.Add}
+	labels := make(map[string]string, len(m.Labels))
+	for _, l := range m.Labels {
+		labels[l.Name] = l.Value
+	}
+	return Metric{m.Name, labels, m.Add}
 }
 
 // convert returns the results of f for a list; nil for an empty one.

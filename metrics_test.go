@@ -1,6 +1,7 @@
 package jobfate_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +32,7 @@ func TestMetrics(t *testing.T) {
 		}, []string{
 			`job_pods_creation_total{reason="new",status="succeeded"} 2`,
 			`job_pods_finished_total{completion_mode="NonIndexed",result="succeeded"} 2`,
-			`jobs_finished_total{completion_mode="NonIndexed",result="succeeded",reason="CompletionsReached"} 1`,
+			`jobs_finished_total{completion_mode="NonIndexed",reason="CompletionsReached",result="succeeded"} 1`,
 		}},
 		{"one after the other", "completions: 3\nparallelism: 1", func(w *world) {
 			for _, uid := range []types.UID{"pod-1", "pod-2", "pod-3"} {
@@ -42,7 +43,7 @@ func TestMetrics(t *testing.T) {
 		}, []string{
 			`job_pods_creation_total{reason="new",status="succeeded"} 3`,
 			`job_pods_finished_total{completion_mode="NonIndexed",result="succeeded"} 3`,
-			`jobs_finished_total{completion_mode="NonIndexed",result="succeeded",reason="CompletionsReached"} 1`,
+			`jobs_finished_total{completion_mode="NonIndexed",reason="CompletionsReached",result="succeeded"} 1`,
 		}},
 		{"a failure, retried", "completions: 1", func(w *world) {
 			w.runAll()
@@ -54,7 +55,7 @@ func TestMetrics(t *testing.T) {
 			`job_pods_creation_total{reason="recreate_terminating_or_failed",status="succeeded"} 1`,
 			`job_pods_finished_total{completion_mode="NonIndexed",result="failed"} 1`,
 			`job_pods_finished_total{completion_mode="NonIndexed",result="succeeded"} 1`,
-			`jobs_finished_total{completion_mode="NonIndexed",result="succeeded",reason="CompletionsReached"} 1`,
+			`jobs_finished_total{completion_mode="NonIndexed",reason="CompletionsReached",result="succeeded"} 1`,
 		}},
 		{"only failed pods replaced", "completions: 1\npodReplacementPolicy: Failed", func(w *world) {
 			w.runAll()
@@ -73,11 +74,11 @@ func TestMetrics(t *testing.T) {
 			w.settle()
 			w.exitIndexes(143, 2)
 		}, []string{
-			`job_finished_indexes_total{status="succeeded",backoffLimit="global"} 1`,
+			`job_finished_indexes_total{backoffLimit="global",status="succeeded"} 1`,
 			`job_pods_creation_total{reason="new",status="succeeded"} 3`,
 			`job_pods_finished_total{completion_mode="Indexed",result="failed"} 2`,
 			`job_pods_finished_total{completion_mode="Indexed",result="succeeded"} 1`,
-			`jobs_finished_total{completion_mode="Indexed",result="failed",reason="BackoffLimitExceeded"} 1`,
+			`jobs_finished_total{completion_mode="Indexed",reason="BackoffLimitExceeded",result="failed"} 1`,
 		}},
 		{"every action of a policy", `
 completions: 4
@@ -95,10 +96,10 @@ podFailurePolicy:
 				w.exitIndexes(code+1, code)
 			}
 		}, []string{
-			`job_finished_indexes_total{status="failed",backoffLimit="perIndex"} 1`,
+			`job_finished_indexes_total{backoffLimit="perIndex",status="failed"} 1`,
 			`job_pods_creation_total{reason="new",status="succeeded"} 4`,
 			`job_pods_finished_total{completion_mode="Indexed",result="failed"} 3`,
-			`jobs_finished_total{completion_mode="Indexed",result="failed",reason="PodFailurePolicy"} 1`,
+			`jobs_finished_total{completion_mode="Indexed",reason="PodFailurePolicy",result="failed"} 1`,
 			`pod_failures_handled_by_failure_policy_total{action="Count"} 1`,
 			`pod_failures_handled_by_failure_policy_total{action="FailIndex"} 1`,
 			`pod_failures_handled_by_failure_policy_total{action="FailJob"} 1`,
@@ -160,7 +161,7 @@ func TestMetrics_reasonWithoutReplacementPolicy(t *testing.T) {
 		"new":             {jobfate.WithoutReplacementPolicy()},
 	} {
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time}, opts...)
-		if want := `job_pods_creation_total{reason="` + reason + `",status="succeeded"} +1`; len(d.Metrics) != 1 || d.Metrics[0].String() != want {
+		if want := `job_pods_creation_total{reason="` + reason + `",status="succeeded"} +1`; len(d.Metrics) != 1 || metricText(d.Metrics[0]) != want {
 			t.Errorf("got %v, want %s", d.Metrics, want)
 		}
 	}
@@ -180,7 +181,7 @@ func TestMetrics_reasonBesideATerminatingPod(t *testing.T) {
 			pod.DeletionTimestamp = &job.CreationTimestamp
 		}
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
-		if len(d.Metrics) != 1 || d.Metrics[0].String() != want {
+		if len(d.Metrics) != 1 || metricText(d.Metrics[0]) != want {
 			t.Errorf("terminating %t: metrics %v, want %s", terminating, d.Metrics, want)
 		}
 	}
@@ -194,7 +195,7 @@ func TestMetrics_reasonByDefault(t *testing.T) {
 		job.Spec.PodFailurePolicy, job.Spec.PodReplacementPolicy = policy, nil
 		job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp, Failed: 1}
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time})
-		if want := `job_pods_creation_total{reason="` + reason + `",status="succeeded"} +1`; len(d.Metrics) != 1 || d.Metrics[0].String() != want {
+		if want := `job_pods_creation_total{reason="` + reason + `",status="succeeded"} +1`; len(d.Metrics) != 1 || metricText(d.Metrics[0]) != want {
 			t.Errorf("got %v, want %s", d.Metrics, want)
 		}
 	}
@@ -226,7 +227,7 @@ func TestMetrics_whileTheStatusIsPutOff(t *testing.T) {
 	} {
 		var got []string
 		for _, m := range test.d.Metrics {
-			got = append(got, m.String())
+			got = append(got, metricText(m))
 		}
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
@@ -234,14 +235,14 @@ func TestMetrics_whileTheStatusIsPutOff(t *testing.T) {
 	}
 }
 
-func TestMetrics_text(t *testing.T) {
-	m := jobfate.Metric{Name: "jobs_finished_total", Labels: []jobfate.Label{{Name: "result", Value: "failed"}, {Name: "reason", Value: `a"b`}}, Add: 3}
-	if got, want := m.String(), `jobs_finished_total{result="failed",reason="a\"b"} +3`; got != want {
-		t.Errorf("got %s, want %s", got, want)
+// metricText returns a metric as name{label="value"} with the number to add.
+func metricText(m jobfate.Metric) string {
+	var labels []string
+	for name, value := range m.Labels {
+		labels = append(labels, fmt.Sprintf("%s=%q", name, value))
 	}
-	if got, want := (jobfate.Metric{Name: "plain", Add: 1}).String(), `plain +1`; got != want {
-		t.Errorf("without labels: got %s, want %s", got, want)
-	}
+	slices.Sort(labels)
+	return fmt.Sprintf("%s{%s} %+d", m.Name, strings.Join(labels, ","), m.Add)
 }
 
 // The events of a whole story, in the words of the Job controller.

@@ -130,7 +130,7 @@ func (w *world) heard(e jobfate.Event) {
 }
 
 func (w *world) counts(m jobfate.Metric) {
-	name, _, _ := strings.Cut(m.String(), " +")
+	name, _, _ := strings.Cut(metricText(m), " +")
 	w.metrics[name] += m.Add
 }
 

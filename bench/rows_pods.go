@@ -187,7 +187,7 @@ func returnedBy(d jobfate.Decision) usage {
 	u.list(len(d.Strip), int(unsafe.Sizeof(new(corev1.Pod))))
 	u.list(len(d.Metrics), int(unsafe.Sizeof(jobfate.Metric{})))
 	for _, m := range d.Metrics {
-		u.list(len(m.Labels), int(unsafe.Sizeof(jobfate.Label{})))
+		u.list(len(m.Labels), 2*int(unsafe.Sizeof(""))) // at least
 	}
 	st := d.Status
 	if st == nil {

@@ -154,7 +154,7 @@ func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	same(t, "manages nil", tracking.Controller{}.Manages(nil), false)
 	same(t, "frees nil", tracking.Controller{}.Frees(nil, nil), false)
 	same(t, "index of nil", names.IndexOf(nil), tracking.NoIndex)
-	same(t, "patches of nil", [][]byte{names.StripPatch(nil), names.StripPatchAt(nil)}, [][]byte{nil, nil})
+	same(t, "the patch of nil", names.StripPatch(nil), []byte(nil))
 	same(t, "leaving without a Job", names.LeaveTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
 	same(t, "entering without a Job", names.EnterTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
 	same(t, "entering with a nil pod", len(names.EnterTracking(newJob(), []*corev1.Pod{nil}).Pods), 0)

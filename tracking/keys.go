@@ -53,8 +53,3 @@ func (k Keys) IndexOf(pod *corev1.Pod) int32 { return keys.Keys(k).IndexOf(pod) 
 // names the UID, so that it fails on another pod that took the same name. For a nil pod
 // there is no patch.
 func (k Keys) StripPatch(pod *corev1.Pod) []byte { return keys.Keys(k).StripPatch(pod) }
-
-// StripPatchAt is StripPatch for one version of the pod. It is for a pod that is not to
-// be counted: should it have finished meanwhile, or have been adopted, the patch fails
-// and the pod is counted after all.
-func (k Keys) StripPatchAt(pod *corev1.Pod) []byte { return keys.Keys(k).StripPatchAt(pod) }

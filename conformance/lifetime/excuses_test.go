@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -104,7 +105,7 @@ func workLeft(c *comparison) verdict {
 
 // The pods of a Job with a backoff limit per index carry its memory.
 func perIndexRecord(c *comparison) verdict {
-	if !c.perIndex() || c.want.world.memory.Equal(c.got.world.memory) || !c.got.world.memory.Equal(c.before.memory) {
+	if !c.perIndex() || cmp.Equal(c.want.world.memory, c.got.world.memory) || !cmp.Equal(c.got.world.memory, c.before.memory) {
 		return no
 	}
 	c.want.world.memory = c.got.world.memory
@@ -116,7 +117,7 @@ func perIndexRecord(c *comparison) verdict {
 func rememberedBackoff(c *comparison) verdict {
 	write, strip := c.first(real.WriteStatus), c.first(real.Strip)
 	written := write >= 0 && (strip < 0 || write < strip) // before any finalizer went
-	if written || c.want.world.memory.Equal(c.got.world.memory) || !slices.ContainsFunc(c.before.seen(), c.changesNothing) {
+	if written || cmp.Equal(c.want.world.memory, c.got.world.memory) || !slices.ContainsFunc(c.before.seen(), c.changesNothing) {
 		return no
 	}
 	c.want.world.memory = c.got.world.memory
@@ -354,7 +355,7 @@ func (c *comparison) difference() string {
 	}
 	say("writes to pods", fmt.Sprint(w.world.writes), fmt.Sprint(g.world.writes))
 	say("in flight", inFlight(w.world), inFlight(g.world))
-	if !w.world.memory.Equal(g.world.memory) {
+	if !cmp.Equal(w.world.memory, g.world.memory) {
 		say("memory", text(w.world.memory), text(g.world.memory))
 	}
 	say("requeue", w.requeue.String(), g.requeue.String())

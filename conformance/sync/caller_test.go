@@ -99,7 +99,7 @@ func (c *caller) finish() error {
 		if strings.HasSuffix(e.Reason, "Create") || strings.HasSuffix(e.Reason, "Delete") {
 			told = &c.out.PodEvents
 		}
-		*told = append(*told, real.Event{Type: string(e.Type), Reason: e.Reason, Message: e.Message})
+		*told = append(*told, real.Event{Type: e.Type, Reason: e.Reason, Message: e.Message})
 	}
 	c.out.finish()
 	return nil
@@ -107,9 +107,9 @@ func (c *caller) finish() error {
 
 func (c *caller) count(metrics []jobfate.Metric) {
 	for _, m := range metrics {
-		labels := make([]string, len(m.Labels))
-		for i, l := range m.Labels {
-			labels[i] = fmt.Sprintf("%s=%q", l.Name, l.Value)
+		var labels []string
+		for name, value := range m.Labels {
+			labels = append(labels, fmt.Sprintf("%s=%q", name, value))
 		}
 		slices.Sort(labels)
 		c.out.Metrics[m.Name+"{"+strings.Join(labels, ",")+"}"] += float64(m.Add)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
@@ -61,7 +62,7 @@ func (t *told) explained(why explain.Reason, now time.Time) (e jobfate.Event) {
 		return e
 	}
 	t.waits, t.at = why, now
-	return jobfate.Event{Type: jobfate.Normal, Reason: string(why.Code), Message: why.Text}
+	return jobfate.Event{Type: corev1.EventTypeNormal, Reason: string(why.Code), Message: why.Text}
 }
 
 // refused tells why a Job cannot be decided.
@@ -74,7 +75,7 @@ func (t *told) refused(err error) (e jobfate.Event) {
 		return e
 	}
 	if t.refusal = refusal; refusal != "" {
-		e = jobfate.Event{Type: jobfate.Warning, Reason: "CannotDecide", Message: refusal}
+		e = jobfate.Event{Type: corev1.EventTypeWarning, Reason: "CannotDecide", Message: refusal}
 	}
 	return e
 }
@@ -85,7 +86,7 @@ func (t *told) badNames(err error) (e jobfate.Event) {
 		return e
 	}
 	t.names = err.Error()
-	return jobfate.Event{Type: jobfate.Warning, Reason: "InvalidRuleNames", Message: err.Error() + "; the rules go by their indexes"}
+	return jobfate.Event{Type: corev1.EventTypeWarning, Reason: "InvalidRuleNames", Message: err.Error() + "; the rules go by their indexes"}
 }
 
 // failedIndexes tells which indexes fail with a decision, and how.
@@ -112,7 +113,7 @@ func (t *told) failedIndexes(d jobfate.Decision) (e jobfate.Event) {
 	if more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
-	return jobfate.Event{Type: jobfate.Warning, Reason: "IndexFailed", Message: strings.Join(lines, "; ")}
+	return jobfate.Event{Type: corev1.EventTypeWarning, Reason: "IndexFailed", Message: strings.Join(lines, "; ")}
 }
 
 func failedIndex(r explain.IndexReason) string {

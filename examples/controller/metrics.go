@@ -64,11 +64,7 @@ func (m *metrics) add(list []jobfate.Metric) {
 		if vec == nil {
 			continue // of a newer library
 		}
-		labels := make(prometheus.Labels, len(metric.Labels))
-		for _, l := range metric.Labels {
-			labels[l.Name] = l.Value
-		}
-		if counter, err := vec.GetMetricWith(labels); err == nil {
+		if counter, err := vec.GetMetricWith(metric.Labels); err == nil {
 			counter.Add(float64(metric.Add))
 		}
 	}

@@ -15,9 +15,7 @@ import (
 func TestMetrics(t *testing.T) {
 	m := newMetrics(prometheus.NewRegistry())
 	finished := func(reason string) jobfate.Metric {
-		return jobfate.Metric{Name: "jobs_finished_total", Add: 1, Labels: []jobfate.Label{
-			{Name: "completion_mode", Value: "Indexed"}, {Name: "result", Value: "failed"}, {Name: "reason", Value: reason},
-		}}
+		return jobfate.Metric{Name: "jobs_finished_total", Add: 1, Labels: map[string]string{"completion_mode": "Indexed", "result": "failed", "reason": reason}}
 	}
 	m.add([]jobfate.Metric{finished("PodFailurePolicy"), finished("PodFailurePolicy"), {Name: "of_a_newer_library", Add: 1}})
 	if got := testutil.ToFloat64(m.counters["jobs_finished_total"].WithLabelValues("Indexed", "failed", "PodFailurePolicy")); got != 2 {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -79,7 +80,7 @@ func (o *Orphans) Next() []Request {
 		for _, pod := range o.pods {
 			x := patchOf(pod)
 			x.Namespace = pod.Namespace
-			x.Patch = o.as.Keys.StripPatchAt(pod) // a Job may have adopted it meanwhile
+			x.Patch = keys.Keys(o.as.Keys).StripPatchAt(pod) // a Job may have adopted it meanwhile
 			o.batch = append(o.batch, x)
 		}
 		o.pods = nil

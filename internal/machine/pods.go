@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/keys"
 )
 
 // deletion is a pod to delete, and what became of that.
@@ -41,7 +42,7 @@ func (s *sync) askStripFirst() (batch []exchange) {
 	for i := range s.deletions {
 		if d := &s.deletions[i]; d.StripFirst {
 			x := patchOf(d.Record.Pod)
-			x.Patch, x.strips, x.at = s.Config.Controller.Keys.StripPatchAt(d.Record.Pod), true, i
+			x.Patch, x.strips, x.at = keys.Keys(s.Config.Controller.Keys).StripPatchAt(d.Record.Pod), true, i
 			batch = append(batch, x)
 		}
 	}
