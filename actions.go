@@ -14,23 +14,21 @@ type Claim struct {
 	Relation tracking.Relation
 }
 
-// Cause says why a pod is deleted.
-type Cause string
-
+// Why a pod is deleted.
 const (
 	// CauseJobEnds: the Job has been decided, and its remaining pods go. They
 	// keep their finalizer until they are counted.
-	CauseJobEnds = Cause(decide.CauseJobEnds)
+	CauseJobEnds = string(decide.CauseJobEnds)
 	// CauseSuspended: the Job has been suspended.
-	CauseSuspended = Cause(decide.CauseSuspended)
+	CauseSuspended = string(decide.CauseSuspended)
 	// CauseTooMany: more pods are active than the Job needs.
-	CauseTooMany = Cause(decide.CauseTooMany)
+	CauseTooMany = string(decide.CauseTooMany)
 	// CauseDuplicate: another pod of the index is worth more.
-	CauseDuplicate = Cause(decide.CauseDuplicate)
+	CauseDuplicate = string(decide.CauseDuplicate)
 	// CauseBeyond: the index is not below completions.
-	CauseBeyond = Cause(decide.CauseBeyond)
+	CauseBeyond = string(decide.CauseBeyond)
 	// CauseNoIndex: the pod of an Indexed Job has no index that can be read.
-	CauseNoIndex = Cause(decide.CauseNoIndex)
+	CauseNoIndex = string(decide.CauseNoIndex)
 )
 
 // Deletion is a pod to delete.
@@ -39,7 +37,8 @@ type Deletion struct {
 	// StripFirst says that its finalizer goes first, so that the deletion does not
 	// count as a failure (KEP-2307 § Deleted Pods).
 	StripFirst bool
-	Cause      Cause
+	// Cause is one of the constants CauseJobEnds to CauseNoIndex.
+	Cause string
 }
 
 // Creation is a pod to create.

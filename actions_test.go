@@ -243,25 +243,25 @@ func TestActions_misplacedPods(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		pods []*corev1.Pod
-		want map[types.UID]jobfate.Cause
+		want map[types.UID]string
 	}{
-		{"all in place", []*corev1.Pod{pod(1, "0", as), pod(2, "1", as), pod(3, "2", as)}, map[types.UID]jobfate.Cause{}},
-		{"a duplicate", []*corev1.Pod{pod(1, "0", as), pod(2, "0", pending)}, map[types.UID]jobfate.Cause{"pod-2": jobfate.CauseDuplicate}},
+		{"all in place", []*corev1.Pod{pod(1, "0", as), pod(2, "1", as), pod(3, "2", as)}, map[types.UID]string{}},
+		{"a duplicate", []*corev1.Pod{pod(1, "0", as), pod(2, "0", pending)}, map[types.UID]string{"pod-2": jobfate.CauseDuplicate}},
 		{"three of one index", []*corev1.Pod{pod(1, "1", pending), pod(2, "1", as), pod(3, "1", pending)},
-			map[types.UID]jobfate.Cause{"pod-1": jobfate.CauseDuplicate, "pod-3": jobfate.CauseDuplicate}},
+			map[types.UID]string{"pod-1": jobfate.CauseDuplicate, "pod-3": jobfate.CauseDuplicate}},
 		{"beyond", []*corev1.Pod{pod(1, "0", as), pod(2, "3", as), pod(3, "2147483648", as)},
-			map[types.UID]jobfate.Cause{"pod-2": jobfate.CauseBeyond, "pod-3": jobfate.CauseBeyond}},
+			map[types.UID]string{"pod-2": jobfate.CauseBeyond, "pod-3": jobfate.CauseBeyond}},
 		{"none at all", []*corev1.Pod{pod(1, "", as), pod(2, "0", func(pod *corev1.Pod) { pod.Annotations = nil })},
-			map[types.UID]jobfate.Cause{"pod-1": jobfate.CauseNoIndex, "pod-2": jobfate.CauseNoIndex}},
+			map[types.UID]string{"pod-1": jobfate.CauseNoIndex, "pod-2": jobfate.CauseNoIndex}},
 		{"and too many", []*corev1.Pod{pod(1, "0", as), pod(2, "1", as), pod(3, "2", pending), pod(4, "x", as)},
-			map[types.UID]jobfate.Cause{"pod-3": jobfate.CauseTooMany, "pod-4": jobfate.CauseNoIndex}},
+			map[types.UID]string{"pod-3": jobfate.CauseTooMany, "pod-4": jobfate.CauseNoIndex}},
 	} {
 		job := job.DeepCopy()
 		if test.name == "and too many" {
 			job.Spec.Parallelism = ptrTo[int32](2)
 		}
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Time})
-		got := map[types.UID]jobfate.Cause{}
+		got := map[types.UID]string{}
 		for _, del := range d.Delete {
 			got[del.Pod.UID] = del.Cause
 		}

@@ -64,7 +64,7 @@ func newDecision(o *decide.Outcome) Decision {
 	d := Decision{
 		Claim: convert(o.Claims, func(c decide.Claim) Claim { return Claim{c.Pod, c.Relation} }),
 		Delete: convert(work.Delete, func(d decide.Deletion) Deletion {
-			return Deletion{d.Record.Pod, d.StripFirst, Cause(d.Cause)}
+			return Deletion{d.Record.Pod, d.StripFirst, string(d.Cause)}
 		}),
 		Create:  convert(work.Create, func(c decide.Creation) Creation { return Creation{c.Index, c.Replaces, c} }),
 		Strip:   slices.Clone(o.Strip),

@@ -16,6 +16,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/jobtest"
 )
 
@@ -147,7 +148,7 @@ podFailurePolicy:
 	if r := explain.Of(d).Index(3); r.Failures != 2 || r.Pod != "job-3-11" || clock(r.Until) != "12:00:40" || r.Match.Matched() {
 		t.Errorf("index 3: %+v", r)
 	}
-	for index, want := range map[int32]string{0: "Completed: index 0: completed", 12: "Unknown: index 12: not an index of the Job", -1: "Unknown: index -1: not an index of the Job"} {
+	for index, want := range map[int32]string{0: "Completed: index 0: completed", 12: "Unknown: index 12: not an index of the Job", -1: "Unknown: not an index of the Job"} {
 		if r := explain.Of(d).Index(index); string(r.Code)+": "+r.String() != want {
 			t.Errorf("got %s: %s, want %s", r.Code, r, want)
 		}
@@ -251,7 +252,7 @@ func TestExplanation_neighbours(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if r := explain.Of(d).Index(15); r.First != 15 || r.Last != 15 || r.Code != explain.IndexFailed {
+	if r := explain.Of(d).Index(15); !r.Indexes.Equal(indexset.Of(15)) || r.Code != explain.IndexFailed {
 		t.Errorf("index 15: %+v", r)
 	}
 }
@@ -383,9 +384,11 @@ func TestRandom_indexIsThatOfIndexes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for r := range explain.Of(d).Indexes() {
-			for _, index := range []int32{r.First, r.Last} {
+			first, _ := r.Indexes.Min()
+			last, _ := r.Indexes.Max()
+			for _, index := range []int32{first, last} {
 				want := r
-				want.First, want.Last = index, index
+				want.Indexes = indexset.Of(index)
 				if diff := cmp.Diff(want, explain.Of(d).Index(index), cmp.Comparer(func(a, b failurepolicy.Match) bool { return a == b })); diff != "" {
 					t.Fatalf("index %d (-Indexes +Index):\n%s", index, diff)
 				}

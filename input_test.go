@@ -236,46 +236,46 @@ func TestInput_tolerated(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*decide.Input)
-		want   []explain.Note
+		want   []explain.Reason
 	}{
 		{"nothing wrong", func(*decide.Input) {}, nil},
 		{"pods of another Job", func(s *decide.Input) {
 			s.Pods[0].OwnerReferences[0].UID = "other-job"
 			s.Pods[1].Namespace = "elsewhere"
-		}, []explain.Note{{Code: explain.NoteForeignPods, Text: "2 pods in the snapshot are not the Job's"}}},
+		}, []explain.Reason{{Code: explain.NoteForeignPods, Text: "2 pods in the snapshot are not the Job's"}}},
 		{"one pod of another Job", func(s *decide.Input) { s.Pods[0].OwnerReferences[0].UID = "other-job" },
-			[]explain.Note{{Code: explain.NoteForeignPods, Text: "1 pod in the snapshot is not the Job's"}}},
+			[]explain.Reason{{Code: explain.NoteForeignPods, Text: "1 pod in the snapshot is not the Job's"}}},
 		{"damaged completedIndexes", func(s *decide.Input) { s.Job.Status.CompletedIndexes = "0,x" },
-			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: an index has digits only"}}},
+			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: an index has digits only"}}},
 		{"completedIndexes past completions", func(s *decide.Input) { s.Job.Status.CompletedIndexes = "0,7" },
-			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: completions are 3"}}},
+			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: completions are 3"}}},
 		{"damaged failedIndexes", func(s *decide.Input) { s.Job.Status.FailedIndexes = ptrTo("3-1") },
-			[]explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes: at offset 0: an interval ends after it starts"}}},
+			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes: at offset 0: an interval ends after it starts"}}},
 		{"an index completed and failed", func(s *decide.Input) {
 			s.Job.Status.CompletedIndexes, s.Job.Status.FailedIndexes = "0,1", ptrTo("1,2")
-		}, []explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes held completed indexes"}}},
+		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes held completed indexes"}}},
 		{"a UID twice", func(s *decide.Input) {
 			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"pod-2", "pod-2"}}
-		}, []explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods named a pod twice or not at all"}}},
+		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods named a pod twice or not at all"}}},
 		{"an empty UID", func(s *decide.Input) {
 			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{""}}
-		}, []explain.Note{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods named a pod twice or not at all"}}},
+		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods named a pod twice or not at all"}}},
 		{"memory of another Job", func(s *decide.Input) {
 			s.InFlight.Job, s.Backoff.Job = "other-job", "other-job"
-		}, []explain.Note{
+		}, []explain.Reason{
 			{Code: explain.NoteMemoryDropped, Text: "what is in flight belongs to an earlier Job of this name"},
 			{Code: explain.NoteMemoryDropped, Text: "the backoff record belongs to an earlier Job of this name"},
 		}},
 		{"an index that is none", func(s *decide.Input) { s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "-1", "-1" },
-			[]explain.Note{{Code: explain.NoteBadAnnotation, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "-1"`}}},
+			[]explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "-1"`}}},
 		{"label and annotation differ", func(s *decide.Input) { s.Pods[0].Labels[index] = "2" },
-			[]explain.Note{{Code: explain.NoteIndexConflict, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "0", the label "2"`}}},
+			[]explain.Reason{{Code: explain.NoteIndexConflict, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "0", the label "2"`}}},
 		{"an absurd failure count", func(s *decide.Input) {
 			s.Pods[1].Annotations[batchv1.JobIndexFailureCountAnnotation] = "99999999999999999999"
-		}, []explain.Note{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-failure-count is "99999999999999999999"`}}},
+		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-failure-count is "99999999999999999999"`}}},
 		{"an absurd ignored count", func(s *decide.Input) {
 			s.Pods[1].Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = ""
-		}, []explain.Note{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-ignored-failure-count is ""`}}},
+		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-ignored-failure-count is ""`}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, "completions: 3\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
@@ -303,7 +303,7 @@ func TestInput_largeIndexes(t *testing.T) {
 	for i := int32(100_001); i < 400_000; i += 2 {
 		odd.Add(i)
 	}
-	notes := func(d jobfate.Decision) (codes []explain.NoteCode) {
+	notes := func(d jobfate.Decision) (codes []explain.Code) {
 		for _, n := range explain.Of(d).Notes() {
 			codes = append(codes, n.Code)
 		}
@@ -311,7 +311,7 @@ func TestInput_largeIndexes(t *testing.T) {
 	}
 	job.Status.CompletedIndexes = odd.Set().String()
 	s := jobfate.Snapshot{Job: job, Now: jobtest.Noon()}
-	if d := mustDecide(t, s); !slices.Equal(notes(d), []explain.NoteCode{explain.NoteIndexesLarge}) {
+	if d := mustDecide(t, s); !slices.Equal(notes(d), []explain.Code{explain.NoteIndexesLarge}) {
 		t.Errorf("with %d bytes of indexes: %q, want %s", len(job.Status.CompletedIndexes), notes(d), explain.NoteIndexesLarge)
 	}
 	ended := job.DeepCopy()

@@ -250,7 +250,7 @@ func editedIndex(t *testing.T) {
 	w.runAll()
 	w.Edit("pod-2", func(pod *corev1.Pod) { pod.Annotations[batchv1.JobCompletionIndexAnnotation] = "0" })
 	w.sync()
-	want := explain.Note{Code: explain.NoteIndexConflict, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-completion-index is "0", the label "1"`}
+	want := explain.Reason{Code: explain.NoteIndexConflict, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-completion-index is "0", the label "1"`}
 	if n := explain.Of(w.last).Notes(); len(n) != 1 || n[0] != want {
 		t.Errorf("notes %v, want %v", n, want)
 	}
@@ -276,11 +276,11 @@ func duplicatesAndOutOfRange(t *testing.T) {
 	if d.Status.Succeeded != 1 || d.Status.CompletedIndexes != "0" {
 		t.Errorf("%d succeeded, %q; want 1, 0", d.Status.Succeeded, d.Status.CompletedIndexes)
 	}
-	got := map[types.UID]jobfate.Cause{}
+	got := map[types.UID]string{}
 	for _, del := range d.Delete {
 		got[del.Pod.UID] = del.Cause
 	}
-	want := map[types.UID]jobfate.Cause{"pod-5": jobfate.CauseDuplicate, "pod-6": jobfate.CauseBeyond, "pod-7": jobfate.CauseNoIndex}
+	want := map[types.UID]string{"pod-5": jobfate.CauseDuplicate, "pod-6": jobfate.CauseBeyond, "pod-7": jobfate.CauseNoIndex}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("deletions (-want +got):\n%s", diff)
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/machine"
 )
 
@@ -30,15 +31,15 @@ import (
 // side by side, and answered in any order. A sync may be given up at any request.
 //
 // A Machine is not safe for concurrent use, and must not be copied.
-type Machine struct{ core machine.Machine }
+type Machine struct {
+	core machine.Machine
+	own  *decide.Config // without the options of the sync that has begun
+}
 
 // NewMachine returns a Machine that remembers nothing.
 func NewMachine(opts ...Option) *Machine {
-	return &Machine{machine.Machine{Config: configure(opts)}}
+	return &Machine{core: machine.Machine{Config: configure(opts)}}
 }
-
-// Configure replaces the options, from the next Begin on: those of one Job may change.
-func (m *Machine) Configure(opts ...Option) { m.core.Config = configure(opts) }
 
 // View is what a caller's caches show of a Job. The Machine changes nothing in it, and
 // keeps no part of it from sync to sync.
@@ -125,11 +126,23 @@ type Result struct {
 	Metrics []Metric
 }
 
-// Begin begins a sync; an earlier one that is not over is given up. It fails for a view
+// Begin begins a sync; an earlier one that is not over is given up. Options hold for this
+// sync, beside those of the Machine: names of rules may stand in the Job. It fails for a view
 // that cannot be understood, with an [InputError], and for a Job that another
 // controller manages, with [ErrNotManaged]. If the Job has to be read live first,
 // Result says so instead.
-func (m *Machine) Begin(v View) error { return publicError(m.core.Begin(machine.View(v))) }
+func (m *Machine) Begin(v View, opts ...Option) error {
+	if m.own != nil {
+		m.core.Config = *m.own
+	}
+	m.own = nil
+	if len(opts) > 0 {
+		own := m.core.Config
+		m.own = &own
+		apply(opts, &m.core.Config)
+	}
+	return publicError(m.core.Begin(machine.View(v)))
+}
 
 // Next returns the requests to send next; none when the sync is over. It may be called
 // when answers are missing: those requests may then have been carried out or not, and

@@ -256,3 +256,22 @@ func TestRouteOf(t *testing.T) {
 		t.Errorf("got %v, want the owner", got)
 	}
 }
+
+// Options of one sync are gone at the next.
+func TestMachine_optionsOfASync(t *testing.T) {
+	job := specJob(t, "completions: 3\nparallelism: 3")
+	job.ResourceVersion = "7"
+	view := jobfate.View{Job: job, Now: job.CreationTimestamp.Time, JobsVersion: "1", PodsVersion: "1", Barrier: "1"}
+	m := jobfate.NewMachine(jobfate.MaxChanges(2))
+	for i, test := range []struct {
+		opts []jobfate.Option
+		want int
+	}{{nil, 2}, {[]jobfate.Option{jobfate.MaxChanges(1)}, 1}, {[]jobfate.Option{jobfate.MaxUncounted(5)}, 2}, {nil, 2}} {
+		if err := m.Begin(view, test.opts...); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(m.Result().Decision.Create); got != test.want {
+			t.Errorf("sync %d: %d to create, want %d", i, got, test.want)
+		}
+	}
+}

@@ -18,12 +18,16 @@ type Option func(*decide.Config)
 // configure fills in what the options say.
 func configure(opts []Option) decide.Config {
 	c := decide.DefaultConfig()
+	apply(opts, &c)
+	return c
+}
+
+func apply(opts []Option, c *decide.Config) {
 	for _, opt := range opts {
 		if opt != nil {
-			opt(&c)
+			opt(c)
 		}
 	}
-	return c
 }
 
 // ManagedBy sets the spec.managedBy name that the caller answers to. Without

@@ -92,7 +92,7 @@ func TestOptions_keys(t *testing.T) {
 		t.Errorf("completed indexes %q, want 0", d.Status.CompletedIndexes)
 	}
 	const note = "1 pod succeeded without the finalizer example.com/counted and cannot be counted, such as pod-1"
-	if notes := explain.Of(d).Notes(); !slices.ContainsFunc(notes, func(n explain.Note) bool { return n.Text == note }) {
+	if notes := explain.Of(d).Notes(); !slices.ContainsFunc(notes, func(n explain.Reason) bool { return n.Text == note }) {
 		t.Errorf("the notes lack %q: %+v", note, notes)
 	}
 	if routed := jobfate.RouteOf(nil, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "lost", Namespace: "ns", Finalizers: []string{"example.com/counted"}}},

@@ -5,8 +5,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/jobfate/jobfate"
 )
 
 // Cause is why a Job does not get on, or that it does.
@@ -114,11 +112,6 @@ type Evidence struct {
 	Events []*corev1.Event
 	// Nodes say why a pod neither runs nor terminates.
 	Nodes []*corev1.Node
-}
-
-// With returns the explanation of a decision, given further evidence.
-func With(d jobfate.Decision, e Evidence) Explanation {
-	return Explanation{outcome{d.Basis()}, e}
 }
 
 // row is a cause to look for.

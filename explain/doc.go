@@ -2,7 +2,7 @@
 // the Job and for each index; what it waits for; whether it can still succeed; and
 // what in the snapshot was not as it should be.
 //
-// [Of] explains a [jobfate.Decision], and [With] does so with Events and Nodes as
+// [Of] explains a [jobfate.Decision], with Events and Nodes as
 // further evidence. [Unmanaged] explains a Job on which another controller decides.
 // What is asked for is worked out when it is asked for, so it costs a decision
 // nothing.

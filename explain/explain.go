@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobstatus"
 )
@@ -19,8 +20,16 @@ type Explanation struct {
 	evidence Evidence
 }
 
-// Of returns the explanation of a decision. That of the zero Decision knows nothing.
-func Of(d jobfate.Decision) Explanation { return With(d, Evidence{}) }
+// Of returns the explanation of a decision, given all evidence there is. That of the
+// zero Decision knows nothing.
+func Of(d jobfate.Decision, evidence ...Evidence) Explanation {
+	e := Explanation{about: outcome{d.Basis()}}
+	for _, more := range evidence {
+		e.evidence.Events = append(e.evidence.Events, more.Events...)
+		e.evidence.Nodes = append(e.evidence.Nodes, more.Nodes...)
+	}
+	return e
+}
 
 // outcome is what is explained; it may be none.
 type outcome struct{ *decide.Outcome }
@@ -257,7 +266,7 @@ func (e Explanation) Indexes() iter.Seq[IndexReason] {
 			return
 		}
 		for _, r := range e.indexReasons() {
-			if !yield(r.IndexReason) {
+			if !yield(r.reason()) {
 				return
 			}
 		}
@@ -270,9 +279,10 @@ func (e Explanation) Index(index int32) IndexReason {
 	o := e.about
 	switch {
 	case o.Outcome == nil || !o.View.Spec.Indexed || index < 0 || index >= *o.View.Spec.Completions:
-		return IndexReason{First: index, Last: index, Reason: Reason{Code: IndexUnknown, Text: "not an index of the Job"}}
+		return IndexReason{Indexes: indexset.Range(index, index), Reason: Reason{Code: IndexUnknown, Text: "not an index of the Job"}}
 	case o.View.Totals.Results.Completed.Contains(index):
-		return IndexReason{First: index, Last: index, Reason: Reason{Code: IndexCompleted, Text: "completed"}}
+		return IndexReason{Indexes: indexset.Range(index, index), Reason: Reason{Code: IndexCompleted, Text: "completed"}}
 	}
-	return e.indexReason(index).IndexReason
+	r := e.indexReason(index)
+	return r.reason()
 }

@@ -7,26 +7,16 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 )
 
-// IndexGroup is what holds for indexes that are alike.
-type IndexGroup struct {
-	// Code is that of the indexes, and Text without what is peculiar to each. Until
-	// is the earliest of theirs.
-	Reason
-	Indexes indexset.Set
-}
-
-// String returns the group as a line: "2-4,7: pods cannot pull an image".
-func (g IndexGroup) String() string { return g.Indexes.String() + ": " + g.Text }
-
 // groupOrder is the order of groups: what needs attention most comes first.
 var groupOrder = []Code{IndexFailed, IndexStuck, IndexBackingOff, IndexTerminating, IndexRemoving,
 	IndexCreating, IndexActive, IndexPending, IndexStopped}
 
 // Groups returns, for an Indexed Job, what holds for the indexes that are not
-// completed, with those that are alike in one group. Failed indexes come first, then
+// completed, with those that are alike in one group: Text is without what is peculiar to
+// each, and Until is the earliest of theirs. Failed indexes come first, then
 // those that are stuck; groups with the same code are in the order of their first
 // index. However many indexes a Job has, its groups are few.
-func (e Explanation) Groups() []IndexGroup {
+func (e Explanation) Groups() []IndexReason {
 	type group struct {
 		Reason
 		indexes indexset.Builder
@@ -51,18 +41,18 @@ func (e Explanation) Groups() []IndexGroup {
 		if r.Until.Before(g.Until) {
 			g.Until = r.Until
 		}
-		g.indexes.AddRange(r.First, r.Last)
+		g.indexes.AddRange(r.first, r.last)
 	}
 	slices.SortStableFunc(order, func(a, b key) int {
 		return cmp.Compare(slices.Index(groupOrder, a.code), slices.Index(groupOrder, b.code))
 	})
-	out := make([]IndexGroup, len(order))
+	out := make([]IndexReason, len(order))
 	for i, k := range order {
 		g := groups[k]
 		if !g.Until.IsZero() {
 			g.Text += ", the first until " + o.clock(g.Until)
 		}
-		out[i] = IndexGroup{g.Reason, g.indexes.Set()}
+		out[i] = IndexReason{Indexes: g.indexes.Set(), Reason: g.Reason}
 	}
 	return out
 }

@@ -44,37 +44,46 @@ const (
 	IndexUnknown Code = "Unknown"
 )
 
-// IndexReason says what holds for the indexes from First to Last.
+// IndexReason says what holds for some indexes.
 type IndexReason struct {
-	First, Last int32
+	Indexes indexset.Set
 	Reason
-	// Pod is the name of the last pod of the index that is known: the active
+	// Pod is the name of the last pod of a single index that is known: the active
 	// one, the one that terminates, or the last that failed. It is empty when
-	// none is known.
+	// none is known. So are the fields below, which are about one index too.
 	Pod string
 	// Failures are the failures of the index, as far as its pods tell.
 	Failures int32
 	// FailedPod is the name of the last pod that failed, and Fault how it did,
-	// for people; both are empty when none is known.
+	// for people.
 	FailedPod string
 	Fault     string
 	// Match is the rule that the failed pod matches.
 	Match failurepolicy.Match
 }
 
-// state is the reason of indexes, and what groups them.
-type state struct {
-	IndexReason
-	alike string // Text without what is peculiar to one index; empty when it is all
+// String returns the reason as a line: "index 3: backing off until 12:00:40
+// after 2 failures", "indexes 2-4,7: pods cannot pull an image".
+func (r IndexReason) String() string {
+	switch r.Indexes.Len() {
+	case 0:
+		return r.Text
+	case 1:
+		return fmt.Sprintf("index %s: %s", r.Indexes, r.Text)
+	}
+	return fmt.Sprintf("indexes %s: %s", r.Indexes, r.Text)
 }
 
-// String returns the reason as a line: "index 3: backing off until 12:00:40
-// after 2 failures".
-func (r IndexReason) String() string {
-	if r.First == r.Last {
-		return fmt.Sprintf("index %d: %s", r.First, r.Text)
-	}
-	return fmt.Sprintf("indexes %d-%d: %s", r.First, r.Last, r.Text)
+// state is the reason of neighbouring indexes, and what groups them.
+type state struct {
+	first, last int32
+	IndexReason        // its Indexes are set when it is returned
+	alike       string // Text without what is peculiar to one index; empty when it is all
+}
+
+func (s *state) reason() IndexReason {
+	s.Indexes = indexset.Range(s.first, s.last)
+	return s.IndexReason
 }
 
 // witness is what the pods tell of an index.
@@ -123,7 +132,7 @@ func (e Explanation) indexReasons() []state {
 			out = append(out, x.unwitnessed(iv.First, iv.Last))
 		}
 	}
-	slices.SortFunc(out, func(a, b state) int { return cmp.Compare(a.First, b.First) })
+	slices.SortFunc(out, func(a, b state) int { return cmp.Compare(a.first, b.first) })
 	return out
 }
 
@@ -134,7 +143,7 @@ func (x *indexes) unwitnessed(first, last int32) state {
 	if !x.View.Totals.Results.Failed.Contains(first) {
 		reason = x.without()
 	}
-	return state{IndexReason: IndexReason{First: first, Last: last, Reason: reason}}
+	return state{first: first, last: last, IndexReason: IndexReason{Reason: reason}}
 }
 
 // witnesses gathers, for the valid indexes that are wanted, the pods that explain them.
@@ -195,7 +204,7 @@ func later(a, b *census.Record) bool {
 
 // witnessed explains an index of which a pod is known.
 func (x *indexes) witnessed(index int32, w *witness) state {
-	r := state{IndexReason: IndexReason{First: index, Last: index}}
+	r := state{first: index, last: index}
 	if w.failed != nil {
 		pod := w.failed.Pod
 		r.Failures = w.failed.Counts.Next(true).Total()

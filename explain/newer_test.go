@@ -49,9 +49,9 @@ func TestNotesOfANewerField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want []explain.Note
+	var want []explain.Reason
 	if _, found := reflect.TypeFor[batchv1.JobSpec]().FieldByName("Scheduling"); found {
-		want = []explain.Note{{Code: explain.NoteUnknownField, Text: "spec.scheduling is newer than this version, and was ignored"}}
+		want = []explain.Reason{{Code: explain.NoteUnknownField, Text: "spec.scheduling is newer than this version, and was ignored"}}
 	}
 	if diff := cmp.Diff(want, explain.Of(d).Notes()); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)

@@ -11,65 +11,56 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// Note is something in the snapshot that was not as it should be, and what was
-// made of it.
-type Note struct {
-	Code NoteCode
-	Text string
-}
-
-// NoteCode names a kind of Note.
-type NoteCode string
-
+// What in a snapshot was not as it should be.
 const (
 	// NoteForeignPods: pods of other owners were ignored.
-	NoteForeignPods NoteCode = "ForeignPodsIgnored"
+	NoteForeignPods Code = "ForeignPodsIgnored"
 	// NoteStatusRepaired: a damaged part of the status was read as well as it
 	// could be.
-	NoteStatusRepaired NoteCode = decide.NoteStatusRepaired
+	NoteStatusRepaired Code = decide.NoteStatusRepaired
 	// NoteMemoryDropped: what the caller remembers was of another Job.
-	NoteMemoryDropped NoteCode = decide.NoteMemoryDropped
+	NoteMemoryDropped Code = decide.NoteMemoryDropped
 	// NoteIndexConflict: the index in a pod's label is not that in its
 	// annotation; the annotation was taken.
-	NoteIndexConflict NoteCode = "IndexConflict"
+	NoteIndexConflict Code = "IndexConflict"
 	// NoteStatusPutOff: the throttle puts the status off.
-	NoteStatusPutOff NoteCode = "StatusPutOff"
+	NoteStatusPutOff Code = "StatusPutOff"
 	// NoteNotCounted: a pod of the Job has finished and cannot be counted, because it
 	// has no tracking finalizer or no valid index.
-	NoteNotCounted NoteCode = "NotCounted"
+	NoteNotCounted Code = "NotCounted"
 	// NoteBadAnnotation: an annotation that holds a number cannot be read as
 	// one.
-	NoteBadAnnotation NoteCode = "BadAnnotation"
+	NoteBadAnnotation Code = "BadAnnotation"
 	// NoteIndexesLarge: the lists of indexes in the status come near the room that they
 	// may take.
-	NoteIndexesLarge NoteCode = "IndexesLarge"
+	NoteIndexesLarge Code = "IndexesLarge"
 	// NoteUnknownField: a field of the Job's spec is set that this version does not
 	// know, because it is newer; it was ignored.
-	NoteUnknownField NoteCode = "UnknownField"
+	NoteUnknownField Code = "UnknownField"
 )
 
-// Notes returns what was tolerated in the snapshot.
-func (e Explanation) Notes() []Note {
+// Notes returns what in the snapshot was not as it should be, and what was made of it.
+func (e Explanation) Notes() []Reason {
 	o := e.about
 	if o.Outcome == nil {
 		return nil
 	}
-	var notes []Note
+	var notes []Reason
 	for _, n := range o.View.Notes {
-		notes = append(notes, Note{NoteCode(n.Code), n.Text})
+		notes = append(notes, Reason{Code: Code(n.Code), Text: n.Text})
 	}
 	for _, name := range newerFields(&o.View.Job.Spec) {
-		notes = append(notes, Note{NoteUnknownField, "spec." + name + " is newer than this version, and was ignored"})
+		notes = append(notes, Reason{Code: NoteUnknownField, Text: "spec." + name + " is newer than this version, and was ignored"})
 	}
 	if o.View.Foreign > 0 {
 		are := " in the snapshot are not the Job's"
 		if o.View.Foreign == 1 {
 			are = " in the snapshot is not the Job's"
 		}
-		notes = append(notes, Note{NoteForeignPods, pods(o.View.Foreign) + are})
+		notes = append(notes, Reason{Code: NoteForeignPods, Text: pods(o.View.Foreign) + are})
 	}
 	if o.PutOff {
-		notes = append(notes, Note{NoteStatusPutOff, "the last status was stored too recently, and this one records too little"})
+		notes = append(notes, Reason{Code: NoteStatusPutOff, Text: "the last status was stored too recently, and this one records too little"})
 	}
 	notes = append(notes, o.uncounted()...)
 	status := &o.View.Job.Status
@@ -77,7 +68,7 @@ func (e Explanation) Notes() []Note {
 		status = &o.Status
 	}
 	for _, text := range validation.StatusAdvice(status) {
-		notes = append(notes, Note{NoteIndexesLarge, text})
+		notes = append(notes, Reason{Code: NoteIndexesLarge, Text: text})
 	}
 	if !o.View.Spec.Indexed {
 		return notes
@@ -89,15 +80,15 @@ func (e Explanation) Notes() []Note {
 	return notes
 }
 
-func notesOf(pod *corev1.Pod, names keys.Keys) (notes []Note) {
+func notesOf(pod *corev1.Pod, names keys.Keys) (notes []Reason) {
 	if names.IndexConflict(pod) {
-		notes = append(notes, Note{NoteIndexConflict, fmt.Sprintf("pod %s: the annotation %s is %q, the label %q",
+		notes = append(notes, Reason{Code: NoteIndexConflict, Text: fmt.Sprintf("pod %s: the annotation %s is %q, the label %q",
 			pod.Name, names.Index, pod.Annotations[names.Index], pod.Labels[names.Index])})
 	}
 	for _, key := range [...]string{names.Index, names.FailureCount, names.IgnoredFailureCount} {
 		text, ok := pod.Annotations[key]
 		if n, err := strconv.Atoi(text); ok && (err != nil || n < 0 || n > 1<<31-1) {
-			notes = append(notes, Note{NoteBadAnnotation, fmt.Sprintf("pod %s: the annotation %s is %q", pod.Name, key, text)})
+			notes = append(notes, Reason{Code: NoteBadAnnotation, Text: fmt.Sprintf("pod %s: the annotation %s is %q", pod.Name, key, text)})
 		}
 	}
 	return notes

@@ -173,7 +173,7 @@ func explained(t *testing.T, documents ...string) explain.Explanation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return explain.With(d, g.Evidence)
+	return explain.Of(d, g.Evidence)
 }
 
 // anEvent is a warning as kubectl prints it.

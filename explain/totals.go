@@ -87,7 +87,7 @@ func (e Explanation) totalsOfIndexes() Totals {
 	o := e.about
 	t := Totals{Done: o.View.Totals.Results.Completed.Len()}
 	for r := range e.Indexes() {
-		*t.of(r.Code) += int(r.Last-r.First) + 1
+		*t.of(r.Code) += r.Indexes.Len()
 	}
 	waiting := min(o.backingOff(), t.Pending)
 	t.Pending, t.BackingOff = t.Pending-waiting, t.BackingOff+waiting

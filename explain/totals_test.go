@@ -59,11 +59,11 @@ func TestGroups(t *testing.T) {
 		got = append(got, string(g.Code)+" "+g.String())
 	}
 	want := []string{
-		"Failed 3: failed",
-		"Stuck 1,2: pods cannot be scheduled",
-		"BackingOff 4,5: backing off, the first until 12:30:05",
-		"Active 0,10: active",
-		"Pending 6,11: pending, behind lower indexes that are backing off",
+		"Failed index 3: failed",
+		"Stuck indexes 1,2: pods cannot be scheduled",
+		"BackingOff indexes 4,5: backing off, the first until 12:30:05",
+		"Active indexes 0,10: active",
+		"Pending indexes 6,11: pending, behind lower indexes that are backing off",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -9,7 +9,7 @@ import (
 // uncounted returns notes about pods of the Job that have finished and cannot be
 // counted. Without its finalizer a pod looks like one that was counted; what gives it
 // away is that the status lacks it.
-func (o outcome) uncounted() (notes []Note) {
+func (o outcome) uncounted() (notes []Reason) {
 	var misplaced, lost []*census.Record
 	for _, r := range o.View.Census.AllInOrder() {
 		switch {
@@ -20,14 +20,14 @@ func (o outcome) uncounted() (notes []Note) {
 		}
 	}
 	if n := len(misplaced); n > 0 {
-		notes = append(notes, Note{NoteNotCounted, fmt.Sprintf("%s finished without an index below completions and cannot be counted, such as %s",
+		notes = append(notes, Reason{Code: NoteNotCounted, Text: fmt.Sprintf("%s finished without an index below completions and cannot be counted, such as %s",
 			pods(n), misplaced[0].Pod.Name)})
 	}
 	if o.View.InFlight.Status {
 		return notes // the status that may count the others is not observed yet
 	}
 	if n := len(lost) - o.countedWithout(); n > 0 {
-		notes = append(notes, Note{NoteNotCounted, fmt.Sprintf("%s succeeded without the finalizer %s and cannot be counted, such as %s",
+		notes = append(notes, Reason{Code: NoteNotCounted, Text: fmt.Sprintf("%s succeeded without the finalizer %s and cannot be counted, such as %s",
 			pods(n), o.View.Keys().Finalizer, lost[len(lost)-1].Pod.Name)})
 	}
 	return notes

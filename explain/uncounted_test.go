@@ -61,7 +61,7 @@ func TestNotes_podsThatCannotBeCounted(t *testing.T) {
 			var got []string
 			if stale, err := decidetest.Decide(decide.Input{Job: job, Pods: test.pods, Now: now, InFlight: decide.InFlight{Status: true}}); err != nil {
 				t.Fatal(err)
-			} else if slices.ContainsFunc(explain.Of(stale).Notes(), func(n explain.Note) bool {
+			} else if slices.ContainsFunc(explain.Of(stale).Notes(), func(n explain.Reason) bool {
 				return n.Code == explain.NoteNotCounted && strings.Contains(n.Text, "without the finalizer")
 			}) {
 				t.Error("a Job that is older than the last status write says that pods cannot be counted")

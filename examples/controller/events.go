@@ -98,14 +98,14 @@ func (t *told) failedIndexes(d jobfate.Decision) (e jobfate.Event) {
 	more := 0
 	for r := range explain.Of(d).Indexes() {
 		switch {
-		case r.Code != explain.IndexFailed || t.failed.Contains(r.First):
+		case r.Code != explain.IndexFailed || r.Indexes.Difference(t.failed).IsEmpty():
 			continue
 		case len(lines) == mostIndexes:
-			more += int(r.Last-r.First) + 1
+			more += r.Indexes.Len()
 		default:
 			lines = append(lines, failedIndex(r))
 		}
-		t.failed = t.failed.Union(indexset.Range(r.First, r.Last))
+		t.failed = t.failed.Union(r.Indexes)
 	}
 	if len(lines) == 0 {
 		return e

@@ -59,11 +59,7 @@ func TestMetricsOfDecisions(t *testing.T) {
 	}
 	m.add(d.Metrics)
 	for _, metric := range d.Metrics {
-		labels := prometheus.Labels{}
-		for _, l := range metric.Labels {
-			labels[l.Name] = l.Value
-		}
-		counter, err := m.counters[metric.Name].GetMetricWith(labels)
+		counter, err := m.counters[metric.Name].GetMetricWith(metric.Labels)
 		if err != nil {
 			t.Fatal(fmt.Errorf("%s: %w", metric.Name, err))
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -47,7 +46,7 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	kept, found := c.memories.Load(r)
 	switch {
 	case managed && !found:
-		kept = &memory{machine: jobfate.NewMachine()}
+		kept = &memory{machine: jobfate.NewMachine(c.options...)}
 		c.memories.Store(r, kept)
 	case !found:
 		return reconcile.Result{}, nil
@@ -56,13 +55,14 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 		return reconcile.Result{}, nil
 	}
 	m := kept.(*memory)
+	var names []jobfate.Option
 	if job != nil {
 		m.told.about(job)
-		m.machine.Configure(c.optionsFor(job, m)...)
+		names = c.ruleNamesOf(job, m)
 	}
 	began := time.Now()
 	// What Begin fails with is in the result as well.
-	over := m.machine.Begin(view) != nil || c.drive(ctx, m.machine, atATime)
+	over := m.machine.Begin(view, names...) != nil || c.drive(ctx, m.machine, atATime)
 	result := m.machine.Result()
 	if job != nil {
 		c.tell(job, m, result)
@@ -80,14 +80,14 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	return c.next(ctx, r, result)
 }
 
-// optionsFor are the options that hold for all Jobs, and the names of this one's rules.
-func (c *controller) optionsFor(job *batchv1.Job, m *memory) []jobfate.Option {
+// ruleNamesOf returns the option with the names of a Job's rules, if it has any.
+func (c *controller) ruleNamesOf(job *batchv1.Job, m *memory) []jobfate.Option {
 	names, named, err := ruleNames(job)
 	c.record(job, m.told.badNames(err))
 	if !named {
-		return c.options
+		return nil
 	}
-	return append(slices.Clip(c.options), jobfate.RuleNames(names...))
+	return []jobfate.Option{jobfate.RuleNames(names...)}
 }
 
 // tell tells the user what a sync came to.

@@ -124,7 +124,7 @@ func (x *Explain) decide(in Objects, m *kubefile.Manifest, now time.Time) (*repo
 	if err != nil {
 		return nil, locate(err, m, in.Pods, in.PodsAt)
 	}
-	e := why.With(d, why.Evidence(in.Evidence))
+	e := why.Of(d, why.Evidence(in.Evidence))
 	causes := e.Causes()
 	if x.managedBy == "" && manager != "" {
 		causes = elsewhere(m.Job, causes)

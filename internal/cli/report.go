@@ -73,7 +73,7 @@ type report struct {
 	Notes []Note `json:"notes"`
 
 	indexed bool
-	groups  []why.IndexGroup
+	groups  []why.IndexReason
 }
 
 type jobRef struct {
@@ -315,7 +315,9 @@ func newCreation(c jobfate.Creation) creation {
 }
 
 func newIndex(r why.IndexReason) index {
-	return index{First: r.First, Last: r.Last, reason: newReason(r.Reason), Pod: r.Pod, Failures: r.Failures,
+	first, _ := r.Indexes.Min()
+	last, _ := r.Indexes.Max()
+	return index{First: first, Last: last, reason: newReason(r.Reason), Pod: r.Pod, Failures: r.Failures,
 		failure: failure{FailedPod: r.FailedPod, Fault: r.Fault, Rule: newRule(r.Match)}, line: r.String()}
 }
 
@@ -334,7 +336,7 @@ var read = regexp.MustCompile(`^spec\.(template\..*|podFailurePolicy\.rules\[\d+
 // notes returns what the decision tolerated, and what of the input it did not
 // see.
 func notes(in Objects, m *kubefile.Manifest, e why.Explanation) []Note {
-	out := mapped(e.Notes(), func(n why.Note) Note { return Note{string(n.Code), n.Text} })
+	out := mapped(e.Notes(), func(n why.Reason) Note { return Note{string(n.Code), n.Text} })
 	for _, field := range m.Unknown {
 		if read.MatchString(field) {
 			continue

@@ -83,8 +83,11 @@ func backingOff(s cluster.View, d jobfate.Decision) map[int32]time.Time {
 		return until // without asking for each index, which takes a while
 	}
 	for why := range explain.Of(d).Indexes() {
-		for i := int64(why.First); why.Code == explain.IndexBackingOff && i <= int64(why.Last); i++ {
-			until[int32(i)] = why.Until
+		if why.Code != explain.IndexBackingOff {
+			continue
+		}
+		for i := range why.Indexes.All() {
+			until[i] = why.Until
 		}
 	}
 	return until
