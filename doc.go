@@ -19,9 +19,14 @@
 // An error says that the Job cannot be understood, or is not yours: tell the user, and
 // look again when it changes. Otherwise send what the Machine asks for:
 //
+//	result := m.Run(send)
+//
+// Run sends one request after another. To stop between two, or to send those of a batch
+// side by side, do as Run does:
+//
 //	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
 //		for _, r := range batch {
-//			object, err := send(ctx, r)
+//			object, err := send(r)
 //			m.Answer(r, object, err)
 //		}
 //	}
@@ -32,11 +37,7 @@
 // never came. A sync may be given up at any request, also for good: another process goes
 // on.
 //
-// The result says what became of the sync:
-//
-//	result := m.Result()
-//
-// Look again when the Job or one of its pods changes; after result.Requeue, if that is
+// The result says what became of the sync. Look again when the Job or one of its pods changes; after result.Requeue, if that is
 // set; and soon, but not before result.RetryAfter, if result.Err is set. Events and
 // Metrics are yours to send and count. [Machine.Idle] says when the Machine may be
 // dropped.

@@ -18,13 +18,7 @@ import (
 // yet, so there is one Machine for each Job, kept from sync to sync.
 //
 //	err := m.Begin(jobfate.View{Job: job, Pods: pods, Now: now, …})
-//	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
-//		for _, r := range batch {
-//			object, err := send(ctx, r)
-//			m.Answer(r, object, err)
-//		}
-//	}
-//	result := m.Result()
+//	result := m.Run(send)
 //
 // The caller owes the truth, and nothing else: an answer is what the API server said, a
 // read is live, and a View is what caches held. The requests of a batch may be sent
@@ -32,8 +26,23 @@ import (
 //
 // A Machine is not safe for concurrent use, and must not be copied.
 type Machine struct {
-	core machine.Machine
-	own  *decide.Config // without the options of the sync that has begun
+	core    machine.Machine
+	own     *decide.Config   // without the options of the sync that has begun
+	orphans *machine.Orphans // of one that OrphansIn has made
+}
+
+// dialogue is what asks, and is answered.
+type dialogue interface {
+	Next() []machine.Request
+	Answer(id uint64, object runtime.Object, err error) error
+	Result() machine.Result
+}
+
+func (m *Machine) dialogue() dialogue {
+	if m.orphans != nil {
+		return m.orphans
+	}
+	return &m.core
 }
 
 // NewMachine returns a Machine that remembers nothing.
@@ -132,6 +141,9 @@ type Result struct {
 // controller manages, with [ErrNotManaged]. If the Job has to be read live first,
 // Result says so instead.
 func (m *Machine) Begin(v View, opts ...Option) error {
+	if m.orphans != nil {
+		return errOrphans
+	}
 	if m.own != nil {
 		m.core.Config = *m.own
 	}
@@ -147,7 +159,7 @@ func (m *Machine) Begin(v View, opts ...Option) error {
 // Next returns the requests to send next; none when the sync is over. It may be called
 // when answers are missing: those requests may then have been carried out or not, and
 // the Machine finds that out before it relies on it.
-func (m *Machine) Next() []Request { return convert(m.core.Next(), newRequest) }
+func (m *Machine) Next() []Request { return convert(m.dialogue().Next(), newRequest) }
 
 func newRequest(r machine.Request) Request {
 	return Request{ID: r.ID, Verb: Verb(r.Verb), Namespace: r.Namespace, Name: r.Name, UID: r.UID,
@@ -158,12 +170,25 @@ func newRequest(r machine.Request) Request {
 // and the error, as they are. An answer that comes too late is taken if it still says
 // something. A second or an unknown one is an error, and does no harm.
 func (m *Machine) Answer(r Request, object runtime.Object, err error) error {
-	return m.core.Answer(r.ID, object, err)
+	return m.dialogue().Answer(r.ID, object, err)
+}
+
+// Run sends all that is asked for, one request after another, answers it, and returns the
+// result. To send the requests of a batch side by side, or to stop between two, call Next
+// and Answer as Run does.
+func (m *Machine) Run(send func(Request) (runtime.Object, error)) Result {
+	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
+		for _, r := range batch {
+			object, err := send(r)
+			_ = m.Answer(r, object, err) // it has just been asked for
+		}
+	}
+	return m.Result()
 }
 
 // Result returns what the sync came to, or has come to so far.
 func (m *Machine) Result() Result {
-	r := m.core.Result()
+	r := m.dialogue().Result()
 	result := Result{Requeue: r.Requeue, Err: publicError(r.Err), RetryAfter: r.RetryAfter, Gone: r.Gone, Ended: r.Ended,
 		Events: convert(r.Events, newEvent), Metrics: convert(r.Metrics, newMetric)}
 	if r.Outcome != nil {

@@ -17,42 +17,31 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// asks is what a Machine and an Orphans have in common.
-type asks interface {
-	Next() []jobfate.Request
-	Answer(jobfate.Request, runtime.Object, error) error
-}
-
 // drive answers everything that is asked, and returns it. Reads of the Job show it, and
 // all writes succeed. Each status has a version of its own, from 8 on.
-func drive(t *testing.T, m asks, job *batchv1.Job) (asked []jobfate.Request) {
+func drive(t *testing.T, m *jobfate.Machine, job *batchv1.Job) (asked []jobfate.Request) {
 	t.Helper()
 	version := 7
-	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
-		for _, r := range batch {
-			if r.Namespace != "ns" || r.Name == "" && r.Verb != jobfate.CreatePod {
-				t.Errorf("%s: the request is for %q in namespace %q", r.Verb, r.Name, r.Namespace)
-			}
-			var object runtime.Object
-			switch r.Verb {
-			case jobfate.GetJob:
-				object = job
-			case jobfate.CreatePod:
-				pod := r.Pod.DeepCopy()
-				pod.Name, pod.UID = pod.GenerateName+"x", "new"
-				object = pod
-			case jobfate.PatchStatus:
-				version++
-				stored := job.DeepCopy()
-				stored.ResourceVersion, stored.Status = fmt.Sprint(version), *r.Status
-				object = stored
-			}
-			if err := m.Answer(r, object, nil); err != nil {
-				t.Fatal(err)
-			}
-			asked = append(asked, r)
+	m.Run(func(r jobfate.Request) (object runtime.Object, err error) {
+		if r.Namespace != "ns" || r.Name == "" && r.Verb != jobfate.CreatePod {
+			t.Errorf("%s: the request is for %q in namespace %q", r.Verb, r.Name, r.Namespace)
 		}
-	}
+		switch r.Verb {
+		case jobfate.GetJob:
+			object = job
+		case jobfate.CreatePod:
+			pod := r.Pod.DeepCopy()
+			pod.Name, pod.UID = pod.GenerateName+"x", "new"
+			object = pod
+		case jobfate.PatchStatus:
+			version++
+			stored := job.DeepCopy()
+			stored.ResourceVersion, stored.Status = fmt.Sprint(version), *r.Status
+			object = stored
+		}
+		asked = append(asked, r)
+		return object, nil
+	})
 	return asked
 }
 
@@ -226,15 +215,18 @@ func TestOrphansIn(t *testing.T) {
 		t.Fatalf("there are %d, want 1", len(gone))
 	}
 	asked := drive(t, gone[0], nil)
-	if len(asked) != 2 || asked[0].Verb != jobfate.GetJob || asked[1].Verb != jobfate.PatchPod || gone[0].Err() != nil {
-		t.Errorf("asks %+v, error %v; want a read and a patch", asked, gone[0].Err())
+	if len(asked) != 2 || asked[0].Verb != jobfate.GetJob || asked[1].Verb != jobfate.PatchPod || gone[0].Result().Err != nil {
+		t.Errorf("asks %+v, error %v; want a read and a patch", asked, gone[0].Result().Err)
 	}
 	there := jobfate.OrphansIn(pods, nil)[0]
-	if asked := drive(t, there, job); len(asked) != 1 || there.Err() == nil {
-		t.Errorf("the Job is there: asks %+v, error %v", asked, there.Err())
+	if asked := drive(t, there, job); len(asked) != 1 || there.Result().Err == nil {
+		t.Errorf("the Job is there: asks %+v, error %v", asked, there.Result().Err)
 	}
 	if n := len(jobfate.OrphansIn(pods, []*batchv1.Job{job})); n != 0 {
 		t.Errorf("the cache shows the Job: there are %d, want none", n)
+	}
+	if err := there.Begin(jobfate.View{Job: job, Now: job.CreationTimestamp.Time}); err == nil || len(there.Next()) > 0 {
+		t.Errorf("what frees orphans begins a sync: %v", err)
 	}
 	pod.OwnerReferences[0].Kind = "CronTab"
 	if n := len(jobfate.OrphansIn(pods, nil)); n != 0 {

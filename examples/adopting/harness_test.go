@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/jobfate/jobfate/jobstatus"
@@ -22,6 +23,10 @@ import (
 )
 
 const manager = "example.com/jobs"
+
+// What client-go does with errors by default is to wait a moment after the last one. That
+// was when the process began, which in a bubble lies 26 years ahead.
+func init() { utilruntime.ErrorHandlers = nil }
 
 // start runs a controller until its context ends.
 type start func(t *testing.T, ctx context.Context, s *kube.Server) error

@@ -31,7 +31,7 @@ func TestReconciler(t *testing.T) {
 						continue
 					}
 					if err = (&reconciler.Reconciler{Name: manager}).SetupWithManager(mgr); err == nil {
-						err = mgr.Start(afterStart(ctx, mgr))
+						err = startUntil(ctx, mgr)
 					}
 				}
 				return err
@@ -40,17 +40,20 @@ func TestReconciler(t *testing.T) {
 	}
 }
 
-// afterStart is a context that ends with another one, but not before a manager has
-// started: one that is stopped while its caches are filled turns in a circle until they
-// are, which takes for ever where time only passes when all wait.
-func afterStart(ctx context.Context, mgr ctrl.Manager) context.Context {
-	ends, stop := context.WithCancel(context.Background())
+// startUntil runs a manager until the context ends, but not before its caches are filled:
+// one that is stopped before turns in a circle until they are, which takes for ever where
+// time only passes when all wait.
+func startUntil(ctx context.Context, mgr ctrl.Manager) error {
+	running, stop := context.WithCancel(context.Background())
+	failed, over := context.WithCancel(context.Background())
+	defer over()
 	context.AfterFunc(ctx, func() {
-		soon, cancel := context.WithTimeout(ends, time.Minute)
-		defer cancel()
-		mgr.GetCache().WaitForCacheSync(soon)
-		time.Sleep(time.Second)
+		select {
+		case <-mgr.Elected(): // after the caches
+			time.Sleep(time.Second)
+		case <-failed.Done():
+		}
 		stop()
 	})
-	return ends
+	return mgr.Start(running)
 }

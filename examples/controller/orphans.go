@@ -30,7 +30,7 @@ func (c orphans) Reconcile(ctx context.Context, r orphaned) (reconcile.Result, e
 		if !c.drive(ctx, m, orphansAtATime) {
 			return reconcile.Result{}, nil // it is to stop
 		}
-		failed = errors.Join(failed, m.Err())
+		failed = errors.Join(failed, m.Result().Err)
 	}
 	if expected(failed) {
 		log.FromContext(ctx).V(1).Info("Freeing again", "because", failed)
@@ -40,7 +40,7 @@ func (c orphans) Reconcile(ctx context.Context, r orphaned) (reconcile.Result, e
 }
 
 // find returns what frees the orphans.
-func (c orphans) find(r orphaned) []*jobfate.Orphans {
+func (c orphans) find(r orphaned) []*jobfate.Machine {
 	if r.job == "" {
 		return jobfate.OrphansIn(c.store.podsUnder(uncontrolled(r.Namespace)), c.store.jobsIn(r.Namespace), c.options...)
 	}

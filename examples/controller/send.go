@@ -30,13 +30,13 @@ const (
 // limits of their client.
 type sender struct{ reader, writer kubernetes.Interface }
 
-// machine is a jobfate.Machine or jobfate.Orphans.
+// machine is what drive needs of a jobfate.Machine.
 type machine interface {
 	Next() []jobfate.Request
 	Answer(jobfate.Request, runtime.Object, error) error
 }
 
-// drive sends what a machine asks for, some of it at the same time, and reports whether
+// drive sends what a Machine asks for, some of it at the same time, and reports whether
 // it came to the end. When the controller is to stop, what has begun is finished, and
 // nothing else begins.
 func (s sender) drive(ctx context.Context, m machine, atATime int) bool {

@@ -33,16 +33,13 @@ func Sync(ctx context.Context, api API, m *jobfate.Machine, v jobfate.View) (tim
 func Free(ctx context.Context, api API, pods []*corev1.Pod, jobs []*batchv1.Job) error {
 	var errs []error
 	for _, orphans := range jobfate.OrphansIn(pods, jobs) {
-		errs = append(errs, carryOut(ctx, api, orphans), orphans.Err())
+		errs = append(errs, carryOut(ctx, api, orphans), orphans.Result().Err)
 	}
 	return errors.Join(errs...)
 }
 
 // carryOut sends what is asked for, until nothing more is. It may stop at any request.
-func carryOut(ctx context.Context, api API, m interface {
-	Next() []jobfate.Request
-	Answer(jobfate.Request, runtime.Object, error) error
-}) error {
+func carryOut(ctx context.Context, api API, m *jobfate.Machine) error {
 	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
 		for _, r := range batch {
 			if err := ctx.Err(); err != nil {

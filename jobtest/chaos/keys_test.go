@@ -109,7 +109,7 @@ func (r *renamed) Sync(client *cluster.Client) (time.Duration, error) {
 		if !r.drive(client, plain[i], own[i]) {
 			return 0, nil
 		}
-		if err := plain[i].Err(); err != nil {
+		if err := plain[i].Result().Err; err != nil {
 			return 0, err
 		}
 	}
@@ -131,15 +131,9 @@ func told(r jobfate.Result) string {
 	return fmt.Sprint(r.Requeue, r.Err, r.Gone, r.Events, r.Metrics)
 }
 
-// dialogue is with a Machine, or what frees orphans.
-type dialogue interface {
-	Next() []jobfate.Request
-	Answer(jobfate.Request, runtime.Object, error) error
-}
-
 // drive sends what the first asks for, and answers both. It reports whether the sync
 // goes on.
-func (r *renamed) drive(client *cluster.Client, plain, own dialogue) bool {
+func (r *renamed) drive(client *cluster.Client, plain, own *jobfate.Machine) bool {
 	for {
 		ought, is := plain.Next(), own.Next()
 		if !r.compare("requests", requestsOf(ought), requestsOf(is)) || len(ought) == 0 {

@@ -21,7 +21,10 @@
 // Started in a bubble of [testing/synctest], the server and its clients live in
 // virtual time: resyncs, backoffs, leases and timeouts of watches pass at once,
 // and synctest.Wait returns when every controller has done what it could. A
-// manager polls its caches while it starts; sleep a second first.
+// manager polls its caches while it starts; sleep a second first. Set
+// k8s.io/apimachinery/pkg/util/runtime.ErrorHandlers to nil: by default client-go waits
+// after an error until a moment has passed since the last one, and takes the start of the
+// process for that, which lies decades after the time in a bubble.
 //
 // # Determinism
 //

@@ -3,6 +3,7 @@
 package clientgo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log"
@@ -101,46 +102,26 @@ func (c *Controller) sync(ctx context.Context, key string) (again time.Duration,
 	if job, ok, _ := c.jobs.GetByKey(key); ok {
 		view.Job = job.(*batchv1.Job)
 	}
-	view.Pods = c.podsOf(key)
+	view.Pods = indexed[corev1.Pod](c.pods, "job", key)
+	send := func(r jobfate.Request) (runtime.Object, error) { return c.send(ctx, r) }
 	for _, orphans := range jobfate.OrphansIn(view.Pods, c.jobsIn(namespace), jobfate.ManagedBy(c.Name)) {
-		c.drive(ctx, orphans)
-		err = errors.Join(err, orphans.Err())
+		err = errors.Join(err, orphans.Run(send).Err)
 	}
 	if name == "" || err != nil {
 		return 0, err
 	}
 	found, _ := c.machines.LoadOrStore(key, jobfate.NewMachine(jobfate.ManagedBy(c.Name)))
 	m := found.(*jobfate.Machine)
-	view.Pods = append(view.Pods, c.podsOf(namespace+"/")...)
+	view.Pods = append(view.Pods, indexed[corev1.Pod](c.pods, "job", namespace+"/")...)
 	if err := m.Begin(view); err != nil {
 		log.Printf("%s is left alone until it changes: %v", key, err)
 		return 0, nil
 	}
-	c.drive(ctx, m)
+	result := m.Run(send)
 	if view.Job == nil && m.Idle() {
 		c.machines.Delete(key)
 	}
-	return m.Result().Requeue, m.Result().Err
-}
-
-// drive sends what a Machine or Orphans asks for, each batch side by side.
-func (c *Controller) drive(ctx context.Context, m interface {
-	Next() []jobfate.Request
-	Answer(jobfate.Request, runtime.Object, error) error
-}) {
-	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
-		var wait sync.WaitGroup
-		var one sync.Mutex
-		for _, r := range batch {
-			wait.Go(func() {
-				object, err := c.send(ctx, r)
-				one.Lock()
-				_ = m.Answer(r, object, err) // fails only for what was not asked for
-				one.Unlock()
-			})
-		}
-		wait.Wait()
-	}
+	return result.Requeue, result.Err
 }
 
 func (c *Controller) send(ctx context.Context, r jobfate.Request) (runtime.Object, error) {
@@ -162,24 +143,19 @@ func (c *Controller) send(ctx context.Context, r jobfate.Request) (runtime.Objec
 	return jobs.Patch(ctx, r.Name, types.MergePatchType, r.Patch, metav1.PatchOptions{}, "status")
 }
 
-func (c *Controller) podsOf(key string) []*corev1.Pod {
-	return as[corev1.Pod](c.pods.ByIndex("job", key))
-}
-
 func (c *Controller) jobsIn(namespace string) []*batchv1.Job {
-	return as[batchv1.Job](c.jobs.ByIndex(cache.NamespaceIndex, namespace))
+	return indexed[batchv1.Job](c.jobs, cache.NamespaceIndex, namespace)
 }
 
 // jobOfPod is the key of the Job that controls a pod; without a name if none does.
 func jobOfPod(obj any) ([]string, error) {
-	pod, owner := obj.(*corev1.Pod), new(metav1.OwnerReference)
-	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
-		owner = ref
-	}
+	pod := obj.(*corev1.Pod)
+	owner := cmp.Or(metav1.GetControllerOfNoCopy(pod), &metav1.OwnerReference{})
 	return []string{pod.Namespace + "/" + owner.Name}, nil
 }
 
-func as[T any](found []any, _ error) (objects []*T) { // fails only without the index
+func indexed[T any](in cache.Indexer, index, key string) (objects []*T) {
+	found, _ := in.ByIndex(index, key) // fails only without the index
 	for _, obj := range found {
 		objects = append(objects, obj.(*T))
 	}

@@ -3,6 +3,7 @@
 package reconciler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -29,7 +30,6 @@ type Reconciler struct {
 	Name       string
 	Jobs, Pods cache.Indexer // of the caches
 	machines   sync.Map      // of *jobfate.Machine, by the name of the Job
-	barrier    func() (string, error)
 }
 
 // SetupWithManager adds the Reconciler to a manager, before that starts.
@@ -41,11 +41,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	r.Client, r.Live = mgr.GetClient(), mgr.GetAPIReader()
 	r.Jobs, r.Pods = jobs.(cache.SharedIndexInformer).GetIndexer(), pods.(cache.SharedIndexInformer).GetIndexer()
-	r.barrier = sync.OnceValues(func() (string, error) { // at the first sync, with the lease in hand
-		list := &corev1.PodList{}
-		err := r.Live.List(context.Background(), list, client.Limit(1))
-		return list.ResourceVersion, err
-	})
 	wake := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, pod client.Object) (all []reconcile.Request) {
 		for _, name := range jobfate.RouteOf(nil, pod.(*corev1.Pod), r.jobsIn) {
 			all = append(all, reconcile.Request{NamespacedName: name})
@@ -58,48 +53,30 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // Reconcile looks at a Job once; without a name at the pods that have no controller.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (again reconcile.Result, err error) {
-	view := jobfate.View{Now: time.Now(), // the versions first, then what they are of
-		JobsVersion: r.Jobs.LastStoreSyncResourceVersion(), PodsVersion: r.Pods.LastStoreSyncResourceVersion()}
-	if view.Barrier, err = r.barrier(); err != nil {
-		return again, err
-	}
+	view := jobfate.View{Now: time.Now(), // without a Barrier the first sync of each Job reads live
+		JobsVersion: r.Jobs.LastStoreSyncResourceVersion(), PodsVersion: r.Pods.LastStoreSyncResourceVersion()} // before what they are of
 	if job, ok, _ := r.Jobs.GetByKey(request.String()); ok {
 		view.Job = job.(*batchv1.Job)
 	}
-	view.Pods = r.podsOf(request.String())
+	view.Pods = indexed[corev1.Pod](r.Pods, "job", request.String())
+	send := func(q jobfate.Request) (runtime.Object, error) { return r.send(ctx, q) }
 	for _, orphans := range jobfate.OrphansIn(view.Pods, r.jobsIn(request.Namespace), jobfate.ManagedBy(r.Name)) {
-		r.drive(ctx, orphans)
-		err = errors.Join(err, orphans.Err())
+		err = errors.Join(err, orphans.Run(send).Err)
 	}
 	if request.Name == "" || err != nil {
 		return again, err
 	}
 	found, _ := r.machines.LoadOrStore(request.NamespacedName, jobfate.NewMachine(jobfate.ManagedBy(r.Name)))
 	m := found.(*jobfate.Machine)
-	view.Pods = append(view.Pods, r.podsOf(request.Namespace+"/")...)
+	view.Pods = append(view.Pods, indexed[corev1.Pod](r.Pods, "job", request.Namespace+"/")...)
 	if err := m.Begin(view); err != nil {
 		return again, reconcile.TerminalError(err) // until the Job changes
 	}
-	r.drive(ctx, m)
-	again.RequeueAfter, err = m.Result().Requeue, m.Result().Err
-	if err != nil && again.RequeueAfter > 0 { // an error would make controller-runtime forget the time
-		ctrl.LoggerFrom(ctx).Error(err, "Trying again in a second")
-		again.RequeueAfter, err = min(again.RequeueAfter, time.Second), nil
+	result := m.Run(send)
+	if view.Job == nil && m.Idle() {
+		r.machines.Delete(request.NamespacedName)
 	}
-	return again, err
-}
-
-// drive sends what a Machine or Orphans asks for.
-func (r *Reconciler) drive(ctx context.Context, m interface {
-	Next() []jobfate.Request
-	Answer(jobfate.Request, runtime.Object, error) error
-}) {
-	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
-		for _, q := range batch {
-			object, err := r.send(ctx, q)
-			_ = m.Answer(q, object, err) // fails only for what was not asked for
-		}
-	}
+	return reconcile.Result{RequeueAfter: result.Requeue}, result.Err
 }
 
 func (r *Reconciler) send(ctx context.Context, q jobfate.Request) (runtime.Object, error) {
@@ -124,24 +101,19 @@ func (r *Reconciler) send(ctx context.Context, q jobfate.Request) (runtime.Objec
 	return job, r.Status().Patch(ctx, job, client.RawPatch(types.MergePatchType, q.Patch))
 }
 
-func (r *Reconciler) podsOf(key string) []*corev1.Pod {
-	return as[corev1.Pod](r.Pods.ByIndex("job", key))
-}
-
 func (r *Reconciler) jobsIn(namespace string) []*batchv1.Job {
-	return as[batchv1.Job](r.Jobs.ByIndex(cache.NamespaceIndex, namespace))
+	return indexed[batchv1.Job](r.Jobs, cache.NamespaceIndex, namespace)
 }
 
 // jobOfPod is the key of the Job that controls a pod; without a name if none does.
 func jobOfPod(obj any) ([]string, error) {
-	pod, owner := obj.(*corev1.Pod), new(metav1.OwnerReference)
-	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
-		owner = ref
-	}
+	pod := obj.(*corev1.Pod)
+	owner := cmp.Or(metav1.GetControllerOfNoCopy(pod), &metav1.OwnerReference{})
 	return []string{pod.Namespace + "/" + owner.Name}, nil
 }
 
-func as[T any](found []any, _ error) (objects []*T) { // fails only without the index
+func indexed[T any](in cache.Indexer, index, key string) (objects []*T) {
+	found, _ := in.ByIndex(index, key) // fails only without the index
 	for _, obj := range found {
 		objects = append(objects, obj.(*T))
 	}
