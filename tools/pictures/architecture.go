@@ -5,14 +5,17 @@ import "fmt"
 // architecture draws the packages that decide, and the way of an input through the
 // files of internal/decide.
 func architecture() string {
-	d := newDrawing(618, "How jobfate is built",
-		"The root and explain stand on internal/decide, which stands on the leaves. Inside internal/decide an input becomes a view, a plan, an outcome and a settled status, in this order.")
-	d.box("box", 40, 16, 360, 50, "jobfate", "Decide, and what callers act on")
+	d := newDrawing(692, "How jobfate is built",
+		"The root stands on internal/machine, and both on internal/decide, as explain does; that stands on the leaves. Inside internal/decide an input becomes a view, a plan, an outcome and a settled status, in this order.")
+	d.box("box", 40, 16, 360, 50, "jobfate", "Machine, Decide, and what callers act on")
 	d.box("box", 440, 16, 360, 50, "explain", "why, and whether it can still succeed")
+	d.box("box", 40, 92, 360, 50, "internal/machine", "a sync: requests out, answers in")
 	d.arrow("M440 41H404")
-	d.arrow("M220 66V100")
-	d.arrow("M620 66V100")
+	d.arrow("M220 66V88")
+	d.arrow("M220 142V174")
+	d.arrow("M620 66V174")
 
+	fmt.Fprintln(d, `<g transform="translate(0 74)">`)
 	fmt.Fprintf(d, `<rect class="pure" x="20" y="104" width="800" height="276" rx="8"/>`+"\n")
 	d.text(36, 128, "start", "head", "internal/decide: values in four steps, none changes after it is made")
 	columns := []struct {
@@ -52,5 +55,6 @@ func architecture() string {
 			d.arrow(fmt.Sprintf("M420 %dV%d", y-32, y-4))
 		}
 	}
+	fmt.Fprintln(d, "</g>")
 	return d.end()
 }
