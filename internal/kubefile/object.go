@@ -1,6 +1,7 @@
 package kubefile
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -14,46 +15,51 @@ import (
 type object struct {
 	metav1.TypeMeta
 	json    []byte
-	missing string // "spec" or "status", if it has none
-	pod     *corev1.Pod
+	missing string      // "spec" or "status", if it has none
+	pod     *corev1.Pod // if it is one that can be decoded
 	at      Place
 }
 
-// newObject returns an object that is of a type unless it says otherwise. A pod is
-// decoded at once: most objects are pods, and this is done on all cores.
+// newObject returns an object that is of a type unless it says otherwise. Most are
+// pods, which it decodes but for what nothing is decided on.
 func newObject(json []byte, is metav1.TypeMeta) object {
+	var pod struct {
+		metav1.TypeMeta
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Spec     *struct {
+			corev1.PodSpec
+			Containers skipped `json:"containers"`
+			Volumes    skipped `json:"volumes"`
+		} `json:"spec"`
+		Status *corev1.PodStatus `json:"status"`
+	}
+	err := utiljson.Unmarshal(json, &pod)
+	if err == nil && cmp.Or(pod.TypeMeta, is).Kind == "Pod" && pod.Spec != nil && pod.Status != nil {
+		p := &corev1.Pod{ObjectMeta: pod.Metadata, Spec: pod.Spec.PodSpec, Status: *pod.Status}
+		p.ManagedFields, p.Spec.EphemeralContainers = nil, nil
+		return object{TypeMeta: cmp.Or(pod.TypeMeta, is), json: json, pod: p}
+	}
 	var says struct {
 		metav1.TypeMeta
-		Spec   *struct{} `json:"spec"`
-		Status *struct{} `json:"status"`
+		Spec   *skipped `json:"spec"`
+		Status *skipped `json:"status"`
 	}
 	_ = utiljson.Unmarshal(json, &says) // check and decode say what is wrong
-	if says.TypeMeta != (metav1.TypeMeta{}) {
-		is = says.TypeMeta
-	}
-	o := object{TypeMeta: is, json: json}
+	o := object{TypeMeta: cmp.Or(says.TypeMeta, is), json: json}
 	switch {
 	case says.Spec == nil:
 		o.missing = "spec"
 	case says.Status == nil:
 		o.missing = "status"
-	case is.Kind == "Pod":
-		o.pod = decodePod(json)
 	}
 	return o
 }
 
-// decodePod decodes a pod, and drops what nothing is decided on, which is most of it.
-// It returns nil if the pod cannot be decoded.
-func decodePod(json []byte) *corev1.Pod {
-	pod := &corev1.Pod{}
-	if utiljson.Unmarshal(json, pod) != nil {
-		return nil
-	}
-	pod.ManagedFields = nil
-	pod.Spec.Containers, pod.Spec.EphemeralContainers, pod.Spec.Volumes = nil, nil, nil
-	return pod
-}
+// skipped is a value that is not decoded.
+type skipped struct{}
+
+// UnmarshalJSON does nothing.
+func (*skipped) UnmarshalJSON([]byte) error { return nil }
 
 // check fails unless the object has a kind and, if that is one of ours, its version.
 func (o object) check(want string) error {

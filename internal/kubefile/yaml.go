@@ -125,7 +125,6 @@ func (r *reader) longList(part span) (list document, is bool) {
 var (
 	listStart = regexp.MustCompile(`^(?:#.*\n|\n)*apiVersion: ([a-z0-9./]+)\nitems:\n`)
 	listEnd   = regexp.MustCompile(`^kind: (\w*List)\n(?:metadata:\n(?:  \w+: "\w*"\n)*)?\n*$`)
-	rareBreak = regexp.MustCompile("[\u0085\u2028\u2029]")
 )
 
 // cut cuts a list as kubectl prints it at the lines that start with a dash. Any other
@@ -146,8 +145,10 @@ func cut(text []byte) (list document, items []span) {
 		items[len(items)-1].end = at
 	}
 	end := listEnd.FindSubmatch(text[at:])
-	if end == nil || rareBreak.Match(text) {
-		return document{}, nil
+	for _, rareBreak := range []string{"\u0085", "\u2028", "\u2029"} {
+		if end == nil || bytes.Contains(text, []byte(rareBreak)) {
+			return document{}, nil
+		}
 	}
 	list.APIVersion, list.Kind = string(start[1]), string(end[1])
 	return list, items
