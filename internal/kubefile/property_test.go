@@ -1,7 +1,6 @@
 package kubefile
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -14,7 +13,7 @@ import (
 func seen(input string) (objects []string, err error) {
 	err = each(Source{Name: "f", Reader: strings.NewReader(input)}, "anything", func(o object) error {
 		line, column := o.at.Position("")
-		objects = append(objects, fmt.Sprintf("%s:%d:%d %s", o.at, line, column, bytes.TrimSpace(o.json)))
+		objects = append(objects, fmt.Sprintf("%s:%d:%d %s", o.at, line, column, o.json))
 		return nil
 	})
 	return objects, err
@@ -109,6 +108,7 @@ func TestPosition(t *testing.T) {
 		{"\n  {\"a\": [1,\n{\"ü\": 2, \"b\": 3}]}", "a", "2:4"},
 		{"\n  {\"a\": [1,\n{\"ü\": 2, \"b\": 3}]}", "a[1].b", "3:10"},
 		{"{}\n---\nx: y\n", "x", "3:1"},
+		{"--- {\"x\": 1}\n\t\n", "x", "1:6"},
 	} {
 		var at Place
 		if err := each(Source{Name: "f", Reader: strings.NewReader(tc.input)}, "anything", func(o object) error { at = o.at; return nil }); err != nil {

@@ -137,6 +137,7 @@ func TestRefused(t *testing.T) {
 		{"a directive within a document", []string{jobYAML + "%YAML 1.1\na: b\n"}, "f1: document 1: line 6: "},
 		{"HTML", []string{"<html>\n<body class=\"x\">\n</html>\n"}, "f1: document 1 is not an object"},
 		{"something after a separator", []string{jobYAML + "--- text\n"}, "f1: document 2 is not an object"},
+		{"a key on the line of a separator", []string{jobYAML + "--- " + pod(podYAML, "p")}, "f1: document 2: line 6: did not find expected '-' indicator"},
 		{"more dashes than a separator has", []string{jobYAML + "----\n"}, "f1: document 1: line "},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {

@@ -107,6 +107,7 @@ func (r *reader) addAll(d document) error {
 
 // readJSON reads JSON values that stand one after the other.
 func (r *reader) readJSON(rest span) error {
+	rest.end = rest.start + len(bytes.TrimRight(rest.in(r.bytes), space))
 	for {
 		rest.start = rest.end - len(bytes.TrimLeft(rest.in(r.bytes), space))
 		if rest.start == rest.end {

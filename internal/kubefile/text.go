@@ -88,17 +88,18 @@ func (t *text) position(offset int) (line, column int) {
 	return t.last.line + 1, t.last.column + 1
 }
 
-var marker = regexp.MustCompile(`^(---|\.\.\.)(\s+|$)`)
+var marker = regexp.MustCompile(`^(---|\.\.\.)(\s|$)`)
 
 // documents cuts a text at the lines at which YAML documents begin or end, whatever
 // a parser is in the middle of. No JSON value goes on over such a line.
 func (t *text) documents() (out []span) {
 	var d span
 	for line := range bytes.Lines(t.bytes) {
-		if line[0] == '-' || line[0] == '.' {
-			if found := marker.Find(line); found != nil {
-				out = append(out, d)
-				d.start = d.end + len(found)
+		if (line[0] == '-' || line[0] == '.') && marker.Match(line) {
+			out = append(out, d)
+			d.start = d.end + len("---")
+			if len(bytes.TrimSpace(line)) == len("---") {
+				d.start = d.end + len(line)
 			}
 		}
 		d.end += len(line)
