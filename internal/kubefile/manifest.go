@@ -44,6 +44,8 @@ func (o object) manifest() *Manifest {
 		}
 	} else if err != nil {
 		m.Problems = o.problems(m.Job)
+	}
+	if m.Problems != nil {
 		return m
 	}
 	var named struct {
@@ -51,7 +53,7 @@ func (o object) manifest() *Manifest {
 			PodFailurePolicy failurepolicy.Spec `json:"podFailurePolicy"`
 		} `json:"spec"`
 	}
-	m.Problems = append(m.Problems, o.problems(&named)...)
+	m.Problems = o.problems(&named)
 	rules := named.Spec.PodFailurePolicy.Rules
 	if slices.ContainsFunc(rules, func(r failurepolicy.Rule) bool { return r.Name != "" }) {
 		for _, rule := range rules {
