@@ -68,8 +68,9 @@ func newVerdict(m *kubefile.Manifest, status bool) verdict {
 	if status {
 		notChecked = "everything but the status"
 	}
+	line, _ := m.At.Position("")
 	return verdict{
-		Job: refOf(m.Job), File: m.At.File, Line: m.At.Line(""), Accepted: true, NotChecked: notChecked,
+		Job: refOf(m.Job), File: m.At.File, Line: line, Accepted: true, NotChecked: notChecked,
 		Errors: []finding{}, Warnings: []finding{}, manifest: m,
 	}
 }

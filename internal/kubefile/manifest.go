@@ -32,16 +32,7 @@ type Manifest struct {
 // manifest reads a Job.
 func (o object) manifest() *Manifest {
 	m := &Manifest{Job: &batchv1.Job{}, At: o.at}
-	m.Problems = o.problems(m.Job)
-	var named struct {
-		Spec struct {
-			PodFailurePolicy failurepolicy.Spec `json:"podFailurePolicy"`
-		} `json:"spec"`
-	}
-	if m.Problems == nil {
-		m.Problems = o.problems(&named)
-	}
-	_, _, err := strict.Decode(o.json, nil, &batchv1.Job{})
+	_, _, err := strict.Decode(o.json, nil, m.Job)
 	if found, is := runtime.AsStrictDecodingError(err); is {
 		for _, err := range found.Errors() {
 			var what, field string
@@ -51,7 +42,18 @@ func (o object) manifest() *Manifest {
 				m.Problems = append(m.Problems, Problem{field, "the field is there twice"})
 			}
 		}
+	} else if err != nil {
+		m.Problems = o.problems(m.Job)
 	}
+	if m.Problems != nil {
+		return m
+	}
+	var named struct {
+		Spec struct {
+			PodFailurePolicy failurepolicy.Spec `json:"podFailurePolicy"`
+		} `json:"spec"`
+	}
+	m.Problems = o.problems(&named)
 	rules := named.Spec.PodFailurePolicy.Rules
 	if slices.ContainsFunc(rules, func(r failurepolicy.Rule) bool { return r.Name != "" }) {
 		for _, rule := range rules {

@@ -82,7 +82,7 @@ func TestMemory(t *testing.T) {
 		{"YAML: keys on a line", lines(times(mb/6, strings.Repeat("? ", deep/2)+"a\n")), 25, "f: document 2: "},
 		{"YAML: aliases", lines(" &a [" + times(8000, "a,") + "a]\nb: [" + times(90, "*a,") + "*a]\n"), 25, read},
 		{"JSON: a place in a long Job", strings.Replace(jobJSON, `{"completions":3`, `{"a":[`+times(7*mb/10, `{"a":1},`)+`1],"completions":"a"`, 1), 10, "f:1: spec.completions: cannot unmarshal"},
-		{"JSON: a place in a longer Job", strings.Replace(jobJSON, `{"completions":3`, `{"a":[`+times(4*mb, `{"a":1},`)+`1],"completions":"a"`, 1), 10, "f:1: json: cannot unmarshal string into Go struct field JobSpec.spec.completions"},
+		{"JSON: a place in a longer Job", strings.Replace(jobJSON, `{"completions":3`, `{"a":[`+times(4*mb, `{"a":1},`)+`1],"completions":"a"`, 1), 10, "f:1: spec.completions: cannot unmarshal"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			took, err := memoryOf(t, tc.input)

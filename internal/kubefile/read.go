@@ -5,26 +5,34 @@
 // Events and Nodes are kept, objects of other kinds are counted. Pods of other
 // Jobs are kept too: to find out which Job owns a pod takes more than reading.
 //
+// kubectl's own parser converts YAML to JSON, but no key may occur twice. Another one,
+// which knows lines and columns, is asked only where a field stands.
+//
 // Half of a snapshot is refused, because a decision on it is wrong without looking
-// so. The error says where: file, document, item, field.
+// so: text that was cut short, pasted together or edited by mistake is not read in
+// part. The error says where: file, document, item, field.
 package kubefile
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/jobfate/jobfate/internal/document"
 )
 
 // Source is a file, or something else to read from, with its name.
-type Source = document.Source
-
-// Place is where in a source an object stands.
-type Place = document.Place
+type Source struct {
+	Name string
+	io.Reader
+	// Size is how many bytes there are, if that is known.
+	Size int
+	// Progress, if it is set, is called now and then while much is read: which
+	// kind of text it is, YAML or JSON, and how many bytes of it have been read.
+	Progress func(kind string, done, total int)
+}
 
 // Input is Jobs and their pods, with the places where they stand.
 type Input struct {
@@ -67,11 +75,11 @@ func Read(sources ...Source) (*Input, error) {
 // or one that exists, with its status and pods.
 func ReadStart(sources ...Source) (*Input, error) {
 	return read(sources, "a Job", func(in *Input, o object) error {
-		if o.TypeMeta == typeJob {
+		if o.Kind == "Job" {
 			if len(in.Jobs) > 0 {
 				return fmt.Errorf("%s is a second Job; the first is %s", o.at, in.Jobs[0].At)
 			}
-			o.Spec, o.Status = new(struct{}), new(struct{}) // what is missing is refused where it is needed
+			o.missing = "" // what is missing is refused where it is needed
 		}
 		return in.add(o)
 	})
@@ -81,16 +89,36 @@ func ReadStart(sources ...Source) (*Input, error) {
 // at least, with all that is wrong with them. Other objects are counted.
 func ReadManifests(sources ...Source) (*Input, error) {
 	return read(sources, "a Job", func(in *Input, o object) error {
-		switch o.TypeMeta {
-		case typeJob:
+		switch o.Kind {
+		case "Job":
 			in.Jobs = append(in.Jobs, o.manifest())
-		case typeCronJob:
+		case "CronJob":
 			in.Jobs = append(in.Jobs, o.template())
 		default:
 			in.Skipped[o.Kind]++
 		}
 		return nil
 	})
+}
+
+// ReadDocument reads a source that is a single document, and hands its JSON to
+// decode. What decode does not take is narrowed down, and the error says on which
+// line it stands. want is what an error says should be there.
+func ReadDocument(s Source, want string, decode func([]byte) error) (at Place, err error) {
+	err = each(s, want, func(o object) error {
+		switch {
+		case at != Place{}:
+			return fmt.Errorf("%s: a second document; want %s", o.at.At(""), want)
+		case o.Kind != "":
+			return fmt.Errorf("%s is a %s; want %s", o.at, o.Kind, want)
+		}
+		at = o.at
+		return firstOf(problemsIn(o.json, decode), at)
+	})
+	if err == nil && at == (Place{}) {
+		err = fmt.Errorf("%s: an empty list; want %s", s.Name, want)
+	}
+	return at, err
 }
 
 // read calls add with each object. There must be a Job.
@@ -120,32 +148,30 @@ func read(sources []Source, want string, add func(*Input, object) error) (*Input
 	return nil, fmt.Errorf("%s: there is no Job in it%s; want %s", strings.Join(names, ", "), only, want)
 }
 
-// add takes an object of a snapshot.
+// add takes an object of a snapshot. Whatever kubectl prints has a spec and a status,
+// at times empty, and the status comes last.
 func (in *Input) add(o object) error {
-	switch o.TypeMeta {
-	case typePod:
-		if err := o.checkWhole(); err != nil {
-			return err
-		}
+	if o.missing != "" && (o.Kind == "Job" || o.Kind == "Pod") {
+		return fmt.Errorf("%s: the %s has no %s; has the input been cut short?", o.at, o.Kind, o.missing)
+	}
+	switch o.APIVersion + " " + o.Kind {
+	case "v1 Pod":
 		if o.pod == nil {
 			return o.decode(new(corev1.Pod))
 		}
 		in.Pods, in.PodsAt = append(in.Pods, o.pod), append(in.PodsAt, o.at)
-		return nil
-	case typeJob:
-		if err := o.checkWhole(); err != nil {
-			return err
-		}
+	case "batch/v1 Job":
 		m := o.manifest()
 		in.Jobs = append(in.Jobs, m)
 		return firstOf(m.Problems, o.at)
-	case typeEvent:
+	case "v1 Event":
 		in.Events = append(in.Events, &corev1.Event{})
 		return o.decode(in.Events[len(in.Events)-1])
-	case typeNode:
+	case "v1 Node":
 		in.Nodes = append(in.Nodes, &corev1.Node{})
 		return o.decode(in.Nodes[len(in.Nodes)-1])
+	default:
+		in.Skipped[o.Kind]++
 	}
-	in.Skipped[o.Kind]++
 	return nil
 }

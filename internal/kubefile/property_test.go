@@ -1,4 +1,4 @@
-package document
+package kubefile
 
 import (
 	"encoding/json"
@@ -10,28 +10,19 @@ import (
 )
 
 // seen is what a reader makes of a text: each object with its place, or the error.
-func seen(input string, whole bool) (objects []string, err error) {
-	t, err := readText(Source{Name: "f", Reader: strings.NewReader(input)})
-	if err != nil {
-		return nil, err
-	}
-	r := reader{text: t, progress: func(string, int, int) {}, whole: whole}
-	r.f = func(d Document) error {
-		see := func(value []byte, at Place) {
-			line, column := at.Position("")
-			objects = append(objects, fmt.Sprintf("%s:%d:%d %s", at, line, column, value))
-		}
-		if d.Kind != "List" || d.NoItems {
-			see(d.JSON, d.Place)
-			return nil
-		}
-		for _, item := range d.Items {
-			see(item, d.ItemAt(item))
-		}
+func seen(input string) (objects []string, err error) {
+	err = each(Source{Name: "f", Reader: strings.NewReader(input)}, "anything", func(o object) error {
+		line, column := o.at.Position("")
+		objects = append(objects, fmt.Sprintf("%s:%d:%d %s", o.at, line, column, o.json))
 		return nil
-	}
-	err = r.read()
+	})
 	return objects, err
+}
+
+// whole returns a text of which no list is cut, with the same meaning.
+func whole(input string) string {
+	start := listStart.FindString(input)
+	return strings.TrimSuffix(start, "\n") + strings.Repeat(" \n", min(len(start), 1)) + input[len(start):]
 }
 
 // listLines are lines of which a list may consist, and which one might mistake for
@@ -40,58 +31,62 @@ var listLines = []string{
 	"- a: b\n", "- apiVersion: v1\n  kind: Pod\n  metadata: {name: p}\n  spec: {}\n  status: {}\n", "- {}\n", "- k:\n", "- k: [d]\n", "- k:\n  - e\n  - f\n", "- c\n",
 	"  g: h\n", "- k: \"i\n", "- j\"\n", "\"\n", "- k: 'l\n", "'\n", "- k: |\n", "  l\n", "  - m\n", " - n\n", "- k: >-\n    o\n\n- k: p\n", "- {k: [q,\n", "- {r: s,\n", "]}\n", "}\n",
 	"# - t\n", "- k: u # v\n", "\n", "- k: w\r", "\r\n", "\u0085", "\u2028", "- &x {y: z}\n", "- k: *x\n", "- <<: *x\n", "---\n", "--- z\n", "...\n", "\t", "kind: List\n", "items:\n", "metadata: {}\n",
-	"- k: !!str 5\n", "- yes: no\n", "- ? a\n", "  : b\n", "\uFEFF", "%YAML 1.1\n", "- a: 1\n  a: 2\n", hole + "\n", "items: " + hole + "\n", "-- \n", "- \n",
+	"- k: !!str 5\n", "- yes: no\n", "- ? a\n", "  : b\n", "\uFEFF", "%YAML 1.1\n", "- a: 1\n  a: 2\n", "items: []\n", "-- \n", "- \n",
 }
 
 // TestCutIsWhole checks that a list that is cut is read as if it were not.
 func TestCutIsWhole(t *testing.T) {
-	cut := 0
+	lists := 0
 	rapid.Check(t, func(t *rapid.T) {
 		indent := rapid.SampledFrom([]string{"", "", "  "}).Draw(t, "indent")
 		lines := rapid.SliceOfN(rapid.SampledFrom(listLines), 1, 12).Draw(t, "lines")
 		if rapid.Bool().Draw(t, "a good list") {
 			lines = rapid.SliceOfN(rapid.SampledFrom(listLines[:6]), 1, 12).Draw(t, "good lines")
 		}
-		head := rapid.SampledFrom([]string{"apiVersion: v1\nkind: List\n", "kind: List\napiVersion: v1\nx: \"\n", "a: |\n", "# a\n"}).Draw(t, "head")
-		tail := rapid.SampledFrom([]string{"", "metadata:\n  a: b\n", "kind: x\n", "---\na: b\n", "\"\n"}).Draw(t, "tail")
+		head := rapid.SampledFrom([]string{"apiVersion: v1\n", "# a\n\napiVersion: v1\n", "kind: List\napiVersion: v1\nx: \"\n", "a: |\n", "# a\n"}).Draw(t, "head")
+		tail := rapid.SampledFrom([]string{"kind: List\n", "kind: List\nmetadata:\n  a: b\n", "kind: x\n", "kind: List\nitems: []\n", "---\na: b\n", "\"\n"}).Draw(t, "tail")
 		input := head + "items:\n" + indent + strings.ReplaceAll(strings.TrimSuffix(strings.Join(lines, ""), "\n"), "\n", "\n"+indent) + "\n" + tail
-		want, wantErr := seen(input, true)
-		got, err := seen(input, false)
-		if strings.Join(got, "\n") != strings.Join(want, "\n") || fmt.Sprint(err) != fmt.Sprint(wantErr) {
-			t.Fatalf("cut:\n%s\n%v\nwant\n%s\n%v\nof\n%s", strings.Join(got, "\n"), err, strings.Join(want, "\n"), wantErr, input)
-		}
-		if _, items := (&text{bytes: []byte(input)}).cut(span{0, len(input)}); len(items) > 1 && err == nil {
-			cut++
+		checkCut(t, rapid.SampledFrom([]string{"", "a: b\n---\n"}).Draw(t, "before"), input)
+		if _, items := cut([]byte(input)); len(items) > 1 {
+			lists++
 		}
 	})
-	if cut == 0 {
+	if lists == 0 {
 		t.Error("no list was cut")
 	}
 }
 
 // TestNotCut has lists that look as if they could be cut, and cannot.
 func TestNotCut(t *testing.T) {
-	const head = "apiVersion: v1\nkind: List\nitems:\n"
+	const head, tail = "apiVersion: v1\nitems:\n", "kind: List\n"
 	for _, input := range []string{
-		head + "  \u0085- a: b\n  - a: b\n  - a: b\n",
-		head + "\n  - m: n\n- a: b\n- a: b\n",
-		head + "- a: b\n- a: b\n%YAML 1.1\n- a: b\n",
-		head + "- &x {a: b}\n- *x\n",
-		head + "- a: \"b\n- c\"\n- d: e\n",
-		head + "- a: b\n-\n  c: d\n- e: f\n",
-		head + "  - a: b\n  - c: d\n e: f\n",
-		head + "- a: b\u0085---\u0085x: y\n- c: d\n",
-		head + "  - a: b\n-x: y\n  - c: d\n",
+		head + "  \u0085- a: b\n  - a: b\n  - a: b\n" + tail,
+		head + "\n  - m: n\n- a: b\n- a: b\n" + tail,
+		head + "- a: b\n- a: b\n%YAML 1.1\n- a: b\n" + tail,
+		head + "- &x {a: b}\n- *x\n" + tail,
+		head + "- a: \"b\n- c\"\n- d: e\n" + tail,
+		head + "- a: b\n-\n  c: d\n- e: f\n" + tail,
+		head + "  - a: b\n  - c: d\n e: f\n" + tail,
+		head + "- a: b\u0085---\u0085x: y\n- c: d\n" + tail,
+		head + "- a: b\n- c: d\u2028...\u2028g: h\n" + tail,
+		head + "- a: b\u2029---\u2029x: y\n- c: d\n" + tail,
+		head + "  - a: b\n-x: y\n  - c: d\n" + tail,
+		head + "- a: b\n- c: d\n" + tail + "items: []\n",
+		head + "- a: b\n- c: d\n" + tail + "metadata:\n  resourceVersion: \"\n",
 		"apiVersion: v1\nkind: List\nx: '\nitems:\n- a: b\n- a: b\n'\nitems:\n- c: d\n",
-		"apiVersion: v1\nkind: List\nx: '\nitems:\n- a: b\n- a: b\n'\nitems:\n- " + hole + "\n",
 		"a: |\nitems:\n- a: b\n- a: b\n",
-		"apiVersion: v1\nkind: List\nx: \"\nitems:\n- a: b\n- a: b\n\"\n",
 	} {
-		want, wantErr := seen(input, true)
-		got, err := seen(input, false)
-		if strings.Join(got, "\n") != strings.Join(want, "\n") || fmt.Sprint(err) != fmt.Sprint(wantErr) {
-			t.Errorf("got\n%s\n%v\nwant\n%s\n%v\nof\n%s", strings.Join(got, "\n"), err, strings.Join(want, "\n"), wantErr, input)
-		}
+		checkCut(t, "", input)
+	}
+}
+
+// checkCut checks that a list that may be cut is read as if it were not.
+func checkCut(t rapid.TB, before, list string) {
+	t.Helper()
+	want, wantErr := seen(before + whole(list))
+	got, err := seen(before + list)
+	if strings.Join(got, "\n") != strings.Join(want, "\n") || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+		t.Errorf("cut:\n%s\n%v\nwant\n%s\n%v\nof\n%s", strings.Join(got, "\n"), err, strings.Join(want, "\n"), wantErr, list)
 	}
 }
 
@@ -117,9 +112,11 @@ func TestPosition(t *testing.T) {
 		{"\n  {\"a\": [1,\n{\"ü\": 2, \"b\": 3}]}", "a", "2:4"},
 		{"\n  {\"a\": [1,\n{\"ü\": 2, \"b\": 3}]}", "a[1].b", "3:10"},
 		{"{}\n---\nx: y\n", "x", "3:1"},
+		{strings.Repeat("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"x\":1}]}\n", 2), "x", "2:44"},
+		{"--- {\"x\": 1}\n\t\n", "x", "1:6"},
 	} {
 		var at Place
-		if err := Read(Source{Name: "f", Reader: strings.NewReader(tc.input)}, func(d Document) error { at = d.Place; return nil }); err != nil {
+		if err := each(Source{Name: "f", Reader: strings.NewReader(tc.input)}, "anything", func(o object) error { at = o.at; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if line, column := at.Position(tc.field); fmt.Sprintf("%d:%d", line, column) != tc.want {
@@ -130,14 +127,8 @@ func TestPosition(t *testing.T) {
 
 // FuzzCut looks for a text that is read differently when it is cut.
 func FuzzCut(f *testing.F) {
-	f.Add("kind: List\napiVersion: v1\nitems:\n- a\n- \"b\n- c\"\n- |\n d\n- e\nx: y\n")
-	f.Fuzz(func(t *testing.T, input string) {
-		want, wantErr := seen(input, true)
-		got, err := seen(input, false)
-		if strings.Join(got, "\n") != strings.Join(want, "\n") || fmt.Sprint(err) != fmt.Sprint(wantErr) {
-			t.Fatalf("got\n%s\n%v\nwant\n%s\n%v", strings.Join(got, "\n"), err, strings.Join(want, "\n"), wantErr)
-		}
-	})
+	f.Add("apiVersion: v1\nitems:\n- a\n- \"b\n- c\"\n- |\n d\n- e\nkind: List\n")
+	f.Fuzz(func(t *testing.T, input string) { checkCut(t, "", input) })
 }
 
 // TestDocumentsInDocumentsOut prints objects one after the other, each in a format
@@ -197,7 +188,7 @@ func TestDocumentsInDocumentsOut(t *testing.T) {
 			}
 		}
 		input := b.String()
-		got, err := seen(input, rapid.Bool().Draw(t, "whole"))
+		got, err := seen(input)
 		if err != nil {
 			t.Fatalf("got %v, want %d objects, of\n%s", err, len(want), input)
 		}

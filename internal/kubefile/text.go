@@ -1,4 +1,4 @@
-package document
+package kubefile
 
 import (
 	"bytes"
@@ -15,18 +15,18 @@ import (
 
 // text is the whole text of a source, in UTF-8, with line feeds at the ends of lines.
 type text struct {
-	name  string
 	bytes []byte
 	last  struct{ offset, line, column int } // what position found last, counted from 0
-	// What was parsed last to find a field.
-	parsed struct {
-		part span
-		root *yaml.Node
-	}
+	// The part that was parsed last to find a field.
+	parsed span
+	root   *yaml.Node
 }
 
 // span is a part of a text.
 type span struct{ start, end int }
+
+// in returns the part of a text.
+func (s span) in(text []byte) []byte { return text[s.start:s.end] }
 
 // sniffed is how much of a source is read before it is checked for binary data:
 // there are devices that never end.
@@ -35,19 +35,16 @@ const sniffed = 4 << 10
 // readText reads a source to its end. UTF-8 and, with a byte order mark, UTF-16
 // are understood; whatever else there is, is refused.
 func readText(s Source) (*text, error) {
+	t := &text{}
 	b := bytes.NewBuffer(make([]byte, 0, s.Size+bytes.MinRead))
-	_, err := io.CopyN(b, s, sniffed)
-	if err == nil {
-		if _, err = decoded(b.Bytes()); err == nil {
-			_, err = b.ReadFrom(s)
+	for _, next := range []io.Reader{io.LimitReader(s, sniffed), s} {
+		_, err := b.ReadFrom(next)
+		if err == nil {
+			t.bytes, err = decoded(b.Bytes())
 		}
-	}
-	t := &text{name: s.Name}
-	if err == nil || errors.Is(err, io.EOF) {
-		t.bytes, err = decoded(b.Bytes())
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Name, err)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Name, err)
+		}
 	}
 	if !utf8.Valid(t.bytes) {
 		line, column := t.position(bytes.IndexRune(t.bytes, utf8.RuneError))
@@ -75,7 +72,8 @@ func decoded(text []byte) ([]byte, error) {
 	return bytes.TrimPrefix(text, []byte("\uFEFF")), nil
 }
 
-// position returns the line and the column of an offset, both counted from 1.
+// position returns the line and the column of an offset, both counted from 1. It
+// counts on from the last one: a text of a single line may have many objects.
 func (t *text) position(offset int) (line, column int) {
 	if offset < t.last.offset {
 		t.last.offset, t.last.line, t.last.column = 0, 0, 0
@@ -92,27 +90,19 @@ func (t *text) position(offset int) (line, column int) {
 
 var marker = regexp.MustCompile(`^(---|\.\.\.)(\s|$)`)
 
-// split cuts a text at the lines at which YAML documents begin or end, whatever
+// documents cuts a text at the lines at which YAML documents begin or end, whatever
 // a parser is in the middle of. No JSON value goes on over such a line.
-func (t *text) split() (out []span) {
+func (t *text) documents() (out []span) {
 	var d span
 	for line := range bytes.Lines(t.bytes) {
 		if (line[0] == '-' || line[0] == '.') && marker.Match(line) {
 			out = append(out, d)
-			d.start = d.end
-			if line[0] == '.' {
-				d.start += len("...")
+			d.start = d.end + len("---")
+			if len(bytes.TrimSpace(line)) == len("---") {
+				d.start = d.end + len(line)
 			}
 		}
 		d.end += len(line)
 	}
 	return append(out, d)
-}
-
-const space = " \t\n\uFEFF"
-
-// jsonValues returns where the JSON values of a document start; false if it is YAML.
-func (t *text) jsonValues(d span) (span, bool) {
-	values := bytes.TrimLeft(bytes.TrimPrefix(t.bytes[d.start:d.end], []byte("---")), space)
-	return span{d.end - len(values), d.end}, bytes.HasPrefix(values, []byte("{"))
 }
