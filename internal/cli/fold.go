@@ -40,7 +40,8 @@ func folded(lines []moment, indexed bool) ([]moment, int) {
 // merged makes one line of those of one time that say the same of several pods.
 func merged(lines []moment, indexed bool) (out []moment) {
 	first := 0 // of this time, in out
-	for i, l := range lines {
+	for i := range lines {
+		l := &lines[i]
 		if i > 0 && lines[i-1].at != l.at {
 			first = len(out)
 		}
@@ -48,10 +49,8 @@ func merged(lines []moment, indexed bool) (out []moment) {
 		if l.what.subject != "" {
 			at = slices.IndexFunc(out[first:], func(o moment) bool { return o.what == l.what })
 		}
-		l.pods = []int32{l.index}
 		if at < 0 {
-			out = append(out, l)
-			continue
+			out, at = append(out, *l), len(out)-first
 		}
 		out[first+at].pods = append(out[first+at].pods, l.index)
 	}

@@ -13,9 +13,10 @@ import (
 type moment struct {
 	at    simulation.Time
 	color string
-	text  string
+	text  string // of one about a pod or an index, made by said: few of many lines are printed
 	what  what
-	index int32 // of the pod; none of the Job
+	index int32           // of the pod; none of the Job
+	pod   *simulation.Pod // that it is about, if any
 	pods  []int32
 	sums  []sum // of a line that stands for others: what they say
 }
@@ -36,52 +37,84 @@ type sum struct {
 
 // moments are the lines of the timeline in the order of time. Within a time the
 // cause comes before what follows from it.
-func (t timeline) moments() (out []moment) {
-	add := func(at simulation.Time, color string, w what, index int32, text string) {
-		out = append(out, moment{at: at, color: color, what: w, index: index, text: text})
+func (t timeline) moments() []moment {
+	all := make([]moment, 0, t.most())
+	add := func(at simulation.Time, color string, w what, text string) {
+		all = append(all, moment{at: at, color: color, what: w, text: text})
 	}
 	for _, e := range t.Happened {
-		add(e.At, cyan, what{one: e.Text, important: true}, 0, e.Text)
+		add(e.At, cyan, what{one: e.Text, important: true}, e.Text)
 	}
 	for _, lane := range t.Lanes {
-		for _, pod := range lane.Pods {
-			if pod.Ended != nil {
-				add(*pod.Ended, colorOf(pod.Outcome), endOf(pod), lane.Index, t.podName(lane, pod)+" "+ending(pod))
+		for n := range lane.Pods {
+			if pod := &lane.Pods[n]; pod.Ended != nil {
+				all = append(all, moment{at: *pod.Ended, color: colorOf(pod.Outcome), what: endOf(*pod), index: lane.Index, pod: pod})
 			}
 		}
 	}
 	for _, lane := range t.Lanes {
-		for _, pod := range lane.Pods {
-			if pod.Started != nil {
-				add(*pod.Started, "", what{subject: "pod", one: "starts", many: "start"}, lane.Index, t.podName(lane, pod)+" starts")
+		for n := range lane.Pods {
+			if pod := &lane.Pods[n]; pod.Started != nil {
+				all = append(all, moment{at: *pod.Started, what: starts, index: lane.Index, pod: pod})
 			}
 		}
 	}
 	for _, c := range t.Conditions {
 		text := fmt.Sprintf("condition %s is %s: %s: %s", c.Type, c.Status, c.Reason, c.Message)
-		add(c.At, bold, what{one: text, important: true}, 0, text)
+		add(c.At, bold, what{one: text, important: true}, text)
 	}
 	for _, s := range t.tallies {
-		add(s.at, "", what{one: "status"}, 0, s.text)
+		add(s.at, "", what{one: "status"}, s.text)
 	}
 	for _, w := range t.Waits {
-		add(w.From, yellow, what{one: "the Job backs off"}, 0, fmt.Sprintf("the Job backs off until %s", w.Until))
+		add(w.From, yellow, what{one: "the Job backs off"}, fmt.Sprintf("the Job backs off until %s", w.Until))
 	}
 	for _, lane := range t.Lanes {
 		for _, w := range lane.Waits {
-			add(w.From, yellow, what{subject: "index", one: "backs off", many: "back off", until: " until " + w.Until.String()},
-				lane.Index, fmt.Sprintf("index %d backs off until %s", lane.Index, w.Until))
+			backsOff := what{subject: "index", one: "backs off", many: "back off", until: " until " + w.Until.String()}
+			all = append(all, moment{at: w.From, color: yellow, what: backsOff, index: lane.Index})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
-	return out
+	return inOrder(all)
 }
 
-func (t timeline) podName(lane simulation.Lane, pod simulation.Pod) string {
-	if t.indexed {
-		return fmt.Sprintf("index %d: pod %s", lane.Index, pod.Name)
+// most is how many lines there can be.
+func (t timeline) most() int {
+	n := len(t.Happened) + len(t.Conditions) + len(t.tallies) + len(t.Waits)
+	for _, lane := range t.Lanes {
+		n += 2*len(lane.Pods) + len(lane.Waits)
 	}
-	return "pod " + pod.Name
+	return n
+}
+
+var starts = what{subject: "pod", one: "starts", many: "start"}
+
+// inOrder returns lines in the order of time, and otherwise as they are.
+func inOrder(all []moment) []moment {
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(all[a].at, all[b].at), cmp.Compare(a, b)) })
+	return mapped(order, func(i int) moment { return all[i] })
+}
+
+// said is the text of a line.
+func (t timeline) said(m moment) string {
+	switch {
+	case m.text != "" || m.what.subject == "":
+		return m.text
+	case m.pod == nil:
+		return fmt.Sprintf("index %d %s%s", m.index, m.what.one, m.what.until)
+	}
+	who := "pod " + m.pod.Name
+	if t.indexed {
+		who = fmt.Sprintf("index %d: %s", m.index, who)
+	}
+	if m.what == starts {
+		return who + " starts"
+	}
+	return who + " " + ending(*m.pod)
 }
 
 func colorOf(o simulation.Outcome) string {

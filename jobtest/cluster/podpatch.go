@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,13 +39,15 @@ type metaPatch struct {
 
 // readPatch reads a patch of a pod's metadata.
 func readPatch(data []byte) (*metaPatch, error) {
-	var names struct{ Metadata map[string]json.RawMessage }
-	if err := json.Unmarshal(data, &names); err != nil {
-		return nil, err
-	}
-	for name, raw := range names.Metadata {
-		if string(raw) == "null" {
-			return nil, fmt.Errorf("metadata.%s is null, which takes away all of it", name)
+	if bytes.Contains(data, []byte("null")) {
+		var names struct{ Metadata map[string]json.RawMessage }
+		if err := json.Unmarshal(data, &names); err != nil {
+			return nil, err
+		}
+		for name, raw := range names.Metadata {
+			if string(raw) == "null" {
+				return nil, fmt.Errorf("metadata.%s is null, which takes away all of it", name)
+			}
 		}
 	}
 	p := new(metaPatch)
@@ -80,7 +83,10 @@ func PatchPod(pod *corev1.Pod, data []byte) (*corev1.Pod, error) {
 	if err := preconditions(podResource, pod, p.Metadata.UID, p.Metadata.ResourceVersion); err != nil {
 		return nil, err
 	}
-	next := pod.DeepCopy()
+	// Pods are never changed, so the versions share what stays the same.
+	same := *pod
+	next := &same
+	next.OwnerReferences, next.Finalizers = slices.Clone(pod.OwnerReferences), slices.Clone(pod.Finalizers)
 	for _, ref := range p.Metadata.OwnerReferences {
 		next.OwnerReferences = slices.DeleteFunc(next.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == ref.UID })
 		if ref.Directive != "delete" {
@@ -122,6 +128,9 @@ func checkMeta(next, old *corev1.Pod) (errs field.ErrorList) {
 }
 
 func mergeStrings(to map[string]string, from map[string]*string) map[string]string {
+	if len(from) > 0 {
+		to = maps.Clone(to)
+	}
 	for key, value := range from {
 		switch {
 		case value == nil:
