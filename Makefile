@@ -2,7 +2,7 @@
 # main one must not depend on.
 modules := $(shell find . -name go.mod -not -path '*/.*' -not -path '*/testdata/*' -exec dirname {} \; | sort)
 
-.PHONY: test check golden bench mutate soak suites releases
+.PHONY: test check golden vectors bench mutate soak suites releases
 
 # All tests of all modules. One that fails does not keep the others from running.
 test:
@@ -19,6 +19,11 @@ check:
 golden:
 	go test ./internal/cli -update
 	go -C tools run ./pictures ..
+
+# Writes the cases of the folder vectors anew, from the comparison with the real
+# controller: the same each time. It takes some ten minutes.
+vectors:
+	go -C conformance test ./sync -timeout 0 -run TestMakeVectors -vectors -v
 
 # The checks of docs/reliability.md, run longer: four hours on two cores, and 20 GiB
 # for large searches, two at a time.

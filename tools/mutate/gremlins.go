@@ -166,7 +166,7 @@ func (p *sourcePackage) chosen(round []*mutant) map[string]string {
 
 // testSingle tests mutants each with binaries of its own.
 func (r *runner) testSingle(p *sourcePackage, mutants []*mutant) error {
-	for _, dir := range p.tests() {
+	for _, dir := range r.testsOf(p) {
 		usual, err := r.build(dir, nil)
 		if err != nil {
 			return err
@@ -208,7 +208,7 @@ func (p *sourcePackage) swapped(file string, found finding) (*mutant, error) {
 			break
 		}
 		was, becomes := m.change.describe()
-		m.place = place{p.name, f.name, p.functionAt(f, p.offset(pos)), found.Type, was, becomes}
+		m.place = place{p.title(), f.name, p.functionAt(f, p.offset(pos)), found.Type, was, becomes}
 		return m, nil
 	}
 	return nil, fmt.Errorf("gremlins has found %s at %s:%d:%d, where there is no such operator",

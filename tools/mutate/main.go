@@ -2,7 +2,8 @@
 // one at a time, and looks whether a test fails. A mistake that no test notices has
 // survived.
 //
-//	go run . [-root DIR] [-workers N] [-min PERCENT] [-explained FILE] [-only REGEXP] PACKAGE ...
+//	go run . [-root DIR] [-workers N] [-min PERCENT] [-explained FILE] [-only REGEXP]
+//		[-tests DIR] [-share PERCENT] PACKAGE ...
 //
 // The packages are folders of the main module, as ./backoff; the dot is the root.
 //
@@ -13,7 +14,10 @@
 //
 // A mutant is tested with the tests of its own package and, when it survives them,
 // with those of the root, which go through all packages. Random tests draw the same
-// in every run (runtest.sh). One that does not compile is no mutant and not counted;
+// in every run (runtest.sh). With -tests it is tested with the tests of one other
+// package instead, to know how good those are alone; survivors need no explanation then.
+// With -share some of the mutants are left out, always the same.
+// One that does not compile is no mutant and not counted;
 // one that makes the tests run ten times as long as usual counts as killed, and as
 // timed out.
 //
@@ -43,8 +47,10 @@ func main() {
 	least := flag.Float64("min", 95, "the least `percentage` of mutants killed, of each package")
 	explained := flag.String("explained", "../../docs/mutants.md", "the `file` that explains the survivors")
 	only := flag.String("only", "", "of the mutants only those that match the `regexp`, as they are printed when they survive")
+	tests := flag.String("tests", "", "test with the tests of this `folder` alone, as ./vectors")
+	share := flag.Uint("share", 100, "the `percentage` of the mutants to test")
 	flag.Parse()
-	status, err := run(*root, *workers, *least, *explained, *only, flag.Args(), os.Stdout)
+	status, err := run(*root, *workers, *least, *explained, *only, *tests, uint32(*share), flag.Args(), os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 	}
@@ -53,7 +59,7 @@ func main() {
 
 // run tests the packages, prints what survived and a table, and returns the exit
 // status.
-func run(root string, workers int, least float64, explained, only string, dirs []string, out io.Writer) (int, error) {
+func run(root string, workers int, least float64, explained, only, tests string, share uint32, dirs []string, out io.Writer) (int, error) {
 	reasons, err := readReasons(explained)
 	if err != nil {
 		return 1, err
@@ -67,7 +73,7 @@ func run(root string, workers int, least float64, explained, only string, dirs [
 		return 1, err
 	}
 	defer os.RemoveAll(r.work)
-	r.reasons, r.only = reasons, pattern
+	r.reasons, r.only, r.tests, r.share = reasons, pattern, tests, share
 	var mutants []*mutant
 	unexplained := 0
 	for _, dir := range dirs {
@@ -76,7 +82,11 @@ func run(root string, workers int, least float64, explained, only string, dirs [
 			return 1, fmt.Errorf("%s: %w", dir, err)
 		}
 		// At once, for the next package may take half an hour.
-		unexplained += reasons.compare(tested, pattern, out)
+		if tests == "" && share >= 100 {
+			unexplained += reasons.compare(tested, pattern, out)
+		} else {
+			survivors(tested, out)
+		}
 		table(tested, least, out)
 		mutants = append(mutants, tested...)
 	}

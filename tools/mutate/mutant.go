@@ -25,7 +25,7 @@ type mutant struct {
 // moves. Alike mutants of the same line, or of two lines that read the same, share
 // one.
 type place struct {
-	pkg      string // the name of the package
+	pkg      string // as explanations call the package
 	file     string
 	function string // empty outside of functions
 	mutator  string

@@ -17,7 +17,7 @@ var everything = regexp.MustCompile("")
 // parsed makes a package of one file.
 func parsed(t *testing.T, text string) *sourcePackage {
 	t.Helper()
-	p := &sourcePackage{dir: "sample", name: "sample", fset: token.NewFileSet(), imports: importer.Default(), only: everything}
+	p := &sourcePackage{dir: "sample", name: "sample", fset: token.NewFileSet(), imports: importer.Default(), only: everything, share: 100}
 	tree, err := parser.ParseFile(p.fset, "sample.go", text, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
@@ -370,10 +370,10 @@ func TestTable(t *testing.T) {
 		t.Errorf("%d packages are below, want 1", below)
 	}
 	for _, want := range []string{
-		"package           mutants   killed  timed out  survived    rate\n",
-		"good                    2        2          1         0  100.0%\n",
-		"bad                     2        1          0         1   50.0%  below 51 %\n",
-		"all                     4        3          1         1   75.0%\n",
+		"package               mutants   killed  timed out  survived    rate\n",
+		"good                        2        2          1         0  100.0%\n",
+		"bad                         2        1          0         1   50.0%  below 51 %\n",
+		"all                         4        3          1         1   75.0%\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("got\n%s\nwant it to contain\n%s", out.String(), want)

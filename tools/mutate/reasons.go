@@ -124,6 +124,15 @@ func (rs reasons) compare(mutants []*mutant, wanted *regexp.Regexp, out io.Write
 	return unexplained
 }
 
+// survivors prints the mutants that have survived.
+func survivors(mutants []*mutant, out io.Writer) {
+	for _, m := range mutants {
+		if m.verdict == survived {
+			fmt.Fprintf(out, "\nsurvived, in %s:\n\n%s", m.pkg, m.place)
+		}
+	}
+}
+
 func (p place) String() string {
 	function := p.function
 	if function == "" {

@@ -25,6 +25,8 @@ type runner struct {
 	out     io.Writer
 	reasons reasons
 	only    *regexp.Regexp
+	tests   string // the folder of the tests; empty for those of the package and the root
+	share   uint32 // the percentage of the mutants that are tested
 
 	mutex sync.Mutex
 	built int

@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"hash/fnv"
 	"io"
 	"os"
 	"path/filepath"
@@ -32,6 +33,15 @@ type sourcePackage struct {
 	imports types.Importer
 	reasons reasons
 	only    *regexp.Regexp
+	share   uint32
+}
+
+// title is what explanations call the package: its folder, and the root by its name.
+func (p *sourcePackage) title() string {
+	if p.dir == "." {
+		return p.name
+	}
+	return p.dir
 }
 
 // loadPackage reads a package of the main module.
@@ -41,7 +51,7 @@ func (r *runner) loadPackage(dir string) (*sourcePackage, error) {
 		return nil, err
 	}
 	names := strings.Fields(listed)
-	p := &sourcePackage{dir: dir, name: names[0], fset: token.NewFileSet(), reasons: r.reasons, only: r.only}
+	p := &sourcePackage{dir: dir, name: names[0], fset: token.NewFileSet(), reasons: r.reasons, only: r.only, share: r.share}
 	for _, name := range names[1:] {
 		path := filepath.Join(r.root, dir, name)
 		text, err := os.ReadFile(path)
@@ -82,7 +92,15 @@ func (r *runner) importer(p *sourcePackage) (types.Importer, error) {
 
 // wanted reports whether a mutant is to be made.
 func (p *sourcePackage) wanted(at place) bool {
-	return !p.reasons.leavesOut(at) && p.only.MatchString(at.String())
+	return !p.reasons.leavesOut(at) && p.only.MatchString(at.String()) && p.drawn(at)
+}
+
+// drawn reports whether a mutant is among the share to test: its own text decides, so
+// that it is the same ones each time.
+func (p *sourcePackage) drawn(at place) bool {
+	hash := fnv.New32a()
+	io.WriteString(hash, at.pkg+" "+at.String())
+	return hash.Sum32()%100 < p.share
 }
 
 // viable reports whether the package compiles with the change.

@@ -102,7 +102,7 @@ func (p *sourcePackage) statementMutant(f *sourceFile, c candidate) *mutant {
 		becomes = ""
 		was, _, _ = strings.Cut(f.text[m.change.start:], "\n")
 	}
-	m.place = place{p.name, f.name, p.functionAt(f, m.change.start), c.mutator, was, becomes}
+	m.place = place{p.title(), f.name, p.functionAt(f, m.change.start), c.mutator, was, becomes}
 	return m
 }
 

@@ -34,9 +34,10 @@ func (p *sourcePackage) withSwitch() map[string]string {
 }
 
 // testSwitched tests mutants that are all in the same texts, numbered from 1: with
-// the tests of the package, and those that survive with the tests of the root.
+// the tests of the package, and those that survive with the tests of the root, or with
+// the tests that were asked for.
 func (r *runner) testSwitched(p *sourcePackage, texts map[string]string, mutants []*mutant) error {
-	for _, dir := range p.tests() {
+	for _, dir := range r.testsOf(p) {
 		b, err := r.build(dir, texts)
 		if err != nil {
 			return err
@@ -58,9 +59,12 @@ func (r *runner) testSwitched(p *sourcePackage, texts map[string]string, mutants
 	return nil
 }
 
-// tests returns the folders of the packages whose tests a mutant has to survive.
-func (p *sourcePackage) tests() []string {
-	if p.dir == "." {
+// testsOf returns the folders of the packages whose tests a mutant has to survive.
+func (r *runner) testsOf(p *sourcePackage) []string {
+	switch {
+	case r.tests != "":
+		return []string{r.tests}
+	case p.dir == ".":
 		return []string{"."}
 	}
 	return []string{p.dir, "."}

@@ -42,9 +42,9 @@ func table(mutants []*mutant, least float64, out io.Writer) int {
 		tallies[m.pkg].add(m.verdict)
 		all.add(m.verdict)
 	}
-	fmt.Fprintf(out, "\n%-16s %8s %8s %10s %9s %7s\n", "package", "mutants", "killed", "timed out", "survived", "rate")
+	fmt.Fprintf(out, "\n%-20s %8s %8s %10s %9s %7s\n", "package", "mutants", "killed", "timed out", "survived", "rate")
 	row := func(name string, t tally, verdict string) {
-		fmt.Fprintf(out, "%-16s %8d %8d %10d %9d %6.1f%%%s\n", name, t.mutants, t.killed, t.timedOut, t.survived, t.rate(), verdict)
+		fmt.Fprintf(out, "%-20s %8d %8d %10d %9d %6.1f%%%s\n", name, t.mutants, t.killed, t.timedOut, t.survived, t.rate(), verdict)
 	}
 	below := 0
 	for _, pkg := range order {

@@ -1,0 +1,238 @@
+package sync
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/jobfate/jobfate/conformance/apiserver"
+	"github.com/jobfate/jobfate/conformance/real"
+	"github.com/jobfate/jobfate/internal/vectors"
+)
+
+// Trials as cases of the folder vectors, and back.
+
+// caseOf returns a trial as a case without outcomes.
+func caseOf(t *trial) *vectors.Case {
+	s := &t.snapshot
+	c := &vectors.Case{
+		Refused: t.impossible,
+		Snapshot: vectors.Snapshot{
+			Now: s.Now, Job: s.Job, Pods: s.Pods,
+			Pending: vectors.Pending{
+				Status: s.InFlight.Status, Creations: s.InFlight.Creations, Deletions: s.InFlight.Deletions, Stripped: s.InFlight.Stripped,
+			},
+			Backoff: vectors.Backoff{Failures: s.Backoff.Failures},
+		},
+		Options: vectors.Options{
+			MaxUncounted: t.limits.MaxUncounted, MaxChanges: t.limits.MaxCreateDelete,
+			BackoffBaseMs: t.limits.Base.Milliseconds(), BackoffCapMs: t.limits.Cap.Milliseconds(),
+			BatchPeriodMs:   t.limits.BatchPeriod.Milliseconds(),
+			WithoutPerIndex: t.noPerIndex, WithoutReplacement: t.noReplace,
+		},
+		Faults: vectors.Faults{
+			Adopt: faultsOf(t.fail.Adopt), Release: faultsOf(t.fail.Release), Untrack: faultsOf(t.fail.StripToDelete),
+			Delete: faultsOf(t.fail.Delete), Create: faultsOf(t.fail.Create), Status: faultsOf(t.fail.Status), Strip: faultsOf(t.fail.Strip),
+		},
+	}
+	if t.fail.Get != nil {
+		c.Faults.Get = faultOf(t.fail.Get)
+	}
+	if last := s.Backoff.LastFailure; !last.IsZero() {
+		c.Snapshot.Backoff.LastFailure = &last
+	}
+	return c
+}
+
+// trialOf returns a case as a trial, with the defaults of the pod template, so that whole
+// pods can be compared. What only jobfate knows of the settings is left out.
+func trialOf(c *vectors.Case) *trial {
+	t := &trial{
+		impossible: c.Refused,
+		limits: real.Limits{
+			MaxUncounted: c.Options.MaxUncounted, MaxCreateDelete: c.Options.MaxChanges,
+			Base: ms(c.Options.BackoffBaseMs), Cap: ms(c.Options.BackoffCapMs), BatchPeriod: ms(c.Options.BatchPeriodMs),
+		},
+		noPerIndex: c.Options.WithoutPerIndex, noReplace: c.Options.WithoutReplacement,
+		fail: real.Faults{
+			Adopt: errorsOf(c.Faults.Adopt), Release: errorsOf(c.Faults.Release), StripToDelete: errorsOf(c.Faults.Untrack),
+			Delete: errorsOf(c.Faults.Delete), Create: errorsOf(c.Faults.Create), Status: errorsOf(c.Faults.Status), Strip: errorsOf(c.Faults.Strip),
+		},
+	}
+	if c.Faults.Get != "" {
+		t.fail.Get = errorOf(c.Faults.Get)
+	}
+	s, pending := &t.snapshot, &c.Snapshot.Pending
+	s.Now, s.Job, s.Pods = c.Snapshot.Now, c.Snapshot.Job.DeepCopy(), c.Snapshot.Pods
+	s.Job.Spec.Template = apiserver.Default(s.Job).Spec.Template
+	s.InFlight.Status, s.InFlight.Stripped = pending.Status, pending.Stripped
+	s.InFlight.Creations, s.InFlight.Deletions = pending.Creations, pending.Deletions
+	s.Backoff.Failures = c.Snapshot.Backoff.Failures
+	if last := c.Snapshot.Backoff.LastFailure; last != nil {
+		s.Backoff.LastFailure = *last
+	}
+	return t
+}
+
+func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+func faultOf(err error) string {
+	switch {
+	case apierrors.IsNotFound(err):
+		return vectors.NotFound
+	case apierrors.IsConflict(err):
+		return vectors.Conflict
+	}
+	return vectors.Internal
+}
+
+func errorOf(fault string) error {
+	return map[string]error{vectors.NotFound: real.ErrNotFound, vectors.Conflict: real.ErrConflict, vectors.Internal: real.ErrInternal}[fault]
+}
+
+func faultsOf[K comparable](errs map[K]error) map[K]string { return mapped(errs, faultOf) }
+func errorsOf[K comparable](faults map[K]string) map[K]error {
+	return mapped(faults, errorOf)
+}
+
+// mapped returns a map with f of each value; nil for an empty one.
+func mapped[K comparable, A, B any](in map[K]A, f func(A) B) map[K]B {
+	if len(in) == 0 {
+		return nil
+	}
+	out := make(map[K]B, len(in))
+	for k, v := range in {
+		out[k] = f(v)
+	}
+	return out
+}
+
+// outcomeOf returns what a sync did as cases tell it.
+func outcomeOf(o *outcome) *vectors.Outcome {
+	out := &vectors.Outcome{
+		Requeue: o.Requeue.Milliseconds(), Action: o.Action, Finished: o.Finished,
+		Backoff: vectors.Backoff{Failures: o.Backoff.Failures, LastFailure: o.Backoff.LastFailure},
+	}
+	var writes vectors.Writes
+	for _, c := range slices.Concat(o.Claims, o.Deletions, o.Creations, o.Statuses[:o.storedFirst()], o.Strips, o.Statuses[o.storedFirst():]) {
+		writes.Add(writeOf(c))
+	}
+	for _, pod := range o.Freed {
+		writes.Add(vectors.Write{Verb: vectors.Free, Pod: pod})
+	}
+	out.Writes = writes.InOrder()
+	for _, e := range o.Events {
+		out.Events = append(out.Events, vectors.Event{Type: e.Type, Reason: e.Reason, Message: e.Message})
+	}
+	for name, n := range o.Metrics {
+		if out.Metrics == nil {
+			out.Metrics = map[string]int64{}
+		}
+		out.Metrics[name] = int64(n)
+	}
+	return out
+}
+
+// storedFirst is how many statuses were written before the first finalizer went.
+func (o *outcome) storedFirst() int {
+	if len(o.Strips) == 0 {
+		return len(o.Statuses)
+	}
+	return o.StoredFirst
+}
+
+// verbs are the kinds of writes as cases name them.
+var verbs = map[real.Kind]vectors.Verb{
+	real.Adopt: vectors.Adopt, real.Release: vectors.Release, real.StripToDelete: vectors.Untrack,
+	real.Delete: vectors.Delete, real.Create: vectors.Create, real.WriteStatus: vectors.Status, real.Strip: vectors.Strip,
+}
+
+func writeOf(c call) vectors.Write {
+	w := vectors.Write{Verb: verbs[c.Kind], Pod: c.Pod, Patch: vectors.PatchOf([]byte(c.Patch)), Status: c.Status}
+	if c.Kind == real.Create {
+		w.Pod, w.New = "", vectors.NewPodOf(c.Object)
+	}
+	return w
+}
+
+// answer fills in what both sides do about a case, and the divergences by name. It fails
+// when the two differ otherwise, or either does what no case should tell of.
+func answer(c *vectors.Case) error {
+	t := trialOf(c)
+	defer t.hold()()
+	c.Jobfate, c.Kubernetes, c.Divergences = nil, nil, nil
+	if c.Refused != "" {
+		if _, err := c.Run(); vectors.RefusedField(err) != c.Refused {
+			return fmt.Errorf("got error %v, want one that names %s alone", err, c.Refused)
+		}
+		return nil
+	}
+	us, err := decide(t)
+	if err != nil {
+		return err
+	}
+	var refusal complaint
+	if accepted(&refusal, t, us); refusal.err != nil {
+		return refusal.err
+	}
+	them := newRun(t)
+	theirs := outcomeOf(&them.outcome)
+	if !same(them.outcome, us.out) {
+		found, diff := explain(us, them)
+		if diff != "" {
+			return fmt.Errorf("%v\n%s", found, diff)
+		}
+		c.Divergences = found
+	}
+	if c.Jobfate, err = c.Run(); err != nil {
+		return err
+	}
+	ours := outcomeOf(&us.out)
+	ours.Left = vectors.Left(us.decision.Left)
+	if !same(*ours, *c.Jobfate) {
+		if len(extras(c)) == 0 {
+			return fmt.Errorf("the case carries the decision out otherwise:\n%s\n%s", text(ours), text(c.Jobfate))
+		}
+		c.Divergences = append(c.Divergences, extras(c)...)
+	}
+	slices.Sort(c.Divergences)
+	comparable := *c.Jobfate
+	comparable.Left = vectors.Left{}
+	if text(theirs) == text(comparable) {
+		c.Divergences = nil // about what cases do not tell
+		return nil
+	}
+	c.Kubernetes = theirs
+	return nil
+}
+
+// complaint is a fataler that goes on.
+type complaint struct{ err error }
+
+func (*complaint) Helper() {}
+
+func (c *complaint) Fatalf(format string, args ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf(format, args...)
+	}
+}
+
+// extras are the options of a case that Kubernetes does not have.
+func extras(c *vectors.Case) (names []string) {
+	o := &c.Options
+	for _, extra := range []struct {
+		name string
+		set  bool
+	}{
+		{"BackoffInDoubt", c.Snapshot.Backoff.InDoubt}, {"FillFreeSlots", o.FillFreeSlots},
+		{"GranularReasons, RuleNames", o.GranularReasons || len(o.RuleNames) > 0},
+		{"WithoutFailurePolicy", o.WithoutFailurePolicy}, {"MaxRemovals", o.MaxRemovals > 0}, {"Throttle", o.Throttle.EveryMs > 0},
+	} {
+		if extra.set {
+			names = append(names, extra.name)
+		}
+	}
+	return names
+}

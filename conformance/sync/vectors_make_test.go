@@ -1,0 +1,322 @@
+package sync
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/internal/vectors"
+)
+
+var (
+	makeVectors = flag.Bool("vectors", false, "write the files of the folder vectors anew")
+	wanted      = flag.Int("cases", 2100, "how many cases the folder vectors is to have at least")
+	drawn       = flag.Int("drawn", 100_000, "how many trials to look through for cases")
+)
+
+const vectorsDir = "../../vectors"
+
+// TestMakeVectors writes the files of the folder vectors, if it is asked to. It draws
+// trials until each pair of features occurs that can, and each feature with each action,
+// and goes on until there are as many cases as wanted. Each case is made as small as it
+// can be while it shows what it was taken for.
+func TestMakeVectors(t *testing.T) {
+	if !*makeVectors {
+		t.Skip("only with -vectors: it takes some minutes")
+	}
+	m := &maker{T: t, round: 1, seen: map[string]bool{}, count: map[string]int{}, files: map[string][]*line{}, together: map[string]bool{}}
+	for _, d := range divergent() {
+		m.take(caseOfTree(treeOf(caseOf(d.trial))))
+	}
+	for _, c := range chosen() {
+		m.add(treeOf(c)) // as it is: a smaller one would do the same for another reason
+	}
+	for _, r := range wrongInputs {
+		c := caseOf(newTrial())
+		r.set(c)
+		c.Refused = r.field
+		m.refuse(c)
+	}
+	for m.round = 1; m.round == 1 || len(m.seen) < *wanted; m.round++ {
+		// What can be shown without a divergence is.
+		for _, m.alike = range []bool{true, false} {
+			for seed := 0; seed < *drawn && (m.round == 1 || len(m.seen) < *wanted); seed++ {
+				m.look(seed)
+			}
+			t.Logf("round %d, both sides alike: %v: %d cases, %d goals", m.round, m.alike, len(m.seen), len(m.count))
+		}
+	}
+	for seed, before := 0, len(m.seen); len(m.seen) < before+wholes; seed++ {
+		m.lookWhole(seed)
+	}
+	t.Logf("with whole outcomes: %d cases", len(m.seen))
+	m.write()
+}
+
+// maker collects cases.
+type maker struct {
+	*testing.T
+	round int             // a goal is sought that fewer cases show
+	alike bool            // in cases in which both sides do the same
+	seen  map[string]bool // the IDs of the cases
+	count map[string]int  // how many cases show a goal
+	files map[string][]*line
+	// together are the pairs of features that are in some case.
+	together map[string]bool
+}
+
+// line is a case as it is written.
+type line struct{ id, text string }
+
+var trials = rapid.Custom(drawTrial)
+
+// perDivergence is how many cases show a divergence. They are sought among the first
+// trials; atOnce is how many goals a case is taken for, since with more it would be larger.
+// wholes is how many cases keep their whole outcome while they are made smaller.
+const (
+	perDivergence = 12
+	first         = 10_000
+	atOnce        = 3
+	wholes        = 350
+)
+
+// look takes a trial, and the same with an option, if it shows a goal that few cases
+// show.
+func (m *maker) look(seed int) {
+	drawn := trials.Example(seed)
+	if len(m.few(goalsOf(drawn))) > 0 || m.round == 1 && seed < first {
+		c := caseOfTree(treeOf(caseOf(drawn)))
+		withFewLabels(c)
+		m.take(c)
+	}
+	if seed%10 > 0 || drawn.impossible != "" {
+		return
+	}
+	for _, set := range variations {
+		c := caseOfTree(treeOf(caseOf(drawn)))
+		withFewLabels(c)
+		set(c)
+		m.take(c)
+	}
+}
+
+// refuse adds a case that jobfate refuses.
+func (m *maker) refuse(c *vectors.Case) {
+	_, err := c.Run()
+	m.add(minimise(c, func(c *vectors.Case) bool {
+		_, still := c.Run()
+		return still != nil && still.Error() == err.Error() && answer(c) == nil
+	}))
+}
+
+// lookWhole takes a trial if jobfate does two things about it that no case shows yet of
+// those taken here. What is left of such a case is all that its outcome depends on.
+func (m *maker) lookWhole(seed int) {
+	drawn := trials.Example(seed)
+	if drawn.impossible != "" {
+		return
+	}
+	pairs := m.few(pairsOfDeeds(drawn))
+	if len(pairs) == 0 {
+		return
+	}
+	if c := caseOfTree(treeOf(caseOf(drawn))); m.addWhole(c) {
+		for _, pair := range pairs {
+			m.count[pair] += m.round
+		}
+	}
+}
+
+// addWhole adds a case of which all stays that its outcome depends on, and reports
+// whether it can be one.
+func (m *maker) addWhole(c *vectors.Case) bool {
+	withFewLabels(c)
+	if !validJob(c) || answer(c) != nil {
+		return false
+	}
+	divergences, whole := c.Divergences, text(c.Jobfate)
+	m.add(minimise(c, func(c *vectors.Case) bool {
+		if ours, err := c.Run(); err != nil || text(ours) != whole {
+			return false
+		}
+		return validJob(c) && answer(c) == nil && slices.Equal(c.Divergences, divergences)
+	}))
+	return true
+}
+
+// few returns those goals that few cases show.
+func (m *maker) few(goals []string) []string {
+	return slices.DeleteFunc(goals, func(goal string) bool { return m.count[goal] >= m.round })
+}
+
+// withFewLabels takes away the labels that no selector asks for.
+func withFewLabels(c *vectors.Case) {
+	drop := func(labels map[string]string) {
+		maps.DeleteFunc(labels, func(key, _ string) bool {
+			return slices.Contains([]string{batchv1.JobNameLabel, "controller-uid", "job-name"}, key)
+		})
+	}
+	drop(c.Snapshot.Job.Labels)
+	drop(c.Snapshot.Job.Spec.Template.Labels)
+	for _, pod := range c.Snapshot.Pods {
+		drop(pod.Labels)
+	}
+}
+
+// variations set what Kubernetes does not have.
+var variations = []func(*vectors.Case){
+	func(c *vectors.Case) { c.Options.FillFreeSlots = true },
+	func(c *vectors.Case) { c.Options.GranularReasons = true },
+	func(c *vectors.Case) {
+		if p := c.Snapshot.Job.Spec.PodFailurePolicy; p != nil && len(p.Rules) > 0 {
+			c.Options.RuleNames = []string{"named"}
+		}
+	},
+	func(c *vectors.Case) { c.Options.WithoutFailurePolicy = true },
+	func(c *vectors.Case) { c.Options.MaxRemovals = 1 },
+	func(c *vectors.Case) { c.Snapshot.Backoff.InDoubt = true },
+	func(c *vectors.Case) {
+		c.Options.Throttle = vectors.Throttle{EveryMs: 60_000, Share: 0.5}
+		c.Snapshot.LastStatus = c.Snapshot.Now.Add(-10 * time.Second)
+	},
+}
+
+// withoutExtras takes away what variations set.
+func withoutExtras(c *vectors.Case) {
+	o := &c.Options
+	o.FillFreeSlots, o.GranularReasons, o.RuleNames, o.WithoutFailurePolicy = false, false, nil, false
+	o.MaxRemovals, o.Throttle = 0, vectors.Throttle{}
+	c.Snapshot.Backoff.InDoubt, c.Snapshot.LastStatus = false, time.Time{}
+}
+
+// take adds a case, made smaller, if it shows what few cases show.
+func (m *maker) take(c *vectors.Case) {
+	if !validJob(c) {
+		return
+	}
+	shows := goals(c)
+	pick := spread(m.few(shows), atOnce)
+	if len(shows) == 0 || len(pick) == 0 && m.round > 1 {
+		return
+	}
+	if err := answer(c); err != nil {
+		m.Fatalf("%v\n%s", err, text(c))
+	}
+	if m.alike && len(c.Divergences) > 0 && len(extras(c)) == 0 {
+		pick = nil
+	}
+	for _, name := range c.Divergences {
+		if m.count[name] < perDivergence && len(pick) < atOnce {
+			pick = append(pick, name)
+		}
+	}
+	if len(pick) == 0 {
+		return
+	}
+	divergences, like := c.Divergences, sketch(c.Jobfate)
+	m.add(minimise(c, func(c *vectors.Case) bool {
+		if !validJob(c) {
+			return false
+		}
+		if c.Refused == "" {
+			if ours, err := c.Run(); err != nil || sketch(ours) != like {
+				return false
+			}
+		}
+		shows := append(goals(c), divergences...)
+		lacks := func(goal string) bool { return !slices.Contains(shows, goal) }
+		return !slices.ContainsFunc(pick, lacks) && answer(c) == nil && slices.Equal(c.Divergences, divergences)
+	}))
+}
+
+// add adds a case, unless it is there already.
+func (m *maker) add(tree map[string]any) {
+	c := caseOfTree(tree)
+	if err := answer(c); err != nil {
+		m.Fatal(err)
+	}
+	for _, goal := range append(goals(c), c.Divergences...) {
+		m.count[goal]++
+	}
+	group := groupOf(c)
+	input := text(tree["snapshot"]) + text(tree["options"]) + text(tree["faults"])
+	c.ID, c.Features = fmt.Sprintf("%s-%.4x", group, sha256.Sum256([]byte(input))), featuresOf(c)
+	if m.seen[c.ID] {
+		return
+	}
+	m.seen[c.ID] = true
+	for i, a := range c.Features {
+		for _, b := range c.Features[i+1:] {
+			m.together[pair(a, b)] = true
+		}
+	}
+	full := treeOf(c)
+	for _, part := range []string{"snapshot", "options", "faults"} {
+		delete(full, part)
+		if tree[part] != nil {
+			full[part] = tree[part]
+		}
+	}
+	m.files[group] = append(m.files[group], &line{c.ID, text(full)})
+}
+
+// spread returns some of a list, from all over it.
+func spread(list []string, most int) (some []string) {
+	for i := range min(most, len(list)) {
+		some = append(some, list[i*len(list)/min(most, len(list))])
+	}
+	return some
+}
+
+// write writes the files anew: in each the smallest case first.
+func (m *maker) write() {
+	old, err := filepath.Glob(vectorsDir + "/*.jsonl")
+	if err != nil {
+		m.Fatal(err)
+	}
+	for _, file := range old {
+		if err := os.Remove(file); err != nil {
+			m.Fatal(err)
+		}
+	}
+	put := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(vectorsDir, name), []byte(text+"\n"), 0o644); err != nil {
+			m.Fatal(err)
+		}
+	}
+	for group, lines := range m.files {
+		slices.SortFunc(lines, func(a, b *line) int {
+			return cmp.Or(cmp.Compare(len(a.text), len(b.text)), strings.Compare(a.id, b.id))
+		})
+		var texts []string
+		for _, l := range lines {
+			texts = append(texts, l.text)
+		}
+		put(group+".jsonl", strings.Join(texts, "\n"))
+	}
+	never := map[string][]string{}
+	for i, a := range traits {
+		for _, b := range traits[i+1:] {
+			if !m.together[pair(a.name, b.name)] {
+				never[a.name] = append(never[a.name], b.name)
+			}
+		}
+	}
+	pairs, err := json.MarshalIndent(map[string]any{"drawn": *drawn, "never": never}, "", " ")
+	if err != nil {
+		m.Fatal(err)
+	}
+	put("pairs.json", string(pairs))
+}

@@ -1,0 +1,124 @@
+package vectors
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Case is one line of a file.
+type Case struct {
+	ID       string   `json:"id"`
+	Features []string `json:"features"`
+	Snapshot Snapshot `json:"snapshot"`
+	Options  Options  `json:"options,omitzero"`
+	Faults   Faults   `json:"faults,omitzero"`
+	// Refused is the field for which jobfate refuses the snapshot. There are no
+	// outcomes then.
+	Refused     string   `json:"refused,omitempty"`
+	Jobfate     *Outcome `json:"jobfate,omitempty"`
+	Kubernetes  *Outcome `json:"kubernetes,omitempty"` // absent: the same
+	Divergences []string `json:"divergences,omitempty"`
+}
+
+// Snapshot is what a decision depends on.
+type Snapshot struct {
+	Now     time.Time     `json:"now"`
+	Job     *batchv1.Job  `json:"job"`
+	Pods    []*corev1.Pod `json:"pods,omitempty"`
+	Pending Pending       `json:"pending,omitzero"`
+	Backoff Backoff       `json:"backoff,omitzero"`
+	// LastStatus is when a status was last stored; only Throttle asks for it.
+	LastStatus time.Time `json:"lastStatus,omitzero"`
+}
+
+// Pending are acknowledged writes that the Job and the pods do not show yet.
+type Pending struct {
+	Status    bool        `json:"status,omitempty"`
+	Creations int         `json:"creations,omitempty"`
+	Deletions int         `json:"deletions,omitempty"`
+	Stripped  []types.UID `json:"stripped,omitempty"`
+}
+
+// Backoff is what a controller remembers of failures.
+type Backoff struct {
+	Failures    int32      `json:"failures,omitempty"`
+	LastFailure *time.Time `json:"lastFailure,omitempty"`
+	// InDoubt says that the record may lack failures. Only jobfate asks.
+	InDoubt bool `json:"inDoubt,omitempty"`
+}
+
+// Options are those of the controller; a field that is absent has its default.
+type Options struct {
+	MaxUncounted       int   `json:"maxUncounted,omitempty"`
+	MaxChanges         int   `json:"maxChanges,omitempty"`
+	BackoffBaseMs      int64 `json:"backoffBaseMs,omitempty"`
+	BackoffCapMs       int64 `json:"backoffCapMs,omitempty"`
+	BatchPeriodMs      int64 `json:"batchPeriodMs,omitempty"`
+	WithoutPerIndex    bool  `json:"withoutPerIndex,omitempty"`
+	WithoutReplacement bool  `json:"withoutReplacement,omitempty"`
+	// Kubernetes has no such thing as these.
+	FillFreeSlots        bool     `json:"fillFreeSlots,omitempty"`
+	GranularReasons      bool     `json:"granularReasons,omitempty"`
+	RuleNames            []string `json:"ruleNames,omitempty"`
+	WithoutFailurePolicy bool     `json:"withoutFailurePolicy,omitempty"`
+	MaxRemovals          int      `json:"maxRemovals,omitempty"`
+	Throttle             Throttle `json:"throttle,omitzero"`
+}
+
+// Throttle puts off status writes.
+type Throttle struct {
+	EveryMs int64   `json:"everyMs,omitempty"`
+	Share   float64 `json:"share,omitempty"`
+}
+
+// Faults are the writes that fail, and how: Internal, Conflict or NotFound. Creations
+// and statuses are known by their ordinals, the others by the name of the pod.
+type Faults struct {
+	Get     string            `json:"get,omitempty"` // the live read of the Job before an adoption
+	Adopt   map[string]string `json:"adopt,omitempty"`
+	Release map[string]string `json:"release,omitempty"`
+	Untrack map[string]string `json:"untrack,omitempty"`
+	Delete  map[string]string `json:"delete,omitempty"`
+	Create  map[int]string    `json:"create,omitempty"`
+	Status  map[int]string    `json:"status,omitempty"`
+	Strip   map[string]string `json:"strip,omitempty"`
+}
+
+// How a write fails.
+const (
+	Internal = "internal"
+	Conflict = "conflict"
+	NotFound = "notFound" // its object is gone
+)
+
+// Outcome is what a sync does.
+type Outcome struct {
+	Writes  []Write          `json:"writes,omitempty"`
+	Requeue int64            `json:"requeueMs,omitempty"`
+	Backoff Backoff          `json:"backoff,omitzero"`
+	Events  []Event          `json:"events,omitempty"`
+	Metrics map[string]int64 `json:"metrics,omitempty"`
+	Action  string           `json:"action,omitempty"`
+	// Finished says that the end of the Job was stored.
+	Finished bool `json:"finished,omitempty"`
+	// Left is the work that caps leave for the next sync. Kubernetes does not say.
+	Left Left `json:"left,omitzero"`
+}
+
+// Left are numbers of pods: those to create, to delete because they are too many, and
+// to count or to free of their finalizer.
+type Left struct {
+	Create int `json:"create,omitempty"`
+	Delete int `json:"delete,omitempty"`
+	Strip  int `json:"strip,omitempty"`
+}
+
+// Event is what users are told.
+type Event struct {
+	Type    string `json:"type"`
+	Reason  string `json:"reason"`
+	Message string `json:"message,omitempty"`
+}

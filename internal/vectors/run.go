@@ -1,0 +1,255 @@
+package vectors
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/machine"
+	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// Run lets a Machine that remembers what is pending sync once, with the faults of the
+// case, and returns what it did. It fails when jobfate refuses to decide.
+func (c *Case) Run() (*Outcome, error) {
+	r := run{Case: c, machine: jobfate.NewMachine(c.JobfateOptions()...), patched: map[types.UID]int{}}
+	r.machine.Core().Memory = c.memory()
+	s := &c.Snapshot
+	err := r.machine.Begin(jobfate.View{Job: s.Job, Pods: s.Pods, Now: s.Now, JobsVersion: shown, PodsVersion: shown, Barrier: shown})
+	if err != nil {
+		return nil, err
+	}
+	return r.outcome(r.machine.Run(r.answer))
+}
+
+// RefusedField returns the field that an error of Run is about; empty for another
+// error, and for several fields.
+func RefusedField(err error) string {
+	if errors.Is(err, jobfate.ErrNotManaged) {
+		return "spec.managedBy"
+	}
+	var input *jobfate.InputError
+	if !errors.As(err, &input) || len(input.Fields) != 1 {
+		return ""
+	}
+	return input.Fields[0].Field
+}
+
+// JobfateOptions are the options of a case as jobfate takes them.
+func (c *Case) JobfateOptions() []jobfate.Option {
+	o := &c.Options
+	opts := []jobfate.Option{
+		jobfate.MaxUncounted(o.MaxUncounted), jobfate.MaxChanges(o.MaxChanges), jobfate.MaxRemovals(o.MaxRemovals),
+		jobfate.Backoff(backoff.Policy{Base: milliseconds(o.BackoffBaseMs), Cap: milliseconds(o.BackoffCapMs)}),
+		jobfate.Throttle(tracking.Throttle{Every: milliseconds(o.Throttle.EveryMs), Share: o.Throttle.Share}),
+	}
+	for _, opt := range []struct {
+		set    bool
+		option jobfate.Option
+	}{
+		{o.BatchPeriodMs != 0, jobfate.BatchPeriod(milliseconds(o.BatchPeriodMs))},
+		{o.WithoutPerIndex, jobfate.WithoutPerIndexBackoff()},
+		{o.WithoutReplacement, jobfate.WithoutReplacementPolicy()},
+		{o.FillFreeSlots, jobfate.FillFreeSlots()},
+		{o.GranularReasons, jobfate.GranularReasons()},
+		{len(o.RuleNames) > 0, jobfate.RuleNames(o.RuleNames...)},
+		{o.WithoutFailurePolicy, jobfate.WithoutFailurePolicy()},
+	} {
+		if opt.set {
+			opts = append(opts, opt.option)
+		}
+	}
+	return opts
+}
+
+func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// The caches show everything up to one version, but for what is pending.
+const shown, pending = "1000", "2000"
+
+// memory is what a Machine remembers from the syncs before the case.
+func (c *Case) memory() machine.Memory {
+	s := &c.Snapshot
+	m := machine.Memory{Job: s.Job.UID, Backoff: s.Backoff.record(), Sure: !s.Backoff.InDoubt, LastStatus: s.LastStatus}
+	for i := range s.Pending.Creations {
+		m.Created = append(m.Created, machine.Created{UID: types.UID(fmt.Sprint("created-", i)), Version: pending, At: s.Now})
+	}
+	for i := range s.Pending.Deletions {
+		m.Deleted = append(m.Deleted, machine.Deleted{UID: types.UID(fmt.Sprint("deleted-", i)), Version: pending})
+	}
+	for _, uid := range s.Pending.Stripped {
+		m.Stripped = append(m.Stripped, machine.Stripped{UID: uid, Without: pending})
+	}
+	if s.Pending.Status {
+		m.Known = pending
+	}
+	return m
+}
+
+func (b *Backoff) record() backoff.Record {
+	r := backoff.Record{Failures: b.Failures}
+	if b.LastFailure != nil {
+		r.LastFailure = *b.LastFailure
+	}
+	return r
+}
+
+// BackoffOf returns a record as cases tell it.
+func BackoffOf(r backoff.Record) Backoff {
+	b := Backoff{Failures: r.Failures}
+	if !r.LastFailure.IsZero() {
+		last := r.LastFailure.UTC()
+		b.LastFailure = &last
+	}
+	return b
+}
+
+// run is one sync of a Machine, with an API server that answers as the faults say.
+type run struct {
+	*Case
+	machine           *jobfate.Machine
+	writes            Writes
+	created, statuses int // sent so far
+	claimFailed       bool
+	patched           map[types.UID]int // how often
+}
+
+// answer notes a request, and answers it.
+func (r *run) answer(request jobfate.Request) (runtime.Object, error) {
+	switch request.Verb {
+	case jobfate.GetJob: // the live read before the first adoption
+		r.claimFailed = r.Faults.Get != ""
+		return r.Snapshot.Job.DeepCopy(), errorOf(r.Faults.Get)
+	case jobfate.PatchPod:
+		return r.patch(request)
+	case jobfate.DeletePod:
+		return nil, r.send(Write{Verb: Delete, Pod: request.Name}, r.Faults.Delete[request.Name])
+	case jobfate.CreatePod:
+		created, ordinal := request.Pod.DeepCopy(), r.created
+		r.created++
+		created.Name = fmt.Sprintf("%s%05d", created.GenerateName, ordinal)
+		created.UID, created.ResourceVersion = types.UID(created.Name), pending
+		return created, r.send(Write{Verb: Create, New: NewPodOf(request.Pod)}, r.Faults.Create[ordinal])
+	case jobfate.PatchStatus:
+		stored, ordinal := r.Snapshot.Job.DeepCopy(), r.statuses
+		r.statuses++
+		stored.Status, stored.ResourceVersion = *request.Status.DeepCopy(), pending
+		return stored, r.send(Write{Verb: Status, Status: Normal(request.Status)}, r.Faults.Status[ordinal])
+	}
+	return nil, fmt.Errorf("a Machine whose caches are fresh asks to %s", request.Verb)
+}
+
+// send notes a write and returns the error that it meets.
+func (r *run) send(w Write, fault string) error {
+	r.writes.Add(w)
+	return errorOf(fault)
+}
+
+func (r *run) patch(request jobfate.Request) (runtime.Object, error) {
+	i := slices.IndexFunc(r.Snapshot.Pods, func(p *corev1.Pod) bool { return p.UID == request.UID })
+	if i < 0 {
+		return nil, fmt.Errorf("there is no pod %s to patch", request.UID)
+	}
+	pod := r.Snapshot.Pods[i].DeepCopy()
+	pod.ResourceVersion = pending
+	w := Write{Verb: r.purpose(request), Pod: request.Name}
+	if w.Verb != Free {
+		w.Patch = PatchOf(request.Patch)
+	}
+	fault := map[Verb]map[string]string{
+		Adopt: r.Faults.Adopt, Release: r.Faults.Release, Untrack: r.Faults.Untrack, Strip: r.Faults.Strip,
+	}[w.Verb][w.Pod]
+	if w.Verb == Adopt || w.Verb == Release {
+		r.claimFailed = r.claimFailed || fault != "" && fault != NotFound
+	}
+	return pod, r.send(w, fault)
+}
+
+// purpose says what a patch of a pod is for: the first of what is due for the pod, in
+// the order of a sync, that has not been sent yet.
+func (r *run) purpose(request jobfate.Request) Verb {
+	if jobstatus.Finished(r.Snapshot.Job) != nil {
+		return Free
+	}
+	d, due := r.machine.Result().Decision, []Verb(nil)
+	for _, claim := range d.Claim {
+		if claim.Pod.UID == request.UID {
+			due = append(due, VerbOf(claim.Relation))
+		}
+	}
+	if slices.ContainsFunc(d.Delete, func(d jobfate.Deletion) bool { return d.StripFirst && d.Pod.UID == request.UID }) {
+		due = append(due, Untrack)
+	}
+	due = append(due, Strip)
+	at := r.patched[request.UID]
+	r.patched[request.UID]++
+	return due[min(at, len(due)-1)]
+}
+
+// VerbOf is the write that a claim asks for.
+func VerbOf(r tracking.Relation) Verb {
+	switch r {
+	case tracking.Adoptable:
+		return Adopt
+	case tracking.Releasable:
+		return Release
+	}
+	return Free
+}
+
+// outcome returns what the sync came to.
+func (r *run) outcome(result jobfate.Result) (*Outcome, error) {
+	d := result.Decision
+	if d.Basis() == nil {
+		return nil, result.Err
+	}
+	out := &Outcome{Writes: r.writes.InOrder(), Action: d.Action, Finished: result.Ended, Left: Left(d.Left)}
+	if !r.claimFailed {
+		out.Requeue = d.Requeue.Milliseconds()
+	}
+	if jobstatus.Finished(r.Snapshot.Job) == nil { // else it is forgotten with the Job
+		out.Backoff = BackoffOf(r.machine.Core().Backoff)
+	}
+	for _, e := range result.Events {
+		if !strings.HasSuffix(e.Reason, "Create") && !strings.HasSuffix(e.Reason, "Delete") { // told of single pods
+			out.Events = append(out.Events, Event{e.Type, e.Reason, e.Message})
+		}
+	}
+	for _, m := range result.Metrics {
+		var labels []string
+		for _, name := range slices.Sorted(maps.Keys(m.Labels)) {
+			labels = append(labels, fmt.Sprintf("%s=%q", name, m.Labels[name]))
+		}
+		if out.Metrics == nil {
+			out.Metrics = map[string]int64{}
+		}
+		out.Metrics[m.Name+"{"+strings.Join(labels, ",")+"}"] += m.Add
+	}
+	return out, nil
+}
+
+// errorOf is how the API server says a fault; nil for none.
+func errorOf(fault string) error {
+	resource := schema.GroupResource{Resource: "objects"}
+	switch fault {
+	case "":
+		return nil
+	case NotFound:
+		return apierrors.NewNotFound(resource, "name")
+	case Conflict:
+		return apierrors.NewConflict(resource, "name", errors.New("injected"))
+	}
+	return apierrors.NewInternalError(errors.New("injected"))
+}

@@ -1,0 +1,254 @@
+// Package vectors has no code, but the test that jobfate does what the cases in this
+// folder say.
+package vectors
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/vectors"
+)
+
+// atLeast is how many cases there are to be, and room how many bytes they may take.
+// When enough have failed the others are not tried.
+const (
+	atLeast = 2000
+	room    = 7_000_000
+	enough  = 10
+)
+
+// TestCases checks of every case what jobfate does, write by write.
+func TestCases(t *testing.T) {
+	ids, size, failed := map[string]bool{}, 0, 0
+	for c, line := range cases(t) {
+		if size += len(line); ids[c.ID] {
+			t.Errorf("there are two cases %s", c.ID)
+		}
+		ids[c.ID] = true
+		if failed += check(t, c); failed == enough {
+			t.Fatalf("%d cases have failed, and no more are tried", failed)
+		}
+	}
+	if len(ids) < atLeast || size > room {
+		t.Errorf("%d cases in %d bytes; want at least %d in at most %d", len(ids), size, atLeast, room)
+	}
+}
+
+// TestPairs checks that every pair of features is in a case, but for those that
+// pairs.json lists.
+func TestPairs(t *testing.T) {
+	var list struct{ Never map[string][]string }
+	data, err := os.ReadFile("pairs.json")
+	if err == nil {
+		err = json.Unmarshal(data, &list)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	never := func(a, b string) bool { return slices.Contains(list.Never[a], b) || slices.Contains(list.Never[b], a) }
+	var features []string
+	together := map[[2]string]bool{}
+	for c := range cases(t) {
+		if c.Refused != "" {
+			continue
+		}
+		for i, a := range c.Features {
+			if !slices.Contains(features, a) {
+				features = append(features, a)
+			}
+			for _, b := range c.Features[i+1:] {
+				together[[2]string{a, b}], together[[2]string{b, a}] = true, true
+			}
+		}
+	}
+	for i, a := range features {
+		for _, b := range features[i+1:] {
+			if together[[2]string{a, b}] == never(a, b) {
+				t.Errorf("%s and %s: in a case: %v, listed in pairs.json: %v", a, b, together[[2]string{a, b}], never(a, b))
+			}
+		}
+	}
+}
+
+// TestReadme checks that the case that README.md shows is one of the files.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(readme), "```json\n")
+	block, _, _ = strings.Cut(block, "```")
+	var shown bytes.Buffer
+	if err := json.Compact(&shown, []byte(block)); err != nil {
+		t.Fatalf("%v\n%s", err, block)
+	}
+	for _, line := range cases(t) {
+		if bytes.Equal(line, shown.Bytes()) {
+			return
+		}
+	}
+	t.Errorf("no file has the case that README.md shows:\n%s", shown.Bytes())
+}
+
+// cases are the cases of all files with their lines.
+func cases(t *testing.T) func(func(*vectors.Case, []byte) bool) {
+	t.Helper()
+	files, err := filepath.Glob("*.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(yield func(*vectors.Case, []byte) bool) {
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewScanner(bytes.NewReader(data))
+			lines.Buffer(nil, 1<<20)
+			for lines.Scan() {
+				strict, c := json.NewDecoder(bytes.NewReader(lines.Bytes())), new(vectors.Case)
+				strict.DisallowUnknownFields()
+				if err := strict.Decode(c); err != nil {
+					t.Fatalf("%v\n%s", err, lines.Bytes())
+				}
+				if !strings.HasPrefix(c.ID, strings.TrimSuffix(file, ".jsonl")+"-") {
+					t.Errorf("%s is in %s", c.ID, file)
+				}
+				if !yield(c, lines.Bytes()) {
+					return
+				}
+			}
+			if err := lines.Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// check returns 1 if a case fails, and 0 if it does not.
+func check(t *testing.T, c *vectors.Case) int {
+	problem := difference(t, c)
+	if problem == "" {
+		return 0
+	}
+	t.Errorf("%s: %s", c.ID, problem)
+	return 1
+}
+
+// difference says what jobfate does otherwise than a case says; nothing if all is well.
+func difference(t *testing.T, c *vectors.Case) string {
+	got, err := c.Run()
+	switch {
+	case c.Refused != "" && vectors.RefusedField(err) != c.Refused:
+		return fmt.Sprintf("got the error %v, want one about %s", err, c.Refused)
+	case c.Refused != "":
+		return ""
+	case err != nil:
+		return err.Error()
+	}
+	if want, got := text(t, c.Jobfate), text(t, got); want != got {
+		return "-want +got:\n" + cmp.Diff(want, got)
+	}
+	return decides(t, c)
+}
+
+// decides checks that Decide alone says the same as the Machine does, where it can: it
+// knows nothing of what is pending, or of faults.
+func decides(t *testing.T, c *vectors.Case) string {
+	s := &c.Snapshot
+	if text(t, s.Pending) != "{}" || text(t, c.Faults) != "{}" {
+		return ""
+	}
+	record := backoff.Record{Failures: s.Backoff.Failures}
+	if s.Backoff.LastFailure != nil {
+		record.LastFailure = *s.Backoff.LastFailure
+	}
+	d, err := jobfate.Decide(jobfate.Snapshot{
+		Job: s.Job, Pods: s.Pods, Now: s.Now, Backoff: record, BackoffInDoubt: s.Backoff.InDoubt, LastStatus: s.LastStatus,
+	}, c.JobfateOptions()...)
+	if err != nil {
+		return "Decide: " + err.Error()
+	}
+	want := *c.Jobfate
+	want.Writes = decided(want.Writes, d.Status != nil)
+	want.Events, want.Metrics, want.Finished = nil, nil, false // also of the second status
+	got := vectors.Outcome{Writes: writes(d), Requeue: d.Requeue.Milliseconds(), Action: d.Action, Left: vectors.Left(d.Left)}
+	if got.Backoff = vectors.BackoffOf(d.Backoff); ended(d) {
+		got.Backoff = want.Backoff // it goes when the Job has ended
+	}
+	if want, got := text(t, want), text(t, got); want != got {
+		return "Decide, -want +got:\n" + cmp.Diff(want, got)
+	}
+	return ""
+}
+
+// decided returns the writes without the status that follows once finalizers are gone,
+// and without patches.
+func decided(all []vectors.Write, storesFirst bool) (first []vectors.Write) {
+	for _, w := range all {
+		w.Patch = nil
+		if w.Verb == vectors.Status {
+			if !storesFirst {
+				continue
+			}
+			storesFirst = false
+		}
+		first = append(first, w)
+	}
+	return first
+}
+
+// ended reports whether the Job had ended before the decision. Its pods are only freed.
+func ended(d jobfate.Decision) bool { return d.Action == "" }
+
+// writes are those that a decision asks for.
+func writes(d jobfate.Decision) []vectors.Write {
+	var w vectors.Writes
+	for _, claim := range d.Claim {
+		verb := vectors.VerbOf(claim.Relation)
+		if ended(d) {
+			verb = vectors.Free
+		}
+		w.Add(vectors.Write{Verb: verb, Pod: claim.Pod.Name})
+	}
+	for _, deletion := range d.Delete {
+		if deletion.StripFirst {
+			w.Add(vectors.Write{Verb: vectors.Untrack, Pod: deletion.Pod.Name})
+		}
+		w.Add(vectors.Write{Verb: vectors.Delete, Pod: deletion.Pod.Name})
+	}
+	for _, creation := range d.Create {
+		w.Add(vectors.Write{Verb: vectors.Create, New: vectors.NewPodOf(creation.Pod())})
+	}
+	if d.Status != nil {
+		w.Add(vectors.Write{Verb: vectors.Status, Status: vectors.Normal(d.Status)})
+	}
+	for _, pod := range d.Strip {
+		verb := vectors.Strip
+		if ended(d) {
+			verb = vectors.Free
+		}
+		w.Add(vectors.Write{Verb: verb, Pod: pod.Name})
+	}
+	return w.InOrder()
+}
+
+func text(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
