@@ -1,0 +1,23 @@
+package upstream
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/kubernetes/pkg/apis/batch"
+	batchvalidation "k8s.io/kubernetes/pkg/apis/batch/validation"
+)
+
+func TestSuccessPolicyPanic(t *testing.T) {
+	indexed := batch.IndexedCompletion
+	job := &batch.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns"}, Spec: batch.JobSpec{
+		CompletionMode: &indexed, Parallelism: ptr(int32(3)),
+		SuccessPolicy: &batch.SuccessPolicy{Rules: []batch.SuccessPolicyRule{{SucceededIndexes: ptr("0")}}},
+	}}
+	defer func() {
+		if recover() == nil {
+			t.Error("the validation of the API server did not panic")
+		}
+	}()
+	batchvalidation.ValidateJob(job, batchvalidation.JobValidationOptions{})
+}
