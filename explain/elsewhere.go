@@ -73,11 +73,11 @@ func (f *facts) queuedByKueue() finding {
 // recreated finds that all pods given are controlled by a Job of the same name that
 // has another UID.
 func (f *facts) recreated() finding {
-	if len(f.View.Census.Records) > 0 {
+	if f.View.Census.Len() > 0 {
 		return finding{}
 	}
 	var old []*corev1.Pod
-	for _, pod := range f.View.Pods {
+	for _, pod := range f.View.Census.Pods() {
 		if pod.Namespace != f.job.Namespace {
 			continue
 		}
@@ -101,7 +101,7 @@ func (f *facts) recreated() finding {
 
 func (f *facts) podsMissing() finding {
 	active := f.job.Status.Active
-	if active == 0 || len(f.View.Census.Records) > 0 || f.reason.Code == JobFinished {
+	if active == 0 || f.View.Census.Len() > 0 || f.reason.Code == JobFinished {
 		return finding{}
 	}
 	return finding{text: fmt.Sprintf("the status counts %s as active, and the snapshot has none of the Job's pods", pods(int(active)))}

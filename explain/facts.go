@@ -191,8 +191,8 @@ func (o outcome) lastChange() time.Time {
 			times = append(times, t.Time)
 		}
 	}
-	for i := range o.View.Census.Records {
-		times = append(times, lastChangeOf(o.View.Census.Records[i].Pod))
+	for r := range o.View.Census.All() {
+		times = append(times, lastChangeOf(r.Pod))
 	}
 	for i := range times {
 		if times[i].After(o.View.Now) {

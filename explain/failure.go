@@ -29,8 +29,7 @@ func (e Explanation) LastFailure() Failure {
 	}
 	var last *census.Record
 	var finish time.Time
-	for i := range o.View.Census.Records {
-		r := &o.View.Census.Records[i]
+	for r := range o.View.Census.All() {
 		if !r.Failed || !r.Valid {
 			continue
 		}

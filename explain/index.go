@@ -155,8 +155,7 @@ func (x *indexes) witnesses(wanted func(int32) bool) map[int32]*witness {
 		}
 		return known[index]
 	}
-	for i := range x.View.Census.Records {
-		r := &x.View.Census.Records[i]
+	for r := range x.View.Census.All() {
 		if !r.Valid || !wanted(r.Index) {
 			continue
 		}
@@ -171,7 +170,7 @@ func (x *indexes) witnesses(wanted func(int32) bool) map[int32]*witness {
 			w.terminating = r
 		}
 	}
-	for _, r := range x.View.Totals.Before.ByIndex {
+	for _, r := range x.View.Census.Predecessors() {
 		if wanted(r.Index) {
 			of(r.Index).failed = r
 		}

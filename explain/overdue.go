@@ -63,7 +63,7 @@ func (f *facts) creationOverdue() finding {
 	n, first := 0, v.Now
 	for _, c := range f.Plan.Work.Create {
 		due := change
-		if failed := v.Totals.Before.Of(c.Index); failed != nil {
+		if failed := v.Census.Predecessor(c.Index); failed != nil {
 			due = latest(due, failed.Finish().Add(v.Config.Backoff.Delay(failed.Counts.Next(true).Total())))
 		}
 		if !f.overdue(due) {

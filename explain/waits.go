@@ -91,8 +91,7 @@ func (o outcome) goesOn() bool {
 // that the decision deletes only their deletion will tell.
 func (o outcome) waitTermination() Reason {
 	var due time.Time
-	for i := range o.View.Census.Records {
-		r := &o.View.Census.Records[i]
+	for r := range o.View.Census.All() {
 		if r.Terminating && r.Pod.DeletionTimestamp.After(due) {
 			due = r.Pod.DeletionTimestamp.Time
 		}

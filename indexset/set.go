@@ -85,7 +85,12 @@ func (s Set) Contains(i int32) bool {
 }
 
 // Equal reports whether s and o have the same indexes.
-func (s Set) Equal(o Set) bool { return slices.Equal(s.ivs, o.ivs) }
+func (s Set) Equal(o Set) bool {
+	if len(s.ivs) == len(o.ivs) && len(s.ivs) > 0 && &s.ivs[0] == &o.ivs[0] {
+		return true // the same list, which never changes
+	}
+	return slices.Equal(s.ivs, o.ivs)
+}
 
 // Intervals yields the intervals of s in increasing order.
 func (s Set) Intervals() iter.Seq[Interval] { return slices.Values(s.ivs) }

@@ -163,8 +163,8 @@ func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 	}
 	s.retries = map[int32]int64{}
 	var completed, failed, open indexset.Builder
-	for i := range c.Records {
-		switch r := &c.Records[i]; {
+	for r := range c.All() {
+		switch {
 		case r.Active, r.Terminating:
 			s.run(r, &open)
 		default:

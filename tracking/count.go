@@ -68,7 +68,6 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 	if classifier.Indexed {
 		results := c.IndexResults(readIndexes(job, &classifier))
 		inputs.Counted = results.Counted
-		inputs.Waiting = c.Predecessors(results.Finished(), c.ActiveIndexes())
 		putIndexes(counted.Status, results, classifier.PerIndex)
 	}
 	account := c.Account(inputs)

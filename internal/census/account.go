@@ -32,8 +32,6 @@ type AccountInputs struct {
 	Ending Ending
 	// Deleting says that the Job itself is being deleted: every finalizer goes.
 	Deleting bool
-	// Waiting are the pods that must stay until they are replaced.
-	Waiting Predecessors
 	// KeepFailsJob says that a FailJob verdict is in force and the status does not
 	// hold it yet. The pods that carry it stay: without them, and without the
 	// verdict in the status, the next sync would not know of it.
@@ -80,26 +78,74 @@ func (c *Census) Account(in AccountInputs) Account {
 	if in.Cap <= 0 {
 		in.Cap = DefaultCap
 	}
-	// Lists that are full already take no further UID; those in them still leave.
-	overfull, done := a.listed() >= in.Cap, false
-	var indexes int
-	for _, at := range c.releasable(&in) {
-		r := &c.Records[at]
-		if done || overfull && !r.Listed {
-			a.Left++
-			continue
-		}
-		a.Strip = append(a.Strip, r.Pod)
-		indexes += a.record(r, c, &in)
-		done = !overfull && indexes+a.listed() >= in.Cap || len(a.Strip) == in.Removals
-	}
-	a.Full = done || a.Left > 0
+	candidates := c.candidates(in)
+	a.strip(c, in, candidates)
+	a.Left = candidates.n - len(a.Strip)
+	a.Full = a.Full || a.Left > 0
 	return a
 }
 
-// keeps reports whether a failed pod must stay although it could be counted.
-func (in *AccountInputs) keeps(at int, r *Record) bool {
-	return in.Waiting.holds(at) || in.KeepFailsJob && r.FailsJob
+// strip takes the candidates whose finalizer may go now.
+func (a *Account) strip(c *Census, in AccountInputs, candidates *ordered[*Record]) {
+	// Lists that are full already take no further UID; those in them still leave.
+	overfull := a.listed() >= in.Cap
+	if overfull {
+		candidates = c.listedAmong(in)
+	}
+	var indexes int
+	for _, chunk := range candidates.chunks {
+		for _, r := range chunk {
+			a.Strip = append(a.Strip, r.Pod)
+			indexes += a.record(r, c, in)
+			if a.Full = !overfull && indexes+a.listed() >= in.Cap || len(a.Strip) == in.Removals; a.Full {
+				return
+			}
+		}
+	}
+}
+
+// candidates returns the tracked pods whose finalizer may go, in order.
+func (c *Census) candidates(in AccountInputs) *ordered[*Record] {
+	list := c.list(in.list())
+	if !in.KeepFailsJob {
+		return list
+	}
+	var candidates []*Record
+	for r := range list.all() {
+		if in.frees(c, r) {
+			candidates = append(candidates, r)
+		}
+	}
+	left := newOrdered(list.compare, candidates)
+	return &left
+}
+
+// listedAmong returns those of the candidates that the uncounted lists hold.
+func (c *Census) listedAmong(in AccountInputs) *ordered[*Record] {
+	var candidates []*Record
+	for uid := range c.classifier.Uncounted.listed {
+		if r := c.records[uid]; r != nil && in.frees(c, r) {
+			candidates = append(candidates, r)
+		}
+	}
+	sortRecords(candidates)
+	listed := newOrdered((*Record).compare, candidates)
+	return &listed
+}
+
+// list is the list that the candidates are taken from. Failed pods that wait for their
+// replacement are not countable.
+func (in AccountInputs) list() list {
+	if in.Deleting || in.Ending != Running {
+		return tracked
+	}
+	return countable
+}
+
+// frees reports whether a pod is a candidate.
+func (in AccountInputs) frees(c *Census, r *Record) bool {
+	l := in.list()
+	return kinds[l].belongs(c, r) && (l == tracked || !in.KeepFailsJob || !r.FailsJob)
 }
 
 func (a *Account) listed() int { return len(a.Lists.Succeeded) + len(a.Lists.Failed) }
@@ -109,31 +155,17 @@ func (a *Account) release(c *Census) {
 	if c.held == c.classifier.Uncounted.Len() {
 		return
 	}
-	held := make(map[types.UID]struct{}, c.held)
-	for i := range c.Records {
-		if r := &c.Records[i]; r.Tracked && r.Listed {
-			held[r.Pod.UID] = struct{}{}
-		}
+	gone := func(uid types.UID) bool {
+		r := c.records[uid]
+		return r == nil || !r.Tracked || !r.Listed
 	}
-	gone := func(uid types.UID) bool { _, held := held[uid]; return !held }
 	left := settle(a.Lists, gone)
 	*a.Lists, a.Succeeded, a.Failed = *left.Lists, left.Succeeded, left.Failed
 }
 
-// releasable returns the tracked pods that nothing holds back, in order.
-func (c *Census) releasable(in *AccountInputs) []int32 {
-	all := in.Deleting || in.Ending != Running
-	if !all && c.succeeded == 0 && c.failed == 0 {
-		return nil
-	}
-	return c.inOrder(func(at int, r *Record) bool {
-		return r.Tracked && (all || r.Succeeded || r.Failed && !in.keeps(at, r))
-	})
-}
-
 // record enters a pod into the lists, unless it is there or does not count. It
 // returns the number of indexes that the pod completes.
-func (a *Account) record(r *Record, c *Census, in *AccountInputs) int {
+func (a *Account) record(r *Record, c *Census, in AccountInputs) int {
 	switch {
 	case r.Succeeded && c.classifier.Indexed:
 		if r.Valid && !in.Counted.Contains(r.Index) {

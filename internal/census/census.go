@@ -1,22 +1,24 @@
 package census
 
 import (
+	"iter"
+	"maps"
 	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/owner"
 )
 
-// Census is what one pass over a Job's pods finds. A pod goes in, and comes out
-// again, on its own and in any order, so that a caller that sees pod events may
-// keep a census and pay only for the pods that change. What the methods return
-// is right until the next pod goes in or comes out.
+// Census is what is known of a Job's pods. A pod goes in, and comes out again, on its
+// own and in any order; a question costs what has changed since it was last asked, and
+// the length of its answer.
+//
+// Invariant: everything below is what a new Census would hold of the same pods.
 type Census struct {
-	// Records are those of the pods, in no order. They are to be read only.
-	Records []Record
-
 	// Active, Ready and Terminating are the numbers of such pods.
 	Active, Ready, Terminating int32
 	// Succeeded and Failed are the pods newly found so: tracked, valid, and not
@@ -28,69 +30,224 @@ type Census struct {
 	Failures int32
 	// Restarts is the sum of the container restarts of pods that run or wait.
 	Restarts int64
+	// Foreign is the number of pods that are none of the Job's.
+	Foreign int
 
 	classifier Classifier
-	// failsJob is the number of pods that match a FailJob rule.
-	failsJob int
+	owner      owner.Owner
+	// stripped are the pods whose finalizer has been removed already, though they
+	// still show it.
+	stripped map[types.UID]struct{}
+
+	// records are those of all pods, by UID. room is memory for more of them.
+	records map[types.UID]*Record
+	room    []Record
+	own     int // the number of those that are the Job's
+	claimed int // the number of those to adopt, to release or to free
 	// held is the number of listed UIDs whose pods still carry the finalizer.
 	held int
-	// succeeded and failed are the numbers of records that are so.
-	succeeded, failed int
-	// where is the position of the record of a pod; nil before the first Remove.
-	where map[*corev1.Pod]int
+	// failsJob is the number of pods that match a FailJob rule.
+	failsJob int
+	lists    [lists]ordered[*Record] // zero until they are needed
+
+	// The moments at which pods finished: of those that are news, of the failed ones
+	// among them that match a FailJob rule apart, and of those that have been counted.
+	// A pod that was counted, or not, and is being deleted is in deleted.
+	news    struct{ succeeded, failed, failJob instants }
+	counted struct{ succeeded, failed, deleted instants }
+
+	indexed // only for Indexed Jobs
 }
 
 // New returns an empty census with room for n pods.
 func New(c Classifier, n int) *Census {
 	c.Keys = c.Keys.WithDefaults()
-	return &Census{classifier: c, Records: make([]Record, 0, max(n, 0))}
+	n = max(n, 0)
+	return &Census{classifier: c, records: make(map[types.UID]*Record, n), room: make([]Record, 0, n)}
 }
 
-// Add reads a pod into the census. adopted says that the pod gets the finalizer in the
-// patch that adopts it. A pod is added once; nil is no pod.
+// Len returns the number of the Job's pods.
+func (c *Census) Len() int { return c.own }
+
+// Of returns the record of the pod with a UID; nil without one.
+func (c *Census) Of(uid types.UID) *Record { return c.records[uid] }
+
+// All yields the records of the Job's pods, in no order.
+func (c *Census) All() iter.Seq[*Record] {
+	return func(yield func(*Record) bool) {
+		for _, r := range c.records {
+			if r.own() && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// Pods returns all pods that were read, those of others included, by name.
+func (c *Census) Pods() []*corev1.Pod {
+	pods := make([]*corev1.Pod, 0, len(c.records))
+	for r := range c.list(named).all() {
+		pods = append(pods, r.Pod)
+	}
+	return pods
+}
+
+// Add reads a pod of the Job into the census. adopted says that the pod gets the
+// finalizer in the patch that adopts it. Of a UID the last pod counts; nil is no pod.
 func (c *Census) Add(pod *corev1.Pod, adopted bool) {
 	if pod == nil {
 		return
 	}
-	c.add(pod, adopted, pod.Annotations[c.classifier.Keys.Index])
+	c.Remove(pod.UID)
+	relation := owner.Owned
+	if adopted {
+		relation = owner.Adoptable
+	}
+	c.add(pod, relation, pod.Annotations[c.classifier.Keys.Index])
 }
 
 // add is Add for a pod of which the annotation with the index has been read.
-func (c *Census) add(pod *corev1.Pod, adopted bool, index string) {
-	if c.where != nil {
-		c.where[pod] = len(c.Records)
+func (c *Census) add(pod *corev1.Pod, relation owner.Relation, index string) {
+	if len(c.room) == cap(c.room) {
+		c.room = make([]Record, 0, 1)
 	}
-	held := adopted || slices.Contains(pod.Finalizers, c.classifier.Keys.Finalizer)
-	c.Records = append(c.Records, c.classifier.read(pod, held, index))
-	c.tally(&c.Records[len(c.Records)-1], 1)
+	c.room = append(c.room, Record{Pod: pod, Relation: relation})
+	r := &c.room[len(c.room)-1]
+	if r.own() {
+		c.classifier.read(r, c.stripped, index)
+	}
+	c.records[pod.UID] = r
+	c.count(r, 1)
 }
 
-// Remove takes the pod out again, as it was when it was added: the same object,
-// unchanged. It reports whether the pod was there.
-func (c *Census) Remove(pod *corev1.Pod) bool {
-	if c.where == nil {
-		c.where = make(map[*corev1.Pod]int, len(c.Records))
-		for i := range c.Records {
-			c.where[c.Records[i].Pod] = i
-		}
-	}
-	i, found := c.where[pod]
-	if !found {
+// expected is how many pods are still to be read.
+func (c *Census) expected() int { return cap(c.room) - len(c.room) }
+
+// Remove takes a pod out again. It reports whether the pod was there.
+func (c *Census) Remove(uid types.UID) bool {
+	r := c.records[uid]
+	if r == nil {
 		return false
 	}
-	c.tally(&c.Records[i], -1)
-	last := len(c.Records) - 1
-	c.Records[i] = c.Records[last]
-	c.Records[last] = Record{} // lets go of the pod
-	c.Records = c.Records[:last]
-	if i < last {
-		c.where[c.Records[i].Pod] = i
-	}
-	delete(c.where, pod)
+	delete(c.records, uid)
+	c.count(r, -1)
 	return true
 }
 
-func (c *Census) tally(r *Record, by int32) {
+// again reads a pod anew.
+func (c *Census) again(uid types.UID) {
+	if r := c.records[uid]; r != nil {
+		c.Remove(uid)
+		c.add(r.Pod, r.Relation, r.Pod.Annotations[c.classifier.Keys.Index])
+	}
+}
+
+// SetStripped says of which pods the finalizer has been removed, though they still show
+// it.
+func (c *Census) SetStripped(uids []types.UID) {
+	if len(uids)+len(c.stripped) == 0 {
+		return
+	}
+	before := c.stripped
+	c.stripped = make(map[types.UID]struct{}, len(uids))
+	for _, uid := range uids {
+		c.stripped[uid] = struct{}{}
+	}
+	for uid := range before {
+		if _, still := c.stripped[uid]; !still {
+			c.again(uid)
+		}
+	}
+	for uid := range c.stripped {
+		if _, already := before[uid]; !already {
+			c.again(uid)
+		}
+	}
+}
+
+// SetUncounted says what the uncounted lists of the status hold.
+func (c *Census) SetUncounted(u Uncounted) {
+	before := c.classifier.Uncounted
+	c.classifier.Uncounted = u
+	for uid, failed := range before.listed {
+		if now, still := u.listed[uid]; !still || now != failed {
+			c.again(uid)
+		}
+	}
+	for uid := range u.listed {
+		if _, already := before.listed[uid]; !already {
+			c.again(uid)
+		}
+	}
+}
+
+// Clone returns a census that changes on its own. The records are shared.
+func (c *Census) Clone() *Census {
+	if c == nil {
+		return nil
+	}
+	next := *c
+	next.records, next.stripped, next.room = maps.Clone(c.records), maps.Clone(c.stripped), nil
+	for l := range c.lists {
+		next.lists[l] = c.lists[l].clone()
+	}
+	for _, s := range []*instants{&next.news.succeeded, &next.news.failed, &next.news.failJob, &next.counted.succeeded, &next.counted.failed, &next.counted.deleted} {
+		s.ordered = s.clone()
+	}
+	next.indexed = c.indexed.clone()
+	return &next
+}
+
+// count counts a record in, or out again by -1.
+func (c *Census) count(r *Record, by int32) {
+	if toClaim(r) {
+		c.claimed += int(by)
+	}
+	if !r.own() {
+		if r.Relation == owner.Foreign {
+			c.Foreign += int(by)
+		}
+		c.register(r, by)
+		return
+	}
+	c.own += int(by)
+	waited := c.waiting(r.Index)
+	c.countNumbers(r, by)
+	c.countMoments(r, by)
+	c.register(r, by)
+	c.countIndex(r, by)
+	c.holdBack(r, by, waited, c.waiting(r.Index))
+}
+
+func (c *Census) register(r *Record, by int32) {
+	if by > 0 {
+		c.enlist(r)
+	} else {
+		c.strike(r)
+	}
+}
+
+// holdBack keeps the list of countable pods, given the pods of the record's index that
+// waited for their replacement before and that do now.
+func (c *Census) holdBack(r *Record, by int32, waited, waits *Record) {
+	list := &c.lists[countable]
+	if !list.made() {
+		return
+	}
+	if by < 0 {
+		list.remove(r)
+	} else if r.done() && r != waits {
+		list.insert(r)
+	}
+	if waited != waits && waited != nil && waited != r {
+		list.insert(waited)
+	}
+	if waited != waits && waits != nil && waits != r {
+		list.remove(waits)
+	}
+}
+
+func (c *Census) countNumbers(r *Record, by int32) {
 	if r.Active {
 		c.Active += by
 		if r.Ready {
@@ -105,12 +262,6 @@ func (c *Census) tally(r *Record, by int32) {
 	}
 	if r.Tracked && r.Listed {
 		c.held += int(by)
-	}
-	if r.Succeeded {
-		c.succeeded += int(by)
-	}
-	if r.Failed {
-		c.failed += int(by)
 	}
 	if c.classifier.CountRestarts {
 		c.Restarts += int64(by) * backoff.Restarts(r.Pod)
@@ -154,11 +305,27 @@ func (c *Census) FailsJob() *corev1.Pod {
 	if c.failsJob == 0 {
 		return nil
 	}
-	var first *Record
-	for i := range c.Records {
-		if r := &c.Records[i]; r.FailsJob && (first == nil || r.Before(first)) {
-			first = r
-		}
+	for r := range c.list(failJob).all() {
+		return r.Pod
 	}
-	return first.Pod
+	return nil
+}
+
+// ActiveInOrder returns the records of active pods, in the order of Before.
+func (c *Census) ActiveInOrder() []*Record {
+	if c.Active == 0 {
+		return nil
+	}
+	return slices.Collect(c.list(active).all())
+}
+
+// TrackedInOrder returns the records of pods whose finalizer is still to go.
+func (c *Census) TrackedInOrder() []*Record { return slices.Collect(c.list(tracked).all()) }
+
+// AllInOrder returns the records of all pods of the Job, in the order of Before.
+func (c *Census) AllInOrder() []*Record {
+	records := make([]*Record, 0, c.own)
+	records = slices.AppendSeq(records, c.All())
+	sortRecords(records)
+	return records
 }

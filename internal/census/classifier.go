@@ -1,12 +1,16 @@
 package census
 
 import (
+	"slices"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/internal/owner"
 )
 
 // Classifier holds the parts of the Job that decide how a pod is classified.
@@ -27,9 +31,6 @@ type Classifier struct {
 	Policy *failurepolicy.Policy
 	// Uncounted are the lists of the status.
 	Uncounted Uncounted
-	// Stripped reports whether the finalizer of the pod has been removed already,
-	// though the pod still shows it. Nil means never.
-	Stripped func(pod *corev1.Pod) bool
 }
 
 // ClassifierOf returns the classifier of a Job as its spec and status stand.
@@ -54,22 +55,24 @@ func ClassifierOf(job *batchv1.Job, k keys.Keys) Classifier {
 	return c
 }
 
-// read makes the record of a pod. held says that the pod carries the finalizer, or
-// will by the time it is needed because the pod is being adopted. index is the
-// annotation with the index, empty when there is none.
-func (c *Classifier) read(pod *corev1.Pod, held bool, index string) Record {
-	r := Record{Pod: pod, Index: keys.NoIndex}
+// read fills in the record of a pod that is the Job's, or will be once it is adopted:
+// then it carries the finalizer by the time that it is needed. stripped are the pods
+// that have lost theirs. index is the annotation with the index, empty when there is
+// none.
+func (c *Classifier) read(r *Record, stripped map[types.UID]struct{}, index string) {
+	r.Index = keys.NoIndex
 	if c.Indexed {
 		r.Index = keys.ParseIndex(index)
 	}
 	r.Valid = !c.Indexed || r.Index != keys.NoIndex && r.Index < c.Completions
-	r.Finalized = held
-	r.Tracked = held && (c.Stripped == nil || !c.Stripped(pod))
-	c.classify(&r)
-	if r.Tracked && (r.Succeeded || r.Failed) {
-		r.setFinish(backoff.FinishTime(pod))
+	r.Finalized = r.Relation == owner.Adoptable || slices.Contains(r.Pod.Finalizers, c.Keys.Finalizer)
+	_, gone := stripped[r.Pod.UID]
+	r.Tracked = r.Finalized && !gone
+	c.classify(r)
+	if r.Succeeded || r.Failed {
+		at := instantOf(backoff.FinishTime(r.Pod))
+		r.finish, r.nanos = at.seconds, at.nanos
 	}
-	return r
 }
 
 func (c *Classifier) classify(r *Record) {

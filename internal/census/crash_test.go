@@ -56,8 +56,8 @@ func (s *server) sync(t *rapid.T, limit int, faults bool) {
 	c := take(census.Classifier{
 		Indexed: s.indexed, Completions: int32(len(s.pods)), ReplaceFailedOnly: s.replaceFailedOnly,
 		Uncounted: census.ReadUncounted(s.lists),
-		Stripped:  func(pod *corev1.Pod) bool { return s.stripped[pod.UID] },
 	}, s.view()...)
+	c.SetStripped(slices.Collect(maps.Keys(s.stripped)))
 	results := c.IndexResults(s.completed, indexset.Set{}, backoff.Limit{})
 	a := c.Account(census.AccountInputs{Counted: results.Counted, Cap: limit})
 	if crash("before the first write") {

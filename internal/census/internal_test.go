@@ -25,7 +25,7 @@ func TestAccount_releasesNothingForNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { a.release(c) }); n != 0 || a.Failed != 0 {
 		t.Errorf("%d released with %v allocations, want none", a.Failed, n)
 	}
-	c.Remove(pods[1])
+	c.Remove("b")
 	if a.release(c); a.Failed != 1 || len(a.Lists.Failed) != 1 || a.Lists.Failed[0] != "a" {
 		t.Errorf("%d released, left is %v, want b released", a.Failed, a.Lists.Failed)
 	}

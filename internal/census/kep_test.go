@@ -209,14 +209,16 @@ func TestKEP3850_removalWaitsForTheReplacement(t *testing.T) {
 	classifier := census.Classifier{Indexed: true, Completions: 5, PerIndex: true}
 	first := newPod("first", failed, index("2"), failures("0"))
 	second := newPod("second", failed, index("2"), failures("1"))
-	strip := func(finished, active indexset.Set, pods ...*corev1.Pod) []types.UID {
+	strip := func(completed, failed indexset.Set, pods ...*corev1.Pod) []types.UID {
 		c := take(classifier, pods...)
-		return uidsOf(c.Account(census.AccountInputs{Waiting: c.Predecessors(finished, active)}).Strip)
+		c.IndexResults(completed, failed, backoff.Limit{Target: backoff.TargetIndex, PerIndex: 9})
+		return uidsOf(c.Account(census.AccountInputs{}).Strip)
 	}
 	none, two := indexset.Set{}, indexset.Of(2)
 	same(t, "waits", strip(none, none, first), []types.UID(nil))
-	same(t, "replaced", strip(none, two, first), uids("first"))
-	same(t, "index finished", strip(two, none, first), uids("first"))
+	same(t, "replaced", strip(none, none, first, newPod("next", index("2"))), uids("first"))
+	same(t, "index completed", strip(two, none, first), uids("first"))
+	same(t, "index failed", strip(none, two, first), uids("first"))
 	same(t, "only the last of several waits", strip(none, none, second, first), uids("first"))
 }
 
@@ -241,15 +243,14 @@ func TestKEP3850_predecessor(t *testing.T) {
 	} {
 		for _, pods := range [][]*corev1.Pod{{tc.a, tc.b}, {tc.b, tc.a}} {
 			c := take(census.Classifier{Indexed: true, Completions: 1, PerIndex: true}, pods...)
-			p := c.Predecessors(indexset.Set{}, indexset.Set{})
-			if len(p.ByIndex) != 1 || p.Of(0) == nil || p.Of(0).Pod.UID != tc.want {
-				t.Errorf("%s: got %v, want %s", tc.reason, p.ByIndex, tc.want)
+			if p := c.Predecessors(); len(p) != 1 || c.Predecessor(0) != p[0] || p[0].Pod.UID != tc.want {
+				t.Errorf("%s: got %v, want %s", tc.reason, p, tc.want)
 			}
 		}
 	}
 	c := take(census.Classifier{Indexed: true, Completions: 1}, newPod("a", failed, index("0")))
-	if p := c.Predecessors(indexset.Set{}, indexset.Set{}); len(p.ByIndex) != 0 || p.Of(0) != nil {
-		t.Errorf("without a limit per index there are %d predecessors, want none", len(p.ByIndex))
+	if p := c.Predecessors(); len(p) != 0 || c.Predecessor(0) != nil {
+		t.Errorf("without a limit per index there are %d predecessors, want none", len(p))
 	}
 }
 

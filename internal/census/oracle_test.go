@@ -3,6 +3,7 @@ package census_test
 // Slow and obvious answers to compare the package with.
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +37,6 @@ func (w world) classifier() census.Classifier {
 		Indexed: w.Indexed, Completions: w.Completions, PerIndex: w.PerIndex,
 		ReplaceFailedOnly: w.ReplaceFailedOnly, CountRestarts: w.Restarts,
 		Uncounted: census.ReadUncounted(lists(w.Succeeded, w.Failed)),
-		Stripped:  func(pod *corev1.Pod) bool { return w.Stripped[pod.UID] },
 	}
 	if w.Judges {
 		c.Policy = policy()
@@ -46,10 +46,38 @@ func (w world) classifier() census.Classifier {
 
 func (w world) census() *census.Census {
 	c := census.New(w.classifier(), len(w.Pods))
+	c.SetStripped(w.stripped())
 	for _, pod := range w.Pods {
 		c.Add(pod, w.Adopted[pod.UID])
 	}
 	return c
+}
+
+func (w world) stripped() (uids []types.UID) {
+	for uid, stripped := range w.Stripped {
+		if stripped {
+			uids = append(uids, uid)
+		}
+	}
+	return uids
+}
+
+// settled are the indexes that need no new pod, given those that are done.
+func (w world) settled(results census.IndexResults) map[int64]bool {
+	settled := w.indexes(w.filter(active, w.valid))
+	maps.Copy(settled, asMap(results.Completed))
+	maps.Copy(settled, asMap(results.Failed))
+	return settled
+}
+
+// inOrder returns the records that are wanted, in the order of Before.
+func inOrder(c *census.Census, wanted func(*census.Record) bool) (records []*census.Record) {
+	for _, r := range c.AllInOrder() {
+		if wanted(r) {
+			records = append(records, r)
+		}
+	}
+	return records
 }
 
 // filter returns the pods for which all that is asked holds.
@@ -185,17 +213,19 @@ func (w world) sorted(pods []*corev1.Pod) []*corev1.Pod {
 	return pods
 }
 
-func (w world) news() (news census.News) {
+// record is a backoff record after the news, of a Job that has failed before.
+func (w world) record() backoff.Record {
+	var succeeded, failed []time.Time
 	for _, pod := range w.fresh(w.succeeded) {
-		news.Succeeded = append(news.Succeeded, backoff.FinishTime(pod))
+		succeeded = append(succeeded, backoff.FinishTime(pod))
 	}
 	for _, pod := range w.fresh(w.failed) {
-		news.Failed = append(news.Failed, backoff.FinishTime(pod))
+		failed = append(failed, backoff.FinishTime(pod))
 	}
-	slices.SortFunc(news.Succeeded, time.Time.Compare)
-	slices.SortFunc(news.Failed, time.Time.Compare)
-	return news
+	return failedBefore.With(succeeded, failed)
 }
+
+var failedBefore = backoff.Record{Job: "job", Failures: 2, LastFailure: after(4).Time}
 
 // indexes are those of the pods; nonsense is left out.
 func (w world) indexes(pods []*corev1.Pod) map[int64]bool {

@@ -1,76 +1,57 @@
 package census
 
-import (
-	"cmp"
-	"slices"
+import "github.com/jobfate/jobfate/internal/keys"
 
-	"github.com/jobfate/jobfate/indexset"
-)
+// Predecessor returns the failed pod that the next pod of an index replaces; nil when
+// that is the first, and for an index that needs no new pod. Such a pod keeps its
+// finalizer until its replacement is there, because only its annotations know how often
+// the index has failed (KEP-3850 § Tracking the number of failures per index). Of several
+// failed pods it is the one with the most failures, then the one that failed last: the
+// count must never fall. A Job without a backoff limit per index has none.
+func (c *Census) Predecessor(index int32) *Record { return c.waiting(index) }
 
-// Predecessors holds, for each index that needs a new pod, the failed pod that
-// the new one replaces. Such a pod keeps its finalizer until its replacement is
-// there, because only its annotations know how often the index has failed
-// (KEP-3850 § Tracking the number of failures per index).
-type Predecessors struct {
-	// ByIndex are the records of these pods, in the order of their indexes.
-	ByIndex []*Record
-
-	waiting []uint64 // their positions in the census, as bits
-}
-
-// Predecessors returns them, given the indexes that need no new pod. Of several
-// failed pods of one index it takes the one with the most failures, then the
-// one that failed last: the count must never fall. A Job without a backoff limit
-// per index has none.
-func (c *Census) Predecessors(finished, active indexset.Set) Predecessors {
-	if !c.classifier.Indexed || !c.classifier.PerIndex || c.failed == 0 {
-		return Predecessors{}
-	}
-	p := Predecessors{waiting: make([]uint64, len(c.Records)/64+1)}
-	settled := finished.Union(active)
-	for i := range c.Records {
-		if r := &c.Records[i]; r.Failed && r.Tracked && r.Valid && !settled.Contains(r.Index) {
-			p.waiting[i/64] |= 1 << (i % 64)
+// Predecessors returns them in the order of their indexes.
+func (c *Census) Predecessors() (all []*Record) {
+	for _, r := range c.failed {
+		if c.waits(r) {
+			all = append(all, r)
 		}
 	}
-	failed := c.inOrder(func(at int, _ *Record) bool { return p.holds(at) })
-	last := failed[:0] // of each index
-	for _, at := range failed {
-		r, n := &c.Records[at], len(last)
-		if n == 0 || c.Records[last[n-1]].Index != r.Index {
-			last = append(last, at)
-			continue
-		}
-		earlier := at
-		if !r.failedBefore(&c.Records[last[n-1]]) {
-			earlier, last[n-1] = last[n-1], at
-		}
-		p.waiting[earlier/64] &^= 1 << (earlier % 64)
-	}
-	p.ByIndex = c.at(last)
-	return p
+	sortRecords(all)
+	return all
 }
 
-// failedBefore reports whether r is an earlier failure of its index than o.
-func (r *Record) failedBefore(o *Record) bool {
-	if c := r.Counts.Compare(o.Counts); c != 0 {
-		return c < 0
-	}
-	return r.finishedBefore(o)
-}
-
-// Of returns the predecessor for an index, or nil when its next pod is its first.
-func (p Predecessors) Of(index int32) *Record {
-	i, found := slices.BinarySearchFunc(p.ByIndex, index, func(r *Record, index int32) int {
-		return cmp.Compare(r.Index, index)
-	})
-	if !found {
+// waiting returns the pod of an index that waits for its replacement.
+func (c *Census) waiting(index int32) *Record {
+	r := c.failed[index]
+	if r == nil || c.done(index) || c.running[index] > 0 {
 		return nil
 	}
-	return p.ByIndex[i]
+	return r
 }
 
-// holds reports whether the pod at a position waits for its replacement.
-func (p Predecessors) holds(at int) bool {
-	return len(p.waiting) > 0 && p.waiting[at/64]>>(at%64)&1 != 0
+// waits reports whether a pod waits for its replacement.
+func (c *Census) waits(r *Record) bool { return len(c.failed) > 0 && c.waiting(r.Index) == r }
+
+// countFailed keeps the last failed pod of an index. The list of failures is there for
+// the one before it.
+func (c *Census) countFailed(r *Record, by int32) {
+	last := c.failed[r.Index]
+	switch {
+	case by > 0 && (last == nil || last.compareFailures(r) < 0):
+		if c.failed == nil {
+			c.failed = make(map[int32]*Record, c.expected())
+		}
+		c.failed[r.Index] = r
+	case by < 0 && last == r:
+		before, ok := c.list(failures).last(&Record{Index: r.Index + 1, Counts: fewest})
+		if ok && before.Index == r.Index {
+			c.failed[r.Index] = before
+		} else {
+			delete(c.failed, r.Index)
+		}
+	}
 }
+
+// fewest are before all counts of failures.
+var fewest = keys.Counts{Failures: -1}

@@ -1,7 +1,6 @@
 package census_test
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -11,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/census"
 )
 
@@ -139,12 +138,12 @@ func TestRandom_account(t *testing.T) {
 		w := drawWorld(t)
 		inputs := drawInputs(t, w)
 		c := w.census()
-		finished, done := drawSet(t, "finished")
-		active, busy := drawSet(t, "active")
-		maps.Copy(done, busy)
-		inputs.Waiting = c.Predecessors(finished, active)
+		completed, _ := drawSet(t, "completed")
+		failed, _ := drawSet(t, "failed")
+		limit := backoff.Limit{Target: backoff.TargetIndex, PerIndex: w.Limit}
+		results := c.IndexResults(completed, failed, limit)
 		a := c.Account(inputs)
-		same(t, "account", a, w.account(inputs, w.predecessors(done)))
+		same(t, "account", a, w.account(inputs, w.predecessors(w.settled(results))))
 
 		before := census.ReadUncounted(lists(w.Succeeded, w.Failed)).Len()
 		checkLists(t, a.Lists, max(before, inputs.Cap))
@@ -161,7 +160,7 @@ func TestRandom_account(t *testing.T) {
 		// The order of the pods means nothing.
 		w.Pods = rapid.Permutation(w.Pods).Draw(t, "other order")
 		again := w.census()
-		inputs.Waiting = again.Predecessors(finished, active)
+		again.IndexResults(completed, failed, limit)
 		same(t, "account in another order", again.Account(inputs), a)
 	})
 }
@@ -216,7 +215,6 @@ func TestRandom_inputsAreNotChanged(t *testing.T) {
 		order := slices.Clone(w.Pods)
 
 		c := w.census()
-		inputs.Waiting = c.Predecessors(indexset.Set{}, indexset.Set{})
 		a := c.Account(inputs)
 		for i := range a.Lists.Succeeded { // the caller may do what it likes with these
 			a.Lists.Succeeded[i] = "overwritten"

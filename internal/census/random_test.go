@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,18 +21,18 @@ func TestRandom_classification(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		c := w.census()
-		if len(c.Records) != len(w.Pods) {
-			t.Fatalf("%d records of %d pods", len(c.Records), len(w.Pods))
+		if c.Len() != len(w.Pods) {
+			t.Fatalf("%d records of %d pods", c.Len(), len(w.Pods))
 		}
-		for i := range c.Records {
-			r, pod := &c.Records[i], w.Pods[i]
+		for _, pod := range w.Pods {
+			r := c.Of(pod.UID)
 			same(t, string(pod.UID)+" is", bitsOf(r), w.bits(pod))
 			wantIndex := int32(keys.NoIndex)
 			if w.Indexed {
 				wantIndex = int32(min(index64(pod), math.MaxInt32))
 			}
 			same(t, string(pod.UID)+" index", r.Index, wantIndex)
-			if w.tracked(pod) && (w.succeeded(pod) || w.failed(pod)) {
+			if w.succeeded(pod) || w.failed(pod) {
 				same(t, string(pod.UID)+" finish", r.Finish(), backoff.FinishTime(pod))
 			}
 			if w.PerIndex && w.Indexed && w.failed(pod) {
@@ -47,7 +46,7 @@ func TestRandom_classification(t *testing.T) {
 type counters struct {
 	Active, Ready, Terminating, Succeeded, Failed, Failures int32
 	Restarts                                                int64
-	News                                                    census.News
+	Record                                                  backoff.Record
 	FailsJob                                                *corev1.Pod
 	InOrder                                                 []types.UID
 }
@@ -56,20 +55,12 @@ func countersOf(c *census.Census) counters {
 	out := counters{
 		Active: c.Active, Ready: c.Ready, Terminating: c.Terminating,
 		Succeeded: c.Succeeded, Failed: c.Failed, Failures: c.Failures, Restarts: c.Restarts,
-		News: sortedNews(c), FailsJob: c.FailsJob(),
+		Record: c.News(false).With(failedBefore), FailsJob: c.FailsJob(),
 	}
-	for _, r := range c.InOrder(func(r *census.Record) bool { return r.Finalized }) {
+	for _, r := range inOrder(c, func(r *census.Record) bool { return r.Finalized }) {
 		out.InOrder = append(out.InOrder, r.Pod.UID)
 	}
 	return out
-}
-
-// sortedNews returns the news in the order of time: that of the pods is no promise.
-func sortedNews(c *census.Census) census.News {
-	news := c.News(false)
-	slices.SortFunc(news.Succeeded, time.Time.Compare)
-	slices.SortFunc(news.Failed, time.Time.Compare)
-	return news
 }
 
 func (w world) counters() counters {
@@ -79,7 +70,7 @@ func (w world) counters() counters {
 		Active: count(active), Ready: count(ready), Terminating: count(terminating),
 		Succeeded: int32(len(w.fresh(w.succeeded))), Failures: int32(len(w.fresh(w.failed))),
 		Failed:  int32(len(w.fresh(func(pod *corev1.Pod) bool { return w.failed(pod) && !ignored(pod) }))),
-		News:    w.news(),
+		Record:  w.record(),
 		InOrder: uidsOf(w.sorted(w.filter(w.carries))),
 	}
 	for _, pod := range w.Pods {
@@ -110,6 +101,7 @@ func TestRandom_addAndRemove(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		c := census.New(w.classifier(), 0)
+		c.SetStripped(w.stripped())
 		var in []*corev1.Pod
 		out := slices.Clone(w.Pods)
 		for range rapid.IntRange(0, 30).Draw(t, "changes") {
@@ -121,13 +113,13 @@ func TestRandom_addAndRemove(t *testing.T) {
 			} else if len(in) > 0 {
 				i := rapid.IntRange(0, len(in)-1).Draw(t, "which")
 				pod := in[i]
-				if !c.Remove(pod) {
+				if !c.Remove(pod.UID) {
 					t.Fatalf("Remove(%s) = false, want true", pod.UID)
 				}
 				in, out = slices.Delete(in, i, i+1), append(out, pod)
 			}
 			for _, pod := range out {
-				if c.Remove(pod) {
+				if c.Remove(pod.UID) {
 					t.Fatalf("Remove(%s) = true, but it is not there", pod.UID)
 				}
 			}
@@ -159,11 +151,11 @@ func TestRemove_allButOne(t *testing.T) {
 			c.Add(pod, false)
 		}
 		for _, pod := range others {
-			c.Remove(pod)
+			c.Remove(pod.UID)
 		}
 		same(t, kind.name+": results", c.IndexResults(indexset.Set{}, indexset.Set{}, limit), kind.want)
 		same(t, kind.name+": fails the Job", c.FailsJob() == last, kind.name == "fail the Job")
-		c.Remove(last)
+		c.Remove(last.UID)
 		same(t, kind.name+": results of none", c.IndexResults(indexset.Set{}, indexset.Set{}, limit), census.IndexResults{})
 		same(t, kind.name+": none fails the Job", c.FailsJob() == nil, true)
 	}
@@ -188,15 +180,6 @@ func asMap(s indexset.Set) map[int64]bool {
 	return set
 }
 
-func TestRandom_indexes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t)
-		c := w.census()
-		same(t, "active", asMap(c.ActiveIndexes()), w.indexes(w.filter(active)))
-		same(t, "terminating", asMap(c.TerminatingIndexes()), w.indexes(w.filter(terminating)))
-	})
-}
-
 func TestRandom_indexResults(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -219,22 +202,20 @@ func TestRandom_indexResults(t *testing.T) {
 		same(t, "counted", asMap(results.Counted), wantCounted)
 		same(t, "completed", asMap(results.Completed), wantCompleted)
 		same(t, "failed", asMap(results.Failed), wantFailed)
-		maps.Copy(wantFailed, wantCompleted)
-		same(t, "finished", asMap(results.Finished()), wantFailed)
 	})
 }
 
 func TestRandom_predecessors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
-		finished, done := drawSet(t, "finished")
-		active, busy := drawSet(t, "active")
-		maps.Copy(done, busy)
-		p := w.census().Predecessors(finished, active)
-		want := w.predecessors(done)
+		c := w.census()
+		completed, _ := drawSet(t, "completed")
+		failed, _ := drawSet(t, "failed")
+		results := c.IndexResults(completed, failed, backoff.Limit{Target: backoff.TargetIndex, PerIndex: w.Limit})
+		want := w.predecessors(w.settled(results))
 		got := map[int64]types.UID{}
 		last := int32(-1)
-		for _, r := range p.ByIndex {
+		for _, r := range c.Predecessors() {
 			if r.Index <= last {
 				t.Errorf("index %d comes after %d", r.Index, last)
 			}
@@ -243,12 +224,38 @@ func TestRandom_predecessors(t *testing.T) {
 		}
 		same(t, "predecessors", got, want)
 		for i := int32(-1); i < 9; i++ {
-			switch r := p.Of(i); {
+			switch r := c.Predecessor(i); {
 			case r == nil && want[int64(i)] != "":
-				t.Errorf("Of(%d) = nil, want %s", i, want[int64(i)])
+				t.Errorf("Predecessor(%d) = nil, want %s", i, want[int64(i)])
 			case r != nil && want[int64(i)] != r.Pod.UID:
-				t.Errorf("Of(%d) = %s, want %q", i, r.Pod.UID, want[int64(i)])
+				t.Errorf("Predecessor(%d) = %s, want %q", i, r.Pod.UID, want[int64(i)])
 			}
 		}
+	})
+}
+
+// KEP-3850 and KEP-3939: an index may get a new pod unless it is done, or has a pod.
+func TestRandom_vacant(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		w.Indexed = true
+		c := w.census()
+		completed, _ := drawSet(t, "completed")
+		failed, _ := drawSet(t, "failed")
+		results := c.IndexResults(completed, failed, backoff.Limit{Target: backoff.TargetIndex, PerIndex: w.Limit})
+		taken := w.settled(results)
+		if w.ReplaceFailedOnly {
+			maps.Copy(taken, w.indexes(w.filter(terminating)))
+		}
+		var want []int32
+		for i := range w.Completions {
+			if !taken[int64(i)] {
+				want = append(want, i)
+			}
+		}
+		same(t, "vacant", slices.Collect(c.Vacant()), want)
+		same(t, "number", c.Vacancies(), len(want))
+		distinct := len(w.indexes(w.filter(active, w.valid)))
+		same(t, "misplaced", c.Misplaced(), distinct != len(w.filter(active)))
 	})
 }

@@ -4,21 +4,10 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/owner"
 )
-
-// Summary is what a census does not hold of the pods that were read into it.
-type Summary struct {
-	// Claims are the pods that the Job is to adopt, release or free, in the order
-	// in which they were given.
-	Claims []Claim
-	// Foreign is the number of foreign pods.
-	Foreign int
-	// Broken says that a pod is nil, or has no UID, or one that another has.
-	// Nothing else is said then, and the census holds some of the pods.
-	Broken bool
-}
 
 // Claim is a pod and what it is to the Job.
 type Claim struct {
@@ -26,33 +15,83 @@ type Claim struct {
 	Relation owner.Relation
 }
 
-// Read reads into the census those of the pods that are the Job's own, or will
-// be once they are adopted. The census must be empty.
-func (c *Census) Read(job owner.Owner, pods []*corev1.Pod) Summary {
+// Read reads pods into the census, which must be empty. It reports whether all of them
+// have a UID of their own; if not, the census is not to be used.
+func (c *Census) Read(job owner.Owner, pods []*corev1.Pod) bool {
+	c.owner = job
 	if slices.Contains(pods, nil) {
-		return Summary{Broken: true}
+		return false
 	}
-	var summary Summary
-	seen := make(uids, len(pods))
 	var ahead prefetched
 	for at := 0; at < len(pods); at += stride {
 		group := pods[at:min(at+stride, len(pods))]
 		ahead.read(group, &job, c.classifier.Indexed, c.classifier.Keys.Index)
 		for i, pod := range group {
-			if pod.UID == "" || !seen.enter(pod.UID) {
-				return Summary{Broken: true}
-			}
-			relation := job.RelationOf(pod, ahead.selected[i])
-			switch relation {
-			case owner.Foreign:
-				summary.Foreign++
-			case owner.Owned, owner.Adoptable:
-				c.add(pod, relation == owner.Adoptable, ahead.index[i])
-			}
-			if relation != owner.Foreign && relation != owner.Owned {
-				summary.Claims = append(summary.Claims, Claim{pod, relation})
+			before := len(c.records)
+			c.add(pod, job.RelationOf(pod, ahead.selected[i]), ahead.index[i])
+			if pod.UID == "" || len(c.records) == before {
+				return false
 			}
 		}
 	}
-	return summary
+	return true
+}
+
+// Replace makes the pods those of the census, as if they had been read into an empty
+// one. A pod that is the same object as before is not read again.
+func (c *Census) Replace(pods []*corev1.Pod) bool {
+	present := make(map[types.UID]struct{}, len(pods))
+	for _, pod := range pods {
+		if pod == nil || pod.UID == "" {
+			return false
+		}
+		present[pod.UID] = struct{}{}
+	}
+	if len(present) < len(pods) {
+		return false
+	}
+	for uid := range c.records {
+		if _, still := present[uid]; !still {
+			c.Remove(uid)
+		}
+	}
+	for _, pod := range pods {
+		c.Put(pod)
+	}
+	return true
+}
+
+// Put reads a pod into the census, in the place of an earlier state of it.
+func (c *Census) Put(pod *corev1.Pod) {
+	if r := c.records[pod.UID]; r != nil {
+		if r.Pod == pod {
+			return
+		}
+		c.Remove(pod.UID)
+	}
+	c.add(pod, c.owner.Relation(pod), pod.Annotations[c.classifier.Keys.Index])
+}
+
+// Named returns the UIDs of the pods with a name.
+func (c *Census) Named(name string) (uids []types.UID) {
+	first := &Record{Pod: &corev1.Pod{}}
+	first.Pod.Name = name
+	for r := range c.list(named).from(first) {
+		if r.Pod.Name != name {
+			break
+		}
+		uids = append(uids, r.Pod.UID)
+	}
+	return uids
+}
+
+// Claims are the pods that the Job is to adopt, release or free, by UID.
+func (c *Census) Claims() (all []Claim) {
+	if c.claimed == 0 {
+		return nil
+	}
+	for r := range c.list(claims).all() {
+		all = append(all, Claim{r.Pod, r.Relation})
+	}
+	return all
 }

@@ -7,9 +7,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/internal/keys"
+	"github.com/jobfate/jobfate/internal/owner"
 )
 
-// Record is what is known of one pod, read from the pod once. It takes 48 bytes.
+// Record is what is known of one pod, read from the pod once. It never changes: what is
+// read anew is another Record. It takes 48 bytes.
 type Record struct {
 	Pod    *corev1.Pod
 	finish int64 // seconds, and nanos within: time.Time would take 24 bytes
@@ -20,6 +22,9 @@ type Record struct {
 	// Counts are the pod's failure counts, read for failed pods of Jobs with a
 	// backoff limit per index.
 	Counts keys.Counts
+	// Relation is what the pod is to the Job. Of pods that are not the Job's own, nor
+	// about to be, nothing else is read.
+	Relation owner.Relation
 
 	// Active pods have not terminated and are not being deleted. Ready ones have the
 	// Ready condition as well.
@@ -41,24 +46,39 @@ type Record struct {
 	Ignored, FailsIndex, FailsJob bool
 }
 
-// Finish returns when the pod finished. It is known for pods that are tracked and have
-// succeeded or failed.
-func (r *Record) Finish() time.Time { return time.Unix(r.finish, int64(r.nanos)).UTC() }
+// Finish returns when the pod finished. It is known for pods that have succeeded or
+// failed.
+func (r *Record) Finish() time.Time { return r.finished().time() }
 
-func (r *Record) setFinish(t time.Time) {
-	r.finish, r.nanos = t.Unix(), int32(t.Nanosecond())
-}
+func (r *Record) finished() instant { return instant{r.finish, r.nanos} }
 
-// finishedBefore reports whether r finished before o.
-func (r *Record) finishedBefore(o *Record) bool {
-	if r.finish != o.finish {
-		return r.finish < o.finish
-	}
-	return r.nanos < o.nanos
-}
+// own reports whether the pod is the Job's, or will be once it is adopted.
+func (r *Record) own() bool { return r.Relation == owner.Owned || r.Relation == owner.Adoptable }
 
-// Before is the one order of a Job's pods that every decision follows: by index, then
+// done reports whether the pod has succeeded or failed, and its finalizer has not been
+// removed.
+func (r *Record) done() bool { return r.Tracked && (r.Succeeded || r.Failed) }
+
+// isNews reports whether a pod, if it has finished, is not recorded yet.
+func (r *Record) isNews() bool { return r.Tracked && r.Valid && !r.Listed }
+
+// replaceable reports whether a new pod may take over the failures of this one.
+func (r *Record) replaceable() bool { return r.Failed && r.Tracked && r.Valid }
+
+// compare is the one order of a Job's pods that every decision follows: by index, then
 // by UID.
-func (r *Record) Before(o *Record) bool {
-	return cmp.Or(cmp.Compare(r.Index, o.Index), cmp.Compare(r.Pod.UID, o.Pod.UID)) < 0
+func (r *Record) compare(o *Record) int {
+	return cmp.Or(cmp.Compare(r.Index, o.Index), cmp.Compare(r.Pod.UID, o.Pod.UID))
+}
+
+// Before reports whether a pod comes before another in that order.
+func (r *Record) Before(o *Record) bool { return r.compare(o) < 0 }
+
+// compareFailures orders failed pods by index, and those of an index by failures, then
+// by when they failed, then by UID: the last has the most.
+func (r *Record) compareFailures(o *Record) int {
+	if c := cmp.Or(cmp.Compare(r.Index, o.Index), r.Counts.Compare(o.Counts), r.finished().compare(o.finished())); c != 0 {
+		return c
+	}
+	return cmp.Compare(r.Pod.UID, o.Pod.UID)
 }

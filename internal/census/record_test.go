@@ -25,7 +25,7 @@ func TestFinishOfUnknownTimes(t *testing.T) {
 	pod := newPod("a", failed)
 	pod.Status.ContainerStatuses = nil
 	pod.CreationTimestamp.Reset()
-	if got := take(census.Classifier{}, pod).Records[0].Finish(); !got.IsZero() {
+	if got := take(census.Classifier{}, pod).Of("a").Finish(); !got.IsZero() {
 		t.Errorf("Finish = %v, want the zero time", got)
 	}
 }
@@ -50,7 +50,7 @@ func TestInOrder(t *testing.T) {
 		if !ordered {
 			t.Errorf("indexed %v: the records are not in the order of Before", indexed)
 		}
-		same(t, "none", len(take(census.Classifier{}, pods...).InOrder(func(r *census.Record) bool { return r.Failed })), 0)
+		same(t, "none", len(inOrder(take(census.Classifier{}, pods...), func(r *census.Record) bool { return r.Failed })), 0)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestCountsAreReadPerIndex(t *testing.T) {
 	pod := newPod("a", failed, index("0"), failures("3"))
 	for perIndex, want := range map[bool]int32{true: 3, false: 0} {
 		classifier := census.Classifier{Indexed: true, Completions: 1, PerIndex: perIndex}
-		same(t, fmt.Sprintf("failures, per index %t", perIndex), take(classifier, pod).Records[0].Counts.Failures, want)
+		same(t, fmt.Sprintf("failures, per index %t", perIndex), take(classifier, pod).Of("a").Counts.Failures, want)
 	}
 }
 
@@ -116,10 +116,10 @@ func TestRemoveLeavesNoRecord(t *testing.T) {
 	pods := []*corev1.Pod{newPod("a"), newPod("b"), newPod("c")}
 	c := take(census.Classifier{}, pods...)
 	for left := len(pods) - 1; left >= 0; left-- {
-		if !c.Remove(pods[left]) {
+		if !c.Remove(pods[left].UID) {
 			t.Fatalf("%s was not there", pods[left].UID)
 		}
-		same(t, "records", len(c.Records), left)
+		same(t, "records", c.Len(), left)
 		same(t, "active", int(c.Active), left)
 	}
 }
@@ -129,7 +129,7 @@ func TestAdoptedPodIsTracked(t *testing.T) {
 	for _, adopted := range []bool{true, false} {
 		c := census.New(census.Classifier{}, 1)
 		c.Add(newPod("a", ownerless, released, failed), adopted)
-		same(t, "is tracked", c.Records[0].Tracked, adopted)
+		same(t, "is tracked", c.Of("a").Tracked, adopted)
 		same(t, "strip", len(c.Account(census.AccountInputs{}).Strip) == 1, adopted)
 	}
 }

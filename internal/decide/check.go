@@ -26,7 +26,7 @@ func (e *InputError) Error() string { return e.Fields.ToAggregate().Error() }
 
 // check returns what is wrong with the input, the pods aside, and which pods are the
 // Job's.
-func check(in *Input, c *Config) (owner.Owner, error) {
+func (t *Tally) check(in *Input, c *Config) (owner.Owner, error) {
 	if in.Job == nil {
 		return owner.Owner{}, &InputError{field.ErrorList{field.Required(field.NewPath("job"), "there is nothing to decide on")}}
 	}
@@ -43,7 +43,7 @@ func check(in *Input, c *Config) (owner.Owner, error) {
 		errs = append(errs, checkStatus(&in.Job.Status)...)
 	}
 	if len(errs) > 0 {
-		return job, &InputError{append(errs, checkPods(in.Pods)...)}
+		return job, &InputError{append(errs, checkPods(t.Pods())...)}
 	}
 	return job, nil
 }

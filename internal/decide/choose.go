@@ -1,11 +1,6 @@
 package decide
 
-import (
-	"time"
-
-	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/internal/census"
-)
+import "time"
 
 // choice is which indexes get a pod now, and the least time that another of those
 // that were looked at must wait.
@@ -21,19 +16,12 @@ type choice struct {
 // because the Job controller picks indexes before it looks at delays.
 func (v *View) chooseIndexes(count int) choice {
 	var c choice
-	looked, before := 0, v.Totals.Before.ByIndex
-	for index := range v.occupied().Missing(*v.Spec.Completions) {
+	looked := 0
+	for index := range v.Census.Vacant() {
 		if looked == count {
 			break
 		}
-		for len(before) > 0 && before[0].Index < index {
-			before = before[1:]
-		}
-		var failed *census.Record
-		if len(before) > 0 && before[0].Index == index {
-			failed = before[0]
-		}
-		left := v.delayAfter(failed)
+		left := v.IndexDelay(index)
 		if left == 0 {
 			c.ready = append(c.ready, index)
 			looked++
@@ -49,21 +37,10 @@ func (v *View) chooseIndexes(count int) choice {
 	return c
 }
 
-// occupied are the indexes that get no new pod.
-func (v *View) occupied() indexset.Set {
-	set := v.Totals.Results.Finished().Union(v.Totals.Active)
-	if v.Spec.ReplaceFailedOnly {
-		set = set.Union(v.Census.TerminatingIndexes())
-	}
-	return set
-}
-
 // IndexDelay is how long an index must wait for its next pod (KEP-3850 §
 // Exponential backoff delay per index).
-func (v *View) IndexDelay(index int32) time.Duration { return v.delayAfter(v.Totals.Before.Of(index)) }
-
-// delayAfter is how long the pod that replaces a failed one must wait; nil is none.
-func (v *View) delayAfter(failed *census.Record) time.Duration {
+func (v *View) IndexDelay(index int32) time.Duration {
+	failed := v.Census.Predecessor(index)
 	if failed == nil {
 		return 0
 	}

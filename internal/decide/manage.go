@@ -66,8 +66,7 @@ func (v *View) startable(missing int) int {
 	if !v.Spec.Indexed {
 		return missing
 	}
-	completions := *v.Spec.Completions
-	return min(missing, int(completions)-v.occupied().Clip(completions).Len())
+	return min(missing, v.Census.Vacancies())
 }
 
 // creations returns the pods to create, at most that many, and the time until another
@@ -89,7 +88,7 @@ func (v *View) creations(most int, record backoff.Record) (create []Creation, wa
 	if len(chosen.ready) > 0 {
 		from := v.blueprint()
 		for _, index := range chosen.ready {
-			create = append(create, from.creationFor(index, v.Totals.Before.Of(index)))
+			create = append(create, from.creationFor(index, v.Census.Predecessor(index)))
 		}
 	}
 	return create, v.atLeastBatch(chosen.wait)

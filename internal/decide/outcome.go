@@ -62,17 +62,9 @@ type Event struct{ Type, Reason, Message string }
 
 // Decide returns the outcome of a plan of which everything succeeds.
 func Decide(in Input, c Config) (*Outcome, error) {
-	v, err := Read(in, c)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case lifecycle.Finished(v.Job) != nil:
-		return v.afterTheEnd(), nil
-	case v.InFlight.Status:
-		return v.waitForJob(), nil
-	}
-	return v.close(v.plan(), Done{}), nil
+	var t Tally
+	t.List(in.Pods)
+	return t.Decide(in, c)
 }
 
 // Planned reports whether there is a plan, so that what became of it matters.
@@ -95,7 +87,7 @@ func (v *View) afterTheEnd() *Outcome {
 			o.Claims = append(o.Claims, claim)
 		}
 	}
-	for _, r := range v.Census.InOrder(func(r *census.Record) bool { return r.Tracked }) {
+	for _, r := range v.Census.TrackedInOrder() {
 		o.Strip = append(o.Strip, r.Pod)
 	}
 	if n := v.Config.RemovalsCap; n > 0 && len(o.Strip) > n {
@@ -206,7 +198,6 @@ func (v *View) endAfter(p *Plan, after Counts, undeleted bool) (lifecycle.Facts,
 func (v *View) accountInputs(p *Plan, end lifecycle.End) census.AccountInputs {
 	in := census.AccountInputs{
 		Deleting: v.Job.DeletionTimestamp != nil,
-		Waiting:  v.Totals.Before,
 		Counted:  v.Totals.Results.Counted,
 		Cap:      v.Config.UncountedCap,
 		Removals: v.Config.RemovalsCap,

@@ -1,42 +1,14 @@
 package decide
 
 import (
-	"time"
-
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/census"
 )
 
 // rebuild makes the backoff record anew from the pods that have been counted,
-// unless the one that is remembered knows of a later failure, or of more. Pods that
-// are still to be counted are news, and not of the record.
-//
-// A pod that is being deleted may have been counted as failed, or the controller
-// has deleted it itself, as it does when a Job is suspended: nothing tells. All of
-// them together are taken for one failure, so that the delay after one is kept, and
-// a Job of many pods does not wait for ten minutes when it is resumed.
+// unless the one that is remembered knows of a later failure, or of more.
 func rebuild(c *census.Census, remembered backoff.Record) backoff.Record {
-	var succeeded, failed []time.Time
-	var lastDeleted time.Time
-	for i := range c.Records {
-		r := &c.Records[i]
-		counted := !r.Tracked || r.Listed
-		switch {
-		case !counted || !r.Valid:
-		case r.Succeeded:
-			succeeded = append(succeeded, backoff.FinishTime(r.Pod))
-		case r.Failed && r.Pod.DeletionTimestamp != nil && !r.Listed:
-			if at := backoff.FinishTime(r.Pod); at.After(lastDeleted) {
-				lastDeleted = at
-			}
-		case r.Failed:
-			failed = append(failed, backoff.FinishTime(r.Pod))
-		}
-	}
-	if !lastDeleted.IsZero() {
-		failed = append(failed, lastDeleted)
-	}
-	record := backoff.Record{Job: remembered.Job}.With(succeeded, failed)
+	record := c.Rebuilt(remembered.Job)
 	if at := remembered.LastFailure; record.LastFailure.Before(at) || record.LastFailure.Equal(at) && record.Failures < remembered.Failures {
 		return remembered
 	}
@@ -57,8 +29,8 @@ func (v *View) record(kept bool) backoff.Record {
 		return v.Backoff
 	}
 	news := v.Census.News(kept)
-	record := v.Backoff.With(news.Succeeded, news.Failed)
-	if v.InDoubt && len(news.Succeeded) == 0 && record.LastFailure.Before(v.Backoff.LastFailure) {
+	record := news.With(v.Backoff)
+	if v.InDoubt && !news.Succeeded && record.LastFailure.Before(v.Backoff.LastFailure) {
 		record.LastFailure = v.Backoff.LastFailure
 	}
 	return record

@@ -36,7 +36,7 @@ type Deletion struct {
 // For an Indexed Job that includes, whatever the number, pods without a valid index
 // and all but one of the pods of an index.
 func (v *View) deletions(tooMany int, cause Cause) []Deletion {
-	if tooMany == 0 && !v.misplaced() {
+	if tooMany == 0 && !v.Census.Misplaced() {
 		return nil
 	}
 	r := removal{left: v.activePods()}
@@ -48,12 +48,6 @@ func (v *View) deletions(tooMany int, cause Cause) []Deletion {
 		r.take(r.left[:more], cause)
 	}
 	return r.remove
-}
-
-// misplaced reports whether an active pod of an Indexed Job has no valid index,
-// or the index of another.
-func (v *View) misplaced() bool {
-	return v.Spec.Indexed && int(v.Census.Active) != v.Totals.Active.Clip(*v.Spec.Completions).Len()
 }
 
 // candidate is an active pod, with what makes it more or less worth keeping.

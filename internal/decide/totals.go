@@ -3,7 +3,6 @@ package decide
 import (
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
 )
 
@@ -12,11 +11,8 @@ type Totals struct {
 	// Succeeded are the succeeded pods; of an Indexed Job, the completed indexes.
 	Succeeded int32
 	Failed    int32
-	// The rest is for Indexed Jobs. Active are the indexes with an active pod.
+	// Results are those of an Indexed Job.
 	Results census.IndexResults
-	Active  indexset.Set
-	// Before are the failed pods that wait for their replacement.
-	Before census.Predecessors
 }
 
 func count(job *batchv1.Job, spec *Spec, status *Status, c *census.Census) Totals {
@@ -27,9 +23,5 @@ func count(job *batchv1.Job, spec *Spec, status *Status, c *census.Census) Total
 	}
 	t.Results = c.IndexResults(status.Completed.Set, status.Failed.Set, spec.Limit)
 	t.Succeeded = int32(t.Results.Completed.Len())
-	t.Active = c.ActiveIndexes()
-	if spec.PerIndex {
-		t.Before = c.Predecessors(t.Results.Finished(), t.Active)
-	}
 	return t
 }

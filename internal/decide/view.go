@@ -1,14 +1,11 @@
 package decide
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
@@ -21,10 +18,8 @@ import (
 
 // View is an input that has been checked, with every default read.
 type View struct {
-	Config Config
-	Job    *batchv1.Job
-	// Pods are as given, those of other owners included.
-	Pods     []*corev1.Pod
+	Config   Config
+	Job      *batchv1.Job
 	Now      time.Time
 	InFlight InFlight
 	// Backoff is the record as the caller remembers it or, in doubt, as the pods
@@ -103,54 +98,6 @@ const (
 	NoteMemoryDropped  = "MemoryDropped"
 )
 
-// Read checks an input and reads it.
-func Read(in Input, config Config) (*View, error) {
-	job, err := check(&in, &config)
-	if err != nil {
-		return nil, err
-	}
-	spec := readSpec(&in.Job.Spec, &config)
-	status, notes := readStatus(in.Job, &spec)
-	inFlight, record, dropped := readMemory(&in)
-	c := census.New(census.Classifier{
-		Keys:              keys.Keys(config.Controller.Keys),
-		Indexed:           spec.Indexed,
-		Completions:       spec.indexes(),
-		PerIndex:          spec.PerIndex,
-		ReplaceFailedOnly: spec.ReplaceFailedOnly,
-		CountRestarts:     spec.CountRestarts,
-		Policy:            spec.Policy,
-		Uncounted:         status.Uncounted,
-		Stripped:          inFlight.stripped(),
-	}, len(in.Pods))
-	// What is wrong with the pods shows while they are read. To look for it first
-	// would be another pass over them, which was a quarter of the time at 10^5 pods.
-	summary := c.Read(job, in.Pods)
-	if summary.Broken {
-		return nil, &InputError{checkPods(in.Pods)}
-	}
-	if in.BackoffInDoubt {
-		record = rebuild(c, record)
-	}
-	return &View{
-		Config:     config,
-		Job:        in.Job,
-		Pods:       in.Pods,
-		Now:        in.Now,
-		InFlight:   inFlight,
-		Backoff:    record,
-		InDoubt:    in.BackoffInDoubt,
-		LastStatus: in.LastStatus,
-		Spec:       spec,
-		Status:     status,
-		Census:     c,
-		Claims:     claims(summary.Claims),
-		Foreign:    summary.Foreign,
-		Totals:     count(in.Job, &spec, &status, c),
-		Notes:      append(notes, dropped...),
-	}, nil
-}
-
 func readSpec(spec *batchv1.JobSpec, c *Config) Spec {
 	s := Spec{
 		Parallelism:      1,
@@ -195,7 +142,7 @@ func (s *Spec) indexes() int32 {
 	return *s.Completions
 }
 
-func readStatus(job *batchv1.Job, spec *Spec) (s Status, notes []Note) {
+func (t *Tally) readStatus(job *batchv1.Job, spec *Spec) (s Status, notes []Note) {
 	repaired := func(text string) { notes = append(notes, Note{NoteStatusRepaired, text}) }
 	s.Uncounted = census.ReadUncounted(job.Status.UncountedTerminatedPods)
 	if s.Uncounted.Damaged {
@@ -204,16 +151,16 @@ func readStatus(job *batchv1.Job, spec *Spec) (s Status, notes []Note) {
 	if !spec.Indexed {
 		return s, notes
 	}
-	read := func(path, text string) indexes {
-		set, damage := indexset.ParseDamaged(text, *spec.Completions)
+	read := func(path, text string, known *indexTexts) indexes {
+		set, damage := known.parse(text, *spec.Completions)
 		if damage != nil {
 			repaired(fmt.Sprintf("%s: at offset %d: %s", path, damage.Offset, damage.Reason))
 		}
 		return indexes{set, damage == nil}
 	}
-	s.Completed = read("status.completedIndexes", job.Status.CompletedIndexes)
+	s.Completed = read("status.completedIndexes", job.Status.CompletedIndexes, &t.completed)
 	if spec.PerIndex && job.Status.FailedIndexes != nil {
-		s.Failed = read("status.failedIndexes", *job.Status.FailedIndexes)
+		s.Failed = read("status.failedIndexes", *job.Status.FailedIndexes, &t.failed)
 		if s.Failed.Set.IntersectionLen(s.Completed.Set) > 0 {
 			repaired("status.failedIndexes held completed indexes")
 		}
@@ -234,24 +181,9 @@ func readMemory(in *Input) (inFlight InFlight, record backoff.Record, notes []No
 	return inFlight, in.Backoff.For(in.Job.UID), notes
 }
 
-// stripped reports which finalizers have been removed although the pods still show
-// them; nil when there are none.
-func (f *InFlight) stripped() func(*corev1.Pod) bool {
-	if len(f.Stripped) == 0 {
-		return nil
-	}
-	set := make(map[types.UID]struct{}, len(f.Stripped))
-	for _, uid := range f.Stripped {
-		set[uid] = struct{}{}
-	}
-	return func(pod *corev1.Pod) bool { _, ok := set[pod.UID]; return ok }
-}
-
-func claims(found []census.Claim) []Claim {
-	var out []Claim
+func claims(found []census.Claim) (claims []Claim) {
 	for _, c := range found {
-		out = append(out, Claim{Pod: c.Pod, Relation: tracking.Relation(c.Relation.String())})
+		claims = append(claims, Claim{Pod: c.Pod, Relation: tracking.Relation(c.Relation.String())})
 	}
-	slices.SortFunc(out, func(a, b Claim) int { return cmp.Compare(a.Pod.UID, b.Pod.UID) })
-	return out
+	return claims
 }

@@ -1,0 +1,154 @@
+package census
+
+import (
+	"iter"
+	"slices"
+	"sort"
+)
+
+// ordered is a sorted collection. It is kept in chunks, so that a change moves a few
+// hundred items at most, and of what compares as equal it holds one.
+//
+// Invariant: the items increase strictly, from chunk to chunk as well; no chunk is empty
+// or holds more than mostItems; n is the number of items.
+type ordered[T any] struct {
+	compare func(a, b T) int
+	chunks  [][]T
+	n       int
+}
+
+// made reports whether the collection is one: the zero value has no order.
+func (o *ordered[T]) made() bool { return o.compare != nil }
+
+// mostItems is how many items a chunk holds at most.
+const mostItems = 512
+
+// newOrdered takes items that are sorted. The list is used up.
+func newOrdered[T any](compare func(a, b T) int, items []T) ordered[T] {
+	o := ordered[T]{compare: compare, n: len(items)}
+	if len(items) > 0 {
+		o.chunks = make([][]T, 0, (len(items)-1)/mostItems+1)
+	}
+	for chunk := range slices.Chunk(items, mostItems) {
+		o.chunks = append(o.chunks, chunk)
+	}
+	return o
+}
+
+// search returns where the first item is that is not before x, and whether it is equal.
+func (o *ordered[T]) search(x T) (chunk, at int, found bool) {
+	chunk = sort.Search(len(o.chunks), func(i int) bool {
+		items := o.chunks[i]
+		return o.compare(items[len(items)-1], x) >= 0
+	})
+	if chunk == len(o.chunks) {
+		return chunk, 0, false
+	}
+	at, found = slices.BinarySearchFunc(o.chunks[chunk], x, o.compare)
+	return chunk, at, found
+}
+
+// get returns the item that is equal to x; nil when there is none.
+func (o *ordered[T]) get(x T) *T {
+	if chunk, at, found := o.search(x); found {
+		return &o.chunks[chunk][at]
+	}
+	return nil
+}
+
+// insert adds an item, unless there is an equal one.
+func (o *ordered[T]) insert(x T) {
+	chunk, at, found := o.search(x)
+	switch {
+	case found:
+		return
+	case len(o.chunks) == 0:
+		o.chunks = append(o.chunks, nil)
+	case chunk == len(o.chunks):
+		chunk--
+		at = len(o.chunks[chunk])
+	}
+	o.n++
+	items := slices.Insert(o.chunks[chunk], at, x)
+	if len(items) <= mostItems {
+		o.chunks[chunk] = items
+		return
+	}
+	half := len(items) / 2
+	o.chunks[chunk] = slices.Clone(items[:half])
+	o.chunks = slices.Insert(o.chunks, chunk+1, slices.Clone(items[half:]))
+}
+
+// remove takes out the item that is equal to x, if there is one.
+func (o *ordered[T]) remove(x T) {
+	chunk, at, found := o.search(x)
+	if !found {
+		return
+	}
+	o.n--
+	if o.chunks[chunk] = slices.Delete(o.chunks[chunk], at, at+1); len(o.chunks[chunk]) == 0 {
+		o.chunks = slices.Delete(o.chunks, chunk, chunk+1)
+	}
+}
+
+// last returns the last item before x; the zero T when there is none.
+func (o *ordered[T]) last(x T) (item T, ok bool) {
+	chunk, at, _ := o.search(x)
+	switch {
+	case at > 0:
+		return o.chunks[chunk][at-1], true
+	case chunk > 0:
+		items := o.chunks[chunk-1]
+		return items[len(items)-1], true
+	}
+	return item, false
+}
+
+// all yields the items in order.
+func (o *ordered[T]) all() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, items := range o.chunks {
+			for _, item := range items {
+				if !yield(item) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// from yields the items that are not before x, in order.
+func (o *ordered[T]) from(x T) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		chunk, at, _ := o.search(x)
+		for ; chunk < len(o.chunks); chunk, at = chunk+1, 0 {
+			for _, item := range o.chunks[chunk][at:] {
+				if !yield(item) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// backward yields the items from the last on.
+func (o *ordered[T]) backward() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, items := range slices.Backward(o.chunks) {
+			for _, item := range slices.Backward(items) {
+				if !yield(item) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// clone returns a copy that changes on its own.
+func (o *ordered[T]) clone() ordered[T] {
+	c := ordered[T]{compare: o.compare, n: o.n, chunks: make([][]T, len(o.chunks))}
+	for i, items := range o.chunks {
+		c.chunks[i] = slices.Clone(items)
+	}
+	return c
+}

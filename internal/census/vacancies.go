@@ -1,0 +1,95 @@
+package census
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"github.com/jobfate/jobfate/indexset"
+)
+
+// vacancies are the indexes that may get a new pod.
+//
+// Invariant: the intervals are not empty and do not touch each other; number is that of
+// the indexes in them.
+type vacancies struct {
+	ordered[indexset.Interval]
+	number int
+}
+
+func byFirst(a, b indexset.Interval) int { return cmp.Compare(a.First, b.First) }
+
+func newVacancies(set indexset.Set) vacancies {
+	return vacancies{newOrdered(byFirst, slices.Collect(set.Intervals())), set.Len()}
+}
+
+// put adds or removes an index, unless that is done already.
+func (v *vacancies) put(index int32, vacant bool) {
+	around, some := v.last(indexset.Interval{First: index + 1})
+	inside := some && index <= around.Last
+	if inside == vacant {
+		return
+	}
+	if !vacant {
+		v.number--
+		v.remove(around)
+		v.insertAll(indexset.Interval{First: around.First, Last: index - 1}, indexset.Interval{First: index + 1, Last: around.Last})
+		return
+	}
+	v.number++
+	grown := indexset.Interval{First: index, Last: index}
+	if some && around.Last == index-1 {
+		v.remove(around)
+		grown.First = around.First
+	}
+	if next := v.get(indexset.Interval{First: index + 1}); next != nil {
+		grown.Last = next.Last
+		v.remove(*next)
+	}
+	v.insert(grown)
+}
+
+// insertAll inserts those intervals that are not empty.
+func (v *vacancies) insertAll(intervals ...indexset.Interval) {
+	for _, interval := range intervals {
+		if interval.First <= interval.Last {
+			v.insert(interval)
+		}
+	}
+}
+
+// occupied reports whether an index gets no new pod.
+func (c *Census) occupied(index int32) bool {
+	return c.done(index) || c.running[index] > 0 || c.classifier.ReplaceFailedOnly && c.ending[index] > 0
+}
+
+// vacancies returns the indexes that may get a new pod.
+func (c *Census) vacancies() *vacancies {
+	if !c.vacant.made() {
+		occupied := c.succeeded.union().Union(c.failing.union()).Union(c.running.set())
+		if c.classifier.ReplaceFailedOnly {
+			occupied = occupied.Union(c.ending.set())
+		}
+		c.vacant = newVacancies(occupied.Complement(c.classifier.Completions))
+	}
+	return &c.vacant
+}
+
+// Vacancies returns the number of indexes that may get a new pod: they are not done, and
+// have no active pod; if only failed pods are replaced, no terminating one either.
+func (c *Census) Vacancies() int { return c.vacancies().number }
+
+// Vacant yields these indexes in increasing order.
+func (c *Census) Vacant() iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for _, intervals := range c.vacancies().chunks {
+			for _, interval := range intervals {
+				for i := interval.First; i <= interval.Last; i++ { // ends: Last is below math.MaxInt32
+					if !yield(i) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
