@@ -61,7 +61,7 @@ type Census struct {
 
 // New returns an empty census with room for n pods.
 func New(c Classifier, n int) *Census {
-	c.Keys = c.Keys.WithDefaults()
+	c.Keys, c.PerIndex = c.Keys.WithDefaults(), c.PerIndex && c.Indexed
 	n = max(n, 0)
 	return &Census{classifier: c, records: make(map[types.UID]*Record, n), room: make([]Record, 0, n)}
 }

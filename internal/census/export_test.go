@@ -1,0 +1,105 @@
+package census
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Check says which invariant does not hold.
+func (c *Census) Check() error {
+	fresh := New(c.classifier, 0)
+	fresh.owner, fresh.stripped, fresh.limit = c.owner, c.stripped, c.limit
+	fresh.succeeded.base, fresh.failing.base = c.succeeded.base, c.failing.base
+	for _, r := range c.records {
+		fresh.add(r.Pod, r.Relation, r.Pod.Annotations[c.classifier.Keys.Index])
+	}
+	var errs []error
+	for l := range lists {
+		if mine := &c.lists[l]; mine.made() {
+			errs = append(errs, mine.check(fmt.Sprint("list ", l)))
+			if got, want := slices.Collect(mine.all()), slices.Collect(fresh.list(l).all()); !slices.EqualFunc(got, want, equalRecords) {
+				errs = append(errs, fmt.Errorf("list %d: got %v, want %v", l, got, want))
+			}
+		}
+	}
+	for uid, r := range c.records {
+		if !equalRecords(r, fresh.records[uid]) {
+			errs = append(errs, fmt.Errorf("record %s: got %v, want %v", uid, r, fresh.records[uid]))
+		}
+	}
+	for name, sets := range map[string][2]*instants{
+		"news succeeded": {&c.news.succeeded, &fresh.news.succeeded}, "news failed": {&c.news.failed, &fresh.news.failed},
+		"news fail Job": {&c.news.failJob, &fresh.news.failJob}, "succeeded": {&c.counted.succeeded, &fresh.counted.succeeded},
+		"failed": {&c.counted.failed, &fresh.counted.failed}, "deleted": {&c.counted.deleted, &fresh.counted.deleted},
+	} {
+		errs = append(errs, sets[0].check(name))
+		if got, want := slices.Collect(sets[0].all()), slices.Collect(sets[1].all()); !slices.Equal(got, want) {
+			errs = append(errs, fmt.Errorf("%s: got %v, want %v", name, got, want))
+		}
+	}
+	for name, n := range map[string][2]numbers{
+		"running": {c.running, fresh.running}, "ending": {c.ending, fresh.ending},
+		"succeeded": {c.succeeded.pods, fresh.succeeded.pods}, "failing": {c.failing.pods, fresh.failing.pods},
+	} {
+		if !maps.Equal(n[0], n[1]) {
+			errs = append(errs, fmt.Errorf("%s: got %v, want %v", name, n[0], n[1]))
+		}
+	}
+	if !maps.EqualFunc(c.failed, fresh.failed, equalRecords) {
+		errs = append(errs, fmt.Errorf("failed: got %v, want %v", c.failed, fresh.failed))
+	}
+	for name, j := range map[string]*joined{"succeeded": &c.succeeded, "failing": &c.failing} {
+		copied := j.clone()
+		if want := j.base.Union(j.pods.set()); !copied.union().Equal(want) {
+			errs = append(errs, fmt.Errorf("%s: got %v, want %v", name, copied.union(), want))
+		}
+	}
+	if c.vacant.made() {
+		errs = append(errs, c.vacant.check("vacant"))
+		if got, want := c.vacant.intervals(), fresh.vacancies().intervals(); !slices.Equal(got, want) || c.vacant.number != fresh.vacant.number {
+			errs = append(errs, fmt.Errorf("vacant: got %v, want %v", got, want))
+		}
+	}
+	a, b := *c, *fresh
+	type numbered struct{ a, r, t, s, f, fs, restarts, foreign, own, claimed, held, failsJob int }
+	of := func(c *Census) numbered {
+		return numbered{int(c.Active), int(c.Ready), int(c.Terminating), int(c.Succeeded), int(c.Failed), int(c.Failures), int(c.Restarts),
+			c.Foreign, c.own, c.claimed, c.held, c.failsJob}
+	}
+	if of(&a) != of(&b) {
+		errs = append(errs, fmt.Errorf("numbers: got %v, want %v", of(&a), of(&b)))
+	}
+	return errors.Join(errs...)
+}
+
+func equalRecords(a, b *Record) bool { return *a == *b }
+
+func (v *vacancies) intervals() (all []any) {
+	for i := range v.all() {
+		all = append(all, i)
+	}
+	return all
+}
+
+func (o *ordered[T]) check(name string) error {
+	n := 0
+	var last *T
+	for _, chunk := range o.chunks {
+		if len(chunk) == 0 || len(chunk) > mostItems {
+			return fmt.Errorf("%s: a chunk has %d items", name, len(chunk))
+		}
+		for i := range chunk {
+			if last != nil && o.compare(*last, chunk[i]) >= 0 {
+				return fmt.Errorf("%s: %v comes before %v", name, *last, chunk[i])
+			}
+			last = &chunk[i]
+		}
+		n += len(chunk)
+	}
+	if n != o.n {
+		return fmt.Errorf("%s: there are %d items, and n is %d", name, n, o.n)
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package census_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/owner"
+)
+
+// told is what is told to a census, from which another can be made at any time.
+type told struct {
+	world             world
+	owner             owner.Owner
+	pods              map[types.UID]*corev1.Pod
+	stripped          []types.UID
+	completed, failed indexset.Set
+	limit             backoff.Limit
+}
+
+// fresh is a census that was told everything at once.
+func (o *told) fresh(t *rapid.T) *census.Census {
+	pods := make([]*corev1.Pod, 0, len(o.pods))
+	for _, pod := range o.pods {
+		pods = append(pods, pod)
+	}
+	c := census.New(o.world.classifier(), len(pods))
+	if !c.Read(o.owner, pods) {
+		t.Fatalf("the pods cannot be read")
+	}
+	c.SetStripped(o.stripped)
+	c.IndexResults(o.completed, o.failed, o.limit)
+	return c
+}
+
+// questions are all that a census is asked. A list is made by the first question that
+// needs it, so their order matters.
+var questions = []func(*census.Census) string{
+	func(c *census.Census) string { return fmt.Sprintf("%+v", countersOf(c)) },
+	func(c *census.Census) string { return fmt.Sprint("kept ", c.News(true), " rebuilt ", c.Rebuilt("job")) },
+	func(c *census.Census) string { return fmt.Sprint("claims ", c.Claims(), c.Foreign, c.Len()) },
+	func(c *census.Census) string { return fmt.Sprint("active ", records(c.ActiveInOrder())) },
+	func(c *census.Census) string { return fmt.Sprint("tracked ", records(c.TrackedInOrder())) },
+	func(c *census.Census) string {
+		return fmt.Sprint("vacant ", slices.Collect(c.Vacant()), c.Vacancies(), c.Misplaced())
+	},
+	func(c *census.Census) string {
+		out := fmt.Sprint("predecessors ", records(c.Predecessors()))
+		for i := int32(-1); i < 9; i++ {
+			if r := c.Predecessor(i); r != nil {
+				out += fmt.Sprint(" ", i, r.Pod.UID)
+			}
+		}
+		return out
+	},
+	func(c *census.Census) string { return "running " + summary(c.Account(census.AccountInputs{Cap: 3})) },
+	func(c *census.Census) string { return "full " + summary(c.Account(census.AccountInputs{Cap: 1})) },
+	func(c *census.Census) string {
+		return "kept " + summary(c.Account(census.AccountInputs{KeepFailsJob: true, Removals: 2}))
+	},
+	func(c *census.Census) string {
+		return "failing " + summary(c.Account(census.AccountInputs{Ending: census.Failing, Cap: 2}))
+	},
+	func(c *census.Census) string { return fmt.Sprint("names ", len(c.Pods()), c.Named("a"), c.Named("b")) },
+}
+
+func records(rs []*census.Record) (out []types.UID) {
+	for _, r := range rs {
+		out = append(out, r.Pod.UID)
+	}
+	return out
+}
+
+// Whatever a census is told, and in which order, it answers like one that was told
+// everything at once. Its clones do as well, and go their own way.
+func TestRandom_everyStep(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := &told{world: drawWorld(t), owner: ownerOf(t, newJob()), pods: map[types.UID]*corev1.Pod{}}
+		o.limit = backoff.Limit{Target: backoff.TargetIndex, PerIndex: o.world.Limit}
+		c := o.fresh(t)
+		states := append(slices.Clone(o.world.Pods), drawWorld(t).Pods...)
+		for i, pod := range states {
+			pod.Name = string(rune('a' + i%4))
+			for _, change := range []edit{label("app", "x"), ownerless, controlledBy("other")} {
+				if oneIn(t, 6, "changed") {
+					change(pod)
+				}
+			}
+		}
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			o.step(t, c, states)
+			if oneIn(t, 5, "clone") {
+				abandoned := c
+				c = c.Clone()
+				o.step(t, abandoned, states)
+				o = o.clone()
+				abandoned.Replace(nil)
+				c.Replace(o.list())
+				c.SetStripped(o.stripped)
+				c.SetUncounted(census.ReadUncounted(lists(o.world.Succeeded, o.world.Failed)))
+				c.IndexResults(o.completed, o.failed, o.limit)
+			}
+			for _, q := range rapid.SliceOfN(rapid.IntRange(0, len(questions)-1), 0, 4).Draw(t, "questions") {
+				if got, want := questions[q](c), questions[q](o.fresh(t)); got != want {
+					t.Fatalf("\n got %s\nwant %s", got, want)
+				}
+			}
+			if err := c.Check(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, question := range questions {
+			if got, want := question(c), question(o.fresh(t)); got != want {
+				t.Fatalf("at the end\n got %s\nwant %s", got, want)
+			}
+		}
+	})
+}
+
+func (o *told) clone() *told {
+	next := *o
+	return &next
+}
+
+func (o *told) list() (pods []*corev1.Pod) {
+	for _, pod := range o.pods {
+		pods = append(pods, pod)
+	}
+	return pods
+}
+
+// step tells the census of one change.
+func (o *told) step(t *rapid.T, c *census.Census, states []*corev1.Pod) {
+	uid := types.UID("")
+	if len(states) > 0 {
+		uid = rapid.SampledFrom(states).Draw(t, "pod").UID
+	}
+	switch rapid.IntRange(0, 7).Draw(t, "what") {
+	case 0, 1, 2:
+		if len(states) > 0 {
+			pod := rapid.SampledFrom(states).Draw(t, "state")
+			o.pods[pod.UID] = pod
+			c.Put(pod)
+		}
+	case 3:
+		if _, known := o.pods[uid]; c.Remove(uid) != known {
+			t.Fatalf("Remove(%q) is wrong", uid)
+		}
+		delete(o.pods, uid)
+	case 4:
+		if o.stripped = rapid.SliceOfNDistinct(rapid.SampledFrom(append(uidsOf(states), "none")), 0, 3, rapid.ID[types.UID]).Draw(t, "stripped"); true {
+			c.SetStripped(o.stripped)
+		}
+	case 5:
+		all := rapid.SliceOfNDistinct(rapid.SampledFrom(append(uidsOf(states), "x", "y", "z")), 0, 3, rapid.ID[types.UID]).Draw(t, "listed")
+		at := rapid.IntRange(0, len(all)).Draw(t, "of which succeeded")
+		o.world.Succeeded, o.world.Failed = all[:at], all[at:]
+		c.SetUncounted(census.ReadUncounted(lists(o.world.Succeeded, o.world.Failed)))
+	case 6:
+		o.completed, _ = drawSet(t, "completed")
+		o.failed, _ = drawSet(t, "failed")
+		o.limit.PerIndex = int32(rapid.IntRange(0, 2).Draw(t, "limit"))
+	case 7: // the status takes over what was found
+		results := c.IndexResults(o.completed, o.failed, o.limit)
+		o.completed, o.failed = results.Completed, results.Failed
+	}
+	same(t, "results", c.IndexResults(o.completed, o.failed, o.limit), o.fresh(t).IndexResults(o.completed, o.failed, o.limit))
+}
+
+// What takes many chunks.
+func TestLargeCensus(t *testing.T) {
+	const n = 3000
+	classifier := census.Classifier{Indexed: true, Completions: n, PerIndex: true}
+	limit := backoff.Limit{Target: backoff.TargetIndex, PerIndex: 5}
+	pods := make([]*corev1.Pod, n)
+	c := census.New(classifier, 0)
+	for i := range pods {
+		kind := succeeded
+		if i%3 > 0 {
+			kind = failed
+		}
+		pods[i] = newPod(fmt.Sprint("uid-", i*7919%n), index(strconv.Itoa(i)), kind)
+	}
+	for i, pod := range pods {
+		c.Add(pod, false)
+		if i%500 == 0 {
+			c.IndexResults(indexset.Set{}, indexset.Set{}, limit)
+			c.Account(census.AccountInputs{})
+			c.TrackedInOrder()
+			c.Vacancies()
+			if err := c.Check(); err != nil {
+				t.Fatalf("after %d: %v", i, err)
+			}
+		}
+	}
+	for i, pod := range pods {
+		c.Remove(pod.UID)
+		if i%500 == 0 {
+			if err := c.Check(); err != nil {
+				t.Fatalf("without %d: %v", i, err)
+			}
+		}
+	}
+	if c.Len() != 0 || c.Vacancies() != n {
+		t.Errorf("%d pods are left, and %d vacancies, want none and all", c.Len(), c.Vacancies())
+	}
+}
