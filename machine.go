@@ -50,14 +50,18 @@ func NewMachine(opts ...Option) *Machine {
 	return &Machine{core: machine.Machine{Config: configure(opts)}}
 }
 
-// View is what a caller's caches show of a Job. The Machine changes nothing in it, and
-// keeps no part of it from sync to sync.
+// View is what a caller's caches show of a Job. The Machine changes nothing in it. It
+// keeps the pods, which must not change either; a pod that is the same object as before
+// is not read again.
 type View struct {
 	// Job is nil when the cache shows none.
 	Job *batchv1.Job
 	// Pods are the pods that the Job controls and the pods of its namespace that have
 	// no controller, in any order. Others are ignored.
 	Pods []*corev1.Pod
+	// Fed says that the pods are those that were fed, on top of the last list; Pods
+	// means nothing then. See [Machine.Feed].
+	Fed bool
 	// Now is the one reading of the clock.
 	Now time.Time
 	// JobsVersion and PodsVersion are the resource versions up to which the caches of
@@ -115,8 +119,9 @@ type Request struct {
 
 // Result is what a sync came to. It belongs to the caller.
 type Result struct {
-	// Decision is what was decided, as it was carried out: for package explain. It is
-	// zero if the sync ended before a decision was made.
+	// Decision is what was decided, as it was carried out. It is zero if the sync ended
+	// before a decision was made. Package explain reads it together with what the
+	// Machine knows of the pods, so explain it before the next Begin.
 	Decision Decision
 	// Requeue says to look again no later than this; 0 when only a change to the Job
 	// or its pods is worth a look.
@@ -134,6 +139,17 @@ type Result struct {
 	Events  []Event
 	Metrics []Metric
 }
+
+// Feed says which pod the cache shows under a name; nil is none. It spares the list: a
+// sync that begins with a View that is Fed costs what has changed. It takes effect with
+// the next Begin, a later list replaces what was fed, and to feed a pod twice does no
+// harm.
+//
+// Let event handlers queue the names of pods, and feed what the cache shows of them
+// just before Begin: never the object of an event, which may be older. PodsVersion must
+// then be a version up to which every change of a pod has been fed. Where that is not
+// known, as while a watch is being established, begin with a list.
+func (m *Machine) Feed(name string, pod *corev1.Pod) { m.core.Feed(name, pod) }
 
 // Begin begins a sync; an earlier one that is not over is given up. Options hold for this
 // sync, beside those of the Machine: names of rules may stand in the Job. It fails for a view

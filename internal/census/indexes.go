@@ -169,21 +169,28 @@ func (c *Census) IndexResults(completed, failed indexset.Set, limit backoff.Limi
 	if c.limit != limit {
 		c.setLimit(limit)
 	}
-	counted := completed.Clip(c.classifier.Completions)
-	changed := c.succeeded.rebase(counted)
-	if c.classifier.PerIndex {
-		changed = c.failing.rebase(failed.Clip(c.classifier.Completions)) || changed
-	}
-	if changed {
-		c.forgetDone()
-	}
-	c.results.Counted = counted
+	c.SetDone(completed, failed)
+	c.results.Counted = c.succeeded.base
 	all, done := c.failing.union(), c.succeeded.union()
 	if !all.Equal(c.allFailing) || !done.Equal(c.results.Completed) {
 		c.results.Failed = all.Difference(done)
 	}
 	c.allFailing, c.results.Completed = all, done
 	return c.results
+}
+
+// SetDone says which indexes the status holds as completed and as failed.
+func (c *Census) SetDone(completed, failed indexset.Set) {
+	if !c.classifier.Indexed {
+		return
+	}
+	changed := c.succeeded.rebase(completed.Clip(c.classifier.Completions))
+	if c.classifier.PerIndex {
+		changed = c.failing.rebase(failed.Clip(c.classifier.Completions)) || changed
+	}
+	if changed {
+		c.forgetDone()
+	}
 }
 
 // setLimit finds out anew which pods are the end of their index.

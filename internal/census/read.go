@@ -72,6 +72,19 @@ func (c *Census) Put(pod *corev1.Pod) {
 	c.add(pod, c.owner.Relation(pod), pod.Annotations[c.classifier.Keys.Index])
 }
 
+// PutNamed reads the pod of a name, nil for none, in the place of all others of that
+// name.
+func (c *Census) PutNamed(name string, pod *corev1.Pod) {
+	for _, uid := range c.Named(name) {
+		if pod == nil || pod.UID != uid {
+			c.Remove(uid)
+		}
+	}
+	if pod != nil {
+		c.Put(pod)
+	}
+}
+
 // Named returns the UIDs of the pods with a name.
 func (c *Census) Named(name string) (uids []types.UID) {
 	first := &Record{Pod: &corev1.Pod{}}

@@ -20,19 +20,7 @@ func (s *sync) decide() []exchange {
 	if s.pending.Status = older(s.version, s.Known); !s.pending.Status {
 		s.Known = s.version
 	}
-	decider := s.Machine.Decide
-	if decider == nil {
-		decider = decide.Decide
-	}
-	outcome, err := decider(decide.Input{
-		Job:            s.view.Job,
-		Pods:           s.view.Pods,
-		Now:            s.view.Now,
-		InFlight:       s.pending.InFlight,
-		Backoff:        s.Backoff,
-		BackoffInDoubt: !s.Sure,
-		LastStatus:     s.LastStatus,
-	}, s.Config)
+	outcome, err := s.outcome()
 	if err != nil {
 		s.end(err)
 		return nil
@@ -47,6 +35,36 @@ func (s *sync) decide() []exchange {
 		s.creations = append(s.creations, creation{Creation: &work.Create[i]})
 	}
 	return nil
+}
+
+// input is what there is to decide on. The pods are in the tally.
+func (s *sync) input() decide.Input {
+	return decide.Input{
+		Job:            s.view.Job,
+		Now:            s.view.Now,
+		InFlight:       s.pending.InFlight,
+		Backoff:        s.Backoff,
+		BackoffInDoubt: !s.Sure,
+		LastStatus:     s.LastStatus,
+	}
+}
+
+func (s *sync) outcome() (*decide.Outcome, error) {
+	in := s.input()
+	if s.Machine.Decide != nil || s.Check != nil {
+		in.Pods = s.view.Pods
+		if s.view.Fed {
+			in.Pods = s.tally.Pods()
+		}
+	}
+	if s.Machine.Decide != nil {
+		return s.Machine.Decide(in, s.Config)
+	}
+	outcome, err := s.tally.Decide(in, s.Config)
+	if s.Check != nil {
+		s.Check(in, s.Config, outcome, err)
+	}
+	return outcome, err
 }
 
 // become takes an outcome for the one that is carried out.
@@ -141,6 +159,9 @@ func (s *sync) hearClaims(batch []exchange) step {
 	case len(s.errs) > 0:
 		return s.end(nil)
 	case len(missed) > 0:
+		for _, uid := range missed {
+			s.tally.Hide(uid)
+		}
 		s.view.Pods = without(s.view.Pods, func(pod *corev1.Pod) bool { return slices.Contains(missed, pod.UID) })
 		return decideNow
 	}

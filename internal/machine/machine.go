@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobfate/jobfate/internal/decide"
@@ -14,9 +15,13 @@ import (
 type Machine struct {
 	Memory
 	Config decide.Config
-	// Decide makes the decisions; nil is [decide.Decide].
+	// Decide makes the decisions from nothing; nil is to make them of what has changed.
 	Decide func(decide.Input, decide.Config) (*decide.Outcome, error)
+	// Check is told of what the decisions are made, and of what they come to, if it is
+	// set: for tests.
+	Check func(decide.Input, decide.Config, *decide.Outcome, error)
 
+	tally decide.Tally
 	sync   *sync // nil before the first
 	lastID uint64
 	// late are the requests of the last sync that were not answered in time.
@@ -47,9 +52,16 @@ var errNoSync = errors.New("no sync has begun")
 // that cannot be understood.
 func (m *Machine) Begin(v View) error {
 	m.Abandon()
+	if m.tally.Show(); !v.Fed {
+		m.tally.List(v.Pods)
+	}
 	m.sync = &sync{Machine: m, view: v, first: m.lastID}
 	return m.sync.begin()
 }
+
+// Feed says which pod a cache shows under a name; nil is none. It takes effect with the
+// next Begin.
+func (m *Machine) Feed(name string, pod *corev1.Pod) { m.tally.Feed(name, pod) }
 
 // Next returns the requests to send next, in any order or side by side; none when the
 // sync is over. A request of before that was not answered may have been carried out.
@@ -105,7 +117,7 @@ func (m *Machine) Result() Result {
 
 // Clone returns a machine with the same memory, at rest.
 func (m *Machine) Clone() *Machine {
-	return &Machine{Memory: m.Memory.clone(), Config: m.Config, Decide: m.Decide, lastID: m.lastID}
+	return &Machine{Memory: m.Memory.clone(), Config: m.Config, Decide: m.Decide, Check: m.Check, tally: m.tally.Clone(), lastID: m.lastID}
 }
 
 // Abandon ends a sync wherever it is. Its answers are absorbed. Requests that were

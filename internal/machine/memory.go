@@ -124,33 +124,24 @@ type unobserved struct {
 }
 
 // observe returns the writes that the pods of a view do not show, and forgets those
-// that every later view shows. The pods are complete up to the version; some may be
+// that every later view shows. shown returns the pod with a UID. The pods are complete up to the version; some may be
 // newer than that.
-func (m *Memory) observe(pods []*corev1.Pod, version string) (f unobserved) {
+func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) (f unobserved) {
 	f.Job = m.Job
-	if len(m.Created)+len(m.Deleted)+len(m.Stripped) == 0 {
-		return f
-	}
-	shown := make(map[types.UID]*corev1.Pod, len(pods))
-	for _, pod := range pods {
-		if pod != nil {
-			shown[pod.UID] = pod
-		}
-	}
 	m.Created = without(m.Created, func(c Created) bool { return !older(version, c.Version) })
 	for _, c := range m.Created {
-		if shown[c.UID] == nil {
+		if shown(c.UID) == nil {
 			f.created = append(f.created, c)
 		}
 	}
 	f.Creations = len(f.created)
-	gone := func(uid types.UID, since string) bool { return shown[uid] == nil && !older(version, since) }
+	gone := func(uid types.UID, since string) bool { return shown(uid) == nil && !older(version, since) }
 	m.Deleted = without(m.Deleted, func(d Deleted) bool {
-		pod := shown[d.UID]
+		pod := shown(d.UID)
 		return gone(d.UID, d.Version) || pod != nil && pod.DeletionTimestamp != nil && !older(version, pod.ResourceVersion)
 	})
 	for _, d := range m.Deleted {
-		if pod := shown[d.UID]; pod == nil || pod.DeletionTimestamp == nil {
+		if pod := shown(d.UID); pod == nil || pod.DeletionTimestamp == nil {
 			f.Deletions++
 		}
 	}
@@ -159,7 +150,7 @@ func (m *Memory) observe(pods []*corev1.Pod, version string) (f unobserved) {
 	})
 	for _, s := range m.Stripped {
 		// Others may have put the finalizer back.
-		if pod := shown[s.UID]; pod != nil && (s.Without == "" || older(pod.ResourceVersion, s.Without)) {
+		if pod := shown(s.UID); pod != nil && (s.Without == "" || older(pod.ResourceVersion, s.Without)) {
 			f.Stripped = append(f.Stripped, s.UID)
 		}
 	}

@@ -89,10 +89,11 @@ func (s *sync) hearPods(batch []exchange) step {
 	if !ok || list == nil {
 		return s.end(fmt.Errorf("listing the pods: %T is no list of pods", x.object))
 	}
-	s.view.Pods = make([]*corev1.Pod, len(list.Items))
+	s.view.Pods, s.view.Fed = make([]*corev1.Pod, len(list.Items)), false
 	for i := range list.Items {
 		s.view.Pods[i] = &list.Items[i]
 	}
+	s.tally.List(s.view.Pods)
 	s.view.PodsVersion = list.ResourceVersion
 	s.PodsFloor = newest(newest(s.PodsFloor, s.view.Barrier), list.ResourceVersion)
 	s.JobsFloor = newest(newest(s.JobsFloor, s.view.Barrier), s.view.Job.ResourceVersion)
@@ -103,7 +104,8 @@ func (s *sync) hearPods(batch []exchange) step {
 // askUnobserved reads the pods by name that may have been created, and those that
 // were and are still not observed.
 func (s *sync) askUnobserved() (batch []exchange) {
-	s.pending = s.observe(s.view.Pods, s.view.PodsVersion)
+	_ = s.tally.Read(s.input(), s.Config) // the decision says what is wrong
+	s.pending = s.observe(s.tally.Pod, s.view.PodsVersion)
 	for _, lost := range s.Lost {
 		batch = append(batch, exchange{Request: Request{Verb: GetPod, Name: lost.Name}})
 	}
@@ -132,6 +134,6 @@ func (s *sync) hearUnobserved(batch []exchange) step {
 			s.create(object, s.view.Now)
 		}
 	}
-	s.pending = s.observe(s.view.Pods, s.view.PodsVersion)
+	s.pending = s.observe(s.tally.Pod, s.view.PodsVersion)
 	return decideNow
 }

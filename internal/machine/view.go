@@ -14,6 +14,9 @@ type View struct {
 	// Pods are the pods that the Job controls and the pods of its namespace that have
 	// no controller.
 	Pods []*corev1.Pod
+	// Fed says that the pods are those that were fed, on top of the last list. Pods
+	// means nothing then.
+	Fed bool
 	// Now is the one reading of the clock.
 	Now time.Time
 	// JobsVersion and PodsVersion are the resource versions up to which the caches were
