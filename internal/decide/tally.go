@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 
@@ -42,6 +43,9 @@ func (t *Tally) List(pods []*corev1.Pod) {
 
 // Feed says which pod there is of a name; nil is none.
 func (t *Tally) Feed(name string, pod *corev1.Pod) {
+	if pod != nil {
+		name = pod.Name
+	}
 	if t.changes == nil {
 		t.changes = map[string]*corev1.Pod{}
 	}
@@ -196,11 +200,25 @@ func (t *Tally) read(in *Input, c *Config) (job jobRead, err error) {
 		return job, err
 	}
 	t.list, t.given = nil, false
-	for name, pod := range t.changes {
-		t.census.PutNamed(name, pod)
+	return job, t.readChanges()
+}
+
+// readChanges reads what was fed.
+func (t *Tally) readChanges() error {
+	if len(t.changes) == 0 {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(t.changes))
+	for _, name := range names {
+		if pod := t.changes[name]; pod != nil && pod.UID == "" {
+			return &InputError{checkPods([]*corev1.Pod{pod})}
+		}
+	}
+	for _, name := range names {
+		t.census.PutNamed(name, t.changes[name])
 	}
 	t.changes = nil
-	return job, nil
+	return nil
 }
 
 // readAll reads all pods anew.

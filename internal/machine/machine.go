@@ -21,7 +21,8 @@ type Machine struct {
 	// set: for tests.
 	Check func(decide.Input, decide.Config, *decide.Outcome, error)
 
-	tally decide.Tally
+	// cached is what the caches show of the pods. What is read live is for one sync.
+	cached decide.Tally
 	sync   *sync // nil before the first
 	lastID uint64
 	// late are the requests of the last sync that were not answered in time.
@@ -52,16 +53,24 @@ var errNoSync = errors.New("no sync has begun")
 // that cannot be understood.
 func (m *Machine) Begin(v View) error {
 	m.Abandon()
-	if m.tally.Show(); !v.Fed {
-		m.tally.List(v.Pods)
+	if m.cached.Show(); !v.Fed {
+		m.cached.List(v.Pods)
 	}
-	m.sync = &sync{Machine: m, view: v, first: m.lastID}
+	m.sync = &sync{Machine: m, view: v, tally: &m.cached, first: m.lastID}
 	return m.sync.begin()
 }
 
 // Feed says which pod a cache shows under a name; nil is none. It takes effect with the
 // next Begin.
-func (m *Machine) Feed(name string, pod *corev1.Pod) { m.tally.Feed(name, pod) }
+func (m *Machine) Feed(name string, pod *corev1.Pod) { m.cached.Feed(name, pod) }
+
+// Cached returns the pods that the next sync begins with, if it is not given others: for
+// tests.
+func (m *Machine) Cached() []*corev1.Pod {
+	next := m.cached.Clone()
+	next.Show()
+	return next.Pods()
+}
 
 // Next returns the requests to send next, in any order or side by side; none when the
 // sync is over. A request of before that was not answered may have been carried out.
@@ -117,7 +126,7 @@ func (m *Machine) Result() Result {
 
 // Clone returns a machine with the same memory, at rest.
 func (m *Machine) Clone() *Machine {
-	return &Machine{Memory: m.Memory.clone(), Config: m.Config, Decide: m.Decide, Check: m.Check, tally: m.tally.Clone(), lastID: m.lastID}
+	return &Machine{Memory: m.Memory.clone(), Config: m.Config, Decide: m.Decide, Check: m.Check, cached: m.cached.Clone(), lastID: m.lastID}
 }
 
 // Abandon ends a sync wherever it is. Its answers are absorbed. Requests that were

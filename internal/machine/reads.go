@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/decide"
 )
 
 // begin finds out whether to read live, and decides if not.
@@ -93,6 +95,7 @@ func (s *sync) hearPods(batch []exchange) step {
 	for i := range list.Items {
 		s.view.Pods[i] = &list.Items[i]
 	}
+	s.tally = &decide.Tally{}
 	s.tally.List(s.view.Pods)
 	s.view.PodsVersion = list.ResourceVersion
 	s.PodsFloor = newest(newest(s.PodsFloor, s.view.Barrier), list.ResourceVersion)

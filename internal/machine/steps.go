@@ -12,6 +12,7 @@ import (
 type sync struct {
 	*Machine
 	view   View
+	tally  *decide.Tally // the pods that the sync is about
 	step   step
 	batch  []exchange // the requests of the step
 	ready  bool       // they have not been handed out yet

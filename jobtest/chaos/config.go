@@ -51,7 +51,7 @@ func (c Config) orDefault() Config {
 		dice := rand.New(rand.NewPCG(c.Seed, 5))
 		c.Controller = func() cluster.Controller {
 			caller := cluster.NewCaller()
-			caller.Order = dice.Perm
+			caller.Order, caller.Feeding = dice.Perm, c.Seed%2 == 1
 			return caller
 		}
 	}

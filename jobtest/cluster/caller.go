@@ -13,12 +13,17 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/machine"
+	"github.com/jobfate/jobfate/internal/slowpath"
 )
 
 // Caller is the reference controller: it drives a [jobfate.Machine], and frees orphans.
 type Caller struct {
 	// Machine remembers the Job.
 	Machine *jobfate.Machine
+	// Feeding says that the Machine is fed with the pods that have changed, after a
+	// first list.
+	Feeding bool
+	shown   map[string]*corev1.Pod // what it was fed, by name
 	// Order says in which order the requests of a batch are sent; nil is as they are
 	// named.
 	Order func(n int) []int
@@ -29,9 +34,12 @@ type Caller struct {
 
 var errAgain = errors.New("something failed")
 
-// NewCaller returns a caller that remembers nothing.
+// NewCaller returns a caller that remembers nothing. It panics when its Machine decides
+// otherwise than [jobfate.Decide] does on the same view.
 func NewCaller(options ...jobfate.Option) *Caller {
-	return &Caller{Machine: jobfate.NewMachine(options...)}
+	c := &Caller{Machine: jobfate.NewMachine(options...)}
+	c.Machine.Core().Check = slowpath.Check
+	return c
 }
 
 // Deciding makes the caller decide otherwise, to put in what a controller may get
@@ -48,7 +56,7 @@ func (c *Caller) Input(v View) (in decide.Input, err error) {
 		in = seen
 		return decide.Decide(seen, c)
 	})
-	if err = next.Machine.Begin(viewOf(&v)); err != nil {
+	if err = next.Machine.Begin(next.viewOf(&v)); err != nil {
 		return in, err
 	}
 	next.drive(&Client{View: v, Send: func(r *Request) (Answer, error) {
@@ -70,10 +78,11 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	if err := c.free(client); err != nil {
 		return 0, err
 	}
-	if err := c.Machine.Begin(viewOf(&client.View)); err != nil {
+	if err := c.Machine.Begin(c.viewOf(&client.View)); err != nil {
 		return 0, err
 	}
 	c.drive(client, c.Machine.Core())
+	c.checkShown()
 	r := c.Machine.Core().Result()
 	if r.Err != nil {
 		return r.Requeue, fmt.Errorf("%w: %w", errAgain, r.Err)
@@ -81,8 +90,47 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	return r.Requeue, nil
 }
 
-func viewOf(v *View) jobfate.View {
-	return jobfate.View{Job: v.Job, Pods: v.Pods, Now: v.Now, JobsVersion: v.JobsVersion, PodsVersion: v.PodsVersion, Barrier: v.Barrier}
+// viewOf is the view that the Machine is given. What it is fed with is fed before.
+func (c *Caller) viewOf(v *View) jobfate.View {
+	view := jobfate.View{Job: v.Job, Pods: v.Pods, Now: v.Now, JobsVersion: v.JobsVersion, PodsVersion: v.PodsVersion, Barrier: v.Barrier}
+	if !c.Feeding {
+		return view
+	}
+	shown := make(map[string]*corev1.Pod, len(v.Pods))
+	for _, pod := range v.Pods {
+		shown[pod.Name] = pod
+	}
+	if c.shown != nil {
+		view.Fed, view.Pods = true, nil
+		for name, pod := range shown {
+			if pod != c.shown[name] {
+				c.Machine.Feed(name, pod)
+			}
+		}
+		for name := range c.shown {
+			if shown[name] == nil {
+				c.Machine.Feed(name, nil)
+			}
+		}
+	}
+	c.shown = shown
+	return view
+}
+
+// checkShown panics if the Machine does not know the pods that it was fed with.
+func (c *Caller) checkShown() {
+	if !c.Feeding {
+		return
+	}
+	known := c.Machine.Core().Cached()
+	for _, pod := range known {
+		if c.shown[pod.Name] != pod {
+			panic("the Machine knows another pod " + pod.Name + " than it was fed with")
+		}
+	}
+	if len(known) != len(c.shown) {
+		panic(fmt.Sprintf("the Machine knows %d pods, and was fed with %d", len(known), len(c.shown)))
+	}
 }
 
 // driven is a machine that names requests and takes answers.

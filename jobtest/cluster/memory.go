@@ -9,7 +9,7 @@ import (
 
 // Clone returns a caller with the same memory, which shares nothing that changes.
 func (c *Caller) Clone() *Caller {
-	next := &Caller{Machine: jobfate.NewMachine(), Progress: c.Progress}
+	next := &Caller{Machine: jobfate.NewMachine(), Progress: c.Progress, Feeding: c.Feeding, shown: c.shown}
 	*next.Machine.Core() = *c.Machine.Core().Clone()
 	return next
 }

@@ -1,0 +1,154 @@
+// Package slowpath compares what a Machine decides on what has changed with what is
+// decided from nothing on the same input. It is for test kits: it panics at the first
+// difference.
+package slowpath
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/lifecycle"
+)
+
+// Check panics unless the decision on an input is that from nothing. It is for the field
+// Check of a Machine.
+func Check(in decide.Input, c decide.Config, got *decide.Outcome, err error) {
+	want, wantErr := decide.Decide(in, c)
+	if text, wantText := fmt.Sprint(err), fmt.Sprint(wantErr); text != wantText {
+		panic(fmt.Sprintf("the decision on what has changed fails with %s, that from nothing with %s", text, wantText))
+	}
+	if err == nil {
+		if diff := Diff(got, want); diff != "" {
+			panic("the decision on what has changed differs from that from nothing:\n" + diff)
+		}
+	}
+}
+
+// Diff says in what two outcomes differ; nothing where they do not.
+func Diff(got, want *decide.Outcome) (diff string) {
+	a, b := reflect.ValueOf(summaryOf(got)), reflect.ValueOf(summaryOf(want))
+	for i := range a.NumField() {
+		if x, y := a.Field(i).Interface(), b.Field(i).Interface(); !reflect.DeepEqual(x, y) {
+			diff += fmt.Sprintf("%s: got %+v, want %+v\n", a.Type().Field(i).Name, x, y)
+		}
+	}
+	return diff
+}
+
+// summary is all of an outcome that may matter to anyone.
+type summary struct {
+	Numbers      [6]int32
+	Restarts     int64
+	Foreign, Own int
+	Totals       [2]int32
+	Indexes      [3]string
+	Predecessors []types.UID
+	Active       []types.UID
+	Notes        []decide.Note
+	Remembered   backoff.Record
+
+	Facts, FactsAfter facts
+	Start             time.Time
+	Record            backoff.Record
+	Planned, End      lifecycle.End
+	Settled           bool
+	Deadline          time.Duration
+	Work              string
+	Wait              time.Duration
+	Delete            []deletion
+	Create            []creation
+
+	After           decide.Counts
+	Account         census.Account
+	Status          any
+	Changed, PutOff bool
+	Claims          []decide.Claim
+	Strip           []types.UID
+	Left            decide.Left
+	Backoff         backoff.Record
+	Requeue         time.Duration
+	Events          []decide.Event
+	Metrics         []decide.Metric
+}
+
+type deletion struct {
+	UID   types.UID
+	Strip bool
+	Cause decide.Cause
+}
+
+type creation struct {
+	Index    int32
+	Replaces types.UID
+	Pod      *corev1.Pod
+}
+
+// facts are the facts with their sets as text.
+type facts struct {
+	lifecycle.Facts
+	Completed, FailedIndexes string
+	Policy                   bool
+}
+
+func factsOf(f lifecycle.Facts) facts {
+	out := facts{f, f.Completed.String(), f.FailedIndexes.String(), f.SuccessPolicy != nil}
+	none := lifecycle.Facts{}
+	out.Facts.Completed, out.Facts.FailedIndexes, out.Facts.SuccessPolicy = none.Completed, none.FailedIndexes, nil
+	return out
+}
+
+func summaryOf(o *decide.Outcome) summary {
+	v, c, work := o.View, o.View.Census, &o.Plan.Work
+	s := summary{
+		Numbers:  [6]int32{c.Active, c.Ready, c.Terminating, c.Succeeded, c.Failed, c.Failures},
+		Restarts: c.Restarts, Foreign: v.Foreign, Own: c.Len(),
+		Totals:       [2]int32{v.Totals.Succeeded, v.Totals.Failed},
+		Indexes:      [3]string{v.Totals.Results.Counted.String(), v.Totals.Results.Completed.String(), v.Totals.Results.Failed.String()},
+		Predecessors: records(c.Predecessors()), Active: records(c.ActiveInOrder()),
+		Notes: v.Notes, Remembered: v.Backoff,
+		Facts: factsOf(o.Plan.Facts), FactsAfter: factsOf(o.FactsAfter),
+		Record: o.Plan.Record, Planned: o.Plan.End, End: o.End, Settled: o.Plan.Settled, Deadline: o.Plan.Deadline,
+		Work: fmt.Sprint(work.Action, work.Managed, work.Want, work.Left), Wait: work.Wait,
+		After: o.After, Account: o.Account, Status: o.Status, Changed: o.Changed, PutOff: o.PutOff,
+		Claims: o.Claims, Strip: uids(o.Strip), Left: o.Left, Backoff: o.Backoff, Requeue: o.Requeue, Events: o.Events, Metrics: o.Metrics,
+	}
+	if o.Plan.Start != nil {
+		s.Start = o.Plan.Start.Time
+	}
+	for _, d := range work.Delete {
+		s.Delete = append(s.Delete, deletion{d.Record.Pod.UID, d.StripFirst, d.Cause})
+	}
+	for i, made := range work.Create {
+		next := creation{Index: made.Index}
+		if made.Replaces != nil {
+			next.Replaces = made.Replaces.UID
+		}
+		if i == 0 {
+			next.Pod = made.Pod()
+		}
+		s.Create = append(s.Create, next)
+	}
+	return s
+}
+
+func records(rs []*census.Record) (out []types.UID) {
+	for _, r := range rs {
+		out = append(out, r.Pod.UID)
+	}
+	return slices.Clip(out)
+}
+
+func uids(pods []*corev1.Pod) (out []types.UID) {
+	for _, pod := range pods {
+		out = append(out, pod.UID)
+	}
+	return out
+}
