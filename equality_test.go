@@ -1,0 +1,256 @@
+package jobfate_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/decidetest"
+	"github.com/jobfate/jobfate/internal/slowpath"
+	"github.com/jobfate/jobfate/jobtest"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// observer is a tally beside the slow and obvious account of what it was told.
+type observer struct {
+	tally  decide.Tally
+	pods   []*corev1.Pod
+	hidden []*corev1.Pod
+	inputs []decide.Input // what is drawn from
+	in     decide.Input
+	config decide.Config
+}
+
+func (o *observer) list(pods []*corev1.Pod) {
+	o.tally.Show()
+	o.tally.List(pods)
+	o.pods, o.hidden = slices.Clone(pods), nil
+}
+
+// feed replaces all pods of a name, and those with the UID of the new one.
+func (o *observer) feed(name string, pod *corev1.Pod) {
+	o.tally.Feed(name, pod)
+	o.pods = slices.DeleteFunc(o.pods, func(p *corev1.Pod) bool { return p.Name == name || pod != nil && p.UID == pod.UID })
+	if pod != nil {
+		o.pods = append(o.pods, pod)
+	}
+}
+
+// step lets one thing change.
+func (o *observer) step(t *rapid.T) {
+	from := rapid.SampledFrom(o.inputs).Draw(t, "from")
+	switch rapid.IntRange(0, 9).Draw(t, "what") {
+	case 0:
+		o.list(from.Pods)
+	case 1, 2, 3:
+		if len(from.Pods) > 0 {
+			pod := rapid.SampledFrom(from.Pods).Draw(t, "pod")
+			if rapid.Bool().Draw(t, "copied") {
+				pod = pod.DeepCopy()
+			}
+			o.feed(pod.Name, pod)
+		}
+	case 4:
+		if len(o.pods) > 0 {
+			o.feed(rapid.SampledFrom(o.pods).Draw(t, "gone").Name, nil)
+		}
+	case 5:
+		o.in.Job = from.Job
+	case 6:
+		job := o.in.Job.DeepCopy()
+		job.Status = from.Job.Status
+		o.in.Job = job
+	case 7:
+		o.in.InFlight = from.InFlight
+		if o.in.InFlight.Job != "" {
+			o.in.InFlight.Job = o.in.Job.UID
+		}
+		o.in.InFlight.Status = rapid.IntRange(0, 4).Draw(t, "status in flight") == 0
+		o.in.BackoffInDoubt = rapid.Bool().Draw(t, "in doubt")
+		o.in.Backoff = from.Backoff
+	case 8:
+		o.in.Now = o.in.Now.Add(rapid.SampledFrom([]time.Duration{time.Second, -time.Second, time.Minute}).Draw(t, "time"))
+	case 9:
+		o.config = jobfate.NewMachine(drawOptions(t)...).Core().Config
+	}
+}
+
+func drawOptions(t *rapid.T) (opts []jobfate.Option) {
+	for i, opt := range []jobfate.Option{
+		jobfate.FillFreeSlots(), jobfate.MaxUncounted(2), jobfate.MaxChanges(2), jobfate.MaxRemovals(2),
+		jobfate.WithoutPerIndexBackoff(), jobfate.WithoutFailurePolicy(), jobfate.WithoutReplacementPolicy(),
+	} {
+		if rapid.IntRange(0, 4).Draw(t, fmt.Sprint("option ", i)) == 0 {
+			opts = append(opts, opt)
+		}
+	}
+	return opts
+}
+
+// decide compares the decision of the tally with that from nothing. What it asks to
+// store may be stored.
+func (o *observer) decide(t *rapid.T) {
+	in := o.in
+	got, err := o.tally.Decide(in, o.config)
+	in.Pods = o.pods
+	want, wantErr := decide.Decide(in, o.config)
+	if (err == nil) != (wantErr == nil) {
+		t.Fatalf("the tally: %v, from nothing: %v", err, wantErr)
+	}
+	if err != nil {
+		return
+	}
+	if diff := slowpath.Diff(got, want); diff != "" {
+		t.Fatal(diff)
+	}
+	if rapid.Bool().Draw(t, "stored") && got.Planned() {
+		job := o.in.Job.DeepCopy()
+		job.Status = *got.Status.DeepCopy()
+		for _, pod := range got.Strip {
+			stripped := pod.DeepCopy()
+			stripped.Finalizers = nil
+			o.feed(pod.Name, stripped)
+		}
+		if settled := got.Settle(podUIDs(got.Strip)); settled.Status != nil {
+			job.Status = *settled.Status
+		}
+		o.in.Job = job
+	}
+}
+
+// tallyIsLikeDecide: whatever a tally is told, and in which order, it decides as is
+// decided from nothing on what it was told.
+func tallyIsLikeDecide(inputs *rapid.Generator[decide.Input]) func(*rapid.T) {
+	return func(t *rapid.T) {
+		o := &observer{inputs: rapid.SliceOfN(inputs, 1, 3).Draw(t, "inputs"), config: decide.DefaultConfig()}
+		for i := range o.inputs {
+			o.inputs[i].Pods = named(o.inputs[i].Pods)
+		}
+		o.in = o.inputs[0]
+		o.list(o.in.Pods)
+		o.decide(t)
+		for range rapid.IntRange(1, 8).Draw(t, "looks") {
+			for range rapid.IntRange(0, 3).Draw(t, "steps") {
+				o.step(t)
+			}
+			o.decide(t)
+		}
+	}
+}
+
+// named gives pods the names that no two in a namespace have.
+func named(pods []*corev1.Pod) (out []*corev1.Pod) {
+	for _, pod := range pods {
+		pod = pod.DeepCopy()
+		pod.Name = "pod-" + string(pod.UID)
+		out = append(out, pod)
+	}
+	return out
+}
+
+func TestTally_isLikeDecide(t *testing.T) {
+	for name, inputs := range snapshotsOf {
+		t.Run(name, func(t *testing.T) { rapid.Check(t, tallyIsLikeDecide(inputs)) })
+	}
+}
+
+func FuzzTally(f *testing.F) {
+	f.Fuzz(rapid.MakeFuzz(tallyIsLikeDecide(decidetest.Inputs(jobtest.Wild()))))
+}
+
+// In lives with caches that lag and users that interfere, with lists and with single
+// pods: the caller compares every decision of its Machine with that from nothing.
+func livesAreLikeDecide(t *rapid.T) {
+	caller := cluster.NewCaller(drawOptions(t)...)
+	caller.Feeding = rapid.Bool().Draw(t, "feeding")
+	jobtest.Lead(t, caller)
+}
+
+func TestMachine_isLikeDecide(t *testing.T) { rapid.Check(t, livesAreLikeDecide) }
+
+func FuzzMachine_isLikeDecide(f *testing.F) { f.Fuzz(rapid.MakeFuzz(livesAreLikeDecide)) }
+
+// A pod without a UID is as wrong when it is fed as it is in a list, until something
+// else is fed.
+func TestFeed_withoutUID(t *testing.T) {
+	m, job := jobfate.NewMachine(), specJob(t, "completions: 1")
+	view := jobfate.View{Job: job, Now: jobtest.Noon(), Fed: true, JobsVersion: "9", PodsVersion: "9", Barrier: "9"}
+	m.Feed("a", &corev1.Pod{})
+	pod := podIn(job, 1, corev1.PodRunning)
+	broken := pod.DeepCopy()
+	broken.UID = ""
+	for _, tc := range []struct {
+		pod   *corev1.Pod
+		wrong bool
+	}{{broken, true}, {broken, true}, {pod, false}} {
+		m = jobfate.NewMachine()
+		m.Feed(pod.Name, tc.pod)
+		if err := m.Begin(view); (err != nil) != tc.wrong {
+			t.Errorf("Begin: %v, want an error: %t", err, tc.wrong)
+		}
+	}
+	m = jobfate.NewMachine()
+	m.Feed(pod.Name, broken)
+	if err := m.Begin(view); err == nil {
+		t.Fatal("a pod without a UID was taken")
+	}
+	m.Feed(pod.Name, pod)
+	if err := m.Begin(view); err != nil {
+		t.Errorf("with the pod as it should be: %v", err)
+	}
+	if got := fmt.Sprint(m.Core().Cached()[0].UID); got != string(pod.UID) {
+		t.Errorf("the Machine knows %s, want %s", got, pod.UID)
+	}
+}
+
+// A later list replaces what was fed, and to feed again changes nothing.
+func TestFeed_listReplaces(t *testing.T) {
+	job := specJob(t, "completions: 2\nparallelism: 2")
+	pods := []*corev1.Pod{podIn(job, 1, corev1.PodRunning), podIn(job, 2, corev1.PodRunning)}
+	pods[0].Name, pods[1].Name = "a", "b"
+	view := jobfate.View{Job: job, Now: jobtest.Noon(), Fed: true, JobsVersion: "9", PodsVersion: "9", Barrier: "9"}
+	m := jobfate.NewMachine()
+	active := func(view jobfate.View) int32 {
+		t.Helper()
+		if err := m.Begin(view); err != nil {
+			t.Fatal(err)
+		}
+		return m.Result().Decision.Basis().View.Census.Active
+	}
+	list := view
+	list.Fed, list.Pods = false, pods[:1]
+	for _, tc := range []struct {
+		what string
+		feed func()
+		view jobfate.View
+		want int32
+	}{
+		{"nothing fed", func() {}, view, 0},
+		{"one fed", func() { m.Feed("a", pods[0]) }, view, 1},
+		{"fed again", func() { m.Feed("a", pods[0]); m.Feed("a", pods[0]) }, view, 1},
+		{"another fed", func() { m.Feed("b", pods[1]) }, view, 2},
+		{"a list", func() { m.Feed("b", pods[1]) }, list, 1},
+		{"nothing fed on top", func() {}, view, 1},
+		{"one fed on top", func() { m.Feed("b", pods[1]) }, view, 2},
+		{"absent", func() { m.Feed("a", nil); m.Feed("none", nil) }, view, 1},
+	} {
+		tc.feed()
+		if got := active(tc.view); got != tc.want {
+			t.Errorf("%s: %d active pods, want %d", tc.what, got, tc.want)
+		}
+	}
+}
+
+func podUIDs(pods []*corev1.Pod) (uids []types.UID) {
+	for _, pod := range pods {
+		uids = append(uids, pod.UID)
+	}
+	return uids
+}
