@@ -2,37 +2,41 @@ package main
 
 import (
 	"fmt"
-	"math/rand"
-	"slices"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
 // A timedCaller drives a Machine like [cluster.Caller], and tells how long the Machine
-// takes: decisions, pods to create, patches, events, and what it remembers.
+// takes: what it is fed with, decisions, pods to create, patches, events, and what it
+// remembers. It feeds the pods that have changed.
 type timedCaller struct {
 	took    time.Duration
 	machine *jobfate.Machine
-	order   *rand.Rand
+	shown   map[string]*corev1.Pod
 }
 
 func newTimedCaller() *timedCaller {
-	return &timedCaller{machine: jobfate.NewMachine(), order: rand.New(rand.NewSource(1))}
+	return &timedCaller{machine: jobfate.NewMachine(), shown: map[string]*corev1.Pod{}}
 }
 
 // Sync lets the Machine sync once.
 func (c *timedCaller) Sync(client *cluster.Client) (time.Duration, error) {
-	// No list of a cache is in the order of creation.
-	pods := slices.Clone(client.Pods)
-	c.order.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
 	view := jobfate.View{
-		Job: client.Job, Pods: pods, Now: client.Now,
+		Job: client.Job, Fed: true, Now: client.Now,
 		JobsVersion: client.JobsVersion, PodsVersion: client.PodsVersion, Barrier: client.Barrier,
 	}
+	changed := c.changed(client.Pods)
 	var err error
-	c.time(func() { err = c.machine.Begin(view) })
+	c.time(func() {
+		for name, pod := range changed {
+			c.machine.Feed(name, pod)
+		}
+		err = c.machine.Begin(view)
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -48,6 +52,23 @@ func (c *timedCaller) Sync(client *cluster.Client) (time.Duration, error) {
 	var result jobfate.Result
 	c.time(func() { result = c.machine.Result() })
 	return result.Requeue, result.Err
+}
+
+// changed returns the pods that have changed since they were last shown, by name.
+func (c *timedCaller) changed(pods []*corev1.Pod) map[string]*corev1.Pod {
+	changed, shown := map[string]*corev1.Pod{}, make(map[string]*corev1.Pod, len(pods))
+	for _, pod := range pods {
+		if shown[pod.Name] = pod; c.shown[pod.Name] != pod {
+			changed[pod.Name] = pod
+		}
+	}
+	for name := range c.shown {
+		if shown[name] == nil {
+			changed[name] = nil
+		}
+	}
+	c.shown = shown
+	return changed
 }
 
 func (c *timedCaller) next() (batch []jobfate.Request) {

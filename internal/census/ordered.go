@@ -37,15 +37,18 @@ func newOrdered[T any](compare func(a, b T) int, items []T) ordered[T] {
 
 // search returns where the first item is that is not before x, and whether it is equal.
 func (o *ordered[T]) search(x T) (chunk, at int, found bool) {
-	chunk = sort.Search(len(o.chunks), func(i int) bool {
-		items := o.chunks[i]
-		return o.compare(items[len(items)-1], x) >= 0
-	})
+	chunk, at = o.first(func(item T) bool { return o.compare(item, x) >= 0 })
+	return chunk, at, chunk < len(o.chunks) && o.compare(o.chunks[chunk][at], x) == 0
+}
+
+// first returns where the first item is for which a condition holds that holds for all
+// after it.
+func (o *ordered[T]) first(holds func(T) bool) (chunk, at int) {
+	chunk = sort.Search(len(o.chunks), func(i int) bool { return holds(o.chunks[i][len(o.chunks[i])-1]) })
 	if chunk == len(o.chunks) {
-		return chunk, 0, false
+		return chunk, 0
 	}
-	at, found = slices.BinarySearchFunc(o.chunks[chunk], x, o.compare)
-	return chunk, at, found
+	return chunk, sort.Search(len(o.chunks[chunk])-1, func(i int) bool { return holds(o.chunks[chunk][i]) })
 }
 
 // get returns the item that is equal to x; nil when there is none.
@@ -117,10 +120,11 @@ func (o *ordered[T]) all() iter.Seq[T] {
 	}
 }
 
-// from yields the items that are not before x, in order.
-func (o *ordered[T]) from(x T) iter.Seq[T] {
+// from yields the items from the first on for which a condition holds that holds for all
+// after it.
+func (o *ordered[T]) from(holds func(T) bool) iter.Seq[T] {
 	return func(yield func(T) bool) {
-		chunk, at, _ := o.search(x)
+		chunk, at := o.first(holds)
 		for ; chunk < len(o.chunks); chunk, at = chunk+1, 0 {
 			for _, item := range o.chunks[chunk][at:] {
 				if !yield(item) {

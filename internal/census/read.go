@@ -87,9 +87,7 @@ func (c *Census) PutNamed(name string, pod *corev1.Pod) {
 
 // Named returns the UIDs of the pods with a name.
 func (c *Census) Named(name string) (uids []types.UID) {
-	first := &Record{Pod: &corev1.Pod{}}
-	first.Pod.Name = name
-	for r := range c.list(named).from(first) {
+	for r := range c.list(named).from(func(r *Record) bool { return r.Pod.Name >= name }) {
 		if r.Pod.Name != name {
 			break
 		}

@@ -84,11 +84,21 @@ func records(rs []*census.Record) (out []types.UID) {
 func TestRandom_everyStep(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := &told{world: drawWorld(t), owner: ownerOf(t, newJob()), pods: map[types.UID]*corev1.Pod{}}
+		crowded := rapid.Bool().Draw(t, "crowded") // several pods of each index, which fail again and again
+		if crowded {
+			o.world.Indexed, o.world.PerIndex, o.world.Completions = true, true, 3
+		}
 		o.limit = backoff.Limit{Target: backoff.TargetIndex, PerIndex: o.world.Limit}
 		c := o.fresh(t)
 		states := append(slices.Clone(o.world.Pods), drawWorld(t).Pods...)
 		for i, pod := range states {
 			pod.Name = string(rune('a' + i%4))
+			if crowded {
+				index(strconv.Itoa(i % 4))(pod)
+				if i%2 == 0 {
+					failed(pod)
+				}
+			}
 			for _, change := range []edit{label("app", "x"), ownerless, controlledBy("other")} {
 				if oneIn(t, 6, "changed") {
 					change(pod)
@@ -165,9 +175,14 @@ func (o *told) step(t *rapid.T, c *census.Census, states []*corev1.Pod) {
 		o.world.Succeeded, o.world.Failed = all[:at], all[at:]
 		c.SetUncounted(census.ReadUncounted(lists(o.world.Succeeded, o.world.Failed)))
 	case 6:
-		o.completed, _ = drawSet(t, "completed")
-		o.failed, _ = drawSet(t, "failed")
-		o.limit.PerIndex = int32(rapid.IntRange(0, 2).Draw(t, "limit"))
+		switch rapid.IntRange(0, 2).Draw(t, "of the Job") {
+		case 0:
+			o.completed, _ = drawSet(t, "completed")
+		case 1:
+			o.failed, _ = drawSet(t, "failed")
+		case 2:
+			o.limit.PerIndex = int32(rapid.IntRange(0, 2).Draw(t, "limit"))
+		}
 	case 7: // the status takes over what was found
 		results := c.IndexResults(o.completed, o.failed, o.limit)
 		o.completed, o.failed = results.Completed, results.Failed
