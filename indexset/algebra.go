@@ -34,6 +34,12 @@ func (s Set) Intersection(o Set) Set {
 
 // IntersectionLen returns the number of indexes that are in both s and o.
 func (s Set) IntersectionLen(o Set) int {
+	switch {
+	case covers(s.ivs, o.ivs):
+		return o.Len()
+	case covers(o.ivs, s.ivs):
+		return s.Len()
+	}
 	var n int64
 	for iv := range common(s.ivs, o.ivs) {
 		n += iv.len()

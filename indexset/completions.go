@@ -12,12 +12,12 @@ func (s Set) Clip(n int32) Set {
 		if at == 0 {
 			return Set{}
 		}
-		return Set{s.ivs[:at]} // shared: neither of the two ever changes
+		return Set{s.ivs[:at], count(s.ivs[:at])} // shared: neither of the two ever changes
 	}
 	ivs := make([]Interval, at+1)
 	copy(ivs, s.ivs)
 	ivs[at].Last = n - 1
-	return Set{ivs}
+	return Set{ivs, count(ivs)}
 }
 
 // Complement returns the indexes of [0, n) that are not in s.

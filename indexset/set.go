@@ -12,6 +12,7 @@ import (
 // allocating.
 type Set struct {
 	ivs []Interval // canonical: increasing, disjoint, not adjacent; nil when empty; never appended to
+	n   int64      // the number of indexes
 }
 
 // newSet makes a Set of canonical intervals that nobody else will change. A
@@ -21,9 +22,9 @@ func newSet(ivs []Interval) Set {
 	case len(ivs) == 0:
 		return Set{}
 	case len(ivs) < cap(ivs)/2:
-		return Set{slices.Clone(ivs)}
+		ivs = slices.Clone(ivs)
 	}
-	return Set{ivs}
+	return Set{ivs, count(ivs)}
 }
 
 // Of returns the set of the given indexes, in any order. Duplicates count once;
@@ -43,16 +44,18 @@ func Range(first, last int32) Set {
 	if first > last {
 		return Set{}
 	}
-	return Set{[]Interval{{first, last}}}
+	return newSet([]Interval{{first, last}})
 }
 
-// Len returns the number of indexes in s. It adds up the intervals.
-func (s Set) Len() int {
-	var n int64
-	for _, iv := range s.ivs {
-		n += iv.len()
+// Len returns the number of indexes in s.
+func (s Set) Len() int { return int(s.n) }
+
+// count adds up the lengths of intervals.
+func count(ivs []Interval) (n int64) {
+	for _, iv := range ivs {
+		n += int64(iv.Last) - int64(iv.First) + 1
 	}
-	return int(n)
+	return n
 }
 
 // IsEmpty reports whether s has no index.

@@ -1,6 +1,7 @@
 package census
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"math"
@@ -42,6 +43,9 @@ type Census struct {
 	// records are those of all pods, by UID. room is memory for more of them.
 	records map[types.UID]*Record
 	room    []Record
+	// names are the records of the pods in the Job's namespace, by name; nil until it is
+	// needed. No two pods have one name.
+	names   map[string]*Record
 	own     int // the number of those that are the Job's
 	claimed int // the number of those to adopt, to release or to free
 	// held is the number of listed UIDs whose pods still carry the finalizer.
@@ -86,9 +90,12 @@ func (c *Census) All() iter.Seq[*Record] {
 // Pods returns all pods that were read, those of others included, by name.
 func (c *Census) Pods() []*corev1.Pod {
 	pods := make([]*corev1.Pod, 0, len(c.records))
-	for r := range c.list(named).all() {
+	for _, r := range c.records {
 		pods = append(pods, r.Pod)
 	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
 	return pods
 }
 
@@ -187,7 +194,7 @@ func (c *Census) Clone() *Census {
 		return nil
 	}
 	next := *c
-	next.records, next.stripped, next.room = maps.Clone(c.records), maps.Clone(c.stripped), nil
+	next.records, next.names, next.stripped, next.room = maps.Clone(c.records), maps.Clone(c.names), maps.Clone(c.stripped), nil
 	for l := range c.lists {
 		next.lists[l] = c.lists[l].clone()
 	}
@@ -217,14 +224,6 @@ func (c *Census) count(r *Record, by int32) {
 	c.register(r, by)
 	c.countIndex(r, by)
 	c.holdBack(r, by, waited, c.waiting(r.Index))
-}
-
-func (c *Census) register(r *Record, by int32) {
-	if by > 0 {
-		c.enlist(r)
-	} else {
-		c.strike(r)
-	}
 }
 
 // holdBack keeps the list of countable pods, given the pods of the record's index that

@@ -47,6 +47,13 @@ func (c *Census) Check() error {
 			errs = append(errs, fmt.Errorf("%s: got %v, want %v", name, n[0], n[1]))
 		}
 	}
+	if c.names != nil {
+		for uid, r := range c.records {
+			if c.names[r.Pod.Name] != r || len(c.names) != len(c.records) {
+				errs = append(errs, fmt.Errorf("names: %s is not %s", r.Pod.Name, uid))
+			}
+		}
+	}
 	if !maps.EqualFunc(c.failed, fresh.failed, equalRecords) {
 		errs = append(errs, fmt.Errorf("failed: got %v, want %v", c.failed, fresh.failed))
 	}

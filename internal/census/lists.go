@@ -15,8 +15,7 @@ import (
 type list int
 
 const (
-	named     list = iota // all pods, by name
-	claims                // the pods to adopt, to release or to free, by UID
+	claims    list = iota // the pods to adopt, to release or to free, by UID
 	tracked               // the pods that carry the finalizer
 	countable             // those of them that have finished and that nothing holds back
 	failJob               // the pods that match a FailJob rule
@@ -30,7 +29,6 @@ var kinds = [lists]struct {
 	belongs func(*Census, *Record) bool
 	compare func(a, b *Record) int
 }{
-	named:     {func(*Census, *Record) bool { return true }, byName},
 	claims:    {func(_ *Census, r *Record) bool { return toClaim(r) }, byUID},
 	tracked:   {func(_ *Census, r *Record) bool { return r.Tracked }, (*Record).compare},
 	countable: {func(c *Census, r *Record) bool { return r.done() && !c.waits(r) }, (*Record).compare},
@@ -43,14 +41,10 @@ func toClaim(r *Record) bool { return r.Relation != owner.Owned && r.Relation !=
 
 func byUID(a, b *Record) int { return cmp.Compare(a.Pod.UID, b.Pod.UID) }
 
-func byName(a, b *Record) int {
-	return cmp.Or(cmp.Compare(a.Pod.Name, b.Pod.Name), cmp.Compare(a.Pod.UID, b.Pod.UID))
-}
-
 // list returns a list.
 func (c *Census) list(l list) *ordered[*Record] {
 	if !c.lists[l].made() {
-		kind := &kinds[l]
+		kind := kinds[l]
 		var members []*Record
 		for _, r := range c.records {
 			if kind.belongs(c, r) {
@@ -65,6 +59,22 @@ func (c *Census) list(l list) *ordered[*Record] {
 		c.lists[l] = newOrdered(kind.compare, members)
 	}
 	return &c.lists[l]
+}
+
+// register adds a record to the lists, or takes it out.
+func (c *Census) register(r *Record, by int32) {
+	if by > 0 {
+		c.enlist(r)
+	} else {
+		c.strike(r)
+	}
+	switch name := r.Pod.Name; {
+	case c.names == nil || r.Pod.Namespace != c.owner.Namespace():
+	case by > 0:
+		c.names[name] = r
+	case c.names[name] == r:
+		delete(c.names, name)
+	}
 }
 
 // enlist adds a record to the lists that it belongs to. To countable it is added with

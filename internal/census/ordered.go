@@ -37,18 +37,15 @@ func newOrdered[T any](compare func(a, b T) int, items []T) ordered[T] {
 
 // search returns where the first item is that is not before x, and whether it is equal.
 func (o *ordered[T]) search(x T) (chunk, at int, found bool) {
-	chunk, at = o.first(func(item T) bool { return o.compare(item, x) >= 0 })
-	return chunk, at, chunk < len(o.chunks) && o.compare(o.chunks[chunk][at], x) == 0
-}
-
-// first returns where the first item is for which a condition holds that holds for all
-// after it.
-func (o *ordered[T]) first(holds func(T) bool) (chunk, at int) {
-	chunk = sort.Search(len(o.chunks), func(i int) bool { return holds(o.chunks[i][len(o.chunks[i])-1]) })
+	chunk = sort.Search(len(o.chunks), func(i int) bool {
+		items := o.chunks[i]
+		return o.compare(items[len(items)-1], x) >= 0
+	})
 	if chunk == len(o.chunks) {
-		return chunk, 0
+		return chunk, 0, false
 	}
-	return chunk, sort.Search(len(o.chunks[chunk])-1, func(i int) bool { return holds(o.chunks[chunk][i]) })
+	at, found = slices.BinarySearchFunc(o.chunks[chunk], x, o.compare)
+	return chunk, at, found
 }
 
 // get returns the item that is equal to x; nil when there is none.
@@ -112,21 +109,6 @@ func (o *ordered[T]) all() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for _, items := range o.chunks {
 			for _, item := range items {
-				if !yield(item) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// from yields the items from the first on for which a condition holds that holds for all
-// after it.
-func (o *ordered[T]) from(holds func(T) bool) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		chunk, at := o.first(holds)
-		for ; chunk < len(o.chunks); chunk, at = chunk+1, 0 {
-			for _, item := range o.chunks[chunk][at:] {
 				if !yield(item) {
 					return
 				}

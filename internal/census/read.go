@@ -72,28 +72,23 @@ func (c *Census) Put(pod *corev1.Pod) {
 	c.add(pod, c.owner.Relation(pod), pod.Annotations[c.classifier.Keys.Index])
 }
 
-// PutNamed reads the pod of a name, nil for none, in the place of all others of that
-// name.
+// PutNamed reads the pod of a name in the Job's namespace, nil for none, in the place of
+// an earlier one.
 func (c *Census) PutNamed(name string, pod *corev1.Pod) {
-	for _, uid := range c.Named(name) {
-		if pod == nil || pod.UID != uid {
-			c.Remove(uid)
+	if c.names == nil {
+		c.names = make(map[string]*Record, len(c.records))
+		for _, r := range c.records {
+			if r.Pod.Namespace == c.owner.Namespace() {
+				c.names[r.Pod.Name] = r
+			}
 		}
+	}
+	if r := c.names[name]; r != nil && (pod == nil || pod.UID != r.Pod.UID) {
+		c.Remove(r.Pod.UID)
 	}
 	if pod != nil {
 		c.Put(pod)
 	}
-}
-
-// Named returns the UIDs of the pods with a name.
-func (c *Census) Named(name string) (uids []types.UID) {
-	for r := range c.list(named).from(func(r *Record) bool { return r.Pod.Name >= name }) {
-		if r.Pod.Name != name {
-			break
-		}
-		uids = append(uids, r.Pod.UID)
-	}
-	return uids
 }
 
 // Claims are the pods that the Job is to adopt, release or free, by UID.

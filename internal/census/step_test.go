@@ -2,6 +2,7 @@ package census_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"testing"
@@ -69,7 +70,7 @@ var questions = []func(*census.Census) string{
 	func(c *census.Census) string {
 		return "failing " + summary(c.Account(census.AccountInputs{Ending: census.Failing, Cap: 2}))
 	},
-	func(c *census.Census) string { return fmt.Sprint("names ", len(c.Pods()), c.Named("a"), c.Named("b")) },
+	func(c *census.Census) string { return fmt.Sprint("pods ", uidsOf(c.Pods())) },
 }
 
 func records(rs []*census.Record) (out []types.UID) {
@@ -92,7 +93,7 @@ func TestRandom_everyStep(t *testing.T) {
 		c := o.fresh(t)
 		states := append(slices.Clone(o.world.Pods), drawWorld(t).Pods...)
 		for i, pod := range states {
-			pod.Name = string(rune('a' + i%4))
+			pod.Name = "pod-" + string(pod.UID)
 			if crowded {
 				index(strconv.Itoa(i % 4))(pod)
 				if i%2 == 0 {
@@ -153,7 +154,18 @@ func (o *told) step(t *rapid.T, c *census.Census, states []*corev1.Pod) {
 	if len(states) > 0 {
 		uid = rapid.SampledFrom(states).Draw(t, "pod").UID
 	}
-	switch rapid.IntRange(0, 7).Draw(t, "what") {
+	switch rapid.IntRange(0, 8).Draw(t, "what") {
+	case 8:
+		if len(states) > 0 {
+			pod := rapid.SampledFrom(states).Draw(t, "state")
+			maps.DeleteFunc(o.pods, func(_ types.UID, p *corev1.Pod) bool { return p.Name == pod.Name })
+			if rapid.Bool().Draw(t, "present") {
+				c.PutNamed(pod.Name, pod)
+				o.pods[pod.UID] = pod
+			} else {
+				c.PutNamed(pod.Name, nil)
+			}
+		}
 	case 0, 1, 2:
 		if len(states) > 0 {
 			pod := rapid.SampledFrom(states).Draw(t, "state")

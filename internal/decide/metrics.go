@@ -62,7 +62,12 @@ func (m *metrics) podsFinished(v *View, old, next *batchv1.JobStatus, oldSets, n
 type indexSets struct{ completed, failed indexset.Set }
 
 // added is the number of indexes in next that are not in old.
-func added(old, next indexset.Set) int { return next.Len() - next.IntersectionLen(old) }
+func added(old, next indexset.Set) int {
+	if next.Equal(old) {
+		return 0
+	}
+	return next.Len() - next.IntersectionLen(old)
+}
 
 // actions are those of the pod failure policy, in the order in which the API
 // lists them.

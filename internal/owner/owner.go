@@ -75,6 +75,9 @@ func Of(job *batchv1.Job, k keys.Keys) (Owner, error) {
 	return o, nil
 }
 
+// Namespace is that of the Job.
+func (o Owner) Namespace() string { return o.namespace }
+
 // Relation returns what the pod is to the Job.
 func (o Owner) Relation(pod *corev1.Pod) Relation {
 	if pod == nil {

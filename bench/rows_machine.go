@@ -1,0 +1,316 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"time"
+	"unsafe"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/jobstatus"
+)
+
+// A fedMachine is a Machine that is fed with the pods of a world, and the server that
+// answers it.
+type fedMachine struct {
+	machine *jobfate.Machine
+	job     *batchv1.Job
+	version int
+	now     time.Time
+}
+
+// newFedMachine returns a Machine that has nothing more to write, and the world as it is
+// then.
+func newFedMachine(w *world) (*fedMachine, error) {
+	f := &fedMachine{machine: jobfate.NewMachine(), job: w.job, version: 100, now: now}
+	view := f.view()
+	view.Fed, view.Pods = false, w.pods
+	for range 100 {
+		before := f.version
+		if _, err := f.sync(view); err != nil {
+			return nil, err
+		}
+		if view = f.view(); f.version == before {
+			return f, nil
+		}
+	}
+	return nil, errStuck
+}
+
+func (f *fedMachine) view() jobfate.View {
+	return jobfate.View{Job: f.job, Fed: true, Now: f.now, JobsVersion: "999999999", PodsVersion: "999999999", Barrier: "1"}
+}
+
+// sync lets the Machine sync once, and returns the status that was stored last.
+func (f *fedMachine) sync(view jobfate.View) (status *batchv1.JobStatus, err error) {
+	if err := f.machine.Begin(view); err != nil {
+		return nil, err
+	}
+	for batch := f.machine.Next(); len(batch) > 0; batch = f.machine.Next() {
+		for _, r := range batch {
+			f.version++
+			var answer k8sruntime.Object
+			switch r.Verb {
+			case jobfate.PatchStatus:
+				job := *f.job // the server's copy: only the status is new
+				job.Status, job.ResourceVersion = *r.Status, strconv.Itoa(f.version)
+				f.job, answer, status = &job, &job, r.Status
+			case jobfate.PatchPod:
+				pod := &corev1.Pod{}
+				pod.Name, pod.UID, pod.ResourceVersion = r.Name, r.UID, strconv.Itoa(f.version)
+				f.machine.Feed(r.Name, nil) // it is collected at once
+				answer = pod
+			default:
+				return nil, fmt.Errorf("unexpected request: %s", r.Verb)
+			}
+			if err := f.machine.Answer(r, answer, nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return status, f.machine.Result().Err
+}
+
+// eventRows measure how long one event takes, and the look that finds nothing to do.
+func eventRows(m meter, z scale, emit emit) error {
+	fewest, most := z.pods[0], z.pods[len(z.pods)-1]
+	for _, tc := range []struct {
+		name   string
+		scene  scene
+		change func(*world) *world
+		target time.Duration
+	}{
+		{"running", running, asItIs, 20 * time.Microsecond},
+		{"running, per index", running, (*world).withLimitPerIndex, 20 * time.Microsecond},
+		{"failed and backing off, per index", backingOff, (*world).withLimitPerIndex, 0},
+		{"every second completed", half, (*world).countedHalf, 0},
+	} {
+		var sides []side
+		for _, n := range []int{fewest, most} {
+			s, err := eventSide(tc.scene, tc.change, n)
+			if err != nil {
+				return fmt.Errorf("%s, %d pods: %w", tc.name, n, err)
+			}
+			sides = append(sides, s)
+		}
+		r, err := m.measure(sides...)
+		if err != nil {
+			return fmt.Errorf("%s: %w", tc.name, err)
+		}
+		what := fmt.Sprintf("one event and a look, %s pods, %s", many(most), tc.name)
+		more := r.least(1) - r.least(0)
+		event, growth := row{what: what + ": least", ours: span(r.least(1))}, row{what: what + ": least, more than with " + many(fewest), ours: span(more)}
+		if tc.target > 0 {
+			event = event.with(atMost(float64(tc.target), "≤ 20 µs"), float64(r.least(1)))
+			growth = growth.with(atMost(float64(3*time.Microsecond), "≤ 3 µs"), float64(more))
+		}
+		emit(event, growth)
+	}
+	return nil
+}
+
+func asItIs(w *world) *world { return w }
+
+// countedHalf returns a world of which every second pod has succeeded and is counted.
+func (w *world) countedHalf() *world {
+	job, pods := w.job.DeepCopy(), slices.Clone(w.pods)
+	var done indexset.Builder
+	for i, pod := range pods {
+		if pod.Status.Phase == corev1.PodSucceeded {
+			pod = pod.DeepCopy()
+			pod.Finalizers, pods[i] = nil, pod
+			index, _ := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
+			done.Add(int32(index))
+		}
+	}
+	set := done.Set()
+	job.Status.CompletedIndexes, job.Status.Succeeded = set.String(), int32(set.Len())
+	return &world{job: job, pods: pods}
+}
+
+// eventSide feeds two states of one pod in turn.
+func eventSide(s scene, change func(*world) *world, n int) (side, error) {
+	w, err := newWorld(s, n)
+	if err != nil {
+		return side{}, err
+	}
+	w = change(w)
+	f, err := newFedMachine(w)
+	if err != nil {
+		return side{}, err
+	}
+	states := make([][2]*corev1.Pod, min(n, 64))
+	for i := range states {
+		states[i] = [2]*corev1.Pod{w.pods[i], w.pods[i].DeepCopy()}
+	}
+	at, before := 0, f.version
+	view := f.view()
+	return side{run: func(times int) (time.Duration, error) {
+		start := clock()
+		for range times {
+			at++
+			pod := states[at%len(states)][at/len(states)%2]
+			f.machine.Feed(pod.Name, pod)
+			if _, err := f.sync(view); err != nil {
+				return 0, err
+			}
+		}
+		took := (clock() - start) / time.Duration(times)
+		if f.version != before {
+			return 0, fmt.Errorf("there were %d writes, want none", f.version-before)
+		}
+		return took, nil
+	}}, nil
+}
+
+// endRows measure how long it takes until a pod that has finished is counted, beside
+// what the texts of the status take.
+func endRows(m meter, z scale, emit emit) error {
+	n := z.pods[len(z.pods)-1]
+	for _, tc := range []struct {
+		name   string
+		scene  scene
+		change func(*world) *world
+	}{{"dense", running, asItIs}, {"scattered", half, (*world).countedHalf}} {
+		w, err := newWorld(tc.scene, n)
+		if err != nil {
+			return err
+		}
+		f, err := newFedMachine(tc.change(w))
+		if err != nil {
+			return err
+		}
+		ends := &endSide{fedMachine: f, scattered: tc.name == "scattered"}
+		for _, pod := range w.pods {
+			if pod.Status.Phase == corev1.PodRunning {
+				ends.left = append(ends.left, pod)
+			}
+		}
+		slices.SortFunc(ends.left, func(a, b *corev1.Pod) int { return indexOf(a) - indexOf(b) })
+		r, err := m.measure(side{run: ends.run}, timed(ends.texts))
+		if err != nil {
+			return fmt.Errorf("%s: %w", tc.name, err)
+		}
+		what := fmt.Sprintf("a pod ends and is counted, %s pods, %s", many(n), tc.name)
+		least := r.least(0) - r.least(1)
+		emit(slower(r, 0, 1, what, "the texts of the status", target{}),
+			row{what: what + ": least, beside the texts", ours: span(least)}.with(atMost(float64(100*time.Microsecond), "≤ 100 µs"), float64(least)))
+	}
+	return nil
+}
+
+func indexOf(pod *corev1.Pod) int {
+	index, _ := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
+	return index
+}
+
+// An endSide lets pods end, one after the other in the order of their indexes.
+type endSide struct {
+	*fedMachine
+	left      []*corev1.Pod
+	scattered bool
+	sink      int
+}
+
+func (e *endSide) run(times int) (time.Duration, error) {
+	var took time.Duration
+	for range times {
+		if len(e.left) == 0 {
+			return 0, fmt.Errorf("no pod is left to end")
+		}
+		pod := e.left[0].DeepCopy()
+		e.left = e.left[1:]
+		ended(pod, corev1.PodSucceeded, 0, 2*time.Second)
+		start := clock()
+		e.machine.Feed(pod.Name, pod)
+		status, err := e.sync(e.view())
+		took += clock() - start
+		if err != nil {
+			return 0, err
+		}
+		if status == nil {
+			return 0, fmt.Errorf("the pod %s was not counted", pod.Name)
+		}
+	}
+	return took / time.Duration(times), nil
+}
+
+// texts does with the sets and texts of the status what a sync cannot do without: it
+// joins the set with an index, writes it, and encodes the patch.
+func (e *endSide) texts() {
+	set, _ := indexset.ParseDamaged(e.job.Status.CompletedIndexes, *e.job.Spec.Completions)
+	status := e.job.Status
+	status.CompletedIndexes = set.Union(indexset.Of(int32(indexOf(e.left[0])))).String()
+	e.sink += len(jobstatus.Patch(e.job.UID, e.job.ResourceVersion, &status))
+}
+
+// machineMemoryRows measure what a Machine keeps, beside the pods themselves.
+func machineMemoryRows(_ meter, z scale, emit emit) error {
+	for _, s := range []scene{running, backingOff} {
+		n := z.pods[len(z.pods)-1]
+		w, err := newWorld(s, n)
+		if err != nil {
+			return err
+		}
+		w = w.withLimitPerIndex()
+		kept, err := keptBy(w)
+		if err != nil {
+			return err
+		}
+		perPod := float64(kept) / float64(n)
+		emit(row{what: fmt.Sprintf("bytes per pod in a Machine, %s pods, %s, per index", many(n), s.name), ours: fmt.Sprintf("%.1f", perPod)}.
+			with(atMost(160, "≤ 160"), perPod))
+	}
+	w, err := newWorld(running, 1)
+	if err != nil {
+		return err
+	}
+	kept, err := keptBy(w)
+	if err != nil {
+		return err
+	}
+	emit(row{what: "bytes of a Machine, a Job of one pod", ours: fmt.Sprint(kept)}.with(atMost(4096, "≤ 4 kB"), float64(kept)))
+	return nil
+}
+
+// keptBy returns the bytes that a Machine keeps of a world, once it has been fed with an
+// event and has given its last result away.
+func keptBy(w *world) (int64, error) {
+	machines := make([]*fedMachine, max(1, 1000/len(w.pods)))
+	before := liveBytes()
+	for i := range machines {
+		f, err := newFedMachine(w)
+		if err != nil {
+			return 0, err
+		}
+		pod := w.pods[0]
+		f.machine.Feed(pod.Name, pod)
+		if _, err := f.sync(f.view()); err != nil {
+			return 0, err
+		}
+		machines[i] = f
+	}
+	after := liveBytes()
+	runtime.KeepAlive(machines)
+	runtime.KeepAlive(w)
+	kept := (int64(after) - int64(before)) / int64(len(machines))
+	if machines[0].job != w.job {
+		kept -= int64(unsafe.Sizeof(batchv1.Job{})) // the server's
+	}
+	return kept, nil
+}
+
+func liveBytes() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
