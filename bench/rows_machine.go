@@ -183,17 +183,10 @@ func endRows(m meter, z scale, emit emit) error {
 		if err != nil {
 			return err
 		}
-		f, err := newFedMachine(tc.change(w))
-		if err != nil {
+		ends := &endSide{world: tc.change(w)}
+		if err := ends.begin(); err != nil {
 			return err
 		}
-		ends := &endSide{fedMachine: f, scattered: tc.name == "scattered"}
-		for _, pod := range w.pods {
-			if pod.Status.Phase == corev1.PodRunning {
-				ends.left = append(ends.left, pod)
-			}
-		}
-		slices.SortFunc(ends.left, func(a, b *corev1.Pod) int { return indexOf(a) - indexOf(b) })
 		r, err := m.measure(side{run: ends.run}, timed(ends.texts))
 		if err != nil {
 			return fmt.Errorf("%s: %w", tc.name, err)
@@ -214,16 +207,33 @@ func indexOf(pod *corev1.Pod) int {
 // An endSide lets pods end, one after the other in the order of their indexes.
 type endSide struct {
 	*fedMachine
-	left      []*corev1.Pod
-	scattered bool
-	sink      int
+	world *world
+	left  []*corev1.Pod
+	sink  int
+}
+
+// begin begins with a Machine that knows the world.
+func (e *endSide) begin() (err error) {
+	e.left = nil
+	if e.fedMachine, err = newFedMachine(e.world); err != nil {
+		return err
+	}
+	for _, pod := range e.world.pods {
+		if pod.Status.Phase == corev1.PodRunning {
+			e.left = append(e.left, pod)
+		}
+	}
+	slices.SortFunc(e.left, func(a, b *corev1.Pod) int { return indexOf(a) - indexOf(b) })
+	return nil
 }
 
 func (e *endSide) run(times int) (time.Duration, error) {
 	var took time.Duration
 	for range times {
-		if len(e.left) == 0 {
-			return 0, fmt.Errorf("no pod is left to end")
+		if len(e.left) == 1 { // the last would end the Job
+			if err := e.begin(); err != nil {
+				return 0, err
+			}
 		}
 		pod := e.left[0].DeepCopy()
 		e.left = e.left[1:]

@@ -41,6 +41,7 @@ var groups = []group{
 	{"one event", eventRows},
 	{"one pod ends", endRows},
 	{"a Machine's memory", machineMemoryRows},
+	{"a life", lifeRows},
 	{"completions", completionRows},
 	{"codec", codecRows},
 	{"sets", setRows},

@@ -78,8 +78,8 @@ func span(d time.Duration) string {
 // many formats the number of pods and intervals.
 func many(n int) string {
 	switch n {
-	case 1_000, 10_000, 100_000:
-		return [...]string{"10³", "10⁴", "10⁵"}[len(fmt.Sprint(n))-4]
+	case 1_000, 10_000, 100_000, 1_000_000:
+		return [...]string{"10³", "10⁴", "10⁵", "10⁶"}[len(fmt.Sprint(n))-4]
 	}
 	return fmt.Sprint(n)
 }

@@ -38,7 +38,8 @@ func patchOf(pod *corev1.Pod) exchange {
 // askStripFirst removes the finalizer from pods whose deletion does not count (KEP-2307
 // § Deleted Pods). The patch names the resource version: a pod that has changed may
 // have finished, and then it counts.
-func (s *sync) askStripFirst() (batch []exchange) {
+func (s *sync) askStripFirst() []exchange {
+	batch := make([]exchange, 0, len(s.deletions))
 	for i := range s.deletions {
 		if d := &s.deletions[i]; d.StripFirst {
 			x := patchOf(d.Record.Pod)
@@ -67,7 +68,8 @@ func (s *sync) hearStripFirst(batch []exchange) step {
 	return deletePods
 }
 
-func (s *sync) askDeletions() (batch []exchange) {
+func (s *sync) askDeletions() []exchange {
+	batch := make([]exchange, 0, len(s.deletions))
 	for i := range s.deletions {
 		d := &s.deletions[i]
 		if d.missing || d.err != nil {
@@ -127,11 +129,12 @@ func (s *sync) concludeDeletions() {
 // askCreations creates pods in batches of 1, 2, 4 and so on, until one has failed: a
 // quota that refuses one pod refuses all. The pods of a batch are made here, so that
 // not all of them exist at once.
-func (s *sync) askCreations() (batch []exchange) {
+func (s *sync) askCreations() []exchange {
 	if s.stop {
 		return nil
 	}
-	for i := range min(s.batchSize, len(s.creations)) {
+	batch := make([]exchange, 0, min(s.batchSize, len(s.creations)))
+	for i := range cap(batch) {
 		pod := s.creations[i].Pod()
 		if s.Config.Names != nil {
 			pod.Name = s.Config.Names(pod.GenerateName)
@@ -177,7 +180,8 @@ func (s *sync) hearCreations(batch []exchange) step {
 	return createPods
 }
 
-func (s *sync) askStrips() (batch []exchange) {
+func (s *sync) askStrips() []exchange {
+	batch := make([]exchange, 0, len(s.result.Outcome.Strip))
 	for _, pod := range s.result.Outcome.Strip {
 		x := patchOf(pod)
 		x.Patch, x.strips = s.Config.Controller.Keys.StripPatch(pod), true

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate"
+)
+
+// A fedLife leads an Indexed Job through a life in which the first pod of each index
+// fails, with a Machine that is fed with single pods. What stands for the API server
+// does no more than it must, so that a Job of 10^6 indexes can live; the lives in the
+// simulated cluster are those of -lifetimes.
+type fedLife struct {
+	fedMachine
+	pods    map[string]*corev1.Pod
+	changed []*corev1.Pod // since the last look
+	running []string
+	failed  map[string]bool // the indexes whose first pod has failed
+	took    time.Duration   // in the Machine
+	decided time.Duration   // of that, to feed it and to decide
+	syncs   int
+	bytes   uint64 // at the end, with the pods
+}
+
+func newFedLife(n int, perIndex bool) *fedLife {
+	w := &world{job: newJob(n)}
+	if perIndex {
+		w = w.withLimitPerIndex()
+	}
+	w.job.Status = batchv1.JobStatus{}
+	return &fedLife{
+		fedMachine: fedMachine{machine: jobfate.NewMachine(), job: w.job, version: 100, now: now},
+		pods:       map[string]*corev1.Pod{}, failed: map[string]bool{},
+	}
+}
+
+// live leads the Job to its end.
+func (l *fedLife) live() error {
+	for l.job.Status.CompletionTime == nil {
+		before := l.version
+		after, err := l.look()
+		switch {
+		case err != nil:
+			return err
+		case l.version != before:
+		case len(l.running) > 0:
+			l.end()
+		case after <= 0:
+			return errStuck
+		default:
+			l.now = l.now.Add(after)
+		}
+	}
+	if n := int(*l.job.Spec.Completions); int(l.job.Status.Succeeded) != n || int(l.job.Status.Failed) != n || len(l.pods) != 2*n {
+		return fmt.Errorf("the Job of %d indexes ends with %d succeeded and %d failed of %d pods", n, l.job.Status.Succeeded, l.job.Status.Failed, len(l.pods))
+	}
+	return nil
+}
+
+func (l *fedLife) look() (after time.Duration, err error) {
+	l.syncs++
+	before := l.took
+	l.time(func() {
+		for _, pod := range l.changed {
+			l.machine.Feed(pod.Name, pod)
+		}
+		err = l.machine.Begin(l.view())
+	})
+	l.changed, l.decided = nil, l.decided+l.took-before
+	for err == nil {
+		var batch []jobfate.Request
+		if l.time(func() { batch = l.machine.Next() }); len(batch) == 0 {
+			break
+		}
+		answers := make([]k8sruntime.Object, len(batch))
+		for i := range batch {
+			if answers[i], err = l.answer(&batch[i]); err != nil {
+				return 0, err
+			}
+		}
+		l.time(func() {
+			for i := range batch {
+				err = l.machine.Answer(batch[i], answers[i], err)
+			}
+		})
+	}
+	var result jobfate.Result
+	l.time(func() { result = l.machine.Result() })
+	return result.Requeue, result.Err
+}
+
+func (l *fedLife) answer(r *jobfate.Request) (k8sruntime.Object, error) {
+	l.version++
+	version := strconv.Itoa(l.version)
+	switch r.Verb {
+	case jobfate.PatchStatus:
+		job := *l.job
+		job.Status, job.ResourceVersion = *r.Status, version
+		l.job = &job
+		return &job, nil
+	case jobfate.CreatePod:
+		pod := r.Pod
+		pod.UID, pod.Name = types.UID(fmt.Sprintf("%08x-%d", uint32(l.version)*2654435761, l.version)), pod.GenerateName+version
+		pod.ResourceVersion, pod.CreationTimestamp, pod.Status.Phase, pod.Spec.NodeName = version, metav1.NewTime(l.now), corev1.PodRunning, "node"
+		l.running = append(l.running, pod.Name)
+		l.show(pod)
+		return pod, nil
+	case jobfate.PatchPod:
+		pod := *l.pods[r.Name]
+		pod.ResourceVersion, pod.Finalizers = version, nil
+		l.show(&pod)
+		return &pod, nil
+	}
+	return nil, fmt.Errorf("unexpected request: %s", r.Verb)
+}
+
+// end ends all pods that run.
+func (l *fedLife) end() {
+	for _, name := range l.running {
+		pod := *l.pods[name]
+		l.version++
+		pod.ResourceVersion = strconv.Itoa(l.version)
+		index := pod.Annotations[batchv1.JobCompletionIndexAnnotation]
+		pod.Status.ContainerStatuses = make([]corev1.ContainerStatus, 1)
+		if ended(&pod, corev1.PodSucceeded, 0, 0); !l.failed[index] {
+			l.failed[index] = true
+			ended(&pod, corev1.PodFailed, 1, 0)
+		}
+		pod.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(l.now)
+		l.show(&pod)
+	}
+	l.running = nil
+	l.now = l.now.Add(time.Second)
+}
+
+func (l *fedLife) show(pod *corev1.Pod) {
+	l.pods[pod.Name] = pod
+	l.changed = append(l.changed, pod)
+}
+
+// time adds what f takes, which calls nothing but the Machine.
+func (l *fedLife) time(f func()) {
+	start := clock()
+	f()
+	l.took += clock() - start
+}
+
+// lifeRows say how long lives take, and whether the time grows with the number of
+// indexes or faster. The longest has ten times the pods of the others, and lives once.
+func lifeRows(m meter, z scale, emit emit) error {
+	runtime.LockOSThread() // whose time the clock tells
+	defer runtime.UnlockOSThread()
+	most := z.pods[len(z.pods)-1]
+	for _, perIndex := range []bool{false, true} {
+		var before time.Duration
+		for k, n := range []int{z.pods[len(z.pods)-2], most, 10 * most} {
+			runs := min(m.runs, 3)
+			if k == 2 {
+				runs = 1
+			}
+			best, err := leastLife(n, perIndex, runs)
+			if err != nil {
+				return fmt.Errorf("%d indexes: %w", n, err)
+			}
+			what := fmt.Sprintf("a life, %s indexes that each fail once", many(n))
+			if perIndex {
+				what += ", per index"
+			}
+			whole := row{what: what + ": least", ours: span(best.took), beside: "to feed and to decide", theirs: span(best.decided)}
+			if k == 1 {
+				whole = whole.with(atMost(float64(3*time.Second), "≤ 3 s"), float64(best.took))
+				x := float64(best.took) / float64(before)
+				emit(row{what: what, ours: span(best.took), beside: many(z.pods[len(z.pods)-2]), theirs: span(before), ratio: fmt.Sprintf("%.1f ×", x)}.
+					with(atMost(12, "≤ 12"), x))
+			}
+			emit(whole, row{what: what + ": syncs, memory with the pods", ours: fmt.Sprintf("%d, %d MB", best.syncs, best.bytes>>20)})
+			before = best.took
+		}
+	}
+	return nil
+}
+
+// leastLife returns the life that took the least time.
+func leastLife(n int, perIndex bool, runs int) (best *fedLife, err error) {
+	for range runs {
+		before := liveBytes()
+		l := newFedLife(n, perIndex)
+		if err := l.live(); err != nil {
+			return nil, err
+		}
+		l.bytes = liveBytes() - before
+		if l.pods = nil; best == nil || l.took < best.took {
+			best = l
+		}
+	}
+	return best, nil
+}
