@@ -106,7 +106,11 @@ func (a *Account) strip(c *Census, in AccountInputs, candidates *ordered[*Record
 
 // candidates returns the tracked pods whose finalizer may go, in order.
 func (c *Census) candidates(in AccountInputs) *ordered[*Record] {
-	list := c.list(in.list())
+	l := in.list()
+	if l == countable && c.ended == 0 {
+		return &ordered[*Record]{}
+	}
+	list := c.list(l)
 	if !in.KeepFailsJob {
 		return list
 	}

@@ -50,8 +50,9 @@ type Census struct {
 	claimed int // the number of those to adopt, to release or to free
 	// held is the number of listed UIDs whose pods still carry the finalizer.
 	held int
-	// failsJob is the number of pods that match a FailJob rule.
-	failsJob int
+	// ended is the number of tracked pods that have succeeded or failed, failsJob that of
+	// the pods that match a FailJob rule.
+	ended, failsJob int
 	lists    [lists]ordered[*Record] // zero until they are needed
 
 	// The moments at which pods finished: of those that are news, of the failed ones
@@ -255,6 +256,9 @@ func (c *Census) countNumbers(r *Record, by int32) {
 	}
 	if r.Terminating {
 		c.Terminating += by
+	}
+	if r.done() {
+		c.ended += int(by)
 	}
 	if r.FailsJob {
 		c.failsJob += int(by)

@@ -70,10 +70,10 @@ func (c *Census) Check() error {
 		}
 	}
 	a, b := *c, *fresh
-	type numbered struct{ a, r, t, s, f, fs, restarts, foreign, own, claimed, held, failsJob int }
+	type numbered struct{ a, r, t, s, f, fs, restarts, foreign, own, claimed, held, ended, failsJob int }
 	of := func(c *Census) numbered {
 		return numbered{int(c.Active), int(c.Ready), int(c.Terminating), int(c.Succeeded), int(c.Failed), int(c.Failures), int(c.Restarts),
-			c.Foreign, c.own, c.claimed, c.held, c.failsJob}
+			c.Foreign, c.own, c.claimed, c.held, c.ended, c.failsJob}
 	}
 	if of(&a) != of(&b) {
 		errs = append(errs, fmt.Errorf("numbers: got %v, want %v", of(&a), of(&b)))

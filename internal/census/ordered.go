@@ -21,7 +21,7 @@ type ordered[T any] struct {
 func (o *ordered[T]) made() bool { return o.compare != nil }
 
 // mostItems is how many items a chunk holds at most.
-const mostItems = 512
+const mostItems = 256
 
 // newOrdered takes items that are sorted. The list is used up.
 func newOrdered[T any](compare func(a, b T) int, items []T) ordered[T] {
