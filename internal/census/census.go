@@ -53,7 +53,7 @@ type Census struct {
 	// ended is the number of tracked pods that have succeeded or failed, failsJob that of
 	// the pods that match a FailJob rule.
 	ended, failsJob int
-	lists    [lists]ordered[*Record] // zero until they are needed
+	lists           [lists]ordered[*Record] // zero until they are needed
 
 	// The moments at which pods finished: of those that are news, of the failed ones
 	// among them that match a FailJob rule apart, and of those that have been counted.
