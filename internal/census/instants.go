@@ -2,6 +2,7 @@ package census
 
 import (
 	"cmp"
+	"slices"
 	"time"
 )
 
@@ -48,19 +49,22 @@ func (s *instants) add(at instant, by int32) {
 
 // latest returns the last moment, if there is one.
 func (s *instants) latest() (at instant, ok bool) {
-	for p := range s.backward() {
-		return p.at, true
+	if s.n == 0 {
+		return instant{}, false
 	}
-	return instant{}, false
+	chunk := s.chunks[len(s.chunks)-1]
+	return chunk[len(chunk)-1].at, true
 }
 
 // after is the number of pods that finished after a moment.
 func (s *instants) after(at instant) (n int32) {
-	for p := range s.backward() {
-		if p.at.compare(at) <= 0 {
-			break
+	for _, chunk := range slices.Backward(s.chunks) {
+		for _, p := range slices.Backward(chunk) {
+			if p.at.compare(at) <= 0 {
+				return n
+			}
+			n = add(n, p.number)
 		}
-		n = add(n, p.number)
 	}
 	return n
 }

@@ -117,19 +117,6 @@ func (o *ordered[T]) all() iter.Seq[T] {
 	}
 }
 
-// backward yields the items from the last on.
-func (o *ordered[T]) backward() iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for _, items := range slices.Backward(o.chunks) {
-			for _, item := range slices.Backward(items) {
-				if !yield(item) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // clone returns a copy that changes on its own.
 func (o *ordered[T]) clone() ordered[T] {
 	c := ordered[T]{compare: o.compare, n: o.n, chunks: make([][]T, len(o.chunks))}

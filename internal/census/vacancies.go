@@ -3,7 +3,6 @@ package census
 import (
 	"cmp"
 	"iter"
-	"slices"
 
 	"github.com/jobfate/jobfate/indexset"
 )
@@ -20,7 +19,11 @@ type vacancies struct {
 func byFirst(a, b indexset.Interval) int { return cmp.Compare(a.First, b.First) }
 
 func newVacancies(set indexset.Set) vacancies {
-	return vacancies{newOrdered(byFirst, slices.Collect(set.Intervals())), set.Len()}
+	var intervals []indexset.Interval
+	for interval := range set.Intervals() {
+		intervals = append(intervals, interval)
+	}
+	return vacancies{newOrdered(byFirst, intervals), set.Len()}
 }
 
 // put adds or removes an index, unless that is done already.

@@ -128,6 +128,7 @@ type basis struct {
 	plain    plainBasis
 	selector *metav1.LabelSelector
 	policy   *batchv1.PodFailurePolicy
+	own      *failurepolicy.Spec // the caller's
 }
 
 type plainBasis struct {
@@ -142,7 +143,6 @@ type plainBasis struct {
 	replaceFailedOnly bool
 	countRestarts     bool
 
-	failurePolicy                  *failurepolicy.Spec
 	withoutPolicy, withoutPerIndex bool
 }
 
@@ -152,16 +152,17 @@ func basisOf(job *batchv1.Job, spec *Spec, c *Config) basis {
 			uid: job.UID, namespace: job.Namespace, deleting: job.DeletionTimestamp != nil, finished: lifecycle.Finished(job) != nil,
 			keys: keys.Keys(c.Controller.Keys), indexed: spec.Indexed, completions: spec.indexes(), perIndex: spec.PerIndex,
 			replaceFailedOnly: spec.ReplaceFailedOnly, countRestarts: spec.CountRestarts,
-			failurePolicy: c.FailurePolicy, withoutPolicy: c.WithoutPolicy, withoutPerIndex: c.WithoutPerIndex,
+			withoutPolicy: c.WithoutPolicy, withoutPerIndex: c.WithoutPerIndex,
 		},
-		selector: job.Spec.Selector, policy: job.Spec.PodFailurePolicy,
+		selector: job.Spec.Selector, policy: job.Spec.PodFailurePolicy, own: c.FailurePolicy,
 	}
 }
 
 func (b basis) equal(o basis) bool {
 	return b.plain == o.plain &&
 		(b.selector == o.selector || reflect.DeepEqual(b.selector, o.selector)) &&
-		(b.policy == o.policy || reflect.DeepEqual(b.policy, o.policy))
+		(b.policy == o.policy || reflect.DeepEqual(b.policy, o.policy)) &&
+		(b.own == o.own || reflect.DeepEqual(b.own, o.own)) // matchers of two policies differ
 }
 
 // Read brings what is known of the pods up to date for the Job of an input.
