@@ -62,6 +62,10 @@
 // A change of a pod concerns the Jobs that [RouteOf] names. Queue their names, not the
 // change: a sync looks at what the caches show then.
 //
+// A Job of many pods need not hand over all of them each time. Queue the names of its
+// pods as well, and [Machine.Feed] what the cache shows of them before a sync that begins
+// with a View that is Fed: that sync costs what has changed.
+//
 // A pod may outlive its Job, or lose its owner. Its finalizer then keeps it from being
 // deleted, and no sync of any Job removes it. [OrphansIn] returns the machines that do.
 //

@@ -1,8 +1,9 @@
-// Package census reads the pods of a Job in one pass, and says which of them may be
+// Package census keeps what is known of the pods of a Job, and says which of them may be
 // counted and which finalizers may go (KEP-2307).
 //
 // A [Classifier] holds the parts of the Job that decide how a pod is classified, a
-// [Record] what is known of one pod, and a [Census] the records and their numbers.
+// [Record] what is known of one pod, and a [Census] the records and what follows from
+// them. Pods go in and out one by one.
 // [Census.Account] works out the next step of counting, and [Account.Settle] what the
 // counters are once finalizers are gone. For Indexed Jobs [Census.IndexResults] says
 // which indexes are done, and [Census.Predecessors] which failed pods wait for their
