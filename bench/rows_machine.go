@@ -209,12 +209,14 @@ type endSide struct {
 	*fedMachine
 	world *world
 	left  []*corev1.Pod
+	set   indexset.Set // completed
 	sink  int
 }
 
 // begin begins with a Machine that knows the world.
 func (e *endSide) begin() (err error) {
 	e.left = nil
+	e.set, _ = indexset.ParseDamaged(e.world.job.Status.CompletedIndexes, *e.world.job.Spec.Completions)
 	if e.fedMachine, err = newFedMachine(e.world); err != nil {
 		return err
 	}
@@ -245,7 +247,8 @@ func (e *endSide) run(times int) (time.Duration, error) {
 		if err != nil {
 			return 0, err
 		}
-		if status == nil {
+		e.set = e.set.Union(indexset.Of(int32(indexOf(pod))))
+		if status == nil || status.Succeeded != int32(e.set.Len()) {
 			return 0, fmt.Errorf("the pod %s was not counted", pod.Name)
 		}
 	}
@@ -253,11 +256,11 @@ func (e *endSide) run(times int) (time.Duration, error) {
 }
 
 // texts does with the sets and texts of the status what a sync cannot do without: it
-// joins the set with an index, writes it, and encodes the patch.
+// joins the set with an index, writes it, and encodes the patch. To parse the text again
+// is not needed.
 func (e *endSide) texts() {
-	set, _ := indexset.ParseDamaged(e.job.Status.CompletedIndexes, *e.job.Spec.Completions)
 	status := e.job.Status
-	status.CompletedIndexes = set.Union(indexset.Of(int32(indexOf(e.left[0])))).String()
+	status.CompletedIndexes = e.set.Union(indexset.Of(int32(indexOf(e.left[0])))).String()
 	e.sink += len(jobstatus.Patch(e.job.UID, e.job.ResourceVersion, &status))
 }
 
