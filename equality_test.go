@@ -254,3 +254,33 @@ func podUIDs(pods []*corev1.Pod) (uids []types.UID) {
 	}
 	return uids
 }
+
+// A long list of copies, as of a cache that copies its objects.
+func TestTally_longLists(t *testing.T) {
+	s := decidetest.Input(largeJob(300, true, failedJustNow))
+	var tally decide.Tally
+	for look := range 4 {
+		pods := make([]*corev1.Pod, 0, len(s.Pods))
+		for i, pod := range s.Pods {
+			if look == 3 && i > 100 {
+				pods = append(pods, pod) // from here on the same as before
+				continue
+			}
+			pod = pod.DeepCopy()
+			if i%7 == look {
+				pod.Status.Phase = corev1.PodSucceeded
+			}
+			pods = append(pods, pod)
+		}
+		s.Pods = pods
+		tally.List(pods)
+		got, err := tally.Decide(s, decide.DefaultConfig())
+		want, wantErr := decide.Decide(s, decide.DefaultConfig())
+		if err != nil || wantErr != nil {
+			t.Fatal(err, wantErr)
+		}
+		if diff := slowpath.Diff(got, want); diff != "" {
+			t.Errorf("look %d: %s", look, diff)
+		}
+	}
+}

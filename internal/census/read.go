@@ -61,6 +61,25 @@ func (c *Census) Replace(pods []*corev1.Pod) bool {
 	return true
 }
 
+// Differs reports whether a long list consists of other objects for the most part, as
+// that of a cache that copies them: then to read it into a new census is faster.
+func (c *Census) Differs(pods []*corev1.Pod) bool {
+	const long = 100
+	if len(pods) < long {
+		return false
+	}
+	same := 0
+	for _, pod := range pods {
+		if pod == nil {
+			return false
+		}
+		if r := c.records[pod.UID]; r != nil && r.Pod == pod {
+			same++
+		}
+	}
+	return same < len(pods)/2
+}
+
 // Put reads a pod into the census, in the place of an earlier state of it.
 func (c *Census) Put(pod *corev1.Pod) {
 	if r := c.records[pod.UID]; r != nil {

@@ -187,7 +187,7 @@ func (t *Tally) read(in *Input, c *Config) (job jobRead, err error) {
 	}
 	job.spec = readSpec(&in.Job.Spec, c)
 	job.status, job.notes = t.readStatus(in.Job, &job.spec)
-	if now := basisOf(in.Job, &job.spec, c); t.census == nil || !t.basis.equal(now) {
+	if now := basisOf(in.Job, &job.spec, c); t.census == nil || !t.basis.equal(now) || t.given && t.census.Differs(t.list) {
 		err = t.readAll(of, job.spec.classifier(&job.status, c))
 		t.basis = now
 	} else {
