@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"time"
@@ -173,6 +174,8 @@ func eventSide(s scene, change func(*world) *world, n int) (side, error) {
 // endRows measure how long it takes until a pod that has finished is counted, beside
 // what the texts of the status take.
 func endRows(m meter, z scale, emit emit) error {
+	// Garbage is left where it is: to collect it takes as long for the pods as for it.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	n := z.pods[len(z.pods)-1]
 	for _, tc := range []struct {
 		name   string

@@ -46,7 +46,7 @@ func (m *metrics) podsFinished(v *View, old, next *batchv1.JobStatus, oldSets, n
 	if v.Spec.Indexed {
 		// After a Job has been scaled down its counter falls, and that of the
 		// metric stays.
-		succeeded = added(oldSets.completed, nextSets.completed)
+		succeeded = nextSets.completed.Len() - oldSets.completed.Len() // none is taken out
 		limit := Label{"backoffLimit", "global"}
 		if v.Spec.PerIndex {
 			limit.Value = "perIndex"
