@@ -47,7 +47,7 @@ func checkDecision(t fatal, s decide.Input) {
 		}
 		for _, m := range d.Metrics {
 			if m.Add <= 0 {
-				t.Fatalf("options %d: %s", i, m)
+				t.Fatalf("options %d: %v", i, m)
 			}
 		}
 		showWhy(d)
