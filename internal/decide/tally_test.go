@@ -1,0 +1,96 @@
+package decide_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/podtest"
+)
+
+func named(name string) *corev1.Pod {
+	pod := podtest.Pod("uid-" + name)
+	pod.Name = name
+	return pod
+}
+
+func namesOf(t *decide.Tally) string {
+	var names []string
+	for _, pod := range t.Pods() {
+		if pod != nil {
+			names = append(names, pod.Name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+func expect(t *testing.T, what string, tally *decide.Tally, want string) {
+	t.Helper()
+	if got := namesOf(tally); got != want {
+		t.Errorf("%s: pods %q, want %q", what, got, want)
+	}
+}
+
+// activeOf has a Tally read its pods, and returns how many are active.
+func activeOf(t *testing.T, tally *decide.Tally) int {
+	t.Helper()
+	job := podtest.Job()
+	job.Spec.Template.Labels = job.Spec.Selector.MatchLabels
+	o, err := tally.Decide(decide.Input{Job: job, Now: job.CreationTimestamp.Add(1)}, decide.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(o.View.Census.Active)
+}
+
+// A pod that was fed takes the place of that of its name, before the pods are read and
+// after that.
+func TestTally_feed(t *testing.T) {
+	var tally decide.Tally
+	tally.List([]*corev1.Pod{named("a"), named("b")})
+	tally.Feed("b", nil)
+	tally.Feed("", named("c"))
+	expect(t, "before it is read", &tally, "a c")
+	if tally.Pod("uid-c") == nil || tally.Pod("uid-b") != nil {
+		t.Error("before it is read: c is not there, or b still is")
+	}
+	clone := tally.Clone()
+	clone.Feed("a", nil)
+	if got := activeOf(t, &tally); got != 2 {
+		t.Errorf("%d pods are active, want 2", got)
+	}
+	expect(t, "after it was read", &tally, "a c")
+	expect(t, "a clone goes its own way", &clone, "c")
+	tally.Feed("a", nil)
+	expect(t, "fed after it was read", &tally, "c")
+	if tally.Pod("uid-a") != nil || tally.Pod("uid-c") == nil {
+		t.Error("fed after it was read: a is there, or c is not")
+	}
+	tally.List([]*corev1.Pod{nil, named("d")})
+	tally.Feed("e", named("e"))
+	expect(t, "a list replaces what was fed", &tally, "d e")
+}
+
+// What is hidden is back at the next look, unless something newer is known.
+func TestTally_hide(t *testing.T) {
+	var tally decide.Tally
+	tally.Hide("uid-a") // nothing was read
+	tally.List([]*corev1.Pod{named("a"), named("b"), named("c")})
+	activeOf(t, &tally)
+	tally.Hide("uid-a")
+	tally.Hide("uid-b")
+	tally.Hide("uid-none")
+	if got := activeOf(t, &tally); got != 1 {
+		t.Errorf("%d pods are active while two are hidden, want 1", got)
+	}
+	tally.Feed("b", nil)
+	tally.Show()
+	if got := activeOf(t, &tally); got != 2 {
+		t.Errorf("%d pods are active once they are shown, want 2: b is gone", got)
+	}
+	expect(t, "shown", &tally, "a c")
+}
