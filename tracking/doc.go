@@ -23,5 +23,5 @@
 //
 // [Keys.Count] does step 1 and [Counted.Settle] step 4. [Keys] are the names of the
 // finalizer, annotations, labels and the variable that a controller puts on its pods,
-// and [Controller] says which Jobs it manages and which pods nobody will count.
+// and [Controller] says which Jobs it manages and which pods no controller will count.
 package tracking

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// at returns a time so many seconds after the start of the tests' world.
+// at returns a time some seconds after the start of the tests' world.
 func at(seconds float64) *metav1.Time {
 	return &metav1.Time{Time: time.Unix(1_000_000, 0).Add(time.Duration(seconds * float64(time.Second)))}
 }

@@ -158,7 +158,7 @@ func writeOf(c call) vectors.Write {
 }
 
 // answer fills in what both sides do about a case, and the divergences by name. It fails
-// when the two differ otherwise, or either does what no case should tell of.
+// when the two differ otherwise, or either does what no case may contain.
 func answer(c *vectors.Case) error {
 	t := trialOf(c)
 	defer t.hold()()

@@ -84,7 +84,7 @@ func recordsIn(records []*census.Record) (out []census.Record) {
 	return out
 }
 
-// clones returns copies of the pods with other UIDs, so many times.
+// clones returns n copies of each pod, with other UIDs.
 func clones(pods []*corev1.Pod, times int) (out []*corev1.Pod) {
 	for n := range times {
 		for _, pod := range pods {

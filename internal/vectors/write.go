@@ -95,7 +95,7 @@ type NewPod struct {
 	Env map[string][]corev1.EnvVar `json:"env,omitempty"`
 }
 
-// NewPodOf returns what a case tells of a pod to create.
+// NewPodOf returns the parts of a new pod that a case holds.
 func NewPodOf(pod *corev1.Pod) *NewPod {
 	n := &NewPod{
 		GenerateName: pod.GenerateName, Labels: pod.Labels, Annotations: pod.Annotations,
