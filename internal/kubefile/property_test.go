@@ -128,6 +128,8 @@ func TestPosition(t *testing.T) {
 // FuzzCut looks for a text that is read differently when it is cut.
 func FuzzCut(f *testing.F) {
 	f.Add("apiVersion: v1\nitems:\n- a\n- \"b\n- c\"\n- |\n d\n- e\nkind: List\n")
+	f.Add("apiVersion: 1\nitems:\n- a\n- e\nkind: List\n") // a number is no version
+	f.Add("apiVersion: true\nitems:\n- a\n- e\nkind: List\n")
 	f.Fuzz(func(t *testing.T, input string) { checkCut(t, "", input) })
 }
 

@@ -121,9 +121,10 @@ func (r *reader) longList(part span) (list document, is bool) {
 	return list, true
 }
 
-// How kubectl begins and ends a list. The items begin with a dash.
+// How kubectl begins and ends a list. The items begin with a dash. No version is a number
+// or a truth value, as some texts without quotes are.
 var (
-	listStart = regexp.MustCompile(`^(?:#.*\n|\n)*apiVersion: ([a-z0-9./]+)\nitems:\n`)
+	listStart = regexp.MustCompile(`^(?:#.*\n|\n)*apiVersion: ((?:[a-z][a-z0-9.-]*/)?v[0-9][a-z0-9]*)\nitems:\n`)
 	listEnd   = regexp.MustCompile(`^kind: (\w*List)\n(?:metadata:\n(?:  \w+: "\w*"\n)*)?\n*$`)
 )
 
