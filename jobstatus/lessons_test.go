@@ -78,7 +78,7 @@ func TestLesson_jobset928_decidedIsNotTerminal(t *testing.T) {
 	same(t, "decided, terminal", []bool{got.Decided(), got.Terminal()}, []bool{true, false})
 }
 
-// Nothing that nobody defaulted makes anything here panic.
+// Nothing here panics on a field that was not defaulted.
 func TestLesson_k121011_nothingPanics(t *testing.T) {
 	same(t, "Finished", jobstatus.Finished(nil), (*batchv1.JobCondition)(nil))
 	same(t, "Patch", jobstatus.Patch("", "", nil), []byte(nil))

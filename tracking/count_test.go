@@ -91,7 +91,7 @@ func TestCount(t *testing.T) {
 			"+1 +0 [] [b] completed 1", "b a", "+1 +1 [] [] completed 1"},
 		{"indexes beyond completions count for nothing", []func(*batchv1.Job){indexed(3)}, []*corev1.Pod{newPod("a", succeeded, index("3"))},
 			"+0 +0 [] []", "a", "+0 +0 [] []"},
-		{"completions that nobody defaulted are one", []func(*batchv1.Job){indexed(1), func(j *batchv1.Job) { j.Spec.Completions = nil }}, []*corev1.Pod{newPod("a", succeeded, index("0"))},
+		{"completions without a default are one", []func(*batchv1.Job){indexed(1), func(j *batchv1.Job) { j.Spec.Completions = nil }}, []*corev1.Pod{newPod("a", succeeded, index("0"))},
 			"+1 +0 [] [] completed 0", "a", "+1 +0 [] [] completed 0"},
 		{"a failed pod waits for its replacement", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{newPod("a", failed, index("0"), failures("0"))},
 			"+0 +0 [] [] failed ", "", "+0 +0 [] [] failed "},

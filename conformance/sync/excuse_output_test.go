@@ -17,6 +17,7 @@ import (
 
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
+	"github.com/jobfate/jobfate/internal/vectors"
 )
 
 // listedNotMatched takes back that pods which run, though they stand in the list
@@ -181,7 +182,7 @@ func withoutUnlisted(d *dispute) bool {
 		u.Failed = slices.DeleteFunc(u.Failed, unlisted)
 		u.Succeeded = slices.DeleteFunc(u.Succeeded, unlisted)
 		changed := len(u.Failed)+len(u.Succeeded) != n
-		*st = *normal(st)
+		*st = *vectors.Normal(st)
 		return changed
 	})
 	o.Failed = slices.ContainsFunc(slices.Concat(o.Deletions, o.Creations, o.Strips, o.Statuses), call.failed)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jobfate/jobfate/internal/vectors"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -77,7 +78,7 @@ type dispute struct {
 }
 
 func newDispute(us *caller, direct *run) *dispute {
-	return &dispute{trial: us.trial, us: us, direct: direct, stored: normal(&us.snapshot.Job.Status)}
+	return &dispute{trial: us.trial, us: us, direct: direct, stored: vectors.Normal(&us.snapshot.Job.Status)}
 }
 
 // explain returns the names of the divergences that account for the difference,

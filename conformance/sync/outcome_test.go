@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/conformance/real"
+	"github.com/jobfate/jobfate/internal/vectors"
 )
 
 // An outcome is everything that a sync did. The calls of one kind are by the
@@ -58,7 +59,7 @@ func (c call) gone() bool { return strings.Contains(c.Err, "not found") }
 func newCall(c real.Call) call {
 	out := call{Kind: c.Kind, Pod: c.Pod, Object: c.Object, Patch: canonicalJSON(c.Patch)}
 	if c.Status != nil {
-		out.Status = normal(c.Status)
+		out.Status = vectors.Normal(c.Status)
 	}
 	if c.Err != nil {
 		out.Err = c.Err.Error()
@@ -80,25 +81,6 @@ func canonicalJSON(data []byte) string {
 		panic(err) // it has just been decoded
 	}
 	return string(text)
-}
-
-// normal returns a copy of a status in which what is empty is absent.
-func normal(status *batchv1.JobStatus) *batchv1.JobStatus {
-	st := status.DeepCopy()
-	if st.UncountedTerminatedPods == nil {
-		st.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
-	}
-	u := st.UncountedTerminatedPods
-	if len(u.Succeeded) == 0 {
-		u.Succeeded = nil
-	}
-	if len(u.Failed) == 0 {
-		u.Failed = nil
-	}
-	if len(st.Conditions) == 0 {
-		st.Conditions = nil
-	}
-	return st
 }
 
 // add puts a call into its place.

@@ -70,7 +70,7 @@ func deeds(t *trial, us *caller) []string {
 	for name := range us.out.Metrics {
 		does["count "+name] = true
 	}
-	stored := normal(&t.snapshot.Job.Status)
+	stored := vectors.Normal(&t.snapshot.Job.Status)
 	for _, c := range us.out.Statuses {
 		for _, field := range changes(stored, c.Status) {
 			does[field] = true

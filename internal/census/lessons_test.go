@@ -225,7 +225,7 @@ func TestLesson_k140839_indexConflict(t *testing.T) {
 	}
 }
 
-// Nothing that nobody defaulted makes anything here panic.
+// Nothing here panics on a field that was not defaulted.
 func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	empty := &corev1.Pod{}
 	c := take(census.Classifier{}, nil, empty)

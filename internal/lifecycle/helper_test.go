@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
 
-// after returns the time so many seconds after noon.
+// after returns the time that many seconds after noon.
 func after(seconds int) metav1.Time {
 	return metav1.NewTime(noon.Add(time.Duration(seconds) * time.Second))
 }

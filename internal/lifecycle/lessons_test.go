@@ -125,7 +125,7 @@ func TestLesson_k54870_k67859_k95438_restarts(t *testing.T) {
 	}
 }
 
-// Nothing that nobody defaulted makes anything here panic.
+// Nothing here panics on a field that was not defaulted.
 func TestLesson_k121011_nothingPanics(t *testing.T) {
 	lifecycle.EnterInterim(nil, failing, noon)
 	same(t, "EnterTerminal", lifecycle.EnterTerminal(nil, failing, 0, noon), false)
