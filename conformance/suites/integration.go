@@ -4,16 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 )
 
-// example is the controller that the integration tests run, from the root of the repository.
-const example = "examples/controller"
+// ourController is the module that the integration tests run, from the root of the repository.
+const ourController = "controller"
 
 // The package that the tests import for the built-in controller, and the one that stands
 // in its place.
@@ -43,8 +41,8 @@ const (
 	noWorkload     = "The alpha gate `WorkloadWithJob` is on. The controller creates no Workload and no PodGroup"
 )
 
-// runIntegration runs the integration tests of the Job controller with the controller
-// of the examples.
+// runIntegration runs the integration tests of the Job controller with the module
+// controller.
 func runIntegration(ctx context.Context, r release) (*report, error) {
 	temp, err := os.MkdirTemp("", "suites")
 	if err != nil {
@@ -55,7 +53,7 @@ func runIntegration(ctx context.Context, r release) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.modfile, err = unionModfile(ctx, temp, r.module, "e2e", example); err != nil {
+	if r.modfile, err = unionModfile(ctx, temp, r.module, "e2e", ourController); err != nil {
 		return nil, err
 	}
 	if err := provideEtcd(ctx, temp, r.module); err != nil {
@@ -67,8 +65,8 @@ func runIntegration(ctx context.Context, r release) (*report, error) {
 		title:   "Integration tests of the Job controller",
 		command: "go -C conformance run ./suites -write integration",
 		about: fmt.Sprintf("These are the tests of `k8s.io/kubernetes/test/integration/job` %s. They start etcd, run the API server in the "+
-			"process of the test, and play the kubelet. The controller is that of [%[2]s](../%[2]s), without `--managed-by`, "+
-			"in the place of the built-in one.", r.version, example),
+			"process of the test, and play the kubelet. The controller is the module [%[2]s](../%[2]s), with `ReplaceBuiltIn`, "+
+			"in the place of the built-in one.", r.version, ourController),
 		results: results,
 		reasons: integrationReasons,
 	}, err
@@ -84,7 +82,7 @@ func integrationOverlay(temp string, r release) (file string, err error) {
 		return "", err
 	}
 	to = filepath.Join(to, "controller")
-	if err := showController(o, filepath.Join(r.module, "..", example), to); err != nil {
+	if err := showController(o, filepath.Join(r.module, "..", ourController), to); err != nil {
 		return "", err
 	}
 	for _, ours := range []string{"controller.go", "gates.go"} {
@@ -95,43 +93,18 @@ func integrationOverlay(temp string, r release) (file string, err error) {
 	return o.write()
 }
 
-// showController makes the controller of the examples, which is a command, a package that
-// can be imported, and its batch period a variable.
+// showController puts the files of the module beside those that give it its shape.
 func showController(o *overlay, from, to string) error {
 	files, err := filepath.Glob(filepath.Join(from, "*.go"))
 	if err != nil {
 		return err
 	}
 	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		path := filepath.Join(to, "example_"+filepath.Base(file))
-		o.Files[path] = file
-		if err := o.change(path, renamePackage("main", "controller")); err != nil {
-			return err
-		}
-		if filepath.Base(file) == "route.go" {
-			if err := o.change(path, replaceOnce("const batchPeriod", "var batchPeriod")); err != nil {
-				return err
-			}
+		if !strings.HasSuffix(file, "_test.go") {
+			o.Files[filepath.Join(to, "module_"+filepath.Base(file))] = file
 		}
 	}
 	return nil
-}
-
-// renamePackage returns the change of a file into one of another package.
-func renamePackage(from, to string) func([]byte) ([]byte, error) {
-	return func(text []byte) ([]byte, error) {
-		file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.PackageClauseOnly)
-		if err != nil {
-			return nil, err
-		}
-		if file.Name.Name != from {
-			return nil, fmt.Errorf("the package is %s, not %s", file.Name.Name, from)
-		}
-		return bytes.Join([][]byte{text[:file.Name.Pos()-1], []byte(to), text[file.Name.End()-1:]}, nil), nil
-	}
 }
 
 // replaceImport returns the change of a file that imports one package in place of another.

@@ -1,8 +1,8 @@
 //go:build ignore
 
-// This file gives the controller of examples/controller the shape of Kubernetes' package
+// This file gives the module controller the shape of Kubernetes' package
 // pkg/controller/job, so that the integration tests of that package test it. It is
-// compiled together with the files of examples/controller: see the package suites.
+// compiled together with the files of that module: see the package suites.
 package controller
 
 import (
@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/informers"
 	batchinformers "k8s.io/client-go/informers/batch/v1"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	schedulinginformers "k8s.io/client-go/informers/scheduling/v1alpha2"
@@ -46,33 +45,41 @@ var (
 type Controller struct {
 	*controller
 	client kubernetes.Interface
-	watch  *watch
 }
 
 // NewController returns a controller that uses the informers of the test. The last two
 // are of Workloads and PodGroups, which it does not know.
-func NewController(_ context.Context, client kubernetes.Interface, pods coreinformers.PodInformer, jobs batchinformers.JobInformer,
+func NewController(_ context.Context, client kubernetes.Interface, pods coreinformers.PodInformer, ofJobs batchinformers.JobInformer,
 	_ schedulinginformers.WorkloadInformer, _ schedulinginformers.PodGroupInformer) (*Controller, error) {
-	batchPeriod = SyncJobBatchPeriod
-	w := &watch{
-		client: client, jobs: managedJobs{jobs.Informer()}, pods: pods.Informer(),
-		factory: informers.NewSharedInformerFactory(client, 0), // the test starts its own
-	}
-	w.store = &store{jobs: w.jobs.GetIndexer(), pods: w.pods.GetIndexer()}
-	c := newController(batchv1.JobControllerName, w.store, sender{managedClient{client}, client})
-	c.options = append(c.options,
+	o, err := Options{ReplaceBuiltIn: true, Decide: append([]jobfate.Option{
+		jobfate.FillFreeSlots(), jobfate.MaxUncounted(MaxUncountedPods), jobfate.MaxChanges(MaxPodCreateDeletePerSync),
 		jobfate.Backoff(backoff.Policy{Base: DefaultJobPodFailureBackOff, Cap: MaxJobPodFailureBackOff}),
-		jobfate.MaxUncounted(MaxUncountedPods), jobfate.MaxChanges(MaxPodCreateDeletePerSync))
-	c.options = append(c.options, gates...)
+	}, gates...)}.complete()
+	if err != nil {
+		return nil, err
+	}
+	o.BatchPeriod = SyncJobBatchPeriod // which may be 0
+	c, err := newController(o, jobs{clients{reader: managedClient{client}, writer: client}})
+	if err != nil {
+		return nil, err
+	}
+	watch := c.spaces[0]
+	watch.jobs, watch.pods = running{managedJobs{ofJobs.Informer()}}, running{pods.Informer()}
+	watch.store.jobs, watch.store.pods = watch.jobs.GetIndexer(), watch.pods.GetIndexer()
 	c.metrics = metricsOfKubernetes()
-	_, err := w.jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
+	_, err = watch.jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
 		// A controller beside the built-in one has no such metric.
 		if job := obj.(*batchv1.Job); !c.me.Manages(job) {
 			kubemetrics.JobByExternalControllerTotal.WithLabelValues(*job.Spec.ManagedBy).Inc()
 		}
 	}})
-	return &Controller{c, client, w}, errors.Join(err, w.pods.AddIndexers(cache.Indexers{byController: controllerIndex}))
+	return &Controller{c, client}, errors.Join(err, watch.pods.AddIndexers(cache.Indexers{byController: controllerIndex}))
 }
+
+// running is an informer that the test starts.
+type running struct{ cache.SharedIndexInformer }
+
+func (running) RunWithContext(context.Context) {}
 
 // metricsOfKubernetes counts in the metrics that the tests read.
 func metricsOfKubernetes() *metrics {
@@ -96,21 +103,22 @@ func (c *Controller) Run(ctx context.Context, workers int) {
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: c.client.CoreV1().Events("")})
+	c.log = klog.FromContext(ctx)
 	c.recorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "job-controller"})
 	free := orphans{c.controller}
-	var running errgroup.Group
-	running.Go(func() error {
-		return runner[reconcile.Request](ctx, "job", c.controller, c.retries, workers, source[reconcile.Request]{c.watch, c.jobChanged, c.podChanged})
+	var group errgroup.Group
+	group.Go(func() error {
+		return runner[reconcile.Request](ctx, "job", c.controller, c.retries, workers, source[reconcile.Request]{c.watcher, c.jobChanged, c.podChanged})
 	})
-	running.Go(func() error {
-		return runner[orphaned](ctx, "orphans", free, newRetries[orphaned](), 1, source[orphaned]{c.watch, free.jobChanged, free.podChanged})
+	group.Go(func() error {
+		return runner[orphaned](ctx, "orphans", free, newRetries[orphaned](), 1, source[orphaned]{c.watcher, free.jobChanged, free.podChanged})
 	})
-	if err := running.Wait(); err != nil && ctx.Err() == nil {
+	if err := group.Wait(); err != nil && ctx.Err() == nil {
 		panic(err)
 	}
 }
 
-// runner runs what add of the example adds to a manager.
+// runner runs what add adds to a manager.
 func runner[T comparable](ctx context.Context, name string, does reconcile.TypedReconciler[T], retries *retries[T], workers int, watch source[T]) error {
 	several := true // controllers of one name, one after the other
 	runs, err := ctrlcontroller.NewTypedUnmanaged(name, ctrlcontroller.TypedOptions[T]{

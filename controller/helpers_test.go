@@ -1,4 +1,4 @@
-package main
+package controller
 
 import (
 	"errors"
@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
@@ -26,10 +27,10 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-const manager = "jobfate.dev/controller"
+const managedBy = DefaultManagedBy
 
 var (
-	jobs       = batchv1.SchemeGroupVersion.WithResource("jobs")
+	jobsKind   = batchv1.SchemeGroupVersion.WithResource("jobs")
 	pods       = corev1.Resource("pods")
 	errTimeout = apierrors.NewTimeoutError("too slow", 1)
 	errQuota   = apierrors.NewForbidden(pods, "pod", errors.New("the quota is used up"))
@@ -41,6 +42,7 @@ var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 // what the test puts there.
 type bench struct {
 	*controller
+	store  *store
 	server *fake.Clientset
 	events *record.FakeRecorder
 }
@@ -55,12 +57,25 @@ func newBench(t *testing.T, onServer ...runtime.Object) *bench {
 		jobs:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
 		pods:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byController: controllerIndex}),
 	}
-	c := newController(manager, s, sender{server, server})
+	o, err := Options{ManagedBy: managedBy}.complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := newController(o, jobsOf(server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.stores[""] = s
 	c.now = func() time.Time { return noon }
 	events := record.NewFakeRecorder(1000)
-	c.recorder, c.metrics = events, newMetrics(prometheus.NewRegistry())
-	return &bench{c, server, events}
+	c.recorder = events
+	if c.metrics, err = newMetrics(prometheus.NewRegistry(), tracking.Keys{}); err != nil {
+		t.Fatal(err)
+	}
+	return &bench{c, s, server, events}
 }
+
+func jobsOf(server kubernetes.Interface) jobs { return jobs{clients{reader: server, writer: server}} }
 
 // newVersion patches as the server does: what is patched gets a new resource
 // version.
@@ -150,7 +165,7 @@ func (b *bench) fail(verb, resource string, times int, carriedOut bool, err erro
 }
 
 func newJob(change ...func(*batchv1.Job)) *batchv1.Job {
-	name, one, limit := manager, int32(1), int32(6)
+	name, one, limit := managedBy, int32(1), int32(6)
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "job", UID: "job-uid", ResourceVersion: "10"},
 		Spec: batchv1.JobSpec{

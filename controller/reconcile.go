@@ -1,4 +1,4 @@
-package main
+package controller
 
 import (
 	"context"
@@ -18,12 +18,13 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// controller runs the Jobs that name it in spec.managedBy.
+// controller runs the Jobs of one name in spec.managedBy, or the objects of one kind.
 type controller struct {
+	Options
 	sender
-	me       tracking.Controller
-	options  []jobfate.Option
-	store    *store
+	me     tracking.Controller
+	decide []jobfate.Option
+	*watcher
 	recorder record.EventRecorder
 	metrics  *metrics
 	now      func() time.Time
@@ -40,13 +41,13 @@ type memory struct {
 
 // Reconcile syncs a Job.
 func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
-	view := c.store.view(r.NamespacedName)
+	view := c.stores.of(r.Namespace).view(r.NamespacedName)
 	view.Now = c.now()
 	job, managed := view.Job, c.me.Manages(view.Job)
 	kept, found := c.memories.Load(r)
 	switch {
 	case managed && !found:
-		kept = &memory{machine: jobfate.NewMachine(c.options...)}
+		kept = &memory{machine: jobfate.NewMachine(c.decide...)}
 		c.memories.Store(r, kept)
 	case !found:
 		return reconcile.Result{}, nil
@@ -62,7 +63,7 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	}
 	began := time.Now()
 	// What Begin fails with is in the result as well.
-	over := m.machine.Begin(view, names...) != nil || c.drive(ctx, m.machine, atATime)
+	over := m.machine.Begin(view, names...) != nil || c.drive(ctx, m.machine, job, atATime)
 	result := m.machine.Result()
 	if job != nil {
 		c.tell(job, m, result)
@@ -110,7 +111,7 @@ func (c *controller) tell(job *batchv1.Job, m *memory, result jobfate.Result) {
 // record sends an event unless it is the empty one: nothing to tell.
 func (c *controller) record(job *batchv1.Job, e jobfate.Event) {
 	if e.Reason != "" {
-		c.recorder.Event(job, string(e.Type), e.Reason, e.Message)
+		c.recorder.Event(c.reference(job), string(e.Type), e.Reason, e.Message)
 	}
 }
 
@@ -123,7 +124,7 @@ func (c *controller) next(ctx context.Context, r reconcile.Request, result jobfa
 		return reconcile.Result{}, nil // it is looked at again when it changes
 	case expected(err):
 		log.FromContext(ctx).V(1).Info("Beginning again", "because", err)
-		return reconcile.Result{RequeueAfter: least(result.Requeue, batchPeriod)}, nil
+		return reconcile.Result{RequeueAfter: least(result.Requeue, c.BatchPeriod)}, nil
 	default:
 		// With an error the queue goes by its own delay.
 		c.retries.bounds.Store(r, bounds{result.Requeue, result.RetryAfter})

@@ -1,4 +1,4 @@
-package main
+package controller
 
 import (
 	"errors"
@@ -10,10 +10,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 func TestMetrics(t *testing.T) {
-	m := newMetrics(prometheus.NewRegistry())
+	m, err := newMetrics(prometheus.NewRegistry(), tracking.Keys{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	finished := func(reason string) jobfate.Metric {
 		return jobfate.Metric{Name: "jobs_finished_total", Add: 1, Labels: map[string]string{"completion_mode": "Indexed", "result": "failed", "reason": reason}}
 	}
@@ -48,9 +52,12 @@ func TestMetrics(t *testing.T) {
 
 // Every metric that a decision names has its labels here.
 func TestMetricsOfDecisions(t *testing.T) {
-	m := newMetrics(prometheus.NewRegistry())
+	m, err := newMetrics(prometheus.NewRegistry(), tracking.Keys{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	job := newJob(started)
-	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: noon}, jobfate.ManagedBy(manager))
+	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: noon}, jobfate.ManagedBy(managedBy))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package controller
 
 import (
 	"context"
@@ -27,26 +27,27 @@ type orphans struct{ *controller }
 func (c orphans) Reconcile(ctx context.Context, r orphaned) (reconcile.Result, error) {
 	var failed error
 	for _, m := range c.find(r) {
-		if !c.drive(ctx, m, orphansAtATime) {
+		if !c.drive(ctx, m, nil, orphansAtATime) {
 			return reconcile.Result{}, nil // it is to stop
 		}
 		failed = errors.Join(failed, m.Result().Err)
 	}
 	if expected(failed) {
 		log.FromContext(ctx).V(1).Info("Freeing again", "because", failed)
-		return reconcile.Result{RequeueAfter: batchPeriod}, nil
+		return reconcile.Result{RequeueAfter: c.BatchPeriod}, nil
 	}
 	return reconcile.Result{}, failed
 }
 
 // find returns what frees the orphans.
 func (c orphans) find(r orphaned) []*jobfate.Machine {
+	store := c.stores.of(r.Namespace)
 	if r.job == "" {
-		return jobfate.OrphansIn(c.store.podsUnder(uncontrolled(r.Namespace)), c.store.jobsIn(r.Namespace), c.options...)
+		return jobfate.OrphansIn(store.podsUnder(uncontrolled(r.Namespace)), store.jobsIn(r.Namespace), c.decide...)
 	}
 	var jobs []*batchv1.Job
-	if job := c.store.job(r.NamespacedName); job != nil {
+	if job := store.job(r.NamespacedName); job != nil {
 		jobs = append(jobs, job)
 	}
-	return jobfate.OrphansIn(c.store.podsUnder(string(r.job)), jobs, c.options...)
+	return jobfate.OrphansIn(store.podsUnder(string(r.job)), jobs, c.decide...)
 }

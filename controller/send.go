@@ -1,4 +1,4 @@
-package main
+package controller
 
 import (
 	"context"
@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/jobfate/jobfate"
 )
@@ -26,9 +26,8 @@ const (
 	orphansAtATime = 2
 )
 
-// sender sends the requests of machines. Reads go past the caches; writes keep to the
-// limits of their client.
-type sender struct{ reader, writer kubernetes.Interface }
+// sender sends the requests of machines.
+type sender struct{ objects }
 
 // machine is what drive needs of a jobfate.Machine.
 type machine interface {
@@ -37,9 +36,9 @@ type machine interface {
 }
 
 // drive sends what a Machine asks for, some of it at the same time, and reports whether
-// it came to the end. When the controller is to stop, what has begun is finished, and
-// nothing else begins.
-func (s sender) drive(ctx context.Context, m machine, atATime int) bool {
+// it came to the end. seen is the Job that the Machine was shown. When the controller is
+// to stop, what has begun is finished, and nothing else begins.
+func (s sender) drive(ctx context.Context, m machine, seen *batchv1.Job, atATime int) bool {
 	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
 		objects, errs := make([]runtime.Object, len(batch)), make([]error, len(batch))
 		var group errgroup.Group
@@ -49,7 +48,7 @@ func (s sender) drive(ctx context.Context, m machine, atATime int) bool {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				objects[i], errs[i] = s.send(ctx, r)
+				objects[i], errs[i] = s.send(ctx, r, seen)
 				return nil
 			})
 		}
@@ -58,30 +57,34 @@ func (s sender) drive(ctx context.Context, m machine, atATime int) bool {
 		}
 		for i, r := range batch {
 			_ = m.Answer(r, objects[i], errs[i]) // fails only for what was not asked for
+			if job, ok := objects[i].(*batchv1.Job); ok && errs[i] == nil {
+				seen = job
+			}
 		}
 	}
 	return true
 }
 
 // send makes one request, and returns what the client does.
-func (s sender) send(ctx context.Context, r jobfate.Request) (runtime.Object, error) {
+func (s sender) send(ctx context.Context, r jobfate.Request, seen *batchv1.Job) (runtime.Object, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
+	read, write := s.api().reader.CoreV1().Pods(r.Namespace), s.api().writer.CoreV1().Pods(r.Namespace)
 	switch r.Verb {
 	case jobfate.GetJob:
-		return s.reader.BatchV1().Jobs(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+		return s.get(ctx, r.Namespace, r.Name)
 	case jobfate.ListPods:
-		return s.reader.CoreV1().Pods(r.Namespace).List(ctx, metav1.ListOptions{})
+		return read.List(ctx, metav1.ListOptions{})
 	case jobfate.GetPod:
-		return s.reader.CoreV1().Pods(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+		return read.Get(ctx, r.Name, metav1.GetOptions{})
 	case jobfate.CreatePod:
-		return s.writer.CoreV1().Pods(r.Namespace).Create(ctx, r.Pod, metav1.CreateOptions{})
+		return write.Create(ctx, r.Pod, metav1.CreateOptions{})
 	case jobfate.PatchPod:
-		return s.writer.CoreV1().Pods(r.Namespace).Patch(ctx, r.Name, types.StrategicMergePatchType, r.Patch, metav1.PatchOptions{})
+		return write.Patch(ctx, r.Name, types.StrategicMergePatchType, r.Patch, metav1.PatchOptions{})
 	case jobfate.DeletePod:
-		return nil, s.writer.CoreV1().Pods(r.Namespace).Delete(ctx, r.Name, r.Options)
+		return nil, write.Delete(ctx, r.Name, r.Options)
 	case jobfate.PatchStatus:
-		return s.writer.BatchV1().Jobs(r.Namespace).Patch(ctx, r.Name, types.MergePatchType, r.Patch, metav1.PatchOptions{}, "status")
+		return s.putStatus(ctx, r, seen)
 	}
 	return nil, fmt.Errorf("a request to %s, which this controller does not know", r.Verb)
 }

@@ -1,4 +1,4 @@
-package main
+package controller
 
 import (
 	"cmp"
@@ -14,10 +14,6 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// batchPeriod is how long a Job waits for more of its pods to change before it is
-// looked at, so that many pods cost one status write.
-const batchPeriod = time.Second
-
 type (
 	jobQueue    = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	orphanQueue = workqueue.TypedRateLimitingInterface[orphaned]
@@ -28,7 +24,7 @@ type (
 func (c *controller) jobChanged(q jobQueue, before, after *batchv1.Job) {
 	var wait time.Duration
 	if before != nil && after != nil && before.UID == after.UID && before.Generation == after.Generation {
-		wait = batchPeriod
+		wait = c.BatchPeriod
 	}
 	if c.me.Manages(before) || c.me.Manages(after) {
 		q.AddAfter(reconcile.Request{NamespacedName: nameOf(cmp.Or(after, before))}, wait)
@@ -38,15 +34,16 @@ func (c *controller) jobChanged(q jobQueue, before, after *batchv1.Job) {
 // podChanged wakes the Jobs that a change of a pod concerns.
 func (c *controller) podChanged(q jobQueue, before, after *corev1.Pod) {
 	c.metrics.gauged(before, after)
-	for _, name := range jobfate.RouteOf(before, after, c.store.jobsIn, c.options...) {
-		c.wake(q, c.store.job(name))
+	store := c.stores.of(cmp.Or(after, before).Namespace)
+	for _, name := range jobfate.RouteOf(before, after, store.jobsIn, c.decide...) {
+		c.wake(q, store.job(name))
 	}
 }
 
 // wake has a Job of this controller looked at; nil is none.
 func (c *controller) wake(q jobQueue, job *batchv1.Job) {
 	if c.me.Manages(job) {
-		q.AddAfter(reconcile.Request{NamespacedName: nameOf(job)}, batchPeriod)
+		q.AddAfter(reconcile.Request{NamespacedName: nameOf(job)}, c.BatchPeriod)
 	}
 }
 
@@ -58,8 +55,8 @@ func (c orphans) jobChanged(q orphanQueue, before, after *batchv1.Job) {
 	if !c.me.Manages(before) || after != nil && after.UID == before.UID {
 		return
 	}
-	q.AddAfter(orphaned{nameOf(before), before.UID}, batchPeriod)
-	q.AddAfter(orphaned{NamespacedName: types.NamespacedName{Namespace: before.Namespace}}, batchPeriod)
+	q.AddAfter(orphaned{nameOf(before), before.UID}, c.BatchPeriod)
+	q.AddAfter(orphaned{NamespacedName: types.NamespacedName{Namespace: before.Namespace}}, c.BatchPeriod)
 }
 
 // podChanged has a pod freed that is an orphan now.
@@ -67,14 +64,15 @@ func (c orphans) podChanged(q orphanQueue, _, after *corev1.Pod) {
 	if after == nil || !c.me.Frees(after, nil) {
 		return
 	}
+	store := c.stores.of(after.Namespace)
 	switch ref := metav1.GetControllerOfNoCopy(after); {
 	case ref == nil:
-		for _, name := range jobfate.RouteOf(nil, after, c.store.jobsIn, c.options...) {
+		for _, name := range jobfate.RouteOf(nil, after, store.jobsIn, c.decide...) {
 			if name.Name == "" {
-				q.AddAfter(orphaned{NamespacedName: name}, batchPeriod)
+				q.AddAfter(orphaned{NamespacedName: name}, c.BatchPeriod)
 			}
 		}
-	case c.store.ownerOf(after.Namespace, ref) == nil:
-		q.AddAfter(orphaned{types.NamespacedName{Namespace: after.Namespace, Name: ref.Name}, ref.UID}, batchPeriod)
+	case store.ownerOf(after.Namespace, ref) == nil:
+		q.AddAfter(orphaned{types.NamespacedName{Namespace: after.Namespace, Name: ref.Name}, ref.UID}, c.BatchPeriod)
 	}
 }

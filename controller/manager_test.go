@@ -1,162 +1,23 @@
-package main
+package controller
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/go-logr/logr/funcr"
-	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/record"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/config"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
-
-// cluster is an API server, and what the controllers asked of it and logged. It is to
-// be used in a bubble of synctest.
-type cluster struct {
-	*kube.Server
-	client kubernetes.Interface // of users
-
-	mu     sync.Mutex
-	asked  map[string]int
-	first  string                // that was asked
-	before func(r *kube.Request) // a request of a controller takes effect
-	errors []string
-}
-
-func newCluster(t *testing.T) *cluster {
-	t.Helper()
-	c := &cluster{Server: kube.New(kube.Options{}), asked: map[string]int{}}
-	c.client = clientFor(t, c.Config())
-	c.Intercept(func(r *kube.Request) kube.Verdict {
-		if r.UserAgent == agent {
-			c.mu.Lock()
-			what := r.Verb + " " + r.Resource.Resource
-			c.asked[what]++
-			c.first = cmp.Or(c.first, what+" "+r.Query.Get("limit"))
-			before := c.before
-			c.mu.Unlock()
-			if before != nil {
-				before(r)
-			}
-		}
-		return kube.Verdict{}
-	})
-	return c
-}
-
-// beforeEach has something happen before a request of a controller takes effect.
-func (c *cluster) beforeEach(happens func(*kube.Request)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.before = happens
-}
-
-const agent = "controller"
-
-func clientFor(t *testing.T, config *rest.Config) kubernetes.Interface {
-	t.Helper()
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
-}
-
-// start starts the controller, with a manager and the limits of its flags, and returns
-// how to stop it.
-func (c *cluster) start(t *testing.T) (stop func()) {
-	t.Helper()
-	logger := funcr.New(func(_, line string) {
-		if strings.Contains(line, `"error"=`) {
-			c.mu.Lock()
-			c.errors = append(c.errors, line)
-			c.mu.Unlock()
-		}
-	}, funcr.Options{})
-	free := c.Config()
-	free.UserAgent, free.QPS = agent, -1
-	limited := rest.CopyConfig(free)
-	limited.QPS, limited.Burst = 20, 30
-	mgr, err := ctrl.NewManager(free, ctrl.Options{
-		Logger: logger, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	watch, err := newWatch(clientFor(t, free), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	con := newController(manager, watch.store, sender{clientFor(t, free), clientFor(t, limited)})
-	con.recorder, con.metrics = &record.FakeRecorder{}, newMetrics(prometheus.NewRegistry())
-	if err := add(mgr, con, watch, 5); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- mgr.Start(ctx) }()
-	time.Sleep(time.Second)
-	return func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		watch.factory.Shutdown()
-	}
-}
-
-// create stores Jobs.
-func (c *cluster) create(t *testing.T, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		by := manager
-		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: batchv1.JobSpec{
-			ManagedBy: &by,
-			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-				RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}},
-			}},
-		}}
-		if _, err := c.client.BatchV1().Jobs("default").Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// work has the kubelets end all pods, and the controller hear of it.
-func (c *cluster) work() {
-	kubelet := kube.Kubelet{Server: c.Server}
-	for kubelet.Step(func(*corev1.Pod) (int32, bool) { return 0, true }) {
-		time.Sleep(2 * batchPeriod)
-	}
-	time.Sleep(10 * batchPeriod)
-}
-
-func (c *cluster) noErrors(t *testing.T) {
-	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, line := range c.errors {
-		t.Errorf("logged: %s", line)
-	}
-}
 
 // A controller that starts anew lists pods once, and then needs no read at all, neither
 // for the Jobs that it finds nor for a new one.
@@ -290,23 +151,30 @@ func TestBarrierTakesTime(t *testing.T) {
 			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}},
 				Body: io.NopCloser(strings.NewReader(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"}}`))}, nil
 		}).sender(t)
-		w, err := newWatch(s.reader, "here")
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.factory.Shutdown() // no informer is to start
-		for range 2 {        // for the queues of Jobs and orphans
-			if err := w.begin(t.Context()); err != nil || w.store.barrier != "7" || tries != 3 {
-				t.Errorf("got %v and barrier %q after %d tries, want 7 after 3", err, w.store.barrier, tries)
-			}
+		w := newWatcherOf(t, s.api().reader, "here")
+		if err := w.open(t.Context(), w.spaces[0]); err != nil || w.spaces[0].barrier != "7" || tries != 3 {
+			t.Errorf("got %v and barrier %q after %d tries, want 7 after 3", err, w.spaces[0].barrier, tries)
 		}
 		stopped, stop := context.WithCancel(t.Context())
 		stop()
-		w.store.barrier, tries = "", 0
+		tries = 0
 		if err := w.begin(stopped); err == nil {
 			t.Error("without a barrier: want an error")
 		}
 	})
+}
+
+func newWatcherOf(t *testing.T, client kubernetes.Interface, namespaces ...string) *watcher {
+	t.Helper()
+	o, err := Options{Namespaces: namespaces}.complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := newWatcher(o, jobsOf(client))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
 }
 
 // A list must not be older than the request for it.

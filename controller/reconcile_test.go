@@ -1,4 +1,4 @@
-package main
+package controller
 
 import (
 	"errors"
@@ -226,8 +226,8 @@ func TestOthersInterfere(t *testing.T) {
 			b := newBench(t, job)
 			b.show(t, job)
 			b.fail("patch", "jobs", 1, false, err)
-			if got := b.reconcile(t).RequeueAfter; got != batchPeriod {
-				t.Errorf("looks again in %v, want %v", got, batchPeriod)
+			if got := b.reconcile(t).RequeueAfter; got != defaultBatchPeriod {
+				t.Errorf("looks again in %v, want %v", got, defaultBatchPeriod)
 			}
 			if got := testutil.ToFloat64(b.metrics.counters[syncsTotal].WithLabelValues("NonIndexed", "error", "pods_created")); got != 1 {
 				t.Errorf("%s: got %v syncs with an error, want 1", syncsTotal, got)
@@ -248,8 +248,8 @@ func TestAdoptOnlyForAJobThatIsThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, onServer)
 			b.show(t, newJob(), newPod(newJob(), "alone", "5", ownerless, stripped))
-			if got := b.reconcile(t).RequeueAfter; got != batchPeriod {
-				t.Errorf("looks again in %v, want %v", got, batchPeriod)
+			if got := b.reconcile(t).RequeueAfter; got != defaultBatchPeriod {
+				t.Errorf("looks again in %v, want %v", got, defaultBatchPeriod)
 			}
 			wantList(t, "writes", b.writes(), nil)
 		})
@@ -292,7 +292,7 @@ func TestMemoryGoesWithTheJob(t *testing.T) {
 	if n := b.remembered(); n != 1 {
 		t.Fatalf("%d Jobs are remembered, want 1", n)
 	}
-	if err := errors.Join(b.store.jobs.Delete(job), b.server.Tracker().Delete(jobs, "default", "job")); err != nil {
+	if err := errors.Join(b.store.jobs.Delete(job), b.server.Tracker().Delete(jobsKind, "default", "job")); err != nil {
 		t.Fatal(err)
 	}
 	b.reconcile(t)
@@ -370,7 +370,7 @@ func TestFailedIndexes(t *testing.T) {
 			pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: index}
 		}))
 	}
-	d, err := jobfate.Decide(s, jobfate.ManagedBy(manager))
+	d, err := jobfate.Decide(s, jobfate.ManagedBy(managedBy))
 	if err != nil {
 		t.Fatal(err)
 	}

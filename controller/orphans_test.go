@@ -1,4 +1,4 @@
-package main
+package controller
 
 import (
 	"strings"
@@ -97,7 +97,7 @@ func TestFreeGoesOn(t *testing.T) {
 		return true, nil, apierrors.NewConflict(pods, "pod", nil)
 	})
 	again, err := orphans{b.controller}.Reconcile(t.Context(), alone)
-	if err != nil || again.RequeueAfter != batchPeriod || versions != 3 {
-		t.Errorf("got %v, %v and %d patches for version 5, want to look again after %v, and 3", again, err, versions, batchPeriod)
+	if err != nil || again.RequeueAfter != defaultBatchPeriod || versions != 3 {
+		t.Errorf("got %v, %v and %d patches for version 5, want to look again after %v, and 3", again, err, versions, defaultBatchPeriod)
 	}
 }

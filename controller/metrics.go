@@ -1,6 +1,7 @@
-package main
+package controller
 
 import (
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,6 +15,7 @@ import (
 // metrics are those of the built-in Job controller, under its names, so that
 // dashboards and alerts work for both.
 type metrics struct {
+	keys     tracking.Keys
 	counters map[string]*prometheus.CounterVec
 	duration *prometheus.HistogramVec
 }
@@ -38,23 +40,38 @@ var counters = []struct {
 	{gaugedTotal, "Ended pods that have got or lost the tracking finalizer", []string{"event"}},
 }
 
-func newMetrics(registry prometheus.Registerer) *metrics {
+// newMetrics registers the metrics, unless another controller of the process has.
+func newMetrics(registry prometheus.Registerer, keys tracking.Keys) (*metrics, error) {
 	m := &metrics{
+		keys:     keys,
 		counters: make(map[string]*prometheus.CounterVec, len(counters)),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Subsystem: subsystem,
-			Name:      "job_sync_duration_seconds",
-			Help:      "How long a sync took",
-			Buckets:   prometheus.ExponentialBuckets(0.004, 2, 15),
-		}, []string{"completion_mode", "result", "action"}),
 	}
-	registry.MustRegister(m.duration)
+	var err error
+	m.duration, err = register(registry, prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Subsystem: subsystem,
+		Name:      "job_sync_duration_seconds",
+		Help:      "How long a sync took",
+		Buckets:   prometheus.ExponentialBuckets(0.004, 2, 15),
+	}, []string{"completion_mode", "result", "action"}))
 	for _, c := range counters {
-		vec := prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: subsystem, Name: c.name, Help: c.help}, c.labels)
-		registry.MustRegister(vec)
-		m.counters[c.name] = vec
+		if err != nil {
+			break
+		}
+		m.counters[c.name], err = register(registry,
+			prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: subsystem, Name: c.name, Help: c.help}, c.labels))
 	}
-	return m
+	return m, err
+}
+
+func register[C prometheus.Collector](registry prometheus.Registerer, collector C) (C, error) {
+	err := registry.Register(collector)
+	var already prometheus.AlreadyRegisteredError
+	if errors.As(err, &already) {
+		if earlier, ok := already.ExistingCollector.(C); ok {
+			return earlier, nil
+		}
+	}
+	return collector, err
 }
 
 // add adds what a result asks for.
@@ -92,7 +109,7 @@ func (m *metrics) synced(job *batchv1.Job, action string, took time.Duration, er
 
 // gauged counts a terminated pod that gains or loses the finalizer.
 func (m *metrics) gauged(before, after *corev1.Pod) {
-	switch was, is := (tracking.Keys{}).Gauge(before), (tracking.Keys{}).Gauge(after); {
+	switch was, is := m.keys.Gauge(before), m.keys.Gauge(after); {
 	case is && !was:
 		m.counters[gaugedTotal].WithLabelValues("add").Inc()
 	case was && !is:

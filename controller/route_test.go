@@ -1,4 +1,4 @@
-package main
+package controller
 
 import (
 	"strings"
@@ -6,7 +6,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -81,13 +80,5 @@ func TestJobChanged(t *testing.T) {
 			}
 			wantList(t, "orphans to free", free.all, tc.frees)
 		})
-	}
-}
-
-func TestSlim(t *testing.T) {
-	pod := newPod(newJob(), "pod", "5")
-	pod.ManagedFields = []metav1.ManagedFieldsEntry{{}}
-	if got, err := slim(pod); err != nil || len(got.(*corev1.Pod).ManagedFields) > 0 {
-		t.Errorf("got %v, %v, want no managed fields", got, err)
 	}
 }

@@ -1,6 +1,7 @@
-package main
+package controller
 
 import (
+	"cmp"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -26,7 +27,15 @@ func controllerIndex(obj any) ([]string, error) {
 
 func uncontrolled(namespace string) string { return "namespace/" + namespace }
 
-// store is what the informers have seen. What it returns is shared with everybody
+// stores are those of the namespaces that are watched; of all when there is one without a
+// name.
+type stores map[string]*store
+
+func (s stores) of(namespace string) *store {
+	return cmp.Or(s[namespace], s[metav1.NamespaceAll])
+}
+
+// store is what the informers of a namespace have seen. What it returns is shared
 // and must not be changed. It hands out pointers; a list as controller-runtime's
 // client returns it would copy each pod, 12 MB a sync at 10,000 pods.
 type store struct {

@@ -1,0 +1,170 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+)
+
+// cluster is an API server, and what the controllers asked of it and logged. It is to
+// be used in a bubble of synctest.
+type cluster struct {
+	*kube.Server
+	client kubernetes.Interface // of users
+
+	mu     sync.Mutex
+	asked  map[string]int
+	first  string                // that was asked
+	before func(r *kube.Request) // a request of a controller takes effect
+	errors []string
+}
+
+func newCluster(t *testing.T, kinds ...kube.Kind) *cluster {
+	t.Helper()
+	c := &cluster{Server: kube.New(kube.Options{Kinds: kinds}), asked: map[string]int{}}
+	c.client = clientFor(t, c.Config())
+	c.Intercept(func(r *kube.Request) kube.Verdict {
+		if r.UserAgent == agent {
+			c.mu.Lock()
+			what := r.Verb + " " + r.Resource.Resource
+			c.asked[what]++
+			c.first = cmp.Or(c.first, what+" "+r.Query.Get("limit"))
+			before := c.before
+			c.mu.Unlock()
+			if before != nil {
+				before(r)
+			}
+		}
+		return kube.Verdict{}
+	})
+	return c
+}
+
+// beforeEach has something happen before a request of a controller takes effect.
+func (c *cluster) beforeEach(happens func(*kube.Request)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.before = happens
+}
+
+const agent = "controller"
+
+func clientFor(t *testing.T, config *rest.Config) kubernetes.Interface {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// logger remembers what is logged as an error.
+func (c *cluster) logger() logr.Logger {
+	return funcr.New(func(_, line string) {
+		if strings.Contains(line, `"error"=`) {
+			c.mu.Lock()
+			c.errors = append(c.errors, line)
+			c.mu.Unlock()
+		}
+	}, funcr.Options{})
+}
+
+// manager returns a manager whose requests are counted.
+func (c *cluster) manager(t *testing.T, scheme *runtime.Scheme) manager.Manager {
+	t.Helper()
+	config := c.Config()
+	config.UserAgent = agent
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme, Logger: c.logger(), Metrics: metricsserver.Options{BindAddress: "0"}, Controller: anyName,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mgr
+}
+
+// anyName lets a process have several controllers of one name, one after the other.
+var anyName = config.Controller{SkipNameValidation: new(true)}
+
+// run starts a manager, and returns how to stop it.
+func run(t *testing.T, mgr manager.Manager) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- mgr.Start(ctx) }()
+	time.Sleep(time.Second)
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// start starts a controller with the limits of its zero value.
+func (c *cluster) start(t *testing.T) (stop func()) {
+	t.Helper()
+	mgr := c.manager(t, nil)
+	if err := Add(mgr, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return run(t, mgr)
+}
+
+// create stores Jobs.
+func (c *cluster) create(t *testing.T, names ...string) {
+	t.Helper()
+	c.createIn(t, "default", names...)
+}
+
+func (c *cluster) createIn(t *testing.T, namespace string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		by := managedBy
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: batchv1.JobSpec{
+			ManagedBy: &by,
+			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}},
+			}},
+		}}
+		if _, err := c.client.BatchV1().Jobs(namespace).Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// work has the kubelets end all pods, and the controller hear of it.
+func (c *cluster) work() {
+	kubelet := kube.Kubelet{Server: c.Server}
+	for kubelet.Step(func(*corev1.Pod) (int32, bool) { return 0, true }) {
+		time.Sleep(2 * defaultBatchPeriod)
+	}
+	time.Sleep(10 * defaultBatchPeriod)
+}
+
+func (c *cluster) noErrors(t *testing.T) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, line := range c.errors {
+		t.Errorf("logged: %s", line)
+	}
+}

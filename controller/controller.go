@@ -1,0 +1,151 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/jobfate/jobfate"
+)
+
+// NewManager returns a manager that runs Jobs. Start it to run them.
+func NewManager(config *rest.Config, o Options) (manager.Manager, error) {
+	complete, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // the lease must not wait for other requests
+	mgr, err := ctrl.NewManager(config, complete.managerOptions())
+	if err != nil {
+		return nil, err
+	}
+	return mgr, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), Add(mgr, o))
+}
+
+// Add adds a controller of Jobs to a manager, before that starts.
+func Add(mgr manager.Manager, o Options) error {
+	o, err := o.complete()
+	if err != nil {
+		return err
+	}
+	api, err := connect(mgr, o)
+	if err != nil {
+		return err
+	}
+	return add(mgr, o, jobs{api})
+}
+
+// clients are those of one controller. Reads have no limit, so that a flood of writes does
+// not delay them; the API server has a limit of its own.
+type clients struct {
+	reader, writer          kubernetes.Interface
+	readConfig, writeConfig *rest.Config
+}
+
+func connect(mgr manager.Manager, o Options) (c clients, err error) {
+	c.readConfig = rest.CopyConfig(mgr.GetConfig())
+	c.readConfig.QPS, c.readConfig.RateLimiter = -1, nil
+	c.writeConfig = rest.CopyConfig(c.readConfig)
+	c.writeConfig.QPS, c.writeConfig.Burst = o.QPS, o.Burst
+	typed := func(config *rest.Config) (kubernetes.Interface, error) {
+		config = rest.CopyConfig(config)
+		config.ContentType = "application/vnd.kubernetes.protobuf"
+		config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+		return kubernetes.NewForConfig(config)
+	}
+	var errRead, errWrite error
+	c.reader, errRead = typed(c.readConfig)
+	c.writer, errWrite = typed(c.writeConfig)
+	return c, errors.Join(errRead, errWrite)
+}
+
+func newController(o Options, objects objects) (*controller, error) {
+	me := objects.controller(o)
+	w, err := newWatcher(o, objects)
+	return &controller{
+		Options: o,
+		sender:  sender{objects},
+		me:      me,
+		// The last option holds: the caller cannot set these.
+		decide: append(o.Decide[:len(o.Decide):len(o.Decide)],
+			jobfate.ManagedBy(me.Name), jobfate.OwnerKind(me.Kind), jobfate.Keys(me.Keys),
+			jobfate.BatchPeriod(o.BatchPeriod), jobfate.Names(podName)),
+		watcher: w,
+		now:     time.Now,
+		retries: newRetries[reconcile.Request](),
+	}, err
+}
+
+// add adds a controller to a manager.
+func add(mgr manager.Manager, o Options, objects objects) error {
+	c, err := newController(o, objects)
+	if err != nil {
+		return err
+	}
+	c.log = mgr.GetLogger()
+	if c.metrics, err = newMetrics(ctrlmetrics.Registry, c.me.Keys); err != nil {
+		return err
+	}
+	told := &telling{broadcaster: record.NewBroadcaster(), sink: &typedcorev1.EventSinkImpl{Interface: c.api().writer.CoreV1().Events("")}}
+	c.recorder = told.broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "jobfate-controller"})
+	name := strings.ToLower(c.me.Kind.Kind)
+	jobs, err := ctrlcontroller.NewTyped(name, mgr, ctrlcontroller.TypedOptions[reconcile.Request]{
+		Reconciler: c, MaxConcurrentReconciles: c.Workers, RateLimiter: c.retries,
+	})
+	if err != nil {
+		return err
+	}
+	free := orphans{c}
+	freed, err := ctrlcontroller.NewTyped(name+"-orphans", mgr, ctrlcontroller.TypedOptions[orphaned]{
+		Reconciler: free, RateLimiter: newRetries[orphaned](),
+	})
+	if err != nil {
+		return err
+	}
+	ready := func(*http.Request) error {
+		select {
+		case <-mgr.Elected():
+			return c.ready()
+		default:
+			return nil // a standby has no caches
+		}
+	}
+	return errors.Join(
+		jobs.Watch(source[reconcile.Request]{c.watcher, c.jobChanged, c.podChanged}),
+		freed.Watch(source[orphaned]{c.watcher, free.jobChanged, free.podChanged}),
+		mgr.AddReadyzCheck(name+"-caches", ready),
+		mgr.Add(told),
+	)
+}
+
+// telling sends events until the controllers have stopped: it is none of those that need
+// the lease, which the manager stops first.
+type telling struct {
+	broadcaster record.EventBroadcaster
+	sink        record.EventSink
+}
+
+func (t *telling) NeedLeaderElection() bool { return false }
+
+func (t *telling) Start(ctx context.Context) error {
+	t.broadcaster.StartRecordingToSink(t.sink)
+	<-ctx.Done()
+	t.broadcaster.Shutdown()
+	return nil
+}

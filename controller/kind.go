@@ -1,0 +1,220 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/watch"
+	batchinformers "k8s.io/client-go/informers/batch/v1"
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// Kind says how objects of a kind of your own are run as if they were Jobs. T is the type of
+// the objects, a pointer, which the manager's scheme knows together with its list.
+type Kind[T client.Object] struct {
+	// Spec returns the spec of the Job that an object stands for. Fields that are nil are
+	// read as their defaults. Without a selector, the owner reference alone says whose a
+	// pod is. It must not change the object.
+	Spec func(T) batchv1.JobSpec
+	// Status returns where in the object the status of the Job is kept: in the part that
+	// the status subresource writes. The schema of the kind must name all its fields.
+	Status func(T) *batchv1.JobStatus
+	// Keys are the names of what the pods carry. Finalizer is required: from a pod with
+	// that of Kubernetes the built-in controller may remove it.
+	Keys tracking.Keys
+}
+
+// AddKind adds a controller of objects of a kind of your own to a manager, before that
+// starts. ManagedBy and ReplaceBuiltIn mean nothing for it: it runs all of them.
+func AddKind[T client.Object](mgr manager.Manager, kind Kind[T], o Options) error {
+	o.ManagedBy, o.ReplaceBuiltIn = "", true
+	o, err := o.complete()
+	if err != nil {
+		return err
+	}
+	if kind.Keys.Finalizer == "" || kind.Keys.Finalizer == batchv1.JobTrackingFinalizer {
+		return field.Required(field.NewPath("keys", "finalizer"), "the built-in controller may remove its own finalizer from pods")
+	}
+	if reflect.TypeFor[T]().Kind() != reflect.Pointer {
+		return fmt.Errorf("%s is not the type of an object: it must be a pointer", reflect.TypeFor[T]())
+	}
+	k := ownKind[T]{Kind: kind, scheme: mgr.GetScheme()}
+	if k.gvk, err = apiutil.GVKForObject(k.new(), k.scheme); err != nil {
+		return err
+	}
+	if _, err := k.newList(); err != nil {
+		return err
+	}
+	if k.clients, err = connect(mgr, o); err != nil {
+		return err
+	}
+	options := client.Options{Scheme: k.scheme, Mapper: mgr.GetRESTMapper()}
+	if k.read, err = client.NewWithWatch(k.readConfig, options); err != nil {
+		return err
+	}
+	if k.write, err = client.New(k.writeConfig, options); err != nil {
+		return err
+	}
+	return add(mgr, o, k)
+}
+
+// objects are what a controller runs: Jobs, or objects that stand for Jobs.
+type objects interface {
+	api() clients
+	// controller says which objects the controller runs, and what their pods carry.
+	controller(Options) tracking.Controller
+	// get reads an object past the cache.
+	get(ctx context.Context, namespace, name string) (*batchv1.Job, error)
+	// putStatus stores the status of a request. seen is the Job as the Machine saw it last.
+	putStatus(ctx context.Context, r jobfate.Request, seen *batchv1.Job) (*batchv1.Job, error)
+	// informer returns an informer whose store holds Jobs.
+	informer(namespace string) (cache.SharedIndexInformer, error)
+	// reference returns what events are about.
+	reference(*batchv1.Job) runtime.Object
+}
+
+var byNamespace = cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+
+// jobs are the Jobs of Kubernetes.
+type jobs struct{ clients }
+
+func (j jobs) api() clients { return j.clients }
+
+func (jobs) controller(o Options) tracking.Controller {
+	return tracking.Controller{Name: o.ManagedBy, Kind: batchv1.SchemeGroupVersion.WithKind("Job")}
+}
+
+func (j jobs) get(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
+	return j.reader.BatchV1().Jobs(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+func (j jobs) putStatus(ctx context.Context, r jobfate.Request, _ *batchv1.Job) (*batchv1.Job, error) {
+	return j.writer.BatchV1().Jobs(r.Namespace).Patch(ctx, r.Name, types.MergePatchType, r.Patch, metav1.PatchOptions{}, "status")
+}
+
+func (j jobs) informer(namespace string) (cache.SharedIndexInformer, error) {
+	informer := batchinformers.NewFilteredJobInformer(j.reader, namespace, 0, byNamespace, consistent)
+	return informer, informer.SetTransform(func(obj any) (any, error) {
+		if job, ok := obj.(*batchv1.Job); ok {
+			job.ManagedFields = nil
+		}
+		return obj, nil
+	})
+}
+
+func (jobs) reference(job *batchv1.Job) runtime.Object { return job }
+
+// ownKind are objects of a kind of the caller's own.
+type ownKind[T client.Object] struct {
+	Kind[T]
+	clients
+	scheme *runtime.Scheme
+	gvk    schema.GroupVersionKind
+	read   client.WithWatch
+	write  client.Client
+}
+
+func (k ownKind[T]) api() clients { return k.clients }
+
+func (k ownKind[T]) controller(Options) tracking.Controller {
+	return tracking.Controller{Kind: k.gvk, Keys: k.Keys}
+}
+
+func (ownKind[T]) new() T { return reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T) }
+
+func (k ownKind[T]) newList() (client.ObjectList, error) {
+	list, err := k.scheme.New(k.gvk.GroupVersion().WithKind(k.gvk.Kind + "List"))
+	if err != nil {
+		return nil, err
+	}
+	return list.(client.ObjectList), nil
+}
+
+// job returns the Job that an object stands for. It shares what is in the object.
+func (k ownKind[T]) job(o T) *batchv1.Job {
+	job := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
+			ResourceVersion: o.GetResourceVersion(), Generation: o.GetGeneration(),
+			CreationTimestamp: o.GetCreationTimestamp(), DeletionTimestamp: o.GetDeletionTimestamp(),
+			Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
+			Finalizers: o.GetFinalizers(), OwnerReferences: o.GetOwnerReferences(),
+		},
+		Spec:   k.Spec(o),
+		Status: *k.Status(o),
+	}
+	job.Spec.ManagedBy = nil
+	return job
+}
+
+func (k ownKind[T]) get(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
+	o := k.new()
+	if err := k.read.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
+		return nil, err
+	}
+	return k.job(o), nil
+}
+
+// putStatus patches what changes in the status, provided that the object is still the one
+// that was seen.
+func (k ownKind[T]) putStatus(ctx context.Context, r jobfate.Request, seen *batchv1.Job) (*batchv1.Job, error) {
+	before, after := k.new(), k.new()
+	for o, status := range map[client.Object]*batchv1.JobStatus{before: &seen.Status, after: r.Status} {
+		o.SetNamespace(r.Namespace)
+		o.SetName(r.Name)
+		o.SetResourceVersion(seen.ResourceVersion)
+		*k.Status(o.(T)) = *status
+	}
+	if err := k.write.Status().Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return nil, err
+	}
+	return k.job(after), nil
+}
+
+func (k ownKind[T]) informer(namespace string) (cache.SharedIndexInformer, error) {
+	options := func(o metav1.ListOptions) *client.ListOptions {
+		consistent(&o)
+		return &client.ListOptions{Namespace: namespace, Limit: o.Limit, Continue: o.Continue, Raw: &o}
+	}
+	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			list, err := k.newList()
+			if err != nil {
+				return nil, err
+			}
+			return list, k.read.List(ctx, list, options(o))
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			list, err := k.newList()
+			if err != nil {
+				return nil, err
+			}
+			return k.read.Watch(ctx, list, options(o))
+		},
+	}, k.new(), 0, byNamespace)
+	return informer, informer.SetTransform(func(obj any) (any, error) {
+		if o, ok := obj.(T); ok {
+			return k.job(o), nil
+		}
+		return obj, nil
+	})
+}
+
+func (k ownKind[T]) reference(job *batchv1.Job) runtime.Object {
+	apiVersion, kind := k.gvk.ToAPIVersionAndKind()
+	return &corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: job.Namespace, Name: job.Name, UID: job.UID, ResourceVersion: job.ResourceVersion}
+}

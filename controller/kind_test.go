@@ -1,0 +1,205 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// Sweep is a kind that keeps the status of its Job beside one of its own.
+type Sweep struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec struct {
+		Trials   int32                  `json:"trials"`
+		Template corev1.PodTemplateSpec `json:"template"`
+	} `json:"spec"`
+	Status struct {
+		Note string            `json:"note,omitempty"`
+		Job  batchv1.JobStatus `json:"job,omitempty"`
+	} `json:"status,omitempty"`
+}
+
+type SweepList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Sweep `json:"items"`
+}
+
+func (s *Sweep) DeepCopyObject() runtime.Object {
+	c := *s
+	c.ObjectMeta = *s.ObjectMeta.DeepCopy()
+	c.Spec.Template = *s.Spec.Template.DeepCopy()
+	c.Status.Job = *s.Status.Job.DeepCopy()
+	return &c
+}
+
+func (l *SweepList) DeepCopyObject() runtime.Object {
+	c := &SweepList{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
+	for i := range l.Items {
+		c.Items = append(c.Items, *l.Items[i].DeepCopyObject().(*Sweep))
+	}
+	return c
+}
+
+var sweepKind = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Sweep"}
+
+var sweeps = Kind[*Sweep]{
+	Spec: func(s *Sweep) batchv1.JobSpec {
+		mode := batchv1.IndexedCompletion
+		return batchv1.JobSpec{CompletionMode: &mode, Completions: &s.Spec.Trials, Parallelism: &s.Spec.Trials, Template: s.Spec.Template}
+	},
+	Status: func(s *Sweep) *batchv1.JobStatus { return &s.Status.Job },
+	Keys:   tracking.Keys{Finalizer: "example.com/counted"},
+}
+
+func sweepScheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	scheme.AddKnownTypeWithName(sweepKind, &Sweep{})
+	scheme.AddKnownTypeWithName(sweepKind.GroupVersion().WithKind("SweepList"), &SweepList{})
+	metav1.AddToGroupVersion(scheme, sweepKind.GroupVersion())
+	return scheme
+}
+
+// Objects of a kind of one's own run and end like Jobs, through a restart of the
+// controller, and in one process with Jobs.
+func TestOwnKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, kube.Kind{GroupVersionKind: sweepKind, Status: true})
+		scheme := sweepScheme(t)
+		start := func() func() {
+			mgr := c.manager(t, scheme)
+			if err := AddKind(mgr, sweeps, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := Add(mgr, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			return run(t, mgr)
+		}
+		users, err := client.New(c.Config(), client.Options{Scheme: scheme})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := start()
+		sweep := &Sweep{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sweep"}}
+		sweep.Spec.Trials = 3
+		sweep.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+		sweep.Status.Note = "kept"
+		if err := users.Create(t.Context(), sweep); err != nil {
+			t.Fatal(err)
+		}
+		sweep.Status.Note = "kept"
+		if err := users.Status().Update(t.Context(), sweep); err != nil {
+			t.Fatal(err)
+		}
+		c.create(t, "job")
+		time.Sleep(3 * time.Second)
+		for _, pod := range kube.List[*corev1.Pod](c.Server, "default") {
+			owner, finalizer := metav1.GetControllerOf(pod), batchv1.JobTrackingFinalizer
+			if owner.Kind == "Sweep" {
+				finalizer = "example.com/counted"
+			}
+			if len(pod.Finalizers) != 1 || pod.Finalizers[0] != finalizer {
+				t.Errorf("the pod %s of a %s has the finalizers %q, want %s", pod.Name, owner.Kind, pod.Finalizers, finalizer)
+			}
+		}
+		stop()
+		stop = start()
+		c.work()
+		stop()
+		if err := users.Get(t.Context(), client.ObjectKeyFromObject(sweep), sweep); err != nil {
+			t.Fatal(err)
+		}
+		got := fmt.Sprintf("%d succeeded, indexes %s, ended %t, uncounted %v, note %s", sweep.Status.Job.Succeeded, sweep.Status.Job.CompletedIndexes,
+			sweep.Status.Job.CompletionTime != nil, sweep.Status.Job.UncountedTerminatedPods, sweep.Status.Note)
+		if want := "3 succeeded, indexes 0-2, ended true, uncounted &UncountedTerminatedPods{Succeeded:[],Failed:[],}, note kept"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		job, _ := kube.Get[*batchv1.Job](c.Server, "default", "job")
+		if job.Status.CompletionTime == nil {
+			t.Errorf("the Job beside it: %+v, want it complete", job.Status)
+		}
+		for _, event := range kube.List[*corev1.Event](c.Server, "default") {
+			if about := event.InvolvedObject; about.Name == "sweep" && (about.Kind != "Sweep" || about.APIVersion != "example.com/v1" || about.UID != sweep.UID) {
+				t.Errorf("an event is about %+v, want the Sweep", about)
+			}
+		}
+		c.noErrors(t)
+	})
+}
+
+// A status is not written over one that was stored since.
+func TestOwnKindConflict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, kube.Kind{GroupVersionKind: sweepKind, Status: true})
+		scheme := sweepScheme(t)
+		mgr := c.manager(t, scheme)
+		if err := AddKind(mgr, sweeps, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		users, err := client.New(c.Config(), client.Options{Scheme: scheme})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conflicts := 0
+		c.beforeEach(func(r *kube.Request) {
+			if r.Subresource == "status" && conflicts < 3 {
+				conflicts++
+				kube.Edit(c.Server, "default", "sweep", func(s kube.Object) { s.SetAnnotations(map[string]string{"n": fmt.Sprint(conflicts)}) })
+			}
+		})
+		stop := run(t, mgr)
+		sweep := &Sweep{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sweep"}}
+		sweep.Spec.Trials = 2
+		sweep.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
+		if err := users.Create(t.Context(), sweep); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		c.work()
+		stop()
+		if err := users.Get(t.Context(), client.ObjectKeyFromObject(sweep), sweep); err != nil {
+			t.Fatal(err)
+		}
+		if conflicts != 3 || sweep.Status.Job.Succeeded != 2 || len(kube.List[*corev1.Pod](c.Server, "default")) != 2 {
+			t.Errorf("after %d conflicts: %+v, want 2 pods counted after 3", conflicts, sweep.Status.Job)
+		}
+	})
+}
+
+// What AddKind refuses, it says.
+func TestAddKindRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		unknown := c.manager(t, clientgoscheme.Scheme)
+		known := c.manager(t, sweepScheme(t))
+		plain := sweeps
+		plain.Keys = tracking.Keys{}
+		for want, err := range map[string]error{
+			"keys.finalizer: Required value": AddKind(known, plain, Options{}),
+			"workers: Invalid value":         AddKind(known, sweeps, Options{Workers: -1}),
+			"no kind is registered":          AddKind(unknown, sweeps, Options{}),
+			"it must be a pointer":           AddKind(known, Kind[client.Object]{Keys: sweeps.Keys}, Options{}),
+		} {
+			wantError(t, err, want)
+		}
+	})
+}

@@ -1,0 +1,135 @@
+package controller
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/validation"
+)
+
+// DefaultManagedBy is the name in spec.managedBy of the Jobs that are run, unless an option
+// says otherwise.
+const DefaultManagedBy = "jobfate.dev/controller"
+
+// defaultBatchPeriod is that of the built-in controller.
+const defaultBatchPeriod = time.Second
+
+// Options of a controller. The zero value decides as the built-in controller does, with its
+// default limits.
+type Options struct {
+	// ManagedBy is the name in spec.managedBy of the Jobs to run. The default is
+	// [DefaultManagedBy].
+	ManagedBy string
+	// ReplaceBuiltIn runs the Jobs of the built-in controller, those without a name in
+	// spec.managedBy. It is for clusters where that controller is switched off.
+	ReplaceBuiltIn bool
+	// Namespaces are those to watch; none: all. A namespace that does not exist is logged,
+	// and the process is not ready before it does.
+	Namespaces []string
+	// Workers is how many Jobs are synced at the same time. The default is 5.
+	Workers int
+	// QPS and Burst limit the writes. The defaults are 20 per second and 30 at once. A
+	// negative QPS is no limit. Reads and the lease have none.
+	QPS   float32
+	Burst int
+	// BatchPeriod is how long a Job waits for more of its pods to change before it is
+	// synced, so that many pods cost one status write. The default is 1 s.
+	BatchPeriod time.Duration
+	// Decide are options of the decisions, such as [jobfate.Backoff], [jobfate.MaxChanges]
+	// and [jobfate.FillFreeSlots].
+	Decide []jobfate.Option
+	// Transform drops from a pod what need not be cached. The pods that something other
+	// than a Job controls are cached as metadata in any case. It must keep the metadata,
+	// and all that the Job's pod failure policy matches.
+	Transform func(*corev1.Pod)
+	// Manager are options of the manager that [NewManager] makes.
+	Manager ctrl.Options
+}
+
+// complete returns the options with their defaults, or what is wrong with them.
+func (o Options) complete() (Options, error) {
+	if !o.ReplaceBuiltIn {
+		o.ManagedBy = cmp.Or(o.ManagedBy, DefaultManagedBy)
+	}
+	o.Workers = cmp.Or(o.Workers, 5)
+	o.QPS, o.Burst = cmp.Or(o.QPS, 20), cmp.Or(o.Burst, 30)
+	o.BatchPeriod = cmp.Or(o.BatchPeriod, defaultBatchPeriod)
+	if len(o.Namespaces) == 0 {
+		o.Namespaces = []string{metav1.NamespaceAll}
+	}
+	return o, o.validate().ToAggregate()
+}
+
+func (o *Options) validate() (errs field.ErrorList) {
+	path := field.NewPath("managedBy")
+	switch {
+	case o.ReplaceBuiltIn && o.ManagedBy != "":
+		errs = append(errs, field.Invalid(path, o.ManagedBy, "the Jobs of the built-in controller have no name"))
+	case !o.ReplaceBuiltIn:
+		errs = append(errs, utilvalidation.IsDomainPrefixedPath(path, o.ManagedBy)...)
+	}
+	if len(o.ManagedBy) > validation.MaxManagedByLength {
+		errs = append(errs, field.TooLong(path, o.ManagedBy, validation.MaxManagedByLength))
+	}
+	if o.ManagedBy == batchv1.JobControllerName {
+		errs = append(errs, field.Invalid(path, o.ManagedBy, "the built-in controller runs these Jobs; ReplaceBuiltIn takes them over"))
+	}
+	for _, number := range []struct {
+		name  string
+		value int64
+	}{{"workers", int64(o.Workers)}, {"burst", int64(o.Burst)}, {"batchPeriod", int64(o.BatchPeriod)}} {
+		if number.value < 0 {
+			errs = append(errs, field.Invalid(field.NewPath(number.name), number.value, "must not be negative"))
+		}
+	}
+	for i, namespace := range o.Namespaces {
+		path := field.NewPath("namespaces").Index(i)
+		if slices.Contains(o.Namespaces[:i], namespace) {
+			errs = append(errs, field.Duplicate(path, namespace))
+		}
+		if namespace == metav1.NamespaceAll && len(o.Namespaces) == 1 {
+			continue
+		}
+		for _, problem := range utilvalidation.IsDNS1123Label(namespace) {
+			errs = append(errs, field.Invalid(path, namespace, problem))
+		}
+	}
+	return errs
+}
+
+// managerOptions are those of a manager for this controller alone.
+func (o *Options) managerOptions() ctrl.Options {
+	m := o.Manager
+	m.LeaderElectionID = cmp.Or(m.LeaderElectionID, LeaseName(o.ManagedBy))
+	// The process ends when the manager does, so nothing acts without the lease.
+	m.LeaderElectionReleaseOnCancel = true
+	if m.GracefulShutdownTimeout == nil {
+		m.GracefulShutdownTimeout = new(requestTimeout + 5*time.Second)
+	}
+	return m
+}
+
+// LeaseName returns the name of the lease of the controller that runs the Jobs of a name in
+// spec.managedBy: another for each. Characters that the name of a lease cannot have are
+// replaced, and a hash then keeps the names distinct.
+func LeaseName(managedBy string) string {
+	managedBy = cmp.Or(managedBy, batchv1.JobControllerName)
+	if regexp.MustCompile(`^[a-z0-9.]+/[a-z0-9]+$`).MatchString(managedBy) {
+		return strings.Replace(managedBy, "/", "-", 1)
+	}
+	plain := regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(managedBy), "-")
+	return fmt.Sprintf("%s-%.4x", plain, sha256.Sum256([]byte(managedBy)))
+}

@@ -1,0 +1,68 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Every name that a Job can have in spec.managedBy gives a lease of its own, with a name
+// that a lease can have.
+func TestLeaseNames(t *testing.T) {
+	names := map[string]string{}
+	for _, managedBy := range []string{
+		"jobfate.dev/controller", "acme.io/My_Controller", "acme.io/my_controller", "acme.io/my-controller", "acme.io/my.controller",
+		"acme.io/my/controller", "acme.io-my/controller", "acme.io/x", "acme.io/X", "acme/io.x", "acme.io.x/y", "acme.io/x.y", "a/.", "a/-", "a/~!$&'()*+,;=:",
+		"acme.io/" + strings.Repeat("x", 55),
+	} {
+		if _, err := (Options{ManagedBy: managedBy}).complete(); err != nil {
+			t.Errorf("ManagedBy=%s: %v", managedBy, err)
+		}
+		name := LeaseName(managedBy)
+		if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
+			t.Errorf("the lease of %q is %q: %v", managedBy, name, errs)
+		}
+		if other, ok := names[name]; ok {
+			t.Errorf("%q and %q have the lease %q", managedBy, other, name)
+		}
+		names[name] = managedBy
+	}
+}
+
+func TestManagedByIsValidated(t *testing.T) {
+	for _, managedBy := range []string{"controller", "Acme.io/x", "acme.io/", "acme.io/x y", "acme.io/" + strings.Repeat("x", 56), "kubernetes.io/job-controller"} {
+		if _, err := (Options{ManagedBy: managedBy}).complete(); err == nil {
+			t.Errorf("ManagedBy=%q is accepted, want an error", managedBy)
+		}
+	}
+}
+
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q in it", err, want)
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for want, o := range map[string]Options{
+		"managedBy: Invalid value":     {ReplaceBuiltIn: true, ManagedBy: "a.io/b"},
+		"workers: Invalid value":       {Workers: -1},
+		"burst: Invalid value":         {Burst: -1},
+		"batchPeriod: Invalid value":   {BatchPeriod: -1},
+		"namespaces[1]: Duplicate":     {Namespaces: []string{"a", "a"}},
+		"namespaces[1]: Invalid value": {Namespaces: []string{"a", ""}},
+		"namespaces[0]: Invalid value": {Namespaces: []string{"A"}},
+	} {
+		_, err := o.complete()
+		wantError(t, err, want)
+	}
+	o, err := Options{}.complete()
+	if err != nil || o.ManagedBy != DefaultManagedBy || o.Workers != 5 || o.QPS != 20 || o.Burst != 30 || o.BatchPeriod != defaultBatchPeriod || len(o.Namespaces) != 1 {
+		t.Errorf("the zero value: got %+v, %v", o, err)
+	}
+	if o, err := (Options{ReplaceBuiltIn: true}).complete(); err != nil || o.ManagedBy != "" {
+		t.Errorf("in place of the built-in controller: got the name %q, %v, want none", o.ManagedBy, err)
+	}
+}

@@ -1,0 +1,169 @@
+package controller
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+)
+
+func namespace(name string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+// checked is a manager whose readiness a test can ask for.
+type checked struct {
+	manager.Manager
+	ready healthz.Checker
+}
+
+func (c *checked) AddReadyzCheck(_ string, ready healthz.Checker) error {
+	c.ready = ready
+	return nil
+}
+
+// Only the Jobs of the namespaces are run, and one that does not exist is reported until it
+// does.
+func TestNamespaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		for _, name := range []string{"a", "b", "other"} {
+			if _, err := c.client.CoreV1().Namespaces().Create(t.Context(), namespace(name), metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			c.createIn(t, name, "job")
+		}
+		mgr := &checked{Manager: c.manager(t, nil)}
+		if err := Add(mgr, Options{Namespaces: []string{"a", "b", "late"}}); err != nil {
+			t.Fatal(err)
+		}
+		stop := run(t, mgr)
+		time.Sleep(time.Second)
+		if err := mgr.ready(nil); err == nil || err.Error() != "the namespace late does not exist" {
+			t.Errorf("ready: got %v, want that late does not exist", err)
+		}
+		if _, err := c.client.CoreV1().Namespaces().Create(t.Context(), namespace("late"), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		c.createIn(t, "late", "job")
+		time.Sleep(20 * time.Second)
+		if err := mgr.ready(nil); err != nil {
+			t.Errorf("ready: got %v, want nothing: the namespace is there", err)
+		}
+		c.work()
+		stop()
+		for _, name := range []string{"a", "b", "late", "other"} {
+			job, _ := kube.Get[*batchv1.Job](c.Server, name, "job")
+			if ended := job.Status.CompletionTime != nil; ended != (name != "other") {
+				t.Errorf("the Job in %s has ended: %t", name, ended)
+			}
+		}
+		if len(c.errors) != 1 || !strings.Contains(c.errors[0], "late") {
+			t.Errorf("logged: %q, want once that late does not exist", c.errors)
+		}
+	})
+}
+
+// A server of an older release would drop the name in spec.managedBy. The controller does
+// not start.
+func TestOldServer(t *testing.T) {
+	for release, want := range map[string]string{
+		"v1.31.9": "the API server is v1.31.9: from 1.32 on", "v1.32.0": "", "v1.32.0-alpha.1+x": "", "v1.40.1-eks-1234": "", "unknown": "",
+	} {
+		client := transport(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}},
+				Body: io.NopCloser(strings.NewReader(`{"gitVersion":"` + release + `"}`))}, nil
+		}).sender(t).api().reader
+		if err := newWatcherOf(t, client).checkServer(t.Context()); want == "" && err != nil {
+			t.Errorf("%s: got %v, want nothing", release, err)
+		} else if want != "" {
+			wantError(t, err, want)
+		}
+	}
+}
+
+// The pods that something else controls are cached as metadata.
+func TestSlim(t *testing.T) {
+	w := slim(newBench(t).me, func(pod *corev1.Pod) { pod.Spec.Volumes = nil })
+	kept := func(pod *corev1.Pod) *corev1.Pod {
+		t.Helper()
+		obj, err := w(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return obj.(*corev1.Pod)
+	}
+	pod := newPod(newJob(), "pod", "5", func(pod *corev1.Pod) {
+		pod.ManagedFields, pod.Spec.Volumes = []metav1.ManagedFieldsEntry{{}}, []corev1.Volume{{}}
+		pod.Status.Phase = corev1.PodFailed
+	})
+	if got := kept(pod); got != pod || len(got.ManagedFields)+len(got.Spec.Volumes) > 0 || got.Status.Phase != corev1.PodFailed {
+		t.Errorf("a pod of a Job: got %+v, want it without managed fields and volumes", got)
+	}
+	if got := kept(newPod(newJob(), "alone", "5", ownerless, succeeded)); got.Status.Phase != corev1.PodSucceeded {
+		t.Errorf("a pod without a controller: got %+v, want all of it", got)
+	}
+	if got := kept(foreign(1)); got.Name != "web-1" || got.UID != "uid-1" || len(got.Spec.Containers) > 0 || metav1.GetControllerOf(got) == nil {
+		t.Errorf("a pod of a ReplicaSet: got %+v, want its name, UID and owner", got)
+	}
+	if got, err := w("other"); got != "other" || err != nil {
+		t.Errorf("what is no pod: got %v, %v, want it as it is", got, err)
+	}
+}
+
+// foreign is a pod of a ReplicaSet, of some 10 kB as they are in clusters.
+func foreign(n int) *corev1.Pod {
+	set := metav1.NewControllerRef(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "set-uid"}}, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: fmt.Sprintf("web-%d", n), UID: types.UID(fmt.Sprintf("uid-%d", n)), ResourceVersion: fmt.Sprint(n),
+		OwnerReferences: []metav1.OwnerReference{*set}, Labels: map[string]string{"app": "web"},
+	}}
+	for i := range 4 {
+		container := corev1.Container{Name: fmt.Sprintf("c%d", i), Image: fmt.Sprintf("registry.example/image-%d-%d", n, i)}
+		for e := range 20 {
+			container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprintf("NAME_%d_%d", n, e), Value: strings.Repeat("v", 20)})
+		}
+		pod.Spec.Containers = append(pod.Spec.Containers, container)
+	}
+	return pod
+}
+
+// 100,000 pods of others take some 150 MB; whole ones of 10 kB take a gigabyte.
+func TestMemoryOfForeignPods(t *testing.T) {
+	const pods = 10_000
+	heap := func(keep func(*corev1.Pod) any) float64 {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		kept := make([]any, 0, pods)
+		for n := range pods {
+			kept = append(kept, keep(foreign(n)))
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		runtime.KeepAlive(kept)
+		return float64(after.HeapAlloc) - float64(before.HeapAlloc)
+	}
+	drop := slim(newBench(t).me, nil)
+	whole := heap(func(pod *corev1.Pod) any { return pod })
+	slimmed := heap(func(pod *corev1.Pod) any { obj, _ := drop(pod); return obj })
+	t.Logf("100,000 pods of others: %.0f MB, whole: %.0f MB", slimmed*10/1e6, whole*10/1e6)
+	if slimmed*10 > 200e6 || slimmed*5 > whole {
+		t.Errorf("got %.0f bytes a pod, whole %.0f, want at most 2,000 and a fifth", slimmed/pods, whole/pods)
+	}
+}
