@@ -189,10 +189,10 @@ func (w *watcher) checkServer(ctx context.Context) error {
 			return err
 		}
 		got, err := version.ParseGeneric(info.GitVersion)
-		if err == nil && got.LessThan(oldest) {
+		if err == nil && got.Major() > 0 && got.LessThan(oldest) {
 			refused = fmt.Errorf("the API server is %s: from %s on it keeps spec.managedBy and accepts the condition SuccessCriteriaMet", info.GitVersion, oldest)
 		}
-		return nil // a version of another form is taken
+		return nil // a version of another form, and that of a build without one, is taken
 	})
 	return errors.Join(err, refused)
 }

@@ -83,7 +83,7 @@ func TestNamespaces(t *testing.T) {
 // not start.
 func TestOldServer(t *testing.T) {
 	for release, want := range map[string]string{
-		"v1.31.9": "the API server is v1.31.9: from 1.32 on", "v1.32.0": "", "v1.32.0-alpha.1+x": "", "v1.40.1-eks-1234": "", "unknown": "",
+		"v1.31.9": "the API server is v1.31.9: from 1.32 on", "v1.32.0": "", "v1.32.0-alpha.1+x": "", "v1.40.1-eks-1234": "", "unknown": "", "v0.0.0-master+$Format": "",
 	} {
 		client := transport(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}},

@@ -4,7 +4,7 @@
 //
 // The server checks permissions. A controller under test has the rights of its
 // service account and no others: Kubernetes' own role for the built-in Job
-// controller, the role of the module controller/deploy for that of jobfate.
+// controller, the role of examples/controller/deploy for that of jobfate.
 //
 // The garbage collector always runs, as a process of its own, so that the time
 // and memory of a Job controller are its own.
