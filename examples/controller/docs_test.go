@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// TestPermissionsAreDocumented: docs/adopting.md gives a reason for each verb that
+// TestPermissionsAreDocumented: controller/README.md gives a reason for each verb that
 // the manifests allow.
 func TestPermissionsAreDocumented(t *testing.T) {
-	document, err := os.ReadFile("testdata/adopting.md")
+	document, err := os.ReadFile("testdata/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestPermissionsAreDocumented(t *testing.T) {
 		for _, rule := range role.Rules {
 			for _, verb := range rule.Verbs {
 				if want := rule.Resources[0] + " " + verb; !told[want] {
-					t.Errorf("docs/adopting.md does not say what %q is for", want)
+					t.Errorf("controller/README.md does not say what %q is for", want)
 				}
 			}
 		}
