@@ -137,14 +137,16 @@ func (c *cluster) create(t *testing.T, names ...string) {
 
 func (c *cluster) createIn(t *testing.T, namespace string, names ...string) {
 	t.Helper()
+	c.createWith(t, namespace, batchv1.JobSpec{}, names...)
+}
+
+// createWith stores Jobs with a spec to which it adds the rest.
+func (c *cluster) createWith(t *testing.T, namespace string, spec batchv1.JobSpec, names ...string) {
+	t.Helper()
+	spec.ManagedBy = new(managedBy)
+	spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
 	for _, name := range names {
-		by := managedBy
-		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: batchv1.JobSpec{
-			ManagedBy: &by,
-			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-				RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}},
-			}},
-		}}
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: spec}
 		if _, err := c.client.BatchV1().Jobs(namespace).Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}

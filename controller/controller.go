@@ -102,7 +102,7 @@ func add(mgr manager.Manager, o Options, objects objects) error {
 	if c.metrics, err = newMetrics(ctrlmetrics.Registry, c.me.Keys); err != nil {
 		return err
 	}
-	told := &telling{broadcaster: record.NewBroadcaster(), sink: &typedcorev1.EventSinkImpl{Interface: c.api().writer.CoreV1().Events("")}}
+	told := &telling{broadcaster: record.NewBroadcasterWithCorrelatorOptions(record.CorrelatorOptions{SpamKeyFunc: budget}), sink: &typedcorev1.EventSinkImpl{Interface: c.api().writer.CoreV1().Events("")}}
 	c.recorder = told.broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "jobfate-controller"})
 	name := strings.ToLower(c.me.Kind.Kind)
 	jobs, err := ctrlcontroller.NewTyped(name, mgr, ctrlcontroller.TypedOptions[reconcile.Request]{
@@ -132,6 +132,12 @@ func add(mgr manager.Manager, o Options, objects objects) error {
 		mgr.AddReadyzCheck(name+"-caches", ready),
 		mgr.Add(told),
 	)
+}
+
+// budget names what has a limit of events of its own: an object and a reason. With one
+// limit for an object, the events of creations would use up that of FailedCreate.
+func budget(e *corev1.Event) string {
+	return string(e.InvolvedObject.UID) + " " + e.Reason
 }
 
 // telling sends events until the controllers have stopped: it is none of those that need

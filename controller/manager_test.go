@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -185,4 +186,34 @@ func TestConsistent(t *testing.T) {
 			t.Errorf("version %q: got %q, want %q", version, options.ResourceVersion, want)
 		}
 	}
+}
+
+// A Job that starts 100 pods at once still tells why the next cannot be created: the many
+// events of creations do not use up what client-go sends about one object.
+func TestEventsOfAMissingPod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		created, told := 0, 0
+		c.Intercept(func(r *kube.Request) kube.Verdict {
+			// In virtual time events of the same moment have the same name, and only the first
+			// of these is stored. That they are sent is what matters.
+			if r.Resource.Resource == "events" && bytes.Contains(r.Body, []byte("the quota is used up")) {
+				told++
+			}
+			if r.Verb != "create" || r.Resource.Resource != "pods" {
+				return kube.Verdict{}
+			}
+			if created++; created > 100 {
+				return kube.Verdict{Err: errQuota}
+			}
+			return kube.Verdict{}
+		})
+		stop := c.start(t)
+		c.createWith(t, "default", batchv1.JobSpec{Parallelism: new(int32(110)), Completions: new(int32(110))}, "job")
+		time.Sleep(time.Minute)
+		stop()
+		if created <= 100 || told == 0 {
+			t.Errorf("%d creations, and %d events that say why there are no more, want both", created, told)
+		}
+	})
 }
