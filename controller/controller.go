@@ -134,8 +134,8 @@ func add(mgr manager.Manager, o Options, objects objects) error {
 	)
 }
 
-// budget names what has a limit of events of its own: an object and a reason. With one
-// limit for an object, the events of creations would use up that of FailedCreate.
+// budget names what client-go limits the events of: an object and a reason. With one limit
+// for all normal events of an object, those of creations would leave none for BackingOff.
 func budget(e *corev1.Event) string {
 	return string(e.InvolvedObject.UID) + " " + e.Reason
 }
