@@ -51,6 +51,9 @@ type Options struct {
 	// Decide are options of the decisions, such as [jobfate.Backoff], [jobfate.MaxChanges]
 	// and [jobfate.FillFreeSlots].
 	Decide []jobfate.Option
+	// DecideFor returns further options of the decisions about one Job, at each sync: delays
+	// that an annotation sets, for one.
+	DecideFor func(*batchv1.Job) []jobfate.Option
 	// Transform drops from a pod what need not be cached. The pods that something other
 	// than a Job controls are cached as metadata in any case. It must keep the metadata,
 	// and all that the Job's pod failure policy matches.

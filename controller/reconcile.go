@@ -56,14 +56,14 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 		return reconcile.Result{}, nil
 	}
 	m := kept.(*memory)
-	var names []jobfate.Option
+	var options []jobfate.Option
 	if job != nil {
 		m.told.about(job)
-		names = c.ruleNamesOf(job, m)
+		options = c.optionsOf(job, m)
 	}
 	began := time.Now()
 	// What Begin fails with is in the result as well.
-	over := m.machine.Begin(view, names...) != nil || c.drive(ctx, m.machine, job, atATime)
+	over := m.machine.Begin(view, options...) != nil || c.drive(ctx, m.machine, job, atATime)
 	result := m.machine.Result()
 	if job != nil {
 		c.tell(job, m, result)
@@ -81,14 +81,18 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	return c.next(ctx, r, result)
 }
 
-// ruleNamesOf returns the option with the names of a Job's rules, if it has any.
-func (c *controller) ruleNamesOf(job *batchv1.Job, m *memory) []jobfate.Option {
+// optionsOf returns the options of one sync: the names of the Job's rules, if it has any,
+// and those of the caller.
+func (c *controller) optionsOf(job *batchv1.Job, m *memory) (options []jobfate.Option) {
 	names, named, err := ruleNames(job)
 	c.record(job, m.told.badNames(err))
-	if !named {
-		return nil
+	if named {
+		options = append(options, jobfate.RuleNames(names...))
 	}
-	return []jobfate.Option{jobfate.RuleNames(names...)}
+	if c.DecideFor != nil {
+		options = append(options, c.DecideFor(job)...)
+	}
+	return options
 }
 
 // tell tells the user what a sync came to.

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
 )
@@ -390,5 +391,33 @@ func TestFailedIndexes(t *testing.T) {
 	}
 	if e := told.failedIndexes(jobfate.Decision{}); e.Reason != "" {
 		t.Errorf("without a status: got %+v, want nothing", e)
+	}
+}
+
+// A Job may have options of its own, and they may change from sync to sync.
+func TestDecideFor(t *testing.T) {
+	job := newJob(started, func(job *batchv1.Job) { job.Annotations = map[string]string{"delay": "20s"} })
+	pod := newPod(job, "pod", "5", failedWith3, stripped, func(pod *corev1.Pod) {
+		pod.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(noon)
+	})
+	b := newBench(t, job, pod)
+	b.DecideFor = func(job *batchv1.Job) []jobfate.Option {
+		base, err := time.ParseDuration(job.Annotations["delay"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []jobfate.Option{jobfate.Backoff(backoff.Policy{Base: base, Cap: time.Hour})}
+	}
+	job.Status.Failed = 1
+	for _, delay := range []time.Duration{20 * time.Second, 40 * time.Second} {
+		stored, err := b.server.BatchV1().Jobs("default").Get(t.Context(), "job", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored.Annotations["delay"] = delay.String()
+		b.show(t, stored, pod)
+		if again := b.reconcile(t).RequeueAfter; again != delay {
+			t.Errorf("looks again in %v, want %v", again, delay)
+		}
 	}
 }

@@ -51,10 +51,10 @@ type Controller struct {
 // are of Workloads and PodGroups, which it does not know.
 func NewController(_ context.Context, client kubernetes.Interface, pods coreinformers.PodInformer, ofJobs batchinformers.JobInformer,
 	_ schedulinginformers.WorkloadInformer, _ schedulinginformers.PodGroupInformer) (*Controller, error) {
-	o, err := Options{ReplaceBuiltIn: true, Decide: append([]jobfate.Option{
+	o, err := Options{ReplaceBuiltIn: true, Decide: []jobfate.Option{
 		jobfate.FillFreeSlots(), jobfate.MaxUncounted(MaxUncountedPods), jobfate.MaxChanges(MaxPodCreateDeletePerSync),
 		jobfate.Backoff(backoff.Policy{Base: DefaultJobPodFailureBackOff, Cap: MaxJobPodFailureBackOff}),
-	}, gates...)}.complete()
+	}, DecideFor: func(*batchv1.Job) []jobfate.Option { return gates }}.complete()
 	if err != nil {
 		return nil, err
 	}
