@@ -16,26 +16,26 @@ type Claim struct {
 
 // Why a pod is deleted.
 const (
-	// CauseJobEnds: the Job has been decided, and its remaining pods go. They
-	// keep their finalizer until they are counted.
+	// CauseJobEnds: the Job has an interim or terminal condition, and its remaining
+	// pods are deleted. They keep their finalizer until they are counted.
 	CauseJobEnds = string(decide.CauseJobEnds)
 	// CauseSuspended: the Job has been suspended.
 	CauseSuspended = string(decide.CauseSuspended)
 	// CauseTooMany: more pods are active than the Job needs.
 	CauseTooMany = string(decide.CauseTooMany)
-	// CauseDuplicate: another pod of the index is worth more.
+	// CauseDuplicate: the index has another pod, which is kept.
 	CauseDuplicate = string(decide.CauseDuplicate)
 	// CauseBeyond: the index is not below completions.
 	CauseBeyond = string(decide.CauseBeyond)
-	// CauseNoIndex: the pod of an Indexed Job has no index that can be read.
+	// CauseNoIndex: the pod of an Indexed Job has no valid index.
 	CauseNoIndex = string(decide.CauseNoIndex)
 )
 
 // Deletion is a pod to delete.
 type Deletion struct {
 	Pod *corev1.Pod
-	// StripFirst says that its finalizer goes first, so that the deletion does not
-	// count as a failure (KEP-2307 § Deleted Pods).
+	// StripFirst says to remove the finalizer before the deletion, so that the
+	// deletion does not count as a failure (KEP-2307 § Deleted Pods).
 	StripFirst bool
 	// Cause is one of the constants CauseJobEnds to CauseNoIndex.
 	Cause string
@@ -45,20 +45,20 @@ type Deletion struct {
 type Creation struct {
 	// Index is the completion index, or tracking.NoIndex.
 	Index int32
-	// Replaces is the failed pod whose failure counts the new one takes over;
-	// nil when there is none. Its finalizer goes once the new pod is seen.
+	// Replaces is the failed pod whose failure counts the new pod takes over; nil
+	// when there is none. Its finalizer is removed once the new pod is observed.
 	Replaces *corev1.Pod
 
 	made decide.Creation
 }
 
-// Pod returns the complete object to create; its name is generated. Each call makes
-// a new one, which the caller may change.
+// Pod returns the complete object to create, with a generateName. Each call returns a
+// new object, which the caller may change.
 func (c Creation) Pod() *corev1.Pod { return c.made.Pod() }
 
-// Event is something to tell the user, on the Job.
+// Event is an event to record on the Job.
 type Event struct {
-	// Type is corev1.EventTypeNormal, or EventTypeWarning when something went wrong.
+	// Type is corev1.EventTypeNormal or corev1.EventTypeWarning.
 	Type    string
 	Reason  string
 	Message string

@@ -11,52 +11,51 @@ import (
 	"github.com/jobfate/jobfate/internal/decide"
 )
 
-// Decision is what to do for a Job, and what holds once all of it has succeeded. A
-// [Machine] carries it out: what happens between two writes, and what is counted once
-// finalizers are gone, is its business.
+// Decision lists the actions for a Job, and what holds once all of them have succeeded.
+// A [Machine] carries it out. The Machine also handles what happens between two writes,
+// and the status write that counts pods after their finalizers are removed.
 //
-// The pods in Claim, Delete and Strip, and those that a Creation replaces, are the
-// pods of the snapshot, and must not be changed. The lists, Status and what
-// Creation.Pod returns belong to the caller.
+// The pods in Claim, Delete and Strip, and the pods that a Creation replaces, are the
+// pods of the snapshot and must not be changed. The caller owns the lists, Status and the
+// results of Creation.Pod.
 type Decision struct {
-	// Claim are the pods to adopt, to release, and to free. The rest of the
-	// decision takes for granted that they succeed.
+	// Claim are the pods to adopt, to release and to free of their finalizer. The
+	// rest of the decision assumes that all claims succeed.
 	Claim []Claim
-	// Delete are the pods to delete. Some lose their finalizer first, so that
-	// they do not count.
+	// Delete are the pods to delete. Those with StripFirst lose their finalizer
+	// before, so that they do not count.
 	Delete []Deletion
-	// Create are the pods to create; never together with Delete.
+	// Create are the pods to create. Create and Delete are never both set.
 	Create []Creation
-	// Status is to be stored before any finalizer goes; nil when nothing
-	// changes.
+	// Status is the status to write before any finalizer in Strip is removed; nil
+	// when the status does not change.
 	Status *batchv1.JobStatus
-	// Strip are the pods whose finalizer is to be removed, only once Status is
-	// stored.
+	// Strip are the pods whose finalizer to remove after Status is stored.
 	Strip []*corev1.Pod
-	// Left is the work that the caps leave for the next look.
+	// Left is the work that the caps leave for the next sync.
 	Left Left
-	// Backoff is the record once Status is stored.
+	// Backoff is the backoff record that holds once Status is stored.
 	Backoff backoff.Record
-	// Requeue says to look again no later than this; 0 when only a change to
-	// the Job or its pods is worth a look.
+	// Requeue is the longest time until the next sync; 0 when no sync is needed until
+	// the Job or its pods change.
 	Requeue time.Duration
-	// Events are what to tell the user once Status is stored. A Machine adds those of
-	// creations and deletions.
+	// Events are the events to send once Status is stored. A Machine adds the events
+	// of creations and deletions.
 	Events []Event
-	// Metrics are the counters to add to once Status is stored.
+	// Metrics are the counter increments to record once Status is stored.
 	Metrics []Metric
-	// Action is the label action of job_syncs_total, whose other labels are the
-	// caller's to give: reconciling, tracking, pods_created or pods_deleted. It is
-	// empty where the Job controller counts no sync: the Job has ended, or is not
-	// to be seen as it is.
+	// Action is the label action of the metric job_syncs_total: reconciling,
+	// tracking, pods_created or pods_deleted. The caller supplies the other labels.
+	// Action is empty where the Job controller does not count the sync: the Job has
+	// ended, or the last status write is not observed yet.
 	Action string
 
 	outcome *decide.Outcome
 }
 
 // Left is the work that MaxChanges, MaxUncounted and MaxRemovals leave for the next
-// look, in pods: those to create, those to delete because they are too many, and those
-// to count or to free of their finalizer.
+// sync. It counts the pods to create, the surplus pods to delete, and the pods to count
+// or to free of their finalizer.
 type Left struct{ Create, Delete, Strip int }
 
 func newDecision(o *decide.Outcome) Decision {
@@ -104,11 +103,11 @@ func convert[A, B any](list []A, f func(A) B) []B {
 	return out
 }
 
-// Idle reports whether the decision asks for nothing.
+// Idle reports whether the decision contains no action.
 func (d Decision) Idle() bool {
 	return len(d.Claim)+len(d.Delete)+len(d.Create)+len(d.Strip) == 0 && d.Status == nil
 }
 
-// Basis returns what the decision was made of, for the package explain; nil for the
-// zero Decision.
+// Basis returns the inputs and intermediate results of the decision, for the package
+// explain; nil for the zero Decision.
 func (d Decision) Basis() *decide.Outcome { return d.outcome }

@@ -1,28 +1,29 @@
-// Package jobfate decides the fate of a Kubernetes Job: which pods to create and delete,
-// which finalizers to remove, which status to store, when to look again, and why. It
-// makes the decisions that the Job controller of Kubernetes 1.36.3 makes; where it does
-// not, docs/divergences.md says so. It does no I/O and reads no clock.
+// Package jobfate makes the decisions of the Kubernetes Job controller: which pods to
+// create and delete, which finalizers to remove, which status to write, when to reconcile
+// again, and why. It decides as the Job controller of Kubernetes 1.36.3 does;
+// docs/divergences.md lists the exceptions. It does no I/O and reads no clock.
 //
-// There are two doors. [Decide] is a pure function, for those who want to know what is
-// due: commands, queues, simulations. A [Machine] is for those who act.
+// There are two entry points. [Decide] is a pure function. Use it to find out what is
+// due, in commands, queues and simulations. Use a [Machine] to act on Jobs.
 //
 // # Usage of the Machine
 //
-// Keep one Machine for each Job, from sync to sync. A sync begins with what the caches
-// show:
+// Keep one Machine for each Job, from sync to sync. Begin a sync with the content of the
+// caches:
 //
 //	err := m.Begin(jobfate.View{
 //		Job: job, Pods: pods, Now: time.Now(),
 //		JobsVersion: jobsVersion, PodsVersion: podsVersion, Barrier: barrier,
 //	})
 //
-// An error says that the Job cannot be understood, or is not yours: tell the user, and
-// look again when it changes. Otherwise send what the Machine asks for:
+// An error means that the Job is invalid or that another controller manages it. Report
+// the error to the user, and sync again when the Job changes. Without an error, send the
+// requests of the Machine:
 //
 //	result := m.Run(send)
 //
-// Run sends one request after another. To stop between two, or to send those of a batch
-// side by side, do as Run does:
+// Run sends one request after another. To stop between two requests, or to send the
+// requests of a batch concurrently, write the loop of Run yourself:
 //
 //	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
 //		for _, r := range batch {
@@ -31,50 +32,54 @@
 //		}
 //	}
 //
-// The requests of a batch do not depend on each other: send them in any order, or side
-// by side. An answer is the object and the error of the client, as they are; the Machine
-// tells what was refused from what may have been carried out. Leave out an answer that
-// never came. A sync may be given up at any request, also for good: another process goes
-// on.
+// The requests of a batch do not depend on each other. Send them in any order or
+// concurrently. Pass the object and the error of the client to Answer unchanged: the
+// Machine distinguishes requests that the API server rejected from requests that it may
+// have carried out. If a request gets no answer, do not call Answer for it. You may
+// abandon a sync at any request, also for good; another process can continue.
 //
-// The result says what became of the sync. Look again when the Job or one of its pods changes; after result.Requeue, if that is
-// set; and soon, but not before result.RetryAfter, if result.Err is set. Events and
-// Metrics are yours to send and count. [Machine.Idle] says when the Machine may be
-// dropped.
+// The result describes the sync. Sync again when the Job or one of its pods changes, and
+// after result.Requeue if that is set. If result.Err is set, also retry soon, but not
+// before result.RetryAfter. Send the Events, and add up the Metrics.
+// [Machine.Idle] reports when you may drop the Machine.
 //
-// # What the caller owes
+// # What the caller guarantees
 //
-// The truth. An answer is what the API server said. A read is live: it comes from no
-// cache. A View is what caches held, and holds everything up to JobsVersion and
-// PodsVersion; read these before Job and Pods. It may be as old as it likes.
+// The Machine relies on correct input. An answer is what the API server returned. A read
+// is live, never from a cache. A View is what the caches held, and includes everything up
+// to JobsVersion and PodsVersion; read these versions before Job and Pods. A View may be
+// arbitrarily old.
 //
-// Barrier is what makes a start safe. A process that has just got its lease asks for one
-// consistent list of pods, of which one pod is enough, and hands the resource version of
-// that list to all its Machines. All that an earlier process wrote is older. As long as
-// the caches have not reached the barrier the Machine reads live, and so it does if it
-// is given no versions: that is always right, and costs two requests a sync.
+// The Barrier makes restarts safe. After a process has acquired its lease, it requests one
+// consistent list of pods (limit 1 is enough), and passes the resource version of that
+// list to all its Machines. All writes of earlier processes are older than the barrier.
+// While the caches are older than the barrier, the Machine reads live. It also reads live
+// if it gets no versions. That is always correct, and costs two requests a sync.
 //
-// One Machine is for one UID. A Job of the same name with another UID, or none, makes it
-// forget what it remembers, once a live read has shown that the first Job is gone.
+// A Machine belongs to one UID. If the View shows a Job of the same name with another UID,
+// or no Job, the Machine reads the Job live. When that read shows that the first Job is
+// gone, the Machine forgets what it remembered.
 //
 // # Pods and queues
 //
-// A change of a pod concerns the Jobs that [RouteOf] names. Queue their names, not the
-// change: a sync looks at what the caches show then.
+// [RouteOf] returns the Jobs that a change of a pod concerns. Queue the names of these
+// Jobs, not the change itself: a sync uses what the caches hold when it begins.
 //
-// A Job of many pods need not hand over all of them each time. Queue the names of its
-// pods as well, and [Machine.Feed] what the cache shows of them before a sync that begins
-// with a View that is Fed: that sync costs what has changed.
+// For a Job with many pods you need not pass all pods to each sync. Queue the names of
+// the changed pods as well. Before the sync, pass what the cache holds for each of them to
+// [Machine.Feed], and begin with a View that is Fed. The cost of that sync depends on the
+// number of changed pods only.
 //
-// A pod may outlive its Job, or lose its owner. Its finalizer then keeps it from being
-// deleted, and no sync of any Job removes it. [OrphansIn] returns the machines that do.
+// A pod may outlive its Job or lose its owner. The finalizer then blocks the deletion of
+// the pod, and no sync of a Job removes it. [OrphansIn] returns the Machines that do.
 //
-// # What the Machine sees to
+// # What the Machine takes care of
 //
-// A pod is recorded in the status before its finalizer goes, and leaves the record for
-// the counter when its finalizer is gone (KEP-2307). What was written and is not observed
-// yet is neither written again nor decided on. Creations come in batches of 1, 2, 4 and
-// so on, and stop with the first that fails. Before the first adoption the Job is read
-// live. After a status without an answer the Job is read live before the next write;
-// after a creation without one the pods are listed, or, with [Names], read by name.
+// The Machine records a pod in the status before it removes the finalizer, and moves the
+// pod from the uncounted list to the counter after the finalizer is removed (KEP-2307).
+// It neither repeats nor acts on a write that is not observed yet. It creates pods in
+// batches of 1, 2, 4 and so on, and stops after the first failure. Before the first
+// adoption of a sync it reads the Job live. After a status write without an answer it
+// reads the Job live before the next write. After a creation without an answer it lists
+// the pods or, with [Names], reads the pod by name.
 package jobfate

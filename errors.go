@@ -11,15 +11,15 @@ import (
 // ErrNotManaged is the error for a Job that another controller manages.
 var ErrNotManaged = decide.ErrNotManaged
 
-// InputError is the error for a snapshot that cannot be understood. To try again
-// with the same snapshot, or the same options, is of no use.
+// InputError is the error for an invalid snapshot or option. Retrying with the same
+// snapshot and the same options does not help.
 //
 //	var input *jobfate.InputError
 //	if errors.As(err, &input) {
 //		for _, e := range input.Fields { … }
 //	}
 type InputError struct {
-	// Fields says what is wrong with which field. There is at least one.
+	// Fields holds an error for each invalid field, at least one.
 	Fields field.ErrorList
 }
 

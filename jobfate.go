@@ -10,33 +10,32 @@ import (
 	"github.com/jobfate/jobfate/internal/decide"
 )
 
-// Snapshot is all that a decision depends on. Nothing in it is ever changed.
+// Snapshot is the input of a decision, besides the options. Decide changes nothing in it.
 type Snapshot struct {
 	// Job is the Job as the caller last saw it.
 	Job *batchv1.Job
 	// Pods are the pods that the Job controls and the pods of its namespace
-	// that nobody controls, in any order. Pods of other owners are ignored.
+	// without a controller, in any order. Pods of other owners are ignored.
 	Pods []*corev1.Pod
 	// Now is the one reading of the clock. A zero Now is an error.
 	Now time.Time
-	// Backoff is what the last decision asked to remember; zero at the start, when
-	// it is in doubt.
+	// Backoff is the Backoff of the last decision. After a start it is zero, and
+	// BackoffInDoubt must be set.
 	Backoff backoff.Record
 	// BackoffInDoubt says that a status may have recorded failures that Backoff
-	// lacks: the caller has just started, or has had no answer when it last stored
-	// one. The pods that have been counted and are still there are then read as
-	// well. That is right as long as the pods that failed since the last success,
-	// and that last success, have not been deleted.
+	// lacks: the caller has just started, or its last status write had no answer.
+	// Decide then also uses the counted pods that still exist to compute the backoff.
+	// The result is correct unless pods that failed since the last success, or the
+	// pod of that success, have been deleted.
 	BackoffInDoubt bool
 	// LastStatus is when the caller last stored a status of the Job. Only
 	// Throttle needs it.
 	LastStatus time.Time
 }
 
-// Decide returns what to do for the Job in the snapshot. It fails, and decides
-// nothing, in two cases: the snapshot cannot be understood, with an [InputError] that
-// names the fields; or another controller manages the Job, with [ErrNotManaged], by
-// errors.Is. Neither goes away by trying again.
+// Decide returns what to do for the Job in the snapshot. It returns an [InputError] that
+// names the fields if the snapshot or an option is invalid, and [ErrNotManaged] (use
+// errors.Is) if another controller manages the Job. Retrying does not help with either.
 func Decide(s Snapshot, opts ...Option) (Decision, error) {
 	o, err := decide.Decide(decide.Input{
 		Job:            s.Job,

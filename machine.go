@@ -13,25 +13,25 @@ import (
 	"github.com/jobfate/jobfate/internal/machine"
 )
 
-// Machine carries out what is decided for one Job, without doing I/O: it names the
-// requests to send and takes their answers. It remembers what the caches do not show
-// yet, so there is one Machine for each Job, kept from sync to sync.
+// Machine carries out the decisions for one Job. It does no I/O: it returns the requests
+// to send, and takes their answers. It remembers writes that the caches do not show yet,
+// so keep one Machine for each Job, from sync to sync.
 //
 //	err := m.Begin(jobfate.View{Job: job, Pods: pods, Now: now, …})
 //	result := m.Run(send)
 //
-// The caller owes the truth, and nothing else: an answer is what the API server said, a
-// read is live, and a View is what caches held. The requests of a batch may be sent
-// side by side, and answered in any order. A sync may be given up at any request.
+// The caller guarantees only three things: an answer is what the API server returned, a
+// read is live, and a View is what the caches held. The requests of a batch may be sent
+// concurrently and answered in any order. The caller may abandon a sync at any request.
 //
 // A Machine is not safe for concurrent use, and must not be copied.
 type Machine struct {
 	core    machine.Machine
 	own     *decide.Config   // without the options of the sync that has begun
-	orphans *machine.Orphans // of one that OrphansIn has made
+	orphans *machine.Orphans // set in a Machine that OrphansIn has made
 }
 
-// dialogue is what asks, and is answered.
+// dialogue issues requests and takes their answers.
 type dialogue interface {
 	Next() []machine.Request
 	Answer(id uint64, object runtime.Object, err error) error
@@ -50,17 +50,17 @@ func NewMachine(opts ...Option) *Machine {
 	return &Machine{core: machine.Machine{Config: configure(opts)}}
 }
 
-// View is what a caller's caches show of a Job. The Machine changes nothing in it. It
-// keeps the pods, which must not change either; a pod that is the same object as before
-// is not read again.
+// View is what the caller's caches hold for a Job. The Machine does not change it. The
+// Machine keeps the pods, so the caller must not change them either. A pod that is the
+// same object as in the last View is not evaluated again.
 type View struct {
-	// Job is nil when the cache shows none.
+	// Job is nil when the cache has no Job of that name.
 	Job *batchv1.Job
-	// Pods are the pods that the Job controls and the pods of its namespace that have
-	// no controller, in any order. Others are ignored.
+	// Pods are the pods that the Job controls and the pods of its namespace without a
+	// controller, in any order. Others are ignored.
 	Pods []*corev1.Pod
-	// Fed says that the pods are those that were fed, on top of the last list; Pods
-	// means nothing then. See [Machine.Feed].
+	// Fed says that the pods are those of the last list, with the changes passed to
+	// [Machine.Feed] since. Pods is ignored then.
 	Fed bool
 	// Now is the one reading of the clock.
 	Now time.Time
@@ -70,18 +70,18 @@ type View struct {
 	// reads the Job and its pods live.
 	JobsVersion, PodsVersion string
 	// Barrier is the resource version of a consistent list of pods (limit 1 is enough)
-	// that the process asked for after it had its lease. As long as the caches are
-	// older, the Machine reads live. Without one, its first sync reads live.
+	// that the process requested after it acquired its lease. While the caches are
+	// older, the Machine reads live. Without a Barrier, its first sync reads live.
 	Barrier string
 	// StatusVersion is the resource version of the object that holds the status, if
 	// that is not the Job.
 	StatusVersion string
 }
 
-// Verb says what a Request asks for.
+// Verb is the kind of a Request.
 type Verb uint8
 
-// The verbs. Reads must be live: they must not come from a cache.
+// The verbs. Reads must be live, never from a cache.
 const (
 	GetJob      = Verb(machine.GetJob)
 	ListPods    = Verb(machine.ListPods) // all pods of the namespace
@@ -95,67 +95,69 @@ const (
 // String names the verb.
 func (v Verb) String() string { return machine.Verb(v).String() }
 
-// Request is a request to the API server, with everything that the call needs. It
-// belongs to the caller.
+// Request is a request to the API server, with everything that the call needs. The
+// caller owns it.
 type Request struct {
-	// ID tells the requests of a Machine apart.
+	// ID is unique among the requests of a Machine.
 	ID        uint64
 	Verb      Verb
 	Namespace string
 	// Name is that of the Job or the pod; empty for ListPods and CreatePod.
 	Name string
-	// UID is that of the Job or the pod, as far as it is known.
+	// UID is that of the Job or the pod; empty if it is not known.
 	UID types.UID
 	// Pod is the pod to create.
 	Pod *corev1.Pod
 	// Patch is a strategic merge patch of a pod, or a JSON merge patch of the
 	// status of a Job.
 	Patch []byte
-	// Options are those of DeletePod. They name the UID.
+	// Options are the options of DeletePod, with the UID as a precondition.
 	Options metav1.DeleteOptions
-	// Status is what Patch puts into the status, for a caller that stores it elsewhere.
+	// Status is the whole new status, for a caller that stores it elsewhere than in
+	// the Job.
 	Status *batchv1.JobStatus
 }
 
-// Result is what a sync came to. It belongs to the caller.
+// Result is the result of a sync. The caller owns it.
 type Result struct {
-	// Decision is what was decided, as it was carried out. It is zero if the sync ended
-	// before a decision was made. Package explain reads it together with what the
-	// Machine knows of the pods, so explain it before the next Begin.
+	// Decision is the decision as it was carried out. It is zero if the sync ended
+	// before a decision was made. Package explain also reads the pods that the Machine
+	// keeps, so explain the decision before the next Begin.
 	Decision Decision
-	// Requeue says to look again no later than this; 0 when only a change to the Job
-	// or its pods is worth a look.
+	// Requeue is the longest time until the next sync; 0 when no sync is needed until
+	// the Job or its pods change.
 	Requeue time.Duration
-	// Err says why the sync did not do all that was due. It is worth another try soon,
-	// unless it is an [InputError] or [ErrNotManaged].
+	// Err says why the sync did not do everything that was due. Retry soon, unless Err
+	// is an [InputError] or [ErrNotManaged].
 	Err error
-	// RetryAfter is how long the API server asks to wait before that.
+	// RetryAfter is the least time to wait before that retry, as the API server asked.
 	RetryAfter time.Duration
-	// Gone says that there is no Job of this UID any more.
+	// Gone says that no Job with this UID exists any more.
 	Gone bool
-	// Ended says that a status was stored that ends the Job.
+	// Ended says that the sync stored a status with a terminal condition.
 	Ended bool
-	// Events are what to tell the user, Metrics the counters to add to.
+	// Events are the events to send, Metrics the counter increments to record.
 	Events  []Event
 	Metrics []Metric
 }
 
-// Feed says which pod the cache shows under a name; nil is none. It spares the list: a
-// sync that begins with a View that is Fed costs what has changed. It takes effect with
-// the next Begin, a later list replaces what was fed, and to feed a pod twice does no
-// harm.
+// Feed passes the pod that the cache holds under a name; nil if it holds none. With Feed
+// a sync needs no list of all pods: if its View is Fed, its cost depends on the number of
+// changed pods only. Feed takes effect with the next Begin. A later list replaces what
+// was fed. Feeding a pod twice does no harm.
 //
-// Let event handlers queue the names of pods, and feed what the cache shows of them
-// just before Begin: never the object of an event, which may be older. PodsVersion must
-// then be a version up to which every change of a pod has been fed. Where that is not
-// known, as while a watch is being established, begin with a list.
+// Let event handlers queue the names of pods. Just before Begin, feed the objects that
+// the cache holds under these names, never the object of an event, which may be older.
+// PodsVersion must then be a version up to which every change of a pod has been fed. If
+// no such version is known, for example while a watch is being established, begin with a
+// list.
 func (m *Machine) Feed(name string, pod *corev1.Pod) { m.core.Feed(name, pod) }
 
-// Begin begins a sync; an earlier one that is not over is given up. Options hold for this
-// sync, beside those of the Machine: names of rules may stand in the Job. It fails for a view
-// that cannot be understood, with an [InputError], and for a Job that another
-// controller manages, with [ErrNotManaged]. If the Job has to be read live first,
-// Result says so instead.
+// Begin begins a sync. It abandons an earlier sync that is not finished. The options
+// apply to this sync, in addition to those of the Machine, for example names of rules
+// that the caller reads from the Job. Begin returns an [InputError] for an invalid view,
+// and [ErrNotManaged] for a Job that another controller manages. If the Job must be read
+// live first, these errors are in the Result instead.
 func (m *Machine) Begin(v View, opts ...Option) error {
 	if m.orphans != nil {
 		return errOrphans
@@ -172,9 +174,9 @@ func (m *Machine) Begin(v View, opts ...Option) error {
 	return publicError(m.core.Begin(machine.View(v)))
 }
 
-// Next returns the requests to send next; none when the sync is over. It may be called
-// when answers are missing: those requests may then have been carried out or not, and
-// the Machine finds that out before it relies on it.
+// Next returns the requests to send next; none when the sync is finished. You may call it
+// while answers are missing. The Machine then assumes that these requests may or may not
+// have been carried out, and finds out before it relies on either.
 func (m *Machine) Next() []Request { return convert(m.dialogue().Next(), newRequest) }
 
 func newRequest(r machine.Request) Request {
@@ -182,27 +184,28 @@ func newRequest(r machine.Request) Request {
 		Pod: r.Pod, Patch: r.Patch, Options: r.Options, Status: r.Status}
 }
 
-// Answer takes what the client returned for a request: the object, which is not kept,
-// and the error, as they are. An answer that comes too late is taken if it still says
-// something. A second or an unknown one is an error, and does no harm.
+// Answer takes the object and the error that the client returned for a request. Pass both
+// unchanged. The Machine does not keep the object. It uses a late answer if the answer is
+// still relevant. A second answer to a request, or an answer to an unknown request, is an
+// error and does no harm.
 func (m *Machine) Answer(r Request, object runtime.Object, err error) error {
 	return m.dialogue().Answer(r.ID, object, err)
 }
 
-// Run sends all that is asked for, one request after another, answers it, and returns the
-// result. To send the requests of a batch side by side, or to stop between two, call Next
-// and Answer as Run does.
+// Run sends all requests of the sync, one after another, passes each answer to Answer, and
+// returns the result. To send the requests of a batch concurrently, or to stop between
+// two, call Next and Answer as Run does.
 func (m *Machine) Run(send func(Request) (runtime.Object, error)) Result {
 	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
 		for _, r := range batch {
 			object, err := send(r)
-			_ = m.Answer(r, object, err) // it has just been asked for
+			_ = m.Answer(r, object, err) // r is known: Next has just returned it
 		}
 	}
 	return m.Result()
 }
 
-// Result returns what the sync came to, or has come to so far.
+// Result returns the result of the sync, or its state so far.
 func (m *Machine) Result() Result {
 	r := m.dialogue().Result()
 	result := Result{Requeue: r.Requeue, Err: publicError(r.Err), RetryAfter: r.RetryAfter, Gone: r.Gone, Ended: r.Ended,
@@ -213,11 +216,12 @@ func (m *Machine) Result() Result {
 	return result
 }
 
-// Idle reports whether nothing is pending, so that the Machine may be dropped.
+// Idle reports whether the Machine waits for no write to be observed. The caller may then
+// drop it.
 func (m *Machine) Idle() bool { return m.core.Idle() }
 
-// String says what is pending.
+// String lists the writes that are not observed yet.
 func (m *Machine) String() string { return m.core.Memory.String() }
 
-// Core returns the inside of the Machine, for the test kit.
+// Core returns the implementation of the Machine, for the test kit.
 func (m *Machine) Core() *machine.Machine { return &m.core }

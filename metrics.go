@@ -1,7 +1,7 @@
 package jobfate
 
-// Metric is what to add to a counter. The names and labels are those of the Job
-// controller, without the prefix job_controller_ of its subsystem.
+// Metric is an increment of a counter. The names and labels are those of the Job
+// controller, without the subsystem prefix job_controller_.
 type Metric struct {
 	Name   string
 	Labels map[string]string

@@ -45,7 +45,7 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 		AddFunc: c.jobChanged, UpdateFunc: func(_, job any) { c.jobChanged(job) }, DeleteFunc: c.jobChanged})
 	_, errPods := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(pod any) { c.podChanged(nil, pod) }, UpdateFunc: c.podChanged, DeleteFunc: func(pod any) { c.podChanged(pod, nil) }})
-	// All that an earlier process did is older than this list.
+	// The barrier: all writes of an earlier process are older than this list.
 	list, err := c.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1})
 	if err := errors.Join(errJobs, errPods, pods.AddIndexers(cache.Indexers{"job": jobOfPod}), err); err != nil {
 		return err
@@ -94,10 +94,10 @@ func (c *Controller) work(ctx context.Context) {
 	}
 }
 
-// sync looks at a Job once; without a name at the pods that have no controller.
+// sync handles one Job or, with an empty name, the pods without a controller.
 func (c *Controller) sync(ctx context.Context, key string) (again time.Duration, err error) {
 	namespace, name, _ := cache.SplitMetaNamespaceKey(key)
-	view := jobfate.View{Now: time.Now(), Barrier: c.barrier, // the versions first, then what they are of
+	view := jobfate.View{Now: time.Now(), Barrier: c.barrier, // read the versions before the objects
 		JobsVersion: c.jobs.LastStoreSyncResourceVersion(), PodsVersion: c.pods.LastStoreSyncResourceVersion()}
 	if job, ok, _ := c.jobs.GetByKey(key); ok {
 		view.Job = job.(*batchv1.Job)

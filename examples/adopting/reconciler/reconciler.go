@@ -26,7 +26,7 @@ import (
 // Reconciler runs the Jobs that name it in spec.managedBy.
 type Reconciler struct {
 	client.Client
-	Live       client.Reader // reads past the caches
+	Live       client.Reader // does not read from the caches
 	Name       string
 	Jobs, Pods cache.Indexer // of the caches
 	machines   sync.Map      // of *jobfate.Machine, by the name of the Job
@@ -51,10 +51,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		ctrl.NewControllerManagedBy(mgr).For(&batchv1.Job{}).Watches(&corev1.Pod{}, wake).Complete(r))
 }
 
-// Reconcile looks at a Job once; without a name at the pods that have no controller.
+// Reconcile handles one Job or, with an empty name, the pods without a controller.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (again reconcile.Result, err error) {
 	view := jobfate.View{Now: time.Now(), // without a Barrier the first sync of each Job reads live
-		JobsVersion: r.Jobs.LastStoreSyncResourceVersion(), PodsVersion: r.Pods.LastStoreSyncResourceVersion()} // before what they are of
+		JobsVersion: r.Jobs.LastStoreSyncResourceVersion(), PodsVersion: r.Pods.LastStoreSyncResourceVersion()} // read before the objects
 	if job, ok, _ := r.Jobs.GetByKey(request.String()); ok {
 		view.Job = job.(*batchv1.Job)
 	}
