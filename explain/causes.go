@@ -8,35 +8,35 @@ const (
 	CauseManagedElsewhere Code = "ManagedElsewhere"
 	// CauseRecreated: the pods belong to an earlier Job of the same name.
 	CauseRecreated Code = "JobRecreated"
-	// CausePodsMissing: the status counts active pods, and none was given.
+	// CausePodsMissing: the status counts active pods, but no pods were given.
 	CausePodsMissing Code = "PodsMissing"
 	// CauseTerminationOverdue: pods should have terminated.
 	CauseTerminationOverdue Code = "TerminationOverdue"
-	// CauseDeadlineOverdue: the deadline has passed, and the Job was not failed.
+	// CauseDeadlineOverdue: the deadline has passed, but the Job has not been failed.
 	CauseDeadlineOverdue Code = "DeadlineOverdue"
 	// CauseEndOverdue: the Job should have ended.
 	CauseEndOverdue Code = "EndOverdue"
-	// CauseQueuedByKueue: Kueue holds the Job suspended.
+	// CauseQueuedByKueue: Kueue keeps the Job suspended.
 	CauseQueuedByKueue Code = "QueuedByKueue"
-	// CauseQuota: a quota refuses new pods.
+	// CauseQuota: a quota rejects new pods.
 	CauseQuota Code = "QuotaExceeded"
-	// CauseWebhook: an admission webhook refuses new pods.
+	// CauseWebhook: an admission webhook rejects new pods.
 	CauseWebhook Code = "WebhookRefused"
-	// CauseCreationRefused: the API server refuses new pods.
+	// CauseCreationRefused: the API server rejects new pods.
 	CauseCreationRefused Code = "CreationRefused"
-	// CauseNodeLost: the node of running pods does not answer.
+	// CauseNodeLost: the node of active pods is not ready.
 	CauseNodeLost Code = "NodeLost"
 	// CauseSchedulingGated: pods have scheduling gates.
 	CauseSchedulingGated Code = "SchedulingGated"
 	// CauseUnschedulable: no node can take the pods.
 	CauseUnschedulable Code = "Unschedulable"
-	// CauseNoScheduler: no scheduler has looked at the pods.
+	// CauseNoScheduler: no scheduler has handled the pods.
 	CauseNoScheduler Code = "NoScheduler"
 	// CauseImagePull: an image cannot be pulled.
 	CauseImagePull Code = "ImagePullFailed"
 	// CauseContainerConfig: a container cannot be created.
 	CauseContainerConfig Code = "ContainerConfig"
-	// CauseCrashLoop: a container ends again and again.
+	// CauseCrashLoop: a container is restarted again and again.
 	CauseCrashLoop Code = "CrashLoop"
 	// CauseContainerStart: a container cannot be started.
 	CauseContainerStart Code = "ContainerStart"
