@@ -14,13 +14,13 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// Rules are what the referee must know of the controller.
+// Rules are what the referee must know about the controller.
 type Rules struct {
-	// Backoff is the delay that the controller keeps before it replaces a failed
-	// pod; the zero value is that of Kubernetes.
+	// Backoff is the backoff policy of the controller; the zero value is that of
+	// Kubernetes.
 	Backoff backoff.Policy
-	// Owner is the kind of the objects that the controller treats as Jobs; the
-	// zero value is Job itself.
+	// Owner is the kind of the objects that the controller runs as Jobs; the zero value is
+	// Job itself.
 	Owner schema.GroupKind
 }
 
@@ -33,23 +33,23 @@ func (r Rules) treats(owner *metav1.OwnerReference) bool {
 	return schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind() == kind
 }
 
-// Violation is a property that does not hold.
+// Violation is a violated property.
 type Violation struct {
 	// Property is its name in docs/reliability.md.
 	Property string
 	Text     string
 }
 
-// Error returns the property and what is wrong with it.
+// Error returns the property and a description of the violation.
 func (v *Violation) Error() string { return v.Property + ": " + v.Text }
 
 func violated(property, format string, args ...any) *Violation {
 	return &Violation{property, fmt.Sprintf(format, args...)}
 }
 
-// See looks at one change of the cluster and enters it in the ghost. It returns
-// the first property that does not hold; nil when all do. A controller that has read
-// live may decide on that, or on its caches: a write is right if one of them says so.
+// See checks one change of the cluster and records it in the ghost. It returns the first
+// violated property, or nil. A controller that has read live may decide on the live
+// objects or on its caches: a write is correct if one of them justifies it.
 func (r Rules) See(g *Ghost, s *cluster.Step) *Violation {
 	if s.Read == nil {
 		return r.see(g, s)
