@@ -146,7 +146,7 @@ func (o outcome) conditions() []string {
 	if limit := o.View.Spec.Limit.PerJob; limit < math.MaxInt32 {
 		text := fmt.Sprintf("at most %s, %d so far", failures(limit), o.View.Totals.Failed)
 		if o.View.Spec.CountRestarts {
-			text += fmt.Sprintf(", or as many restarts of containers, %d so far", o.View.Census.Restarts)
+			text += fmt.Sprintf(", or as many container restarts, %d so far", o.View.Census.Restarts)
 		}
 		out = append(out, text)
 	}
