@@ -125,6 +125,8 @@ func TestRefused(t *testing.T) {
 		{"a control character", []string{"kind: \"\x07\"\n"}, "f1: document 1: control characters are not allowed"},
 		{"text that is not UTF-8", []string{"# a\nkind: \xfc\n"}, "f1:2:7: this is not UTF-8 text"},
 		{"half a character of UTF-16", []string{utf16le(jobYAML) + "a"}, "f1: the UTF-16 text ends within a character"},
+		{"half of a surrogate pair", []string{utf16le("# ") + "\x3d\xd8" + utf16le(jobYAML)[2:]}, "f1: the UTF-16 text has half of a surrogate pair"},
+		{"a NUL in UTF-16", []string{utf16le(jobYAML + "\x00")}, "f1: this is binary data"},
 		{"UTF-16 without a mark", []string{utf16le(jobYAML)[2:]}, "f1: this is binary data; want UTF-8 text, or UTF-16 with a byte order mark"},
 		{"an alias that repeats itself", []string{"kind: Job\na: &a [*a]\n"}, "f1: document 1: anchor 'a' value contains itself"},
 		{"aliases that repeat too much", []string{laughs(12)}, "f1: document 1: document contains excessive aliasing"},
@@ -182,8 +184,9 @@ func laughs(n int) string {
 // lines that editors write: no document may be lost.
 func TestEncodings(t *testing.T) {
 	snapshot := strings.Replace(jobYAML, "name: a", "name: a, labels: {x: \U0001F600}", 1) + "---\n" + pod(podYAML, "p") + "---\n" + pod(podYAML, "q")
+	long := strings.Repeat("#", 2046) + "\U0001F600\n" + snapshot // the pair is cut by the first look at it
 	for name, text := range map[string]string{
-		"UTF-8": snapshot, "UTF-8 with a mark": "\uFEFF" + snapshot, "UTF-16": utf16le(snapshot), "UTF-16, big-endian": utf16be(snapshot),
+		"UTF-16, long": utf16le(long), "UTF-16, long and odd": utf16le("#" + long), "UTF-8": snapshot, "UTF-8 with a mark": "\uFEFF" + snapshot, "UTF-16": utf16le(snapshot), "UTF-16, big-endian": utf16be(snapshot),
 		"CR LF": strings.ReplaceAll(snapshot, "\n", "\r\n"), "CR": strings.ReplaceAll(snapshot, "\n", "\r"),
 		"CR before one pod":     strings.Replace(snapshot, "\n---\n", "\r---\r", 1),
 		"the end of a document": strings.ReplaceAll(snapshot, "---", "...\n---"),

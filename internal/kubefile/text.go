@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -37,14 +38,15 @@ const sniffed = 4 << 10
 func readText(s Source) (*text, error) {
 	t := &text{}
 	b := bytes.NewBuffer(make([]byte, 0, s.Size+bytes.MinRead))
-	for _, next := range []io.Reader{io.LimitReader(s, sniffed), s} {
-		_, err := b.ReadFrom(next)
-		if err == nil {
-			t.bytes, err = decoded(b.Bytes())
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.Name, err)
-		}
+	_, err := b.ReadFrom(io.LimitReader(s, sniffed))
+	if _, isText := decoded(b.Bytes()); err == nil && isText != errBinary { // it may end within a character
+		_, err = b.ReadFrom(s)
+	}
+	if err == nil {
+		t.bytes, err = decoded(b.Bytes())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	if !utf8.Valid(t.bytes) {
 		line, column := t.position(bytes.IndexRune(t.bytes, utf8.RuneError))
@@ -56,6 +58,8 @@ func readText(s Source) (*text, error) {
 	return t, nil
 }
 
+var errBinary = errors.New("this is binary data; want UTF-8 text, or UTF-16 with a byte order mark")
+
 // decoded returns a text in UTF-8, without the byte order mark.
 func decoded(text []byte) ([]byte, error) {
 	marks := map[string]binary.ByteOrder{"\xFF\xFE": binary.LittleEndian, "\xFE\xFF": binary.BigEndian}
@@ -64,10 +68,14 @@ func decoded(text []byte) ([]byte, error) {
 		if n, err := binary.Decode(text, order, units); err != nil || n < len(text) {
 			return nil, errors.New("the UTF-16 text ends within a character; has it been cut short?")
 		}
-		text = []byte(string(utf16.Decode(units)))
+		runes := utf16.Decode(units)
+		if !slices.Equal(utf16.Encode(runes), units) {
+			return nil, errors.New("the UTF-16 text has half of a surrogate pair")
+		}
+		text = []byte(string(runes))
 	}
 	if bytes.IndexByte(text, 0) >= 0 {
-		return nil, errors.New("this is binary data; want UTF-8 text, or UTF-16 with a byte order mark")
+		return nil, errBinary
 	}
 	return bytes.TrimPrefix(text, []byte("\uFEFF")), nil
 }
