@@ -67,8 +67,7 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("no more") }
 
-// TestOneLongLine looks up fields of JSON on a single line, in time that grows with
-// its length.
+// TestOneLongLine looks up fields of JSON on a single line: the text is parsed once.
 func TestOneLongLine(t *testing.T) {
 	const owners = 25_000
 	list := strings.TrimSuffix(strings.Repeat(`{"apiVersion":"v1","kind":"A","name":"a","uid":"b","controller":true},`, owners), ",")
@@ -78,13 +77,17 @@ func TestOneLongLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	in.Jobs[0].At.Position("spec") // parses the text
+	once := time.Since(start)
+	start = time.Now()
 	for i := range owners {
 		line, column := in.Jobs[0].At.Position(fmt.Sprintf("metadata.ownerReferences[%d].uid", i))
 		if want := strings.Index(job, `"uid"`) + 1 + i*(len(list)+1)/owners; line != 1 || column != want {
 			t.Fatalf("owner %d: got line %d, column %d, want 1, %d", i, line, column, want)
 		}
 	}
-	if took := time.Since(start); took > 30*time.Second {
-		t.Errorf("it took %s", took)
+	// On a busy machine both take longer. Usually it takes a tenth.
+	if took := time.Since(start); took > 3*once {
+		t.Errorf("it took %s, to read the text and look up one field %s", took, once)
 	}
 }
