@@ -24,7 +24,7 @@ import (
 // When enough have failed the others are not tried.
 const (
 	atLeast = 2000
-	room    = 7_000_000
+	room    = 8_000_000
 	enough  = 10
 )
 

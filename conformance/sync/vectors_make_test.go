@@ -62,6 +62,10 @@ func TestMakeVectors(t *testing.T) {
 		m.lookWhole(seed)
 	}
 	t.Logf("with whole outcomes: %d cases", len(m.seen))
+	for _, c := range aimed() { // last: none of the others is left out for them
+		m.add(treeOf(c))
+	}
+	t.Logf("with aimed cases: %d cases", len(m.seen))
 	m.write()
 }
 
