@@ -89,6 +89,7 @@ func (r *runner) testGremlins(p *sourcePackage) ([]*mutant, error) {
 			}
 		}
 	}
+	p.leaveOut(mutants)
 	rounds, single := inRounds(mutants)
 	fmt.Fprintf(r.out, "%s: %d mutants of gremlins, in %d test binaries\n", p.name, len(mutants), len(rounds)+len(single))
 	for _, round := range rounds {

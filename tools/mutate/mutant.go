@@ -9,6 +9,7 @@ const (
 	survived verdict = iota
 	killed
 	timedOut
+	notRun // the tests do not come there
 )
 
 // mutant is a small mistake.

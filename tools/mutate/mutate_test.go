@@ -360,7 +360,7 @@ func TestReasonsRefused(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	var mutants []*mutant
-	for pkg, verdicts := range map[string][]verdict{"good": {killed, timedOut}, "bad": {killed, survived}} {
+	for pkg, verdicts := range map[string][]verdict{"good": {killed, timedOut}, "bad": {killed, survived, notRun}} {
 		for _, v := range verdicts {
 			mutants = append(mutants, &mutant{place: place{pkg: pkg}, verdict: v})
 		}
@@ -370,10 +370,10 @@ func TestTable(t *testing.T) {
 		t.Errorf("%d packages are below, want 1", below)
 	}
 	for _, want := range []string{
-		"package               mutants   killed  timed out  survived    rate\n",
-		"good                        2        2          1         0  100.0%\n",
-		"bad                         2        1          0         1   50.0%  below 51 %\n",
-		"all                         4        3          1         1   75.0%\n",
+		"package               mutants   killed  timed out  survived    rate  not run\n",
+		"good                        2        2          1         0  100.0%        0\n",
+		"bad                         2        1          0         1   50.0%        1  below 51 %\n",
+		"all                         4        3          1         1   75.0%        1\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("got\n%s\nwant it to contain\n%s", out.String(), want)

@@ -34,6 +34,7 @@ type sourcePackage struct {
 	reasons reasons
 	only    *regexp.Regexp
 	share   uint32
+	blocks  []block // of the code, if the tests need not run all of it
 }
 
 // title is what explanations call the package: its folder, and the root by its name.
@@ -70,7 +71,10 @@ func (r *runner) loadPackage(dir string) (*sourcePackage, error) {
 	if err := p.check(nil, ""); err != nil {
 		return nil, fmt.Errorf("does not compile: %w", err)
 	}
-	return p, nil
+	if r.tests != "" {
+		p.blocks, err = r.runTests(p, r.tests)
+	}
+	return p, err
 }
 
 // importer returns what finds the types of the imported packages, in the files that

@@ -36,6 +36,7 @@ var wraps = map[string]wrap{
 // testStatements makes the mutants of statements and tests them.
 func (r *runner) testStatements(p *sourcePackage) ([]*mutant, error) {
 	mutants := p.statementMutants()
+	p.leaveOut(mutants)
 	fmt.Fprintf(r.out, "%s: %d mutants of statements\n", p.name, len(mutants))
 	return mutants, r.testSwitched(p, p.switched(mutants), mutants)
 }

@@ -5,10 +5,14 @@ import (
 	"io"
 )
 
-// tally counts the mutants of a package.
-type tally struct{ mutants, killed, timedOut, survived int }
+// tally counts the mutants of a package, those in code that is not run apart.
+type tally struct{ mutants, killed, timedOut, survived, notRun int }
 
 func (t *tally) add(v verdict) {
+	if v == notRun {
+		t.notRun++
+		return
+	}
 	t.mutants++
 	switch v {
 	case survived:
@@ -42,9 +46,9 @@ func table(mutants []*mutant, least float64, out io.Writer) int {
 		tallies[m.pkg].add(m.verdict)
 		all.add(m.verdict)
 	}
-	fmt.Fprintf(out, "\n%-20s %8s %8s %10s %9s %7s\n", "package", "mutants", "killed", "timed out", "survived", "rate")
+	fmt.Fprintf(out, "\n%-20s %8s %8s %10s %9s %7s %8s\n", "package", "mutants", "killed", "timed out", "survived", "rate", "not run")
 	row := func(name string, t tally, verdict string) {
-		fmt.Fprintf(out, "%-20s %8d %8d %10d %9d %6.1f%%%s\n", name, t.mutants, t.killed, t.timedOut, t.survived, t.rate(), verdict)
+		fmt.Fprintf(out, "%-20s %8d %8d %10d %9d %6.1f%% %8d%s\n", name, t.mutants, t.killed, t.timedOut, t.survived, t.rate(), t.notRun, verdict)
 	}
 	below := 0
 	for _, pkg := range order {
