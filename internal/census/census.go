@@ -66,7 +66,7 @@ type Census struct {
 
 // New returns an empty census with room for n pods.
 func New(c Classifier, n int) *Census {
-	c.Keys, c.PerIndex = c.Keys.WithDefaults(), c.PerIndex && c.Indexed
+	c.Keys = c.Keys.WithDefaults()
 	n = max(n, 0)
 	return &Census{classifier: c, records: make(map[types.UID]*Record, n), room: make([]Record, 0, n)}
 }
@@ -219,10 +219,14 @@ func (c *Census) count(r *Record, by int32) {
 		return
 	}
 	c.own += int(by)
-	waited := c.waiting(r.Index)
 	c.countNumbers(r, by)
 	c.countMoments(r, by)
 	c.register(r, by)
+	if !c.lists[countable].made() {
+		c.countIndex(r, by)
+		return
+	}
+	waited := c.waiting(r.Index)
 	c.countIndex(r, by)
 	c.holdBack(r, by, waited, c.waiting(r.Index))
 }
@@ -231,9 +235,6 @@ func (c *Census) count(r *Record, by int32) {
 // waited for their replacement before and that do now.
 func (c *Census) holdBack(r *Record, by int32, waited, waits *Record) {
 	list := &c.lists[countable]
-	if !list.made() {
-		return
-	}
 	if by < 0 {
 		list.remove(r)
 	} else if r.done() && r != waits {

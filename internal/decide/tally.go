@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
@@ -139,7 +140,7 @@ type plainBasis struct {
 	keys              keys.Keys
 	indexed           bool
 	completions       int32
-	perIndex          bool
+	limit             backoff.Limit
 	replaceFailedOnly bool
 	countRestarts     bool
 
@@ -150,7 +151,7 @@ func basisOf(job *batchv1.Job, spec *Spec, c *Config) basis {
 	return basis{
 		plain: plainBasis{
 			uid: job.UID, namespace: job.Namespace, deleting: job.DeletionTimestamp != nil, finished: lifecycle.Finished(job) != nil,
-			keys: keys.Keys(c.Controller.Keys), indexed: spec.Indexed, completions: spec.indexes(), perIndex: spec.PerIndex,
+			keys: keys.Keys(c.Controller.Keys), indexed: spec.Indexed, completions: spec.indexes(), limit: spec.Limit,
 			replaceFailedOnly: spec.ReplaceFailedOnly, countRestarts: spec.CountRestarts,
 			withoutPolicy: c.WithoutPolicy, withoutPerIndex: c.WithoutPerIndex,
 		},
@@ -244,7 +245,7 @@ func (s *Spec) classifier(status *Status, c *Config) census.Classifier {
 		Keys:              keys.Keys(c.Controller.Keys),
 		Indexed:           s.Indexed,
 		Completions:       s.indexes(),
-		PerIndex:          s.PerIndex,
+		Limit:             s.Limit,
 		ReplaceFailedOnly: s.ReplaceFailedOnly,
 		CountRestarts:     s.CountRestarts,
 		Policy:            s.Policy,
