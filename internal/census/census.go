@@ -106,15 +106,25 @@ func (c *Census) Add(pod *corev1.Pod, adopted bool) {
 	if pod == nil {
 		return
 	}
-	c.Remove(pod.UID)
 	relation := owner.Owned
 	if adopted {
 		relation = owner.Adoptable
 	}
+	c.swap(c.records[pod.UID], pod, relation)
+}
+
+// swap puts a pod in the place of a record with its UID; nil is none.
+func (c *Census) swap(before *Record, pod *corev1.Pod, relation owner.Relation) {
+	if before != nil {
+		c.count(before, -1)
+		if before.Pod.Name != pod.Name {
+			c.unname(before)
+		}
+	}
 	c.add(pod, relation, pod.Annotations[c.classifier.Keys.Index])
 }
 
-// add is Add for a pod of which the annotation with the index has been read.
+// add adds a pod of which the annotation with the index has been read.
 func (c *Census) add(pod *corev1.Pod, relation owner.Relation, index string) {
 	if len(c.room) == cap(c.room) {
 		c.room = make([]Record, 0, 1)
@@ -125,6 +135,7 @@ func (c *Census) add(pod *corev1.Pod, relation owner.Relation, index string) {
 		c.classifier.read(r, c.stripped, index)
 	}
 	c.records[pod.UID] = r
+	c.name(r)
 	c.count(r, 1)
 }
 
@@ -138,6 +149,7 @@ func (c *Census) Remove(uid types.UID) bool {
 		return false
 	}
 	delete(c.records, uid)
+	c.unname(r)
 	c.count(r, -1)
 	return true
 }
@@ -145,8 +157,7 @@ func (c *Census) Remove(uid types.UID) bool {
 // again reads a pod anew.
 func (c *Census) again(uid types.UID) {
 	if r := c.records[uid]; r != nil {
-		c.Remove(uid)
-		c.add(r.Pod, r.Relation, r.Pod.Annotations[c.classifier.Keys.Index])
+		c.swap(r, r.Pod, r.Relation)
 	}
 }
 
