@@ -1,9 +1,9 @@
 package decide
 
 import (
-	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -210,14 +210,20 @@ func (t *Tally) readChanges() error {
 	if len(t.changes) == 0 {
 		return nil
 	}
-	names := slices.Sorted(maps.Keys(t.changes))
-	for _, name := range names {
-		if pod := t.changes[name]; pod != nil && pod.UID == "" {
+	type change struct {
+		name string
+		pod  *corev1.Pod
+	}
+	all := make([]change, 0, len(t.changes))
+	for name, pod := range t.changes {
+		if pod != nil && pod.UID == "" {
 			return &InputError{checkPods([]*corev1.Pod{pod})}
 		}
+		all = append(all, change{name, pod})
 	}
-	for _, name := range names {
-		t.census.PutNamed(name, t.changes[name])
+	slices.SortFunc(all, func(a, b change) int { return strings.Compare(a.name, b.name) })
+	for _, c := range all {
+		t.census.PutNamed(c.name, c.pod)
 	}
 	t.changes = nil
 	return nil
