@@ -167,8 +167,8 @@ func (b basis) equal(o basis) bool {
 }
 
 // Read brings what is known of the pods up to date for the Job of an input.
-func (t *Tally) Read(in Input, c Config) error {
-	_, err := t.read(&in, &c)
+func (t *Tally) Read(in Input, c *Config) error {
+	_, err := t.read(&in, c)
 	return err
 }
 
@@ -260,8 +260,8 @@ func (s *Spec) classifier(status *Status, c *Config) census.Classifier {
 }
 
 // view reads an input.
-func (t *Tally) view(in Input, config Config) (*View, error) {
-	job, err := t.read(&in, &config)
+func (t *Tally) view(in Input, config *Config) (*View, error) {
+	job, err := t.read(&in, config)
 	if err != nil {
 		return nil, err
 	}
@@ -291,8 +291,8 @@ func (t *Tally) view(in Input, config Config) (*View, error) {
 }
 
 // Decide decides on the pods of the Tally: the Input names none. The View of the outcome
-// is that of the Tally, and right until the next decision.
-func (t *Tally) Decide(in Input, c Config) (*Outcome, error) {
+// is that of the Tally, and right until the next decision or a change of the Config.
+func (t *Tally) Decide(in Input, c *Config) (*Outcome, error) {
 	v, err := t.view(in, c)
 	if err != nil {
 		return nil, err
