@@ -37,6 +37,7 @@ type emit func(...row)
 var groups = []group{
 	{"decisions", decisionRows},
 	{"per index", perIndexRows},
+	{"one pod", smallRows},
 	{"memory", memoryRows},
 	{"one event", eventRows},
 	{"one pod ends", endRows},
@@ -145,7 +146,7 @@ func perIndexRows(m meter, z scale, emit emit) error {
 	return nil
 }
 
-// memoryRows counts what a decision allocates.
+// memoryRows say what a decision about many pods allocates.
 func memoryRows(_ meter, z scale, emit emit) error {
 	n := z.pods[len(z.pods)-1]
 	for _, s := range scenes {
