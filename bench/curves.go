@@ -30,15 +30,10 @@ func drawCost(m meter, z scale) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		r, err := m.measure(w.realSync(), w.jobfate())
+		r, err := m.measure(w.realSync(), w.jobfate(), event)
 		if err != nil {
 			return nil, err
 		}
-		alone, err := m.measure(event) // not in caches that the others have filled
-		if err != nil {
-			return nil, err
-		}
-		r = append(r, alone...)
 		for i := range c.curves {
 			c.curves[i].points = append(c.curves[i].points, point{float64(n), float64(r.least(i))})
 		}
