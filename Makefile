@@ -25,7 +25,7 @@ golden:
 vectors:
 	go -C conformance test ./sync -timeout 0 -run TestMakeVectors -vectors -v
 
-# The checks of docs/reliability.md, run longer: four hours on two cores, and 20 GiB
+# The checks of docs/reliability.md, run longer: five hours on two cores, and 20 GiB
 # for large searches, two at a time.
 soak:
 	GOMEMLIMIT=18GiB go test ./jobtest/explore -timeout 0 -run TestEverything -states 60000
@@ -34,6 +34,7 @@ soak:
 	GOMEMLIMIT=18GiB go test ./jobtest/explore -timeout 0 -run 'TestEverything/^two_faults,_small$$/^(regular|indexed|no_retry)$$' -states 2500000
 	go test ./jobtest/chaos -timeout 0 -run TestSchedules -schedules 1000000
 	go test ./jobtest/chaos -timeout 0 -run TestCrashes -traces 2000 -pairs 25
+	go test . -timeout 0 -run TestMachine_isLikeDecide -rapid.checks 2000000
 	go -C conformance test ./sync -timeout 0 -decisions 5000000
 	.ci/fuzz 10000000x
 	$(MAKE) suites releases

@@ -98,7 +98,7 @@ func drawOptions(t *rapid.T) (opts []jobfate.Option) {
 // store may be stored.
 func (o *observer) decide(t *rapid.T) {
 	in := o.in
-	got, err := o.tally.Decide(in, o.config)
+	got, err := o.tally.Decide(in, &o.config)
 	in.Pods = o.pods
 	want, wantErr := decide.Decide(in, o.config)
 	if (err == nil) != (wantErr == nil) {
@@ -274,7 +274,8 @@ func TestTally_longLists(t *testing.T) {
 		}
 		s.Pods = pods
 		tally.List(pods)
-		got, err := tally.Decide(s, decide.DefaultConfig())
+		config := decide.DefaultConfig()
+		got, err := tally.Decide(s, &config)
 		want, wantErr := decide.Decide(s, decide.DefaultConfig())
 		if err != nil || wantErr != nil {
 			t.Fatal(err, wantErr)

@@ -37,9 +37,10 @@ type Snapshot struct {
 // names the fields if the snapshot or an option is invalid, and [ErrNotManaged] (use
 // errors.Is) if another controller manages the Job. Retrying does not help with either.
 func Decide(s Snapshot, opts ...Option) (Decision, error) {
-	o, err := decide.Decide(decide.Input{
+	var tally decide.Tally
+	tally.List(s.Pods)
+	o, err := tally.Decide(decide.Input{
 		Job:            s.Job,
-		Pods:           s.Pods,
 		Now:            s.Now,
 		Backoff:        s.Backoff,
 		BackoffInDoubt: s.BackoffInDoubt,

@@ -47,7 +47,7 @@ func (m *Machine) dialogue() dialogue {
 
 // NewMachine returns a Machine that remembers nothing.
 func NewMachine(opts ...Option) *Machine {
-	return &Machine{core: machine.Machine{Config: configure(opts)}}
+	return &Machine{core: machine.Machine{Config: *configure(opts)}}
 }
 
 // View is what the caller's caches hold for a Job. The Machine does not change it. The

@@ -16,10 +16,10 @@ import (
 type Option func(*decide.Config)
 
 // configure returns the default configuration with the options applied.
-func configure(opts []Option) decide.Config {
+func configure(opts []Option) *decide.Config {
 	c := decide.DefaultConfig()
 	apply(opts, &c)
-	return c
+	return &c
 }
 
 func apply(opts []Option, c *decide.Config) {

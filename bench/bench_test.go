@@ -43,9 +43,9 @@ func TestTableIsComplete(t *testing.T) {
 		{"Decide, 60 pods, half succeeded, to be counted", "floor", ""},
 		{"Decide, 60 pods, failed, 500 of them uncounted", "real controller", ""},
 		{"Decide, 60 pods, succeeded: the terminal sync", "real controller", ""},
-		{"shape, running: time per pod over the floor, 60 pods over 20", "20 pods", "≤ 1.5"},
-		{"allocations, 60 pods, running", "returned", "≤ 32 more"},
-		{"bytes per pod, 60 pods, running", "", "≤ 160"},
+		{"one pod: the decision to create it", "real controller", "≥ 3"},
+		{"one pod: an event and a look that changes nothing", "real controller", "≥ 3"},
+		{"one pod: the decision to create it: allocations", "", "≤ 40"},
 		{"completions 10⁵ → 2³¹−1, 60 pods, running", "10⁵ completions", "≤ 1.10"},
 		{"completions 10⁵ → 2³¹−1, 60 pods, running: memory", "", "< 1 MB"},
 		{"per index, 60 pods, running", "regular Indexed Job", "≤ 1.01"},
@@ -226,9 +226,27 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// A life comes to its end, with the pods that it asks for.
+func TestLife(t *testing.T) {
+	runtime.LockOSThread() // whose time the clock tells
+	defer runtime.UnlockOSThread()
+	for _, perIndex := range []bool{false, true} {
+		l := newFedLife(700, perIndex) // more than are created in one look
+		if err := l.live(); err != nil || l.took <= l.decided || l.decided <= 0 || l.syncs < 5 {
+			t.Errorf("per index %t: %v after %d syncs, in which the Machine took %v, %v of it to decide", perIndex, err, l.syncs, l.took, l.decided)
+		}
+	}
+	l := newFedLife(3, false)
+	suspend := true
+	l.job.Spec.Suspend = &suspend
+	if err := l.live(); !errors.Is(err, errStuck) {
+		t.Errorf("a suspended Job: got %v, want %v", err, errStuck)
+	}
+}
+
 // The picture is XML, and has all curves with all points.
-func TestCurves(t *testing.T) {
-	drawing, err := drawCurves(meter{runs: 1}, small)
+func TestCost(t *testing.T) {
+	drawing, err := drawCost(meter{runs: 1}, small)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,8 +257,8 @@ func TestCurves(t *testing.T) {
 			t.Fatalf("not XML: %v\n%s", err, drawing)
 		}
 	}
-	if got := strings.Count(string(drawing), `class="curve`); got != 8 {
-		t.Errorf("got %d curves, want 8", got)
+	if got, want := strings.Count(string(drawing), "<circle"), 3*len(steps(10, 60)); got != want {
+		t.Errorf("got %d points, want %d", got, want)
 	}
 	if !strings.Contains(string(drawing), "prefers-color-scheme: dark") || strings.Contains(string(drawing), "NaN") {
 		t.Errorf("no dark side, or no numbers:\n%s", drawing)

@@ -1,31 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"math"
-
-	"github.com/jobfate/jobfate/conformance/real"
-	"github.com/jobfate/jobfate/indexset"
-)
-
-// drawCurves measures how the time grows with pods, intervals and completions,
-// and draws it.
-func drawCurves(m meter, z scale) ([]byte, error) {
-	var charts []chart
-	for _, measure := range []func(meter, scale) (chart, error){overPods, overIntervals, overCompletions} {
-		c, err := measure(m, z)
-		if err != nil {
-			return nil, err
-		}
-		charts = append(charts, c)
-	}
-	return draw(charts), nil
-}
-
-const (
-	nameOurs  = "jobfate"
-	nameReal  = "real controller"
-	nameFloor = "floor"
 )
 
 // steps returns the numbers from first to last, about two for each power of ten.
@@ -37,47 +13,30 @@ func steps(first, last int) []int {
 	return append(out, last)
 }
 
-func overPods(m meter, z scale) (chart, error) {
-	c := newChart("one decision, all pods running, by pods", nameOurs, nameReal, nameFloor)
+// drawCost measures what a look at a Job costs whose pods run, by the number of pods: the
+// least of the runs, so that other work on the machine matters less.
+func drawCost(m meter, z scale) ([]byte, error) {
+	c := chart{title: "Time of one look at a Job whose pods run, by pods", curves: []curve{
+		{name: "real controller"},
+		{name: "Decide: from nothing"},
+		{name: "Machine: fed one event"},
+	}}
 	for _, n := range steps(10, z.pods[len(z.pods)-1]) {
 		w, err := newWorld(running, n)
 		if err != nil {
-			return c, err
+			return nil, err
 		}
-		if err := c.add(m, n, w.jobfate(), w.realSync(), w.floor()); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
-}
-
-func overIntervals(m meter, z scale) (chart, error) {
-	c := newChart("parse and format, by intervals", nameOurs, nameReal)
-	for _, n := range steps(1, z.intervals[len(z.intervals)-1]) {
-		text := random(n).String()
-		err := c.add(m, n,
-			timed(func() { sink += len(indexset.MustParse(text).String()) }),
-			timed(func() { sink += len(real.ParseIndexes(text, math.MaxInt32).String()) }))
+		event, err := eventSide(running, asItIs, n)
 		if err != nil {
-			return c, err
+			return nil, err
+		}
+		r, err := m.measure(w.realSync(), w.jobfate(), event)
+		if err != nil {
+			return nil, err
+		}
+		for i := range c.curves {
+			c.curves[i].points = append(c.curves[i].points, point{float64(n), float64(r.least(i))})
 		}
 	}
-	return c, nil
-}
-
-// overCompletions keeps the pods and lets the completions grow.
-func overCompletions(m meter, z scale) (chart, error) {
-	n := z.pods[0]
-	c := newChart(fmt.Sprintf("one decision, %s pods running, by completions", many(n)), nameOurs, nameReal, nameFloor)
-	w, err := newWorld(running, n)
-	if err != nil {
-		return c, err
-	}
-	for _, completions := range steps(n, int(z.completed)) {
-		w := w.withCompletions(int32(completions))
-		if err := c.add(m, completions, w.jobfate(), w.realSync(), w.floor()); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
+	return c.draw(), nil
 }

@@ -10,21 +10,17 @@ import (
 func main() {
 	runs := flag.Int("runs", 11, "runs of each side of a row; the figure is their median")
 	only := flag.String("rows", "", "measure only the groups of rows whose title matches")
-	svg := flag.String("svg", "", "draw the curves of growth into this file instead")
-	lives := flag.String("lifetimes", "", "lead Jobs of so many indexes through their lives instead: numbers with commas")
+	svg := flag.String("svg", "", "draw how the cost grows with the pods into this file instead")
 	flag.Parse()
-	if err := run(*runs, *only, *svg, *lives); err != nil {
+	if err := run(*runs, *only, *svg); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(runs int, only, svg, lives string) error {
-	if lives != "" {
-		return runLifetimes(runs, lives)
-	}
+func run(runs int, only, svg string) error {
 	if svg != "" {
-		drawing, err := drawCurves(meter{runs: runs}, full)
+		drawing, err := drawCost(meter{runs: runs}, full)
 		if err != nil {
 			return err
 		}
@@ -44,15 +40,6 @@ func run(runs int, only, svg, lives string) error {
 		}
 	}
 	return nil
-}
-
-func runLifetimes(runs int, list string) error {
-	indexes, err := numbers(list)
-	if err != nil {
-		return err
-	}
-	fmt.Println(lifetimeHeader)
-	return measureLifetimes(runs, indexes, func(r lifetimeRow) { fmt.Println(r) })
 }
 
 func printRows(rows ...row) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"strconv"
@@ -17,8 +18,7 @@ import (
 
 // A fedLife leads an Indexed Job through a life in which the first pod of each index
 // fails, with a Machine that is fed with single pods. What stands for the API server
-// does no more than it must, so that a Job of 10^6 indexes can live; the lives in the
-// simulated cluster are those of -lifetimes.
+// does no more than it must, so that a Job of 10^6 indexes can live.
 type fedLife struct {
 	fedMachine
 	pods    map[string]*corev1.Pod
@@ -30,6 +30,8 @@ type fedLife struct {
 	syncs   int
 	bytes   uint64 // at the end, with the pods
 }
+
+var errStuck = errors.New("the Job waits for nothing")
 
 func newFedLife(n int, perIndex bool) *fedLife {
 	w := &world{job: newJob(n)}

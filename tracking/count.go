@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
@@ -67,7 +66,7 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 	if classifier.Indexed {
 		results := c.IndexResults(readIndexes(job, &classifier))
 		inputs.Counted = results.Counted
-		putIndexes(counted.Status, results, classifier.PerIndex)
+		putIndexes(counted.Status, results, classifier.PerIndex())
 	}
 	account := c.Account(inputs)
 	counted.Strip, counted.Full = account.Strip, account.Full
@@ -126,12 +125,12 @@ func endingOf(status *batchv1.JobStatus) census.Ending {
 }
 
 // readIndexes reads the indexes of the status, and the limit of an index.
-func readIndexes(job *batchv1.Job, c *census.Classifier) (completed, failed indexset.Set, limit backoff.Limit) {
+func readIndexes(job *batchv1.Job, c *census.Classifier) (completed, failed indexset.Set) {
 	completed, _ = indexset.ParseDamaged(job.Status.CompletedIndexes, c.Completions)
 	if job.Status.FailedIndexes != nil {
 		failed, _ = indexset.ParseDamaged(*job.Status.FailedIndexes, c.Completions)
 	}
-	return completed, failed, backoff.LimitOf(&job.Spec)
+	return completed, failed
 }
 
 // putIndexes puts the indexes that are done into a status. A counter that says more than

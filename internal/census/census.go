@@ -66,7 +66,7 @@ type Census struct {
 
 // New returns an empty census with room for n pods.
 func New(c Classifier, n int) *Census {
-	c.Keys, c.PerIndex = c.Keys.WithDefaults(), c.PerIndex && c.Indexed
+	c.Keys = c.Keys.WithDefaults()
 	n = max(n, 0)
 	return &Census{classifier: c, records: make(map[types.UID]*Record, n), room: make([]Record, 0, n)}
 }
@@ -106,15 +106,25 @@ func (c *Census) Add(pod *corev1.Pod, adopted bool) {
 	if pod == nil {
 		return
 	}
-	c.Remove(pod.UID)
 	relation := owner.Owned
 	if adopted {
 		relation = owner.Adoptable
 	}
+	c.swap(c.records[pod.UID], pod, relation)
+}
+
+// swap puts a pod in the place of a record with its UID; nil is none.
+func (c *Census) swap(before *Record, pod *corev1.Pod, relation owner.Relation) {
+	if before != nil {
+		c.count(before, -1)
+		if before.Pod.Name != pod.Name {
+			c.unname(before)
+		}
+	}
 	c.add(pod, relation, pod.Annotations[c.classifier.Keys.Index])
 }
 
-// add is Add for a pod of which the annotation with the index has been read.
+// add adds a pod of which the annotation with the index has been read.
 func (c *Census) add(pod *corev1.Pod, relation owner.Relation, index string) {
 	if len(c.room) == cap(c.room) {
 		c.room = make([]Record, 0, 1)
@@ -125,6 +135,7 @@ func (c *Census) add(pod *corev1.Pod, relation owner.Relation, index string) {
 		c.classifier.read(r, c.stripped, index)
 	}
 	c.records[pod.UID] = r
+	c.name(r)
 	c.count(r, 1)
 }
 
@@ -138,6 +149,7 @@ func (c *Census) Remove(uid types.UID) bool {
 		return false
 	}
 	delete(c.records, uid)
+	c.unname(r)
 	c.count(r, -1)
 	return true
 }
@@ -145,8 +157,7 @@ func (c *Census) Remove(uid types.UID) bool {
 // again reads a pod anew.
 func (c *Census) again(uid types.UID) {
 	if r := c.records[uid]; r != nil {
-		c.Remove(uid)
-		c.add(r.Pod, r.Relation, r.Pod.Annotations[c.classifier.Keys.Index])
+		c.swap(r, r.Pod, r.Relation)
 	}
 }
 
@@ -219,10 +230,14 @@ func (c *Census) count(r *Record, by int32) {
 		return
 	}
 	c.own += int(by)
-	waited := c.waiting(r.Index)
 	c.countNumbers(r, by)
 	c.countMoments(r, by)
 	c.register(r, by)
+	if !c.lists[countable].made() {
+		c.countIndex(r, by)
+		return
+	}
+	waited := c.waiting(r.Index)
 	c.countIndex(r, by)
 	c.holdBack(r, by, waited, c.waiting(r.Index))
 }
@@ -231,9 +246,6 @@ func (c *Census) count(r *Record, by int32) {
 // waited for their replacement before and that do now.
 func (c *Census) holdBack(r *Record, by int32, waited, waits *Record) {
 	list := &c.lists[countable]
-	if !list.made() {
-		return
-	}
 	if by < 0 {
 		list.remove(r)
 	} else if r.done() && r != waits {

@@ -19,8 +19,8 @@ type Classifier struct {
 	// Indexed and Completions decide which indexes are valid.
 	Indexed     bool
 	Completions int32
-	// PerIndex says that the Job has a backoff limit per index.
-	PerIndex bool
+	// Limit is the backoff limit: it says whether a failure is the end of an index.
+	Limit backoff.Limit
 	// ReplaceFailedOnly says that a pod fails only once it has the phase
 	// Failed, not when its deletion begins (KEP-3939).
 	ReplaceFailedOnly bool
@@ -38,6 +38,7 @@ func ClassifierOf(job *batchv1.Job, k keys.Keys) Classifier {
 	spec := &job.Spec
 	c := Classifier{
 		Keys:              k,
+		Limit:             backoff.LimitOf(spec),
 		ReplaceFailedOnly: spec.PodFailurePolicy != nil || spec.PodReplacementPolicy != nil && *spec.PodReplacementPolicy == batchv1.Failed,
 		Policy:            failurepolicy.Compile(failurepolicy.FromAPI(spec.PodFailurePolicy)),
 		Uncounted:         ReadUncounted(job.Status.UncountedTerminatedPods),
@@ -51,9 +52,11 @@ func ClassifierOf(job *batchv1.Job, k keys.Keys) Classifier {
 	case spec.Parallelism == nil:
 		c.Indexed, c.Completions = true, 1
 	}
-	c.PerIndex = c.Indexed && spec.BackoffLimitPerIndex != nil
 	return c
 }
+
+// PerIndex reports whether the Job has a backoff limit per index.
+func (c *Classifier) PerIndex() bool { return c.Indexed && c.Limit.Target == backoff.TargetIndex }
 
 // read fills in the record of a pod that is the Job's, or will be once it is adopted:
 // then it carries the finalizer by the time that it is needed. stripped are the pods
@@ -98,7 +101,7 @@ func (c *Classifier) classify(r *Record) {
 	if c.Policy != nil {
 		c.applyPolicy(r)
 	}
-	if c.PerIndex {
+	if c.PerIndex() {
 		r.Counts = c.Keys.CountsOf(pod.Annotations)
 	}
 }

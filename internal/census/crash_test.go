@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
 )
@@ -58,7 +57,7 @@ func (s *server) sync(t *rapid.T, limit int, faults bool) {
 		Uncounted: census.ReadUncounted(s.lists),
 	}, s.view()...)
 	c.SetStripped(slices.Collect(maps.Keys(s.stripped)))
-	results := c.IndexResults(s.completed, indexset.Set{}, backoff.Limit{})
+	results := c.IndexResults(s.completed, indexset.Set{})
 	a := c.Account(census.AccountInputs{Counted: results.Counted, Cap: limit})
 	if crash("before the first write") {
 		return

@@ -10,7 +10,7 @@ import (
 // Check says which invariant does not hold.
 func (c *Census) Check() error {
 	fresh := New(c.classifier, 0)
-	fresh.owner, fresh.stripped, fresh.limit = c.owner, c.stripped, c.limit
+	fresh.owner, fresh.stripped = c.owner, c.stripped
 	fresh.succeeded.base, fresh.failing.base = c.succeeded.base, c.failing.base
 	for _, r := range c.records {
 		fresh.add(r.Pod, r.Relation, r.Pod.Annotations[c.classifier.Keys.Index])

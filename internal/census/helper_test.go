@@ -5,6 +5,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
@@ -69,6 +70,11 @@ func policy() *failurepolicy.Policy {
 		})
 	}
 	return failurepolicy.Compile(spec)
+}
+
+// perIndex is a backoff limit per index.
+func perIndex(limit int32) backoff.Limit {
+	return backoff.Limit{Target: backoff.TargetIndex, PerIndex: limit}
 }
 
 // take makes the census of pods.

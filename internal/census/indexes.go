@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
 )
 
@@ -96,7 +95,6 @@ func (j joined) clone() joined {
 
 // indexed is what is known of the indexes of an Indexed Job.
 type indexed struct {
-	limit backoff.Limit
 	// results are those that were last asked for, made of all of allFailing.
 	results    IndexResults
 	allFailing indexset.Set
@@ -132,7 +130,7 @@ func (c *Census) countIndex(r *Record, by int32) {
 	if r.Succeeded && r.Finalized {
 		c.succeeded.count(r.Index, by, c.expected())
 	}
-	if c.classifier.PerIndex {
+	if c.classifier.PerIndex() {
 		if c.fails(r) {
 			c.failing.count(r.Index, by, c.expected())
 		}
@@ -147,7 +145,7 @@ func (c *Census) countIndex(r *Record, by int32) {
 
 // fails reports whether the failure of a pod is the end of its index.
 func (c *Census) fails(r *Record) bool {
-	return r.Failed && r.Finalized && !r.Ignored && (r.FailsIndex || c.limit.IndexExhausted(r.Counts.Failures))
+	return r.Failed && r.Finalized && !r.Ignored && (r.FailsIndex || c.classifier.Limit.IndexExhausted(r.Counts.Failures))
 }
 
 // IndexResults are the indexes of an Indexed Job that are done.
@@ -161,14 +159,11 @@ type IndexResults struct {
 	Failed indexset.Set
 }
 
-// IndexResults returns the indexes that are done, given those of the status and the
-// limit. An index fails when a failed pod of it has used up the limit, or matches a
-// FailIndex rule (KEP-3850 § Tracking the number of failures per index). What else the
-// census says of indexes is about these.
-func (c *Census) IndexResults(completed, failed indexset.Set, limit backoff.Limit) IndexResults {
-	if c.limit != limit {
-		c.setLimit(limit)
-	}
+// IndexResults returns the indexes that are done, given those of the status. An index
+// fails when a failed pod of it has used up the limit, or matches a FailIndex rule
+// (KEP-3850 § Tracking the number of failures per index). What else the census says of
+// indexes is about these.
+func (c *Census) IndexResults(completed, failed indexset.Set) IndexResults {
 	c.SetDone(completed, failed)
 	c.results.Counted = c.succeeded.base
 	all, done := c.failing.union(), c.succeeded.union()
@@ -185,30 +180,13 @@ func (c *Census) SetDone(completed, failed indexset.Set) {
 		return
 	}
 	changed := c.succeeded.rebase(completed.Clip(c.classifier.Completions))
-	if c.classifier.PerIndex {
+	if c.classifier.PerIndex() {
 		changed = c.failing.rebase(failed.Clip(c.classifier.Completions)) || changed
 	}
-	if changed {
-		c.forgetDone()
+	if changed { // what depends on it is made anew
+		c.lists[countable], c.vacant = ordered[*Record]{}, vacancies{}
 	}
 }
-
-// setLimit finds out anew which pods are the end of their index.
-func (c *Census) setLimit(limit backoff.Limit) {
-	c.limit = limit
-	c.failing.pods, c.failing.made, c.failing.news = nil, false, nil
-	if c.classifier.PerIndex {
-		for _, r := range c.records {
-			if r.Valid && c.fails(r) {
-				c.failing.count(r.Index, 1, 0)
-			}
-		}
-	}
-	c.forgetDone()
-}
-
-// forgetDone forgets what depends on which indexes are done.
-func (c *Census) forgetDone() { c.lists[countable], c.vacant = ordered[*Record]{}, vacancies{} }
 
 // done reports whether an index needs no further pod.
 func (x *indexed) done(index int32) bool {

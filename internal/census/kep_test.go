@@ -188,14 +188,14 @@ func TestKEP3850_failedIndexes(t *testing.T) {
 		{reason: "FailIndex below the limit", limit: 9, pods: []*corev1.Pod{newPod("a", exit(exitFailIndex, after(0)), index("1"))}, want: "1"},
 		{reason: "Ignore at the limit", limit: 0, pods: []*corev1.Pod{newPod("a", exit(exitIgnore, after(0)), index("1"))}},
 		{reason: "those of the status stay", limit: 9, already: "0,4,5-9", want: "0,4"},
-		{reason: "no limit per index", limit: 0, already: "0", pods: []*corev1.Pod{newPod("a", failed, index("1"))}, classifier: func(l *census.Classifier) { l.PerIndex = false }},
+		{reason: "no limit per index", limit: 0, already: "0", pods: []*corev1.Pod{newPod("a", failed, index("1"))}, classifier: func(l *census.Classifier) { l.Limit = backoff.Limit{} }},
 	} {
-		classifier := census.Classifier{Indexed: true, Completions: 5, PerIndex: true, Policy: policy()}
+		classifier := census.Classifier{Indexed: true, Completions: 5, Limit: perIndex(tc.limit), Policy: policy()}
 		if tc.classifier != nil {
 			tc.classifier(&classifier)
 		}
 		already, _ := indexset.ParseDamaged(tc.already, 10)
-		results := take(classifier, tc.pods...).IndexResults(indexset.Set{}, already, backoff.Limit{Target: backoff.TargetIndex, PerIndex: tc.limit})
+		results := take(classifier, tc.pods...).IndexResults(indexset.Set{}, already)
 		if got := results.Failed.String(); got != tc.want {
 			t.Errorf("%s: failed indexes %q, want %q", tc.reason, got, tc.want)
 		}
@@ -206,12 +206,12 @@ func TestKEP3850_failedIndexes(t *testing.T) {
 // removes finalizers of a failed pod for a given index, only once the replacement
 // pod [...] is created, or the index is marked as failed".
 func TestKEP3850_removalWaitsForTheReplacement(t *testing.T) {
-	classifier := census.Classifier{Indexed: true, Completions: 5, PerIndex: true}
+	classifier := census.Classifier{Indexed: true, Completions: 5, Limit: perIndex(9)}
 	first := newPod("first", failed, index("2"), failures("0"))
 	second := newPod("second", failed, index("2"), failures("1"))
 	strip := func(completed, failed indexset.Set, pods ...*corev1.Pod) []types.UID {
 		c := take(classifier, pods...)
-		c.IndexResults(completed, failed, backoff.Limit{Target: backoff.TargetIndex, PerIndex: 9})
+		c.IndexResults(completed, failed)
 		return uidsOf(c.Account(census.AccountInputs{}).Strip)
 	}
 	none, two := indexset.Set{}, indexset.Of(2)
@@ -242,7 +242,7 @@ func TestKEP3850_predecessor(t *testing.T) {
 		{"then the last by name, so that it is the same each time", newPod("a", at(0), index("0")), newPod("b", at(0), index("0")), "b"},
 	} {
 		for _, pods := range [][]*corev1.Pod{{tc.a, tc.b}, {tc.b, tc.a}} {
-			c := take(census.Classifier{Indexed: true, Completions: 1, PerIndex: true}, pods...)
+			c := take(census.Classifier{Indexed: true, Completions: 1, Limit: perIndex(9)}, pods...)
 			if p := c.Predecessors(); len(p) != 1 || c.Predecessor(0) != p[0] || p[0].Pod.UID != tc.want {
 				t.Errorf("%s: got %v, want %s", tc.reason, p, tc.want)
 			}

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
@@ -47,7 +46,7 @@ func TestLesson_k125410_k111646_phaseFlip(t *testing.T) {
 		if c.Succeeded+c.Failed+c.Failures != 0 || c.FailsJob() != nil {
 			t.Errorf("%s: the pod is counted anew", tc.reason)
 		}
-		if done := c.IndexResults(indexset.Set{}, indexset.Set{}, backoff.Limit{}).Completed; !done.IsEmpty() {
+		if done := c.IndexResults(indexset.Set{}, indexset.Set{}).Completed; !done.IsEmpty() {
 			t.Errorf("%s: it completes index %v", tc.reason, done)
 		}
 	}
@@ -169,8 +168,7 @@ func TestLesson_countersSaturate(t *testing.T) {
 // An index with one succeeded and one exhausted failed pod got into both sets,
 // and the API server refused that status for ever. A success wins.
 func TestLesson_setsAreDisjoint(t *testing.T) {
-	classifier := census.Classifier{Indexed: true, Completions: 2, PerIndex: true}
-	limit := backoff.Limit{Target: backoff.TargetIndex}
+	classifier := census.Classifier{Indexed: true, Completions: 2, Limit: perIndex(0)}
 	for _, tc := range []struct {
 		reason            string
 		completed, failed string
@@ -181,7 +179,7 @@ func TestLesson_setsAreDisjoint(t *testing.T) {
 		{"failed before", "", "0", []*corev1.Pod{newPod("a", succeeded, index("0"))}},
 		{"a status that is wrong already", "0", "0", nil},
 	} {
-		results := take(classifier, tc.pods...).IndexResults(indexset.MustParse(tc.completed), indexset.MustParse(tc.failed), limit)
+		results := take(classifier, tc.pods...).IndexResults(indexset.MustParse(tc.completed), indexset.MustParse(tc.failed))
 		if got := results.Completed.String() + "/" + results.Failed.String(); got != "0/" {
 			t.Errorf("%s: completed/failed = %s, want 0/", tc.reason, got)
 		}
@@ -192,7 +190,7 @@ func TestLesson_setsAreDisjoint(t *testing.T) {
 func TestLesson_k99865_k115349_successIsASet(t *testing.T) {
 	classifier := census.Classifier{Indexed: true, Completions: 3}
 	c := take(classifier, newPod("a", succeeded, index("1")), newPod("b", succeeded, index("1")), newPod("c", succeeded, index("7")), newPod("d", succeeded))
-	results := c.IndexResults(indexset.MustParse("0,5-9"), indexset.Set{}, backoff.Limit{})
+	results := c.IndexResults(indexset.MustParse("0,5-9"), indexset.Set{})
 	same(t, "completed", results.Completed.String(), "0,1")
 	same(t, "counted", results.Counted.String(), "0")
 }
@@ -232,7 +230,7 @@ func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	same(t, "records", c.Len(), 1)
 	c.Account(census.AccountInputs{Ending: 77, Cap: -1})
 	same(t, "removed", []bool{c.Remove("other"), c.Remove(""), c.Remove("")}, []bool{false, true, false})
-	census.New(census.Classifier{Indexed: true, PerIndex: true, Completions: -1}, -1).IndexResults(indexset.Set{}, indexset.Set{}, backoff.Limit{})
+	census.New(census.Classifier{Indexed: true, Limit: perIndex(0), Completions: -1}, -1).IndexResults(indexset.Set{}, indexset.Set{})
 
 	same(t, "index of nil", names.IndexOf(nil), keys.NoIndex)
 	same(t, "conflict of nil", names.IndexConflict(nil), false)

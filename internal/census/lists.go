@@ -61,36 +61,15 @@ func (c *Census) list(l list) *ordered[*Record] {
 	return &c.lists[l]
 }
 
-// register adds a record to the lists, or takes it out.
-func (c *Census) register(r *Record, by int32) {
-	if by > 0 {
-		c.enlist(r)
-	} else {
-		c.strike(r)
-	}
-	switch name := r.Pod.Name; {
-	case c.names == nil || r.Pod.Namespace != c.owner.Namespace():
-	case by > 0:
-		c.names[name] = r
-	case c.names[name] == r:
-		delete(c.names, name)
-	}
-}
-
-// enlist adds a record to the lists that it belongs to. To countable it is added with
+// register adds a record to the lists, or takes it out. To countable it is added with
 // what else changes there.
-func (c *Census) enlist(r *Record) {
+func (c *Census) register(r *Record, by int32) {
 	for l := range c.lists {
-		if list := &c.lists[l]; list.made() && l != int(countable) && kinds[l].belongs(c, r) {
+		switch list := &c.lists[l]; {
+		case !list.made() || l == int(countable) || !kinds[l].belongs(c, r):
+		case by > 0:
 			list.insert(r)
-		}
-	}
-}
-
-// strike is the reverse of enlist.
-func (c *Census) strike(r *Record) {
-	for l := range c.lists {
-		if list := &c.lists[l]; list.made() && l != int(countable) && kinds[l].belongs(c, r) {
+		default:
 			list.remove(r)
 		}
 	}

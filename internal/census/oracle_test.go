@@ -34,9 +34,12 @@ type world struct {
 
 func (w world) classifier() census.Classifier {
 	c := census.Classifier{
-		Indexed: w.Indexed, Completions: w.Completions, PerIndex: w.PerIndex,
+		Indexed: w.Indexed, Completions: w.Completions,
 		ReplaceFailedOnly: w.ReplaceFailedOnly, CountRestarts: w.Restarts,
 		Uncounted: census.ReadUncounted(lists(w.Succeeded, w.Failed)),
+	}
+	if w.PerIndex {
+		c.Limit = perIndex(w.Limit)
 	}
 	if w.Judges {
 		c.Policy = policy()

@@ -44,7 +44,9 @@ func (c *Census) countFailed(r *Record, by int32) {
 		}
 		c.failed[r.Index] = r
 	case by < 0 && last == r:
-		before, ok := c.list(failures).last(&Record{Index: r.Index + 1, Counts: fewest})
+		list := c.list(failures)
+		list.remove(r) // of a list that has just been made
+		before, ok := list.last(&Record{Index: r.Index + 1, Counts: fewest})
 		if ok && before.Index == r.Index {
 			c.failed[r.Index] = before
 		} else {

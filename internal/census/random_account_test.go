@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/census"
 )
 
@@ -140,8 +139,7 @@ func TestRandom_account(t *testing.T) {
 		c := w.census()
 		completed, _ := drawSet(t, "completed")
 		failed, _ := drawSet(t, "failed")
-		limit := backoff.Limit{Target: backoff.TargetIndex, PerIndex: w.Limit}
-		results := c.IndexResults(completed, failed, limit)
+		results := c.IndexResults(completed, failed)
 		a := c.Account(inputs)
 		same(t, "account", a, w.account(inputs, w.predecessors(w.settled(results))))
 
@@ -160,7 +158,7 @@ func TestRandom_account(t *testing.T) {
 		// The order of the pods means nothing.
 		w.Pods = rapid.Permutation(w.Pods).Draw(t, "other order")
 		again := w.census()
-		again.IndexResults(completed, failed, limit)
+		again.IndexResults(completed, failed)
 		same(t, "account in another order", again.Account(inputs), a)
 	})
 }

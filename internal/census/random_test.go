@@ -133,8 +133,7 @@ func TestRandom_addAndRemove(t *testing.T) {
 // What is left when all but one of several pods are taken away counts as if the
 // others had never been there.
 func TestRemove_allButOne(t *testing.T) {
-	classifier := census.Classifier{Indexed: true, PerIndex: true, Completions: 9, Policy: policy()}
-	limit := backoff.Limit{Target: backoff.TargetIndex}
+	classifier := census.Classifier{Indexed: true, Limit: perIndex(0), Completions: 9, Policy: policy()}
 	for _, kind := range []struct {
 		name string
 		edit edit
@@ -153,10 +152,10 @@ func TestRemove_allButOne(t *testing.T) {
 		for _, pod := range others {
 			c.Remove(pod.UID)
 		}
-		same(t, kind.name+": results", c.IndexResults(indexset.Set{}, indexset.Set{}, limit), kind.want)
+		same(t, kind.name+": results", c.IndexResults(indexset.Set{}, indexset.Set{}), kind.want)
 		same(t, kind.name+": fails the Job", c.FailsJob() == last, kind.name == "fail the Job")
 		c.Remove(last.UID)
-		same(t, kind.name+": results of none", c.IndexResults(indexset.Set{}, indexset.Set{}, limit), census.IndexResults{})
+		same(t, kind.name+": results of none", c.IndexResults(indexset.Set{}, indexset.Set{}), census.IndexResults{})
 		same(t, kind.name+": none fails the Job", c.FailsJob() == nil, true)
 	}
 }
@@ -188,8 +187,7 @@ func TestRandom_indexResults(t *testing.T) {
 		}
 		completed, wantCounted := drawSet(t, "completed")
 		failed, wantFailed := drawSet(t, "failed")
-		limit := backoff.Limit{Target: backoff.TargetIndex, PerIndex: w.Limit}
-		results := w.census().IndexResults(completed, failed, limit)
+		results := w.census().IndexResults(completed, failed)
 
 		beyond := func(i int64, _ bool) bool { return i >= int64(w.Completions) }
 		maps.DeleteFunc(wantCounted, beyond)
@@ -211,7 +209,7 @@ func TestRandom_predecessors(t *testing.T) {
 		c := w.census()
 		completed, _ := drawSet(t, "completed")
 		failed, _ := drawSet(t, "failed")
-		results := c.IndexResults(completed, failed, backoff.Limit{Target: backoff.TargetIndex, PerIndex: w.Limit})
+		results := c.IndexResults(completed, failed)
 		want := w.predecessors(w.settled(results))
 		got := map[int64]types.UID{}
 		last := int32(-1)
@@ -242,7 +240,7 @@ func TestRandom_vacant(t *testing.T) {
 		c := w.census()
 		completed, _ := drawSet(t, "completed")
 		failed, _ := drawSet(t, "failed")
-		results := c.IndexResults(completed, failed, backoff.Limit{Target: backoff.TargetIndex, PerIndex: w.Limit})
+		results := c.IndexResults(completed, failed)
 		taken := w.settled(results)
 		if w.ReplaceFailedOnly {
 			maps.Copy(taken, w.indexes(w.filter(terminating)))

@@ -82,13 +82,13 @@ func (c *Census) Differs(pods []*corev1.Pod) bool {
 
 // Put reads a pod into the census, in the place of an earlier state of it.
 func (c *Census) Put(pod *corev1.Pod) {
-	if r := c.records[pod.UID]; r != nil {
-		if r.Pod == pod {
-			return
-		}
-		c.Remove(pod.UID)
+	c.put(c.records[pod.UID], pod)
+}
+
+func (c *Census) put(before *Record, pod *corev1.Pod) {
+	if before == nil || before.Pod != pod {
+		c.swap(before, pod, c.owner.Relation(pod))
 	}
-	c.add(pod, c.owner.Relation(pod), pod.Annotations[c.classifier.Keys.Index])
 }
 
 // PutNamed reads the pod of a name in the Job's namespace, nil for none, in the place of
@@ -97,16 +97,32 @@ func (c *Census) PutNamed(name string, pod *corev1.Pod) {
 	if c.names == nil {
 		c.names = make(map[string]*Record, len(c.records))
 		for _, r := range c.records {
-			if r.Pod.Namespace == c.owner.Namespace() {
-				c.names[r.Pod.Name] = r
-			}
+			c.name(r)
 		}
 	}
-	if r := c.names[name]; r != nil && (pod == nil || pod.UID != r.Pod.UID) {
-		c.Remove(r.Pod.UID)
+	switch before := c.names[name]; {
+	case pod != nil && before != nil && before.Pod.UID == pod.UID:
+		c.put(before, pod)
+		return
+	case before != nil:
+		c.Remove(before.Pod.UID)
 	}
 	if pod != nil {
 		c.Put(pod)
+	}
+}
+
+// name notes the name of a pod, once names are needed.
+func (c *Census) name(r *Record) {
+	if c.names != nil && r.Pod.Namespace == c.owner.Namespace() {
+		c.names[r.Pod.Name] = r
+	}
+}
+
+// unname is the reverse of name.
+func (c *Census) unname(r *Record) {
+	if c.names[r.Pod.Name] == r {
+		delete(c.names, r.Pod.Name)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
 )
@@ -95,9 +96,9 @@ func TestRestarts(t *testing.T) {
 // read.
 func TestCountsAreReadPerIndex(t *testing.T) {
 	pod := newPod("a", failed, index("0"), failures("3"))
-	for perIndex, want := range map[bool]int32{true: 3, false: 0} {
-		classifier := census.Classifier{Indexed: true, Completions: 1, PerIndex: perIndex}
-		same(t, fmt.Sprintf("failures, per index %t", perIndex), take(classifier, pod).Of("a").Counts.Failures, want)
+	for limit, want := range map[backoff.Limit]int32{perIndex(1): 3, {PerJob: 1}: 0} {
+		classifier := census.Classifier{Indexed: true, Completions: 1, Limit: limit}
+		same(t, fmt.Sprintf("failures with %+v", limit), take(classifier, pod).Of("a").Counts.Failures, want)
 	}
 }
 
@@ -154,7 +155,7 @@ func TestClassifierOf(t *testing.T) {
 		"with a failure policy":   {batchv1.JobSpec{PodFailurePolicy: policy}, false, false, true, 0},
 	} {
 		c := census.ClassifierOf(&batchv1.Job{Spec: tc.spec}, keys.Keys{Finalizer: "a/b"})
-		if c.Indexed != tc.indexed || c.PerIndex != tc.perIndex || c.ReplaceFailedOnly != tc.onlyFailed || c.Completions != tc.completions ||
+		if c.Indexed != tc.indexed || c.PerIndex() != tc.perIndex || c.ReplaceFailedOnly != tc.onlyFailed || c.Completions != tc.completions ||
 			(c.Policy == nil) != (tc.spec.PodFailurePolicy == nil) || c.Keys.Finalizer != "a/b" {
 			t.Errorf("%s: got %+v", name, c)
 		}

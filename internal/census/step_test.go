@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/owner"
@@ -24,7 +23,6 @@ type told struct {
 	pods              map[types.UID]*corev1.Pod
 	stripped          []types.UID
 	completed, failed indexset.Set
-	limit             backoff.Limit
 }
 
 // fresh is a census that was told everything at once.
@@ -38,7 +36,7 @@ func (o *told) fresh(t *rapid.T) *census.Census {
 		t.Fatalf("the pods cannot be read")
 	}
 	c.SetStripped(o.stripped)
-	c.IndexResults(o.completed, o.failed, o.limit)
+	c.IndexResults(o.completed, o.failed)
 	return c
 }
 
@@ -89,7 +87,6 @@ func TestRandom_everyStep(t *testing.T) {
 		if crowded {
 			o.world.Indexed, o.world.PerIndex, o.world.Completions = true, true, 3
 		}
-		o.limit = backoff.Limit{Target: backoff.TargetIndex, PerIndex: o.world.Limit}
 		c := o.fresh(t)
 		states := append(slices.Clone(o.world.Pods), drawWorld(t).Pods...)
 		for i, pod := range states {
@@ -117,7 +114,7 @@ func TestRandom_everyStep(t *testing.T) {
 				c.Replace(o.list())
 				c.SetStripped(o.stripped)
 				c.SetUncounted(census.ReadUncounted(lists(o.world.Succeeded, o.world.Failed)))
-				c.IndexResults(o.completed, o.failed, o.limit)
+				c.IndexResults(o.completed, o.failed)
 			}
 			for _, q := range rapid.SliceOfN(rapid.IntRange(0, len(questions)-1), 0, 4).Draw(t, "questions") {
 				if got, want := questions[q](c), questions[q](o.fresh(t)); got != want {
@@ -187,26 +184,22 @@ func (o *told) step(t *rapid.T, c *census.Census, states []*corev1.Pod) {
 		o.world.Succeeded, o.world.Failed = all[:at], all[at:]
 		c.SetUncounted(census.ReadUncounted(lists(o.world.Succeeded, o.world.Failed)))
 	case 6:
-		switch rapid.IntRange(0, 2).Draw(t, "of the Job") {
-		case 0:
-			o.completed, _ = drawSet(t, "completed")
-		case 1:
-			o.failed, _ = drawSet(t, "failed")
-		case 2:
-			o.limit.PerIndex = int32(rapid.IntRange(0, 2).Draw(t, "limit"))
+		set := &o.completed
+		if rapid.Bool().Draw(t, "of failed indexes") {
+			set = &o.failed
 		}
+		*set, _ = drawSet(t, "set")
 	case 7: // the status takes over what was found
-		results := c.IndexResults(o.completed, o.failed, o.limit)
+		results := c.IndexResults(o.completed, o.failed)
 		o.completed, o.failed = results.Completed, results.Failed
 	}
-	same(t, "results", c.IndexResults(o.completed, o.failed, o.limit), o.fresh(t).IndexResults(o.completed, o.failed, o.limit))
+	same(t, "results", c.IndexResults(o.completed, o.failed), o.fresh(t).IndexResults(o.completed, o.failed))
 }
 
 // What takes many chunks.
 func TestLargeCensus(t *testing.T) {
 	const n = 3000
-	classifier := census.Classifier{Indexed: true, Completions: n, PerIndex: true}
-	limit := backoff.Limit{Target: backoff.TargetIndex, PerIndex: 5}
+	classifier := census.Classifier{Indexed: true, Completions: n, Limit: perIndex(5)}
 	pods := make([]*corev1.Pod, n)
 	c := census.New(classifier, 0)
 	for i := range pods {
@@ -219,7 +212,7 @@ func TestLargeCensus(t *testing.T) {
 	for i, pod := range pods {
 		c.Add(pod, false)
 		if i%500 == 0 {
-			c.IndexResults(indexset.Set{}, indexset.Set{}, limit)
+			c.IndexResults(indexset.Set{}, indexset.Set{})
 			c.Account(census.AccountInputs{})
 			c.TrackedInOrder()
 			c.Vacancies()

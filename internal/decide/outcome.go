@@ -22,10 +22,8 @@ type Outcome struct {
 	// Plan is zero for a Job that has ended, and for one that is older than the
 	// status that was stored last.
 	Plan Plan
-	// After are the numbers of pods once the plan is carried out, and FactsAfter the
-	// facts then.
-	After      Counts
-	FactsAfter lifecycle.Facts
+	// After are the numbers of pods once the plan is carried out.
+	After Counts
 	// End is how the Job ends then. As long as it may have pods that are not counted
 	// it does not end.
 	End     lifecycle.End
@@ -64,7 +62,7 @@ type Event struct{ Type, Reason, Message string }
 func Decide(in Input, c Config) (*Outcome, error) {
 	var t Tally
 	t.List(in.Pods)
-	return t.Decide(in, c)
+	return t.Decide(in, &c)
 }
 
 // Planned reports whether there is a plan, so that what became of it matters.
@@ -108,20 +106,19 @@ func (v *View) counts() Counts {
 
 func (v *View) close(p Plan, done Done) *Outcome {
 	after := v.after(&p, done)
-	factsAfter, end := v.endAfter(&p, after, len(done.NotDeleted) > 0)
+	end := v.endAfter(&p, after, len(done.NotDeleted) > 0)
 	inputs := v.accountInputs(&p, end)
 	account := v.Census.Account(inputs)
 	status, suspension := v.statusAfter(&p, after, end, &account)
 	o := &Outcome{
-		View:       v,
-		Plan:       p,
-		After:      after,
-		FactsAfter: factsAfter,
-		End:        end,
-		Account:    account,
-		Status:     status,
-		Changed:    !jobstatus.Equal(&status, &v.Job.Status),
-		Claims:     v.Claims,
+		View:    v,
+		Plan:    p,
+		After:   after,
+		End:     end,
+		Account: account,
+		Status:  status,
+		Changed: !jobstatus.Equal(&status, &v.Job.Status),
+		Claims:  v.Claims,
 	}
 	o.Left = p.Work.Left
 	o.Left.Strip = account.Left
@@ -183,16 +180,16 @@ func (v *View) after(p *Plan, done Done) Counts {
 // endAfter is how the Job ends once the plan is carried out. As long as a pod is left
 // that should be gone, or a write is unobserved, it does not: there may be pods that
 // are not counted.
-func (v *View) endAfter(p *Plan, after Counts, undeleted bool) (lifecycle.Facts, lifecycle.End) {
+func (v *View) endAfter(p *Plan, after Counts, undeleted bool) lifecycle.End {
 	if p.End.Ended() {
 		if undeleted || !p.Settled {
-			return lifecycle.Facts{}, lifecycle.End{}
+			return lifecycle.End{}
 		}
-		return lifecycle.Facts{}, p.End
+		return p.End
 	}
-	facts := p.Facts
+	facts := v.Facts(p.PastDeadline)
 	facts.Settled, facts.Active = p.Settled, after.Active
-	return facts, lifecycle.Decide(&facts)
+	return lifecycle.Decide(&facts)
 }
 
 func (v *View) accountInputs(p *Plan, end lifecycle.End) census.AccountInputs {

@@ -25,7 +25,8 @@ type Plan struct {
 	// Start is the start time as it is before suspension changes it.
 	Start  *metav1.Time
 	Record backoff.Record // to remember
-	Facts  lifecycle.Facts
+	// PastDeadline says that the Job has been active for too long.
+	PastDeadline bool
 	// End is how the Job ends, unless only its completions end it.
 	End lifecycle.End
 	// Settled says that no creation or deletion is unobserved.
@@ -52,8 +53,9 @@ type Left struct{ Create, Delete, Strip int }
 func (v *View) plan() Plan {
 	p := Plan{Start: v.start(), Record: v.record(false), Settled: !v.InFlight.pods()}
 	left, limited := v.UntilDeadline(p.Start)
-	p.Facts = v.facts(limited && left <= 0)
-	p.End = lifecycle.Decide(&p.Facts)
+	p.PastDeadline = limited && left <= 0
+	facts := v.Facts(p.PastDeadline)
+	p.End = lifecycle.Decide(&facts)
 	if limited && left > 0 && !p.End.OutranksDeadline() {
 		p.Deadline = left
 	}
@@ -87,7 +89,8 @@ func (v *View) UntilDeadline(start *metav1.Time) (left time.Duration, limited bo
 	return lifecycle.Deadline(*seconds, start.Time, v.Now), true
 }
 
-func (v *View) facts(pastDeadline bool) lifecycle.Facts {
+// Facts are what the end of the Job depends on, the plan aside.
+func (v *View) Facts(pastDeadline bool) lifecycle.Facts {
 	return lifecycle.Facts{
 		Conditions:       v.Job.Status.Conditions,
 		FailJob:          v.failJob(),

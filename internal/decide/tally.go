@@ -1,15 +1,16 @@
 package decide
 
 import (
-	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
@@ -139,7 +140,7 @@ type plainBasis struct {
 	keys              keys.Keys
 	indexed           bool
 	completions       int32
-	perIndex          bool
+	limit             backoff.Limit
 	replaceFailedOnly bool
 	countRestarts     bool
 
@@ -150,7 +151,7 @@ func basisOf(job *batchv1.Job, spec *Spec, c *Config) basis {
 	return basis{
 		plain: plainBasis{
 			uid: job.UID, namespace: job.Namespace, deleting: job.DeletionTimestamp != nil, finished: lifecycle.Finished(job) != nil,
-			keys: keys.Keys(c.Controller.Keys), indexed: spec.Indexed, completions: spec.indexes(), perIndex: spec.PerIndex,
+			keys: keys.Keys(c.Controller.Keys), indexed: spec.Indexed, completions: spec.indexes(), limit: spec.Limit,
 			replaceFailedOnly: spec.ReplaceFailedOnly, countRestarts: spec.CountRestarts,
 			withoutPolicy: c.WithoutPolicy, withoutPerIndex: c.WithoutPerIndex,
 		},
@@ -166,8 +167,8 @@ func (b basis) equal(o basis) bool {
 }
 
 // Read brings what is known of the pods up to date for the Job of an input.
-func (t *Tally) Read(in Input, c Config) error {
-	_, err := t.read(&in, &c)
+func (t *Tally) Read(in Input, c *Config) error {
+	_, err := t.read(&in, c)
 	return err
 }
 
@@ -209,14 +210,20 @@ func (t *Tally) readChanges() error {
 	if len(t.changes) == 0 {
 		return nil
 	}
-	names := slices.Sorted(maps.Keys(t.changes))
-	for _, name := range names {
-		if pod := t.changes[name]; pod != nil && pod.UID == "" {
+	type change struct {
+		name string
+		pod  *corev1.Pod
+	}
+	all := make([]change, 0, len(t.changes))
+	for name, pod := range t.changes {
+		if pod != nil && pod.UID == "" {
 			return &InputError{checkPods([]*corev1.Pod{pod})}
 		}
+		all = append(all, change{name, pod})
 	}
-	for _, name := range names {
-		t.census.PutNamed(name, t.changes[name])
+	slices.SortFunc(all, func(a, b change) int { return strings.Compare(a.name, b.name) })
+	for _, c := range all {
+		t.census.PutNamed(c.name, c.pod)
 	}
 	t.changes = nil
 	return nil
@@ -244,7 +251,7 @@ func (s *Spec) classifier(status *Status, c *Config) census.Classifier {
 		Keys:              keys.Keys(c.Controller.Keys),
 		Indexed:           s.Indexed,
 		Completions:       s.indexes(),
-		PerIndex:          s.PerIndex,
+		Limit:             s.Limit,
 		ReplaceFailedOnly: s.ReplaceFailedOnly,
 		CountRestarts:     s.CountRestarts,
 		Policy:            s.Policy,
@@ -253,8 +260,8 @@ func (s *Spec) classifier(status *Status, c *Config) census.Classifier {
 }
 
 // view reads an input.
-func (t *Tally) view(in Input, config Config) (*View, error) {
-	job, err := t.read(&in, &config)
+func (t *Tally) view(in Input, config *Config) (*View, error) {
+	job, err := t.read(&in, config)
 	if err != nil {
 		return nil, err
 	}
@@ -284,8 +291,8 @@ func (t *Tally) view(in Input, config Config) (*View, error) {
 }
 
 // Decide decides on the pods of the Tally: the Input names none. The View of the outcome
-// is that of the Tally, and right until the next decision.
-func (t *Tally) Decide(in Input, c Config) (*Outcome, error) {
+// is that of the Tally, and right until the next decision or a change of the Config.
+func (t *Tally) Decide(in Input, c *Config) (*Outcome, error) {
 	v, err := t.view(in, c)
 	if err != nil {
 		return nil, err

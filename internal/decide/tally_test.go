@@ -40,7 +40,8 @@ func activeOf(t *testing.T, tally *decide.Tally) int {
 	t.Helper()
 	job := podtest.Job()
 	job.Spec.Template.Labels = job.Spec.Selector.MatchLabels
-	o, err := tally.Decide(decide.Input{Job: job, Now: job.CreationTimestamp.Add(1)}, decide.DefaultConfig())
+	config := decide.DefaultConfig()
+	o, err := tally.Decide(decide.Input{Job: job, Now: job.CreationTimestamp.Add(1)}, &config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func count(job *batchv1.Job, spec *Spec, status *Status, c *census.Census) Total
 		t.Succeeded = c.SucceededTotal(job.Status.Succeeded)
 		return t
 	}
-	t.Results = c.IndexResults(status.Completed.Set, status.Failed.Set, spec.Limit)
+	t.Results = c.IndexResults(status.Completed.Set, status.Failed.Set)
 	t.Succeeded = int32(t.Results.Completed.Len())
 	return t
 }

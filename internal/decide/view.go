@@ -18,7 +18,7 @@ import (
 
 // View is an input that has been checked, with every default read.
 type View struct {
-	Config   Config
+	Config   *Config
 	Job      *batchv1.Job
 	Now      time.Time
 	InFlight InFlight

@@ -43,11 +43,11 @@ const (
 // fateOf reads an error of a client. Only the API server can say that it refused a
 // request. Of an internal error, a timeout or a broken connection nothing follows.
 func fateOf(err error) fate {
-	var status apierrors.APIStatus
-	switch {
-	case err == nil:
+	if err == nil {
 		return done
-	case !errors.As(err, &status):
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
 		return unknown
 	}
 	const notFound, requestTimeout, serverErrors = 404, 408, 500

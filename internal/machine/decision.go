@@ -60,7 +60,7 @@ func (s *sync) outcome() (*decide.Outcome, error) {
 	if s.Machine.Decide != nil {
 		return s.Machine.Decide(in, s.Config)
 	}
-	outcome, err := s.tally.Decide(in, s.Config)
+	outcome, err := s.tally.Decide(in, &s.Config)
 	if s.Check != nil {
 		s.Check(in, s.Config, outcome, err)
 	}
@@ -156,7 +156,7 @@ func (s *sync) hearClaims(batch []exchange) step {
 	}
 	s.strip(stripped)
 	switch {
-	case len(s.errs) > 0:
+	case s.result.Err != nil:
 		return s.end(nil)
 	case len(missed) > 0:
 		for _, uid := range missed {

@@ -23,10 +23,15 @@ type Machine struct {
 
 	// cached is what the caches show of the pods. What is read live is for one sync.
 	cached decide.Tally
-	sync   *sync // nil before the first
+	sync   *sync // nil when none is under way
 	lastID uint64
-	// late are the requests of the last sync that were not answered in time.
-	late []exchange
+	// What is left of the last sync when it is over: what it came to (nil before the
+	// first), when it began, the last ID before it, and its requests that were not
+	// answered in time.
+	result *Result
+	began  time.Time
+	first  uint64
+	late   []exchange
 }
 
 // Result is what a sync came to.
@@ -56,7 +61,8 @@ func (m *Machine) Begin(v View) error {
 	if m.cached.Show(); !v.Fed {
 		m.cached.List(v.Pods)
 	}
-	m.sync = &sync{Machine: m, view: v, tally: &m.cached, first: m.lastID}
+	m.result, m.began, m.first = &Result{}, v.Now, m.lastID
+	m.sync = &sync{Machine: m, view: v, tally: &m.cached}
 	return m.sync.begin()
 }
 
@@ -82,6 +88,7 @@ func (m *Machine) Next() []Request {
 	s.proceed()
 	s.ready = false
 	if len(s.batch) == 0 {
+		m.sync = nil
 		return nil
 	}
 	requests := make([]Request, len(s.batch))
@@ -114,14 +121,10 @@ func (m *Machine) Answer(id uint64, object runtime.Object, err error) error {
 
 // Result returns what the sync came to, or has come to so far.
 func (m *Machine) Result() Result {
-	if m.sync == nil {
+	if m.result == nil {
 		return Result{Err: errNoSync}
 	}
-	r := m.sync.result
-	if r.Err = errors.Join(m.sync.errs...); len(m.sync.errs) == 1 {
-		r.Err = m.sync.errs[0]
-	}
-	return r
+	return *m.result
 }
 
 // Clone returns a machine with the same memory, at rest.
@@ -132,22 +135,19 @@ func (m *Machine) Clone() *Machine {
 // Abandon ends a sync wherever it is. Its answers are absorbed. Requests that were
 // handed out and have no answer may have been sent or not.
 func (m *Machine) Abandon() {
-	if m.sync == nil {
-		return
+	m.late = without(m.late, func(x exchange) bool { return x.ID <= m.first })
+	s := m.sync
+	if m.sync = nil; s == nil || s.ready {
+		return // nothing was handed out
 	}
-	m.late = without(m.late, func(x exchange) bool { return x.ID <= m.sync.first })
-	if m.sync.ready {
-		m.sync.batch = nil // not handed out
-	}
-	for i := range m.sync.batch {
-		x := &m.sync.batch[i]
+	for i := range s.batch {
+		x := &s.batch[i]
 		if x.fate() == unknown {
 			m.lose(x)
 		} else {
 			m.absorb(x)
 		}
 	}
-	m.sync.batch, m.sync.ready, m.sync.step = nil, false, over
 }
 
 // lose remembers that a request may have been carried out or not. A patch or deletion
@@ -177,7 +177,7 @@ func (m *Machine) absorb(x *exchange) {
 			m.found(x.Pod.Name)
 		}
 		if object := x.meta(); fate == done && object != nil {
-			m.create(object, m.sync.view.Now)
+			m.create(object, m.began)
 		}
 	case DeletePod:
 		if fate != refused {

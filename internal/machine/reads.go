@@ -107,7 +107,9 @@ func (s *sync) hearPods(batch []exchange) step {
 // askUnobserved reads the pods by name that may have been created, and those that
 // were and are still not observed.
 func (s *sync) askUnobserved() (batch []exchange) {
-	_ = s.tally.Read(s.input(), s.Config) // the decision says what is wrong
+	if len(s.Created)+len(s.Deleted)+len(s.Stripped) > 0 {
+		_ = s.tally.Read(s.input(), &s.Config) // the decision says what is wrong
+	}
 	s.pending = s.observe(s.tally.Pod, s.view.PodsVersion)
 	for _, lost := range s.Lost {
 		batch = append(batch, exchange{Request: Request{Verb: GetPod, Name: lost.Name}})

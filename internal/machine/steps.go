@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -11,14 +12,11 @@ import (
 // sync is one sync under way.
 type sync struct {
 	*Machine
-	view   View
-	tally  *decide.Tally // the pods that the sync is about
-	step   step
-	batch  []exchange // the requests of the step
-	ready  bool       // they have not been handed out yet
-	first  uint64     // the last ID before those of the sync
-	result Result     // but for the error
-	errs   []error
+	view  View
+	tally *decide.Tally // the pods that the sync is about
+	step  step
+	batch []exchange // the requests of the step
+	ready bool       // they have not been handed out yet
 
 	pending    unobserved
 	live       bool // the Job and its pods are read live
@@ -142,6 +140,9 @@ func (s *sync) fail(err error) {
 	if err == nil {
 		return
 	}
-	s.errs = append(s.errs, err)
 	s.result.RetryAfter = max(s.result.RetryAfter, retryAfter(err))
+	if s.result.Err != nil {
+		err = errors.Join(s.result.Err, err)
+	}
+	s.result.Err = err
 }

@@ -4,6 +4,7 @@ package owner
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -54,7 +55,7 @@ type Owner struct {
 	namespace string
 	deleting  bool
 	finished  bool
-	keys      keys.Keys
+	finalizer string
 	selector  selector // none: the controller reference alone decides
 }
 
@@ -67,7 +68,7 @@ func Of(job *batchv1.Job, k keys.Keys) (Owner, error) {
 	if job == nil {
 		return Owner{}, errors.New("there is no Job")
 	}
-	o := Owner{uid: job.UID, namespace: job.Namespace, deleting: job.DeletionTimestamp != nil, finished: lifecycle.Finished(job) != nil, keys: k}
+	o := Owner{uid: job.UID, namespace: job.Namespace, deleting: job.DeletionTimestamp != nil, finished: lifecycle.Finished(job) != nil, finalizer: k.WithDefaults().Finalizer}
 	var err error
 	if o.selector, err = compileSelector(job.Spec.Selector); err != nil {
 		return Owner{}, err
@@ -97,7 +98,7 @@ func (o *Owner) RelationOf(pod *corev1.Pod, selected bool) Relation {
 		return Foreign
 	case ref != nil && selected:
 		return Owned
-	case ref != nil && o.finished && o.keys.HasFinalizer(pod):
+	case ref != nil && o.finished && slices.Contains(pod.Finalizers, o.finalizer):
 		return Orphaned
 	case ref != nil && (o.finished || o.deleting):
 		return Foreign
@@ -107,7 +108,7 @@ func (o *Owner) RelationOf(pod *corev1.Pod, selected bool) Relation {
 		return Foreign
 	case !o.deleting && !o.finished && pod.DeletionTimestamp == nil:
 		return Adoptable
-	case o.keys.HasFinalizer(pod):
+	case slices.Contains(pod.Finalizers, o.finalizer):
 		return Orphaned
 	default:
 		return Foreign

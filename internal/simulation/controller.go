@@ -48,6 +48,7 @@ func newController(c *cluster.Cluster, s Settings, backsOff func(until map[int32
 		options = append(slices.Clone(options), jobfate.RuleNames(s.RuleNames...))
 	}
 	out := &controller{cluster: c, cache: c.NewCache(true), caller: cluster.NewCaller(options...)}
+	out.caller.Machine.Core().Check = nil // that is for tests
 	out.backsOff = backsOff
 	return out
 }

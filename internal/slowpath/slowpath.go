@@ -55,16 +55,16 @@ type summary struct {
 	Notes        []decide.Note
 	Remembered   backoff.Record
 
-	Facts, FactsAfter facts
-	Start             time.Time
-	Record            backoff.Record
-	Planned, End      lifecycle.End
-	Settled           bool
-	Deadline          time.Duration
-	Work              string
-	Wait              time.Duration
-	Delete            []deletion
-	Create            []creation
+	Facts        facts
+	Start        time.Time
+	Record       backoff.Record
+	Planned, End lifecycle.End
+	Settled      bool
+	Deadline     time.Duration
+	Work         string
+	Wait         time.Duration
+	Delete       []deletion
+	Create       []creation
 
 	After           decide.Counts
 	Account         census.Account
@@ -114,7 +114,7 @@ func summaryOf(o *decide.Outcome) summary {
 		Indexes:      [3]string{v.Totals.Results.Counted.String(), v.Totals.Results.Completed.String(), v.Totals.Results.Failed.String()},
 		Predecessors: records(c.Predecessors()), Active: records(c.ActiveInOrder()),
 		Notes: v.Notes, Remembered: v.Backoff,
-		Facts: factsOf(o.Plan.Facts), FactsAfter: factsOf(o.FactsAfter),
+		Facts:  factsOf(v.Facts(o.Plan.PastDeadline)),
 		Record: o.Plan.Record, Planned: o.Plan.End, End: o.End, Settled: o.Plan.Settled, Deadline: o.Plan.Deadline,
 		Work: fmt.Sprint(work.Action, work.Managed, work.Want, work.Left), Wait: work.Wait,
 		After: o.After, Account: o.Account, Status: o.Status, Changed: o.Changed, PutOff: o.PutOff,

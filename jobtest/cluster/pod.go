@@ -20,7 +20,7 @@ func StartPod(pod *corev1.Pod, now time.Time) *corev1.Pod {
 	if HasEnded(pod) || pod.Spec.NodeName != "" && pod.Status.Phase == corev1.PodRunning {
 		return pod
 	}
-	next := pod.DeepCopy()
+	next := withStatus(pod)
 	at := stamp(now)
 	next.Spec.NodeName = "node"
 	next.Status.Phase, next.Status.StartTime = corev1.PodRunning, &at
@@ -48,7 +48,7 @@ func EndPod(pod *corev1.Pod, code int32, now time.Time) *corev1.Pod {
 	}
 	next := StartPod(pod, now)
 	if next == pod {
-		next = pod.DeepCopy()
+		next = withStatus(pod)
 	}
 	at := stamp(now)
 	next.Status.Phase = corev1.PodSucceeded
@@ -66,6 +66,14 @@ func EndPod(pod *corev1.Pod, code int32, now time.Time) *corev1.Pod {
 		}
 	}
 	return stopped(next)
+}
+
+// withStatus copies a pod with its status. Pods are never changed, so the versions share
+// what stays the same.
+func withStatus(pod *corev1.Pod) *corev1.Pod {
+	next := *pod
+	pod.Status.DeepCopyInto(&next.Status)
+	return &next
 }
 
 func exited(code int32, at metav1.Time) corev1.ContainerState {

@@ -42,7 +42,7 @@ var layers = []layer{
 	{"internal/lifecycle", []string{k8s, "indexset", "backoff"}, "it decides ends from numbers and knows no pods"},
 	{"internal/owner", []string{k8s, "internal/keys", "internal/lifecycle"}, "it compares a pod with its Job"},
 	{"internal/census", []string{k8s, "indexset", "backoff", "failurepolicy", "internal/keys", "internal/owner"}, "it reads the pods of a Job and decides nothing about their number"},
-	{"tracking", []string{k8s, "indexset", "backoff", "failurepolicy", "internal/keys", "internal/census", "internal/lifecycle"}, "it is the front door of internal/census"},
+	{"tracking", []string{k8s, "indexset", "failurepolicy", "internal/keys", "internal/census", "internal/lifecycle"}, "it is the front door of internal/census"},
 	{"jobstatus", []string{k8s, "indexset", "backoff", "tracking", "internal/keys", "internal/census", "internal/lifecycle"}, "it reads statuses, and pods for the demand alone"},
 	{"validation", []string{k8s, "indexset", "failurepolicy"}, "it stands beside the leaves, under no root"},
 	{"internal/decide", all([]string{k8s}, inner, leaves), "it composes the leaves and nothing else"},

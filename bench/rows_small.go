@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobfate/jobfate"
+)
+
+// smallRows measure a Job of one pod, as most Jobs are: the decision to create it, and a
+// look after an event.
+func smallRows(m meter, _ scale, emit emit) error {
+	w, err := newWorld(running, 1)
+	if err != nil {
+		return err
+	}
+	fresh := &world{job: w.job.DeepCopy()}
+	fresh.job.Status = batchv1.JobStatus{}
+	first := firstLook{world: fresh, stored: *fresh.job}
+	first.stored.ResourceVersion = "2"
+	event, err := eventSide(running, asItIs, 1)
+	if err != nil {
+		return err
+	}
+	r, err := m.measure(fresh.jobfate(), fresh.realSync(), event, w.realSync(), timed(func() { err = first.look() }))
+	if err != nil {
+		return err
+	}
+	emit(faster(r, 0, 1, "one pod: the decision to create it", "real controller", atLeast(3, "≥ 3")),
+		faster(r, 2, 3, "one pod: an event and a look that changes nothing", "real controller", atLeast(3, "≥ 3")))
+	decision := allocated(func() { _, err = jobfate.Decide(fresh.snapshot()) })
+	whole := allocated(func() { err = first.look() })
+	const sync = "one pod: the sync of a new Machine that creates it, with all requests"
+	emit(row{what: "one pod: the decision to create it: allocations", ours: fmt.Sprint(decision.count)}.with(atMost(40, "≤ 40"), float64(decision.count)),
+		row{what: sync, ours: span(r.median(4))}, row{what: sync + ": allocations", ours: fmt.Sprint(whole.count)})
+	return err
+}
+
+// A firstLook is the first sync for a Job without pods. The server that answers it
+// allocates nothing.
+type firstLook struct {
+	*world
+	stored batchv1.Job
+}
+
+func (l *firstLook) look() error {
+	machine, created, stored := jobfate.NewMachine(), 0, 0
+	err := machine.Begin(jobfate.View{Job: l.job, Now: now, JobsVersion: "9", PodsVersion: "9", Barrier: "1"})
+	if err != nil {
+		return err
+	}
+	result := machine.Run(func(r jobfate.Request) (k8sruntime.Object, error) {
+		switch r.Verb {
+		case jobfate.CreatePod:
+			created++
+			r.Pod.UID, r.Pod.Name, r.Pod.ResourceVersion = "uid", "job-0-abcde", "1"
+			return r.Pod, nil
+		case jobfate.PatchStatus:
+			stored++
+			return &l.stored, nil
+		}
+		return nil, fmt.Errorf("unexpected request: %s", r.Verb)
+	})
+	if result.Err == nil && (created != 1 || stored != 1) {
+		return fmt.Errorf("got %d creations and %d writes of the status, want one of each", created, stored)
+	}
+	return result.Err
+}
