@@ -2,9 +2,11 @@ package chaos
 
 import (
 	"math/rand/v2"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -31,6 +33,13 @@ type Config struct {
 	Controller func() cluster.Controller
 	// Rules are what the referee must know of the controller.
 	Rules referee.Rules
+	// Start is when a run begins. By default all begin at the same noon.
+	Start func() time.Time
+	// Isolate runs each run, and each of those that make a story short: in a bubble of
+	// testing/synctest, for one. By default it only calls it.
+	Isolate func(run func())
+	// Again is the command that runs this seed again, for the report.
+	Again string
 	// Steps is the length of the run; by default 200, below zero none.
 	Steps int
 	// Mode says what is checked.
@@ -54,6 +63,12 @@ func (c Config) orDefault() Config {
 			caller.Order, caller.Feeding = dice.Perm, c.Seed%2 == 1
 			return caller
 		}
+	}
+	if c.Start == nil {
+		c.Start = jobtest.Noon
+	}
+	if c.Isolate == nil {
+		c.Isolate = func(run func()) { run() }
 	}
 	if c.Steps == 0 {
 		c.Steps = 200

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -71,13 +70,13 @@ func newRun(cfg Config, skip []bool) *run {
 // begin creates the Job and the first controller.
 func (r *run) begin() bool {
 	r.source.Seed(r.Seed, 2)
-	c, err := cluster.New(r.Job, jobtest.Noon().Add(time.Duration(r.IntN(1000))*time.Millisecond))
+	c, err := cluster.New(r.Job, r.Start().Add(time.Duration(r.IntN(1000))*time.Millisecond))
 	if err != nil {
 		r.violate("Job", "the Job is not valid: %v", err)
 		return false
 	}
 	r.c, c.History = c, history
-	c.Watch, c.Intercept = r.watch, r.intercept
+	c.Watch, c.Intercept, c.Glance = r.watch, r.intercept, r.glance
 	r.ghost.Started(c.Job())
 	r.seeSpec()
 	r.lead(0, 0)
@@ -85,7 +84,9 @@ func (r *run) begin() bool {
 }
 
 // live runs the steps, and what follows them.
-func (r *run) live() {
+func (r *run) live() { r.Isolate(r.steps) }
+
+func (r *run) steps() {
 	if !r.begin() {
 		return
 	}
@@ -252,6 +253,14 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	r.acting.lost = fault.Lost
 	r.acting.inDoubt = r.acting.inDoubt || fault.Lost && (q.Verb == cluster.Status || q.Verb == cluster.Patch)
 	return fault
+}
+
+// glance lets things happen before a controller reads a cache again.
+func (r *run) glance() {
+	if !r.calm && r.broken == nil && !r.nested && r.chance(4) {
+		r.choose(aside)
+		r.inform(r.acting)
+	}
 }
 
 // pod draws one of the pods that meet a condition; nil when there is none.

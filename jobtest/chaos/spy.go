@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -38,7 +39,12 @@ func (s spy) Sync(client *cluster.Client) (time.Duration, error) {
 		}
 		return answer, err
 	}
-	return s.Controller.Sync(&seen)
+	after, err := s.Controller.Sync(&seen)
+	var found *referee.Violation
+	if errors.As(err, &found) && r.broken == nil {
+		r.broken = found
+	}
+	return after, err
 }
 
 // seeRefusal notes what the API server refuses when nothing is in the way. A look

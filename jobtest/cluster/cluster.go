@@ -21,6 +21,9 @@ type Cluster struct {
 	// Intercept is asked about every request of a controller, if it is set. It may
 	// change the cluster before it answers.
 	Intercept func(*Request) Fault
+	// Glance is called before a controller reads one of its caches during a sync, if it is
+	// set. It may change the cluster and move the caches.
+	Glance func()
 	// Watch is told of every change, if it is set.
 	Watch func(Step)
 	// History is the number of changes that are remembered, for caches that go
@@ -59,6 +62,8 @@ type Step struct {
 	View    *View
 	// Read is View with what the controller has read live since; nil if that is nothing.
 	Read *View
+	// Earlier is what it may also have decided on, if it has read its caches more than once.
+	Earlier []View
 	// Job is the Job after the change, OldJob before.
 	Job, OldJob *batchv1.Job
 	// Pod is the pod after the change, OldPod before; both nil when the Job has
