@@ -49,6 +49,7 @@ type leader struct {
 	upto    int // what its cache showed when its sync began
 	next    time.Time
 	lost    bool // the answer to the request under way
+	looks   bool // it reads its caches during a sync
 	inDoubt bool // no status was stored since it started, or since the answer to one was lost
 }
 
@@ -191,6 +192,7 @@ func (r *run) sync(l *leader) cluster.Outcome {
 	r.acting, r.nested = outer, nested
 	if outer != nil {
 		r.inform(outer)
+		r.ghost.Forgive() // the outer one cannot know of what this one has counted
 	}
 	l.next = out.At
 	if out.Killed {
@@ -257,6 +259,7 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 
 // glance lets things happen before a controller reads a cache again.
 func (r *run) glance() {
+	r.acting.looks = true
 	if !r.calm && r.broken == nil && !r.nested && r.chance(4) {
 		r.choose(aside)
 		r.inform(r.acting)

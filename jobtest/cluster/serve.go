@@ -36,6 +36,7 @@ func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 		if f.Err != nil && !f.Lost {
 			return Answer{}, f.Err
 		}
+		saw.pass(c.Now)
 		answer, err := c.serve(r, saw)
 		if f.Err != nil {
 			return Answer{}, f.Err
@@ -47,7 +48,10 @@ func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 		if c.Glance != nil && !out.Killed {
 			c.Glance()
 		}
-		return saw.look(cache.View(), kind)
+		saw.look(cache.View(), kind)
+		seen := saw.cached
+		seen.Now = c.Now
+		return seen
 	}
 	out.After, out.Err = controller.Sync(client)
 	if out.After > 0 {
@@ -61,23 +65,26 @@ func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 type sight struct {
 	cached          View // by the last reads
 	earlier         []View
+	looks           bool        // it reads its caches itself, and the clock
+	times           []time.Time // that it may have read, but for the first
 	job             *batchv1.Job
 	pods            []*corev1.Pod
 	hasJob, hasPods bool // the Job and the pods were read live
 }
 
-// look enters that the controller has read one of its caches again, and returns what it
-// has seen of them. It may go by any of its reads.
-func (s *sight) look(now View, kind Kind) View {
+// look enters that the controller has read one of its caches again. It may go by any of
+// its reads.
+func (s *sight) look(now View, kind Kind) {
 	before := s.cached
-	s.cached.Now = now.Now
+	s.looks = true
+	s.pass(now.Now)
 	if kind == Jobs {
 		s.cached.Job, s.cached.JobsVersion = now.Job, now.JobsVersion
 	} else {
 		s.cached.Pods, s.cached.PodsVersion = now.Pods, now.PodsVersion
 	}
 	if before.Job == s.cached.Job && slices.Equal(before.Pods, s.cached.Pods) {
-		return s.cached
+		return
 	}
 	s.earlier = append(s.earlier, before)
 	for _, v := range s.earlier[:len(s.earlier)-1] { // each with what is new
@@ -89,7 +96,17 @@ func (s *sight) look(now View, kind Kind) View {
 		s.earlier = append(s.earlier, v)
 	}
 	s.earlier = s.earlier[max(0, len(s.earlier)-mostSights):]
-	return s.cached
+}
+
+// pass enters the time. A controller may read it whenever it likes.
+func (s *sight) pass(now time.Time) {
+	last := s.cached.Now
+	if n := len(s.times); n > 0 {
+		last = s.times[n-1]
+	}
+	if s.looks && !now.Equal(last) {
+		s.times = append(s.times, now)
+	}
 }
 
 // mostSights is how many combinations of earlier reads are remembered.
@@ -119,6 +136,19 @@ func (s *sight) step(step Step) Step {
 		step.Earlier = append(step.Earlier, v)
 		if step.Read != nil {
 			step.Earlier = append(step.Earlier, *s.read(v))
+		}
+	}
+	if len(s.times) == 0 {
+		return step
+	}
+	all := append(slices.Clone(step.Earlier), s.cached)
+	if step.Read != nil {
+		all = append(all, *step.Read)
+	}
+	for _, now := range s.times {
+		for _, v := range all {
+			v.Now = now
+			step.Earlier = append(step.Earlier, v)
 		}
 	}
 	return step
