@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -48,7 +49,7 @@ type Config struct {
 	// [Reach.Pairs]. Other names mean nothing.
 	Without []string
 	// Retries is how many further runs may be spent on making the story of a
-	// violation short; by default 500, below zero none.
+	// violation short; by default 500. Below zero there is no story.
 	Retries int
 }
 
@@ -70,6 +71,13 @@ func (c Config) orDefault() Config {
 	if c.Isolate == nil {
 		c.Isolate = func(run func()) { run() }
 	}
+	if c.Again == "" {
+		mode := ""
+		if c.Mode == Liveness {
+			mode = ", Mode: chaos.Liveness"
+		}
+		c.Again = fmt.Sprintf("chaos.Run(chaos.Config{Seed: %d%s, ...}), with the Job and the controller of this run", c.Seed, mode)
+	}
 	if c.Steps == 0 {
 		c.Steps = 200
 	}
@@ -82,9 +90,10 @@ func (c Config) orDefault() Config {
 
 // Report is what became of a run.
 type Report struct {
-	// Violation is the first property that did not hold; nil when all did.
+	// Violation is the first property that did not hold; nil when all did. It is that of the
+	// run that the story tells.
 	Violation *referee.Violation
-	// Story tells how it came to the violation; empty without one.
+	// Story tells how it came to the violation; empty without one. It has 60 lines at most.
 	Story string
 	// Reach counts what happened.
 	Reach Reach
@@ -99,8 +108,9 @@ func Run(cfg Config) Report {
 	r := newRun(cfg, nil)
 	r.live()
 	report := Report{Violation: r.broken, Reach: r.reach, Syncs: r.syncs, Writes: r.writes}
-	if r.broken != nil {
-		report.Story = shrink(cfg, r).story()
+	if r.broken != nil && cfg.Retries >= 0 {
+		told := shrink(cfg, r)
+		report.Violation, report.Story = told.broken, told.story()
 	}
 	return report
 }

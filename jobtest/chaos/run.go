@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
@@ -23,17 +24,22 @@ type run struct {
 	nested  bool    // another sync is under way around it
 	started int     // leaders, ever
 
-	step   int
-	skip   []bool // steps that are left out
-	off    []bool // actions and faults that are
-	used   [most]bool
-	calm   bool // faults have stopped
-	kinds  []int
-	broken *referee.Violation
-	reach  Reach
-	syncs  int
-	writes int
-	tale   *tale
+	step    int
+	skip    []bool // steps that are left out
+	off     []bool // actions and faults that are
+	used    [most]bool
+	calm    bool // faults have stopped
+	kinds   []int
+	broken  *referee.Violation
+	reach   Reach
+	syncs   int
+	writes  int
+	tale    *tale
+	last    cluster.Outcome  // of a sync
+	cause   string           // of a stall
+	fickle  bool             // what was found is not found again
+	served  *cluster.Request // the last one that had an effect
+	created types.UID        // by a controller, last
 	// When calm: what was refused in the last sync, and what in the one under way.
 	refused, refusing map[string]bool
 }
@@ -48,9 +54,10 @@ type leader struct {
 	foreign int
 	upto    int // what its cache showed when its sync began
 	next    time.Time
-	lost    bool // the answer to the request under way
-	looks   bool // it reads its caches during a sync
-	inDoubt bool // no status was stored since it started, or since the answer to one was lost
+	lost    bool   // the answer to the request under way
+	looks   bool   // it reads its caches during a sync
+	open    []open // creations that its cache has not shown
+	inDoubt bool   // no status was stored since it started, or since the answer to one was lost
 }
 
 func (l *leader) blind() bool { return l.upto < l.foreign }
@@ -186,6 +193,7 @@ func (r *run) sync(l *leader) cluster.Outcome {
 	}
 	r.syncs++
 	out := r.c.Run(spy{r, l.controller}, l.cache)
+	r.last = out
 	if r.tale != nil {
 		r.tale.synced(out)
 	}
@@ -221,13 +229,19 @@ func (r *run) watch(s cluster.Step) {
 	if s.Pod == nil && s.OldPod == nil && s.Refused == nil && (s.Request == nil || s.Job == nil) {
 		r.seeSpec()
 	}
+	if s.Request != nil && s.Refused == nil {
+		r.served = s.Request
+		if s.OldPod == nil && s.Pod != nil {
+			r.created = s.Pod.UID
+		}
+	}
 	if r.tale != nil {
 		r.tale.changed(&s)
 	}
 	if v := r.Rules.See(&r.ghost, &s); v != nil && r.broken == nil {
 		r.broken = v
 		if r.tale != nil {
-			r.tale.say("  => %v", v)
+			r.tale.say("=> this breaks %s", v.Property)
 		}
 	}
 }
