@@ -29,6 +29,7 @@ type run struct {
 	off     []bool // actions and faults that are
 	used    [most]bool
 	calm    bool // faults have stopped
+	noPods  bool // and every creation is refused
 	kinds   []int
 	broken  *referee.Violation
 	reach   Reach
@@ -249,6 +250,9 @@ func (r *run) watch(s cluster.Step) {
 // intercept lets things happen before a request is served, and to the request.
 func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	r.acting.lost = false
+	if r.noPods && q.Verb == cluster.Create {
+		return quota(q)
+	}
 	if r.calm || r.broken != nil {
 		return cluster.Fault{}
 	}

@@ -37,7 +37,7 @@ func (s spy) Sync(client *cluster.Client) (time.Duration, error) {
 		if r.tale != nil {
 			r.tale.asked(q, err, r.served == q && r.c.Version() != before)
 		}
-		if r.calm && err != nil && !apierrors.IsNotFound(err) {
+		if r.calm && !r.noPods && err != nil && !apierrors.IsNotFound(err) {
 			r.seeRefusal(q, err)
 		}
 		return answer, err

@@ -253,6 +253,11 @@ func ends(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 			return violated("S8", "%s is taken back", kind)
 		}
 	}
+	for i := range now.Conditions {
+		if kind := now.Conditions[i].Type; len(now.Conditions) > len(old.Conditions) && listed(now, kind) > max(1, listed(old, kind)) {
+			return violated("S8", "the condition %s is listed twice", kind)
+		}
+	}
 	complete, failed := isTrue(now, batchv1.JobComplete), isTrue(now, batchv1.JobFailed)
 	met, target := isTrue(now, batchv1.JobSuccessCriteriaMet), isTrue(now, batchv1.JobFailureTarget)
 	switch {
@@ -266,6 +271,16 @@ func ends(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 		return violated("S8", "the status of a Job that has ended changes")
 	}
 	return nil
+}
+
+// listed is how often a type of condition is listed.
+func listed(st *batchv1.JobStatus, kind batchv1.JobConditionType) (n int) {
+	for i := range st.Conditions {
+		if st.Conditions[i].Type == kind {
+			n++
+		}
+	}
+	return n
 }
 
 func terminal(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
