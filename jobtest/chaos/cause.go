@@ -52,8 +52,8 @@ func find(pods []*corev1.Pod, uid types.UID) *corev1.Pod {
 	return nil
 }
 
-// pending is a controller that says what it waits for.
-type pending interface{ Pending() string }
+// explainer is a controller that says why a Job may stall.
+type explainer interface{ Explain() string }
 
 // explain names the cause of a stall, as far as it can be told from outside.
 func (r *run) explain(out cluster.Outcome) {
@@ -72,8 +72,8 @@ func (r *run) explain(out cluster.Outcome) {
 		}
 		causes = append(causes, fmt.Sprintf("%s is still in flight and nothing will resolve it: %s", o.name, why))
 	}
-	if p, ok := l.controller.(pending); ok && p.Pending() != "" {
-		causes = append(causes, "the controller says that it is "+p.Pending())
+	if e, ok := l.controller.(explainer); ok && e.Explain() != "" {
+		causes = append(causes, e.Explain())
 	}
 	switch {
 	case out.Err != nil:

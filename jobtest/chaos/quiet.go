@@ -92,7 +92,7 @@ const late = time.Second
 // look fails is no reason to forget the next one.
 func (r *run) deadline() {
 	job := r.c.Job()
-	if job == nil || job.Spec.ActiveDeadlineSeconds == nil || *job.Spec.ActiveDeadlineSeconds > 3600 || isDecided(job) || *job.Spec.Suspend ||
+	if job == nil || job.Spec.ActiveDeadlineSeconds == nil || *job.Spec.ActiveDeadlineSeconds > 100 || isDecided(job) || *job.Spec.Suspend ||
 		job.DeletionTimestamp != nil {
 		return
 	}
@@ -101,10 +101,10 @@ func (r *run) deadline() {
 	if r.tale != nil {
 		r.tale.begin(r, "calm, but no pod can be created")
 	}
-	const looks = 100
+	const looks = 300
 	for range looks {
 		r.leaders[0].cache.ShowAll()
-		before := r.writes
+		before := r.c.Version()
 		out := r.sync(r.leaders[0])
 		job := r.c.Job()
 		if r.broken != nil || isDecided(job) {
@@ -115,7 +115,7 @@ func (r *run) deadline() {
 			end = job.Status.StartTime.Add(time.Duration(*job.Spec.ActiveDeadlineSeconds) * time.Second)
 		}
 		switch {
-		case out.Err == nil && r.writes != before, end.IsZero():
+		case r.c.Version() != before, end.IsZero():
 			r.c.Now = r.c.Now.Add(time.Millisecond) // its own writes call it
 		case out.At.IsZero():
 			r.violate("L5", "the deadline is %s, and the controller does not want to look again", end.Format("15:04:05"))

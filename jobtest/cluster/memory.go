@@ -15,12 +15,12 @@ func (c *Caller) Clone() *Caller {
 	return next
 }
 
-// Pending says what the caller waits to observe; empty for nothing.
-func (c *Caller) Pending() string {
+// Explain says what the caller waits to observe; empty for nothing.
+func (c *Caller) Explain() string {
 	m := &c.Machine.Core().Memory
 	if len(m.Created) == 0 {
 		if text := m.String(); text != "nothing pending" {
-			return text
+			return "the controller is " + text
 		}
 		return ""
 	}
@@ -28,7 +28,7 @@ func (c *Caller) Pending() string {
 	for _, pod := range m.Created {
 		names = append(names, "the creation of "+string(pod.UID))
 	}
-	return "waiting to observe " + strings.Join(names, ", ")
+	return "the controller is waiting to observe " + strings.Join(names, ", ")
 }
 
 // Key returns the memory as text: callers with equal options and keys act alike.

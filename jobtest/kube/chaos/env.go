@@ -13,6 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -31,6 +32,9 @@ type Env struct {
 	Live client.Reader
 	// Manager is for SetupWithManager of a Reconciler. It starts nothing.
 	Manager manager.Manager
+	// RateLimiter delays a Reconcile after an error. It is the default of
+	// controller-runtime; a factory that sets another for its controller sets it here too.
+	RateLimiter workqueue.TypedRateLimiter[reconcile.Request]
 	// Jobs and Pods are the stores of the caches, as informers have them.
 	Jobs, Pods cache.Indexer
 
@@ -71,6 +75,7 @@ func newEnv() *Env {
 	e.Jobs, e.Pods = e.jobs, e.pods
 	e.Client, e.Live = &writer{reader{e, true}}, reader{e, false}
 	e.Manager = setup{Env: e}
+	e.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 1000*time.Second)
 	return e
 }
 
@@ -133,8 +138,8 @@ const longest = 100 * 24 * time.Hour
 type process struct {
 	*Env
 	reconcile.Reconciler
-	requests []reconcile.Request
-	failures int // in a row
+	requests  []reconcile.Request
+	discarded time.Duration // the RequeueAfter that an error discarded
 }
 
 func newProcess(c Config, factory func(*Env) reconcile.Reconciler) *process {
@@ -149,23 +154,28 @@ func newProcess(c Config, factory func(*Env) reconcile.Reconciler) *process {
 }
 
 // Sync implements [cluster.Controller]: it calls Reconcile as controller-runtime does. An
-// error discards the result, a RequeueAfter with it; the retry comes after the delay of the
-// default rate limiter.
-func (p *process) Sync(c *cluster.Client) (after time.Duration, err error) {
+// error discards the result, a RequeueAfter with it; the rate limiter says when to retry.
+func (p *process) Sync(c *cluster.Client) (time.Duration, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	p.now, p.stop = c, stop
+	p.now, p.stop, p.discarded = c, stop, 0
 	defer func() { p.now = nil }()
 	p.moved()
+	var after time.Duration
 	var errs []error
 	for _, request := range p.requests {
 		result, err := p.reconcile(ctx, request)
+		again := result.RequeueAfter
 		switch {
-		case err != nil && errors.Is(err, reconcile.TerminalError(nil)):
-		case err != nil:
+		case err == nil, errors.Is(err, reconcile.TerminalError(nil)):
+			p.RateLimiter.Forget(request)
+		default:
 			errs = append(errs, err)
-		case result.RequeueAfter > 0 && (after == 0 || result.RequeueAfter < after):
-			after = result.RequeueAfter
+			p.discarded = max(p.discarded, again)
+			again = max(p.RateLimiter.When(request), time.Nanosecond)
+		}
+		if again > 0 && (after == 0 || again < after) {
+			after = again
 		}
 		if p.now == nil {
 			break // killed, or given up
@@ -174,13 +184,15 @@ func (p *process) Sync(c *cluster.Client) (after time.Duration, err error) {
 	if p.broken != nil {
 		return 0, p.broken
 	}
-	if len(errs) == 0 {
-		p.failures = 0
-		return min(after, longest), nil
+	return min(after, longest), errors.Join(errs...)
+}
+
+// Explain says why a Job may stall.
+func (p *process) Explain() string {
+	if p.discarded > 0 {
+		return fmt.Sprintf("Reconcile returned a RequeueAfter of %v together with an error, which discards it", p.discarded)
 	}
-	retry := min(5*time.Millisecond<<min(p.failures, 40), 1000*time.Second)
-	p.failures++
-	return retry, errors.Join(errs...)
+	return ""
 }
 
 func (p *process) reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
