@@ -184,6 +184,9 @@ func (r *run) settle() cluster.Outcome {
 			if quiet++; quiet == 2 {
 				r.seeCounts()
 				r.seeActive()
+				if job := r.c.Job(); job != nil && job.DeletionTimestamp == nil && referee.Due(job) {
+					r.violate("L1", "the Job has succeeded, and the status does not say so: %s", statusLine(&job.Status))
+				}
 				return out
 			}
 		case quiet > 0:

@@ -259,6 +259,7 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	if !r.nested && r.chance(12) {
 		r.choose(aside)
 	}
+	r.shift()
 	r.inform(r.acting)
 	if !r.chance(12) {
 		return cluster.Fault{}
@@ -278,9 +279,21 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 // glance lets things happen before a controller reads a cache again.
 func (r *run) glance() {
 	r.acting.looks = true
-	if !r.calm && r.broken == nil && !r.nested && r.chance(4) {
+	if r.calm || r.broken != nil {
+		return
+	}
+	if !r.nested && r.chance(4) {
 		r.choose(aside)
 		r.inform(r.acting)
+	}
+	r.shift()
+}
+
+// shift moves the caches of a controller that reads them during a sync: between a list and
+// its use there is time for events.
+func (r *run) shift() {
+	if r.acting.looks && !r.nested && r.chance(15) {
+		r.choose(shifting)
 	}
 }
 

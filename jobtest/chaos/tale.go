@@ -23,8 +23,10 @@ type tale struct {
 type episode struct {
 	number, at, name string
 	lines            []string
-	times            int    // that it happened, one after another
-	until            string // the last of these
+	last             []string // the lines of its last sync
+	again, mark      int      // how often that was repeated, and the line that says so
+	times            int      // that it happened, one after another
+	until            string   // the last of these
 }
 
 // sights is what a controller was last told to see.
@@ -116,8 +118,10 @@ func (t *tale) changed(s *cluster.Step) {
 		t.say("the Job is gone")
 	case s.Request != nil:
 		t.say("stores the status %s", statusLine(&s.Job.Status))
-	default:
+	case s.OldJob == nil || s.OldJob.UID != s.Job.UID:
 		t.say("the Job: %s", specLine(s.Job))
+	default:
+		t.say("the Job: %s", specChange(s.OldJob, s.Job))
 	}
 }
 
@@ -194,4 +198,26 @@ func (t *tale) synced(out cluster.Outcome) {
 	case out.After > 0:
 		t.say("it will look again after %v", out.After)
 	}
+	if len(t.syncs) == 0 {
+		t.step().foldSync(look.from)
+	}
+}
+
+// foldSync ends a sync, whose lines begin at from: one that is like the one before is
+// counted, and not told.
+func (e *episode) foldSync(from int) {
+	lines := slices.Clone(e.lines[from:])
+	switch {
+	case len(lines) == 0:
+		return
+	case !slices.Equal(lines, e.last):
+		e.last, e.again = lines, 0
+		return
+	}
+	e.lines = e.lines[:from]
+	if e.again++; e.again == 1 {
+		e.mark = len(e.lines)
+		e.lines = append(e.lines, "")
+	}
+	e.lines[e.mark] = fmt.Sprintf("     and the same %d times more", e.again)
 }

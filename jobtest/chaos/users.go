@@ -163,6 +163,16 @@ var specActions = []action{
 			return true
 		})
 	}},
+	{"false condition put in front", 1, 0, func(r *run) bool {
+		job := r.c.Job()
+		if job == nil || isDecided(job) || len(job.Status.Conditions) > 0 {
+			return false
+		}
+		status := job.Status
+		status.Conditions = []batchv1.JobCondition{{Type: one(r.dice, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet), Status: corev1.ConditionFalse}}
+		r.c.SetStatus(status)
+		return true
+	}},
 	{"Job deleted in the background", 1, 1, deleteJob(metav1.DeletePropagationBackground)},
 	{"Job deleted in the foreground", 1, 1, deleteJob(metav1.DeletePropagationForeground)},
 	{"Job deleted, its pods orphaned", 1, 1, deleteJob(metav1.DeletePropagationOrphan)},

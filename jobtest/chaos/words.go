@@ -3,6 +3,8 @@ package chaos
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,6 +88,33 @@ func specLine(job *batchv1.Job) string {
 		line += " deleted"
 	}
 	return string(job.UID) + " " + line + " restartPolicy " + string(job.Spec.Template.Spec.RestartPolicy)
+}
+
+// specChange is what is new in a Job that somebody else than its controller has changed.
+func specChange(old, now *batchv1.Job) string {
+	var was, is map[string]json.RawMessage
+	for job, fields := range map[*batchv1.Job]*map[string]json.RawMessage{old: &was, now: &is} {
+		text, _ := json.Marshal(job.Spec) // a spec always encodes,
+		_ = json.Unmarshal(text, fields)  // and what was encoded decodes
+	}
+	var changes []string
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if before := string(was[name]); before != string(is[name]) {
+			changes = append(changes, fmt.Sprintf("%s is %s", name, is[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if is[name] == nil {
+			changes = append(changes, name+" is unset")
+		}
+	}
+	if old.DeletionTimestamp == nil && now.DeletionTimestamp != nil {
+		changes = append(changes, "it is being deleted")
+	}
+	if text := statusLine(&now.Status); text != statusLine(&old.Status) {
+		changes = append(changes, "its status is "+text)
+	}
+	return strings.Join(changes, ", ")
 }
 
 // requestLine is what a request asks for.

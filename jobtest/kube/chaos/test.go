@@ -54,9 +54,20 @@ func Test(t *testing.T, factory func(*Env) reconcile.Reconciler) {
 // breaks a property.
 func (c Config) Test(t *testing.T, factory func(*Env) reconcile.Reconciler) {
 	t.Helper()
+	began := time.Now()
 	if *schedules > 0 {
 		c.Schedules = *schedules
 	}
+	r := c.Search(t, factory)
+	if r.Violation != nil {
+		t.Fatal(r.Story)
+	}
+	t.Logf("%d reconciles and %d writes in %v: no property broken", r.Syncs, r.Writes, time.Since(began).Round(time.Millisecond))
+}
+
+// Search runs the schedules and returns what Test reports.
+func (c Config) Search(t *testing.T, factory func(*Env) reconcile.Reconciler) engine.Report {
+	t.Helper()
 	if c.Schedules == 0 {
 		c.Schedules = 1000
 	}
@@ -64,18 +75,13 @@ func (c Config) Test(t *testing.T, factory func(*Env) reconcile.Reconciler) {
 		c.Requests = []string{"default/job"}
 	}
 	if *seed >= 0 {
-		if r := c.run(t, uint64(*seed), 0, factory); r.Violation != nil {
-			t.Error(r.Story)
-		}
-		return
+		return c.run(t, uint64(*seed), 0, factory)
 	}
-	began := time.Now()
 	found, total := c.search(t, factory)
 	if found < 0 {
-		t.Logf("%d schedules, %d reconciles and %d writes in %v: no property broken", c.Schedules, total.Syncs, total.Writes, time.Since(began).Round(time.Millisecond))
-		return
+		return total
 	}
-	t.Error(c.run(t, uint64(found), 0, factory).Story)
+	return c.run(t, uint64(found), 0, factory)
 }
 
 // search runs the schedules on all processors. It returns the first one that breaks a
