@@ -24,6 +24,8 @@ type reconciler struct {
 	versions func() (jobs, pods string)
 	machine  *jobfate.Machine
 
+	send func(context.Context, jobfate.Request) (runtime.Object, error)
+
 	// What a bug changes: what the Reconciler sees, what it sends, what it gets, and what it
 	// returns.
 	look func(context.Context, *reconciler, *jobfate.View)
@@ -33,12 +35,14 @@ type reconciler struct {
 }
 
 func newReconciler(env *chaos.Env) *reconciler {
-	return &reconciler{
+	r := &reconciler{
 		Client: env.Client, live: env.Live, machine: jobfate.NewMachine(),
 		versions: func() (string, string) {
 			return env.Jobs.LastStoreSyncResourceVersion(), env.Pods.LastStoreSyncResourceVersion()
 		},
 	}
+	r.send = r.sendOn
+	return r
 }
 
 // Reconcile implements [reconcile.Reconciler].
@@ -66,7 +70,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if v.Job != nil {
 		jobs = append(jobs, v.Job)
 	}
-	send := func(q jobfate.Request) (runtime.Object, error) { return r.send(ctx, q) }
+	send := func(q jobfate.Request) (runtime.Object, error) { return r.sendAs(ctx, q) }
 	for _, orphans := range jobfate.OrphansIn(v.Pods, jobs) {
 		if err := orphans.Run(send).Err; err != nil {
 			return reconcile.Result{}, err
@@ -85,13 +89,13 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{RequeueAfter: result.Requeue}, result.Err
 }
 
-func (r *reconciler) send(ctx context.Context, q jobfate.Request) (runtime.Object, error) {
+func (r *reconciler) sendAs(ctx context.Context, q jobfate.Request) (runtime.Object, error) {
 	if r.ask != nil {
 		if answer, done := r.ask(ctx, &q); done {
 			return answer, nil
 		}
 	}
-	o, err := r.sendOn(ctx, q)
+	o, err := r.send(ctx, q)
 	if r.got != nil {
 		return r.got(q, o, err)
 	}
