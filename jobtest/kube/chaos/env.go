@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,7 +39,7 @@ type Env struct {
 
 	jobs, pods *indexer
 
-	mu     sync.Mutex  // a Reconciler may start goroutines
+	mu     lock        // a Reconciler may start goroutines
 	moving atomic.Bool // event handlers are being called
 	now    *cluster.Client
 	stop   context.CancelFunc
@@ -70,7 +69,7 @@ func (e *Env) Informer(of client.Object) cache.SharedIndexInformer {
 }
 
 func newEnv() *Env {
-	e := &Env{}
+	e := &Env{mu: make(lock, 1)}
 	e.jobs, e.pods = newIndexer(e, cluster.Jobs), newIndexer(e, cluster.Pods)
 	e.Jobs, e.Pods = e.jobs, e.pods
 	e.Client, e.Live = &writer{reader{e, true}}, reader{e, false}
@@ -78,6 +77,12 @@ func newEnv() *Env {
 	e.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 1000*time.Second)
 	return e
 }
+
+// lock is a mutex on which the time of a bubble passes: who waits for a [sync.Mutex] stops it.
+type lock chan struct{}
+
+func (l lock) Lock()   { l <- struct{}{} }
+func (l lock) Unlock() { <-l }
 
 // errOutside is what a request fails with that is made when Reconcile does not run.
 var errOutside = errors.New("chaos: the cluster can be used only while Reconcile runs")
