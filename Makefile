@@ -34,6 +34,8 @@ soak:
 	GOMEMLIMIT=18GiB go test ./jobtest/explore -timeout 0 -run 'TestEverything/^two_faults,_small$$/^(regular|indexed|no_retry)$$' -states 2500000
 	go test ./jobtest/chaos -timeout 0 -run TestSchedules -schedules 1000000
 	go test ./jobtest/chaos -timeout 0 -run TestCrashes -traces 2000 -pairs 25
+	go -C examples/adopting test . -timeout 0 -run TestReconcilerSchedules -chaos.schedules 100000
+	go -C controller test . -timeout 0 -run TestSchedules -chaos.schedules 100000
 	go -C conformance test ./sync -timeout 0 -decisions 5000000
 	.ci/fuzz 10000000x
 	$(MAKE) suites releases

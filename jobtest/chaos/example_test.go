@@ -65,7 +65,7 @@ func ExampleRun() {
 	})
 	fmt.Println(report.Story)
 	// Output:
-	// S1, each pod is counted once: succeeded is 1 with 0 uncounted, but 0 pods were charged
+	// S1, each pod is counted once: failed is 1 with 0 uncounted, but 0 pods were charged
 	// seed 13. To run it again:
 	//   chaos.Run(chaos.Config{Seed: 13, ...}), with the Job and the controller of this run
 	//   8  12:00:00.713  sync
@@ -75,18 +75,18 @@ func ExampleRun() {
 	//      it will look again after 1s
 	//   9  12:00:00.713  pod exits 1
 	//      pod-1 Pending of job-1 -> Failed(1) of job-1
-	//  16  12:00:00.713  phase flips
-	//      pod-1 Failed(1) of job-1 -> Succeeded(1) of job-1
-	//  26  12:00:00.713  sync
+	//  37  12:00:00.713  sync
 	//      controller 1 sees job-1 with status {"active":1,"terminating":0,"ready":0}, and:
-	//        pod-1 Succeeded(1) of job-1
-	//        stores the status {"succeeded":1,"terminating":0,"ready":0}
+	//        pod-1 Failed(1) of job-1
+	//        creates pod-2 Pending of job-1
+	//        stores the status {"active":1,"failed":1,"terminating":0,"ready":0}
 	//        => this breaks S1
 	//      it will look again after 1s
 	// in the end:
 	//   job-1 {"parallelism":1,"completions":1,"backoffLimit":6,"completionMode":"NonIndexed","suspend":false,"podReplacementPolicy":"TerminatingOrFailed"} restartPolicy Never
-	//   status {"succeeded":1,"terminating":0,"ready":0}
-	//   pod-1 Succeeded(1) of job-1
+	//   status {"active":1,"failed":1,"terminating":0,"ready":0}
+	//   pod-1 Failed(1) of job-1
+	//   pod-2 Pending of job-1
 }
 
 func small() *batchv1.Job {

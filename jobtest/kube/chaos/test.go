@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"runtime"
@@ -62,15 +63,21 @@ func (c Config) Test(t *testing.T, factory func(*Env) reconcile.Reconciler) {
 	if r.Violation != nil {
 		t.Fatal(r.Story)
 	}
-	t.Logf("%d reconciles and %d writes in %v: no property broken", r.Syncs, r.Writes, time.Since(began).Round(time.Millisecond))
+	t.Logf("%d schedules, %d reconciles and %d writes in %v: no property broken", c.ran(), r.Syncs, r.Writes, time.Since(began).Round(time.Millisecond))
+}
+
+// ran is how many schedules Search runs.
+func (c Config) ran() int {
+	if *seed >= 0 {
+		return 1
+	}
+	return cmp.Or(c.Schedules, 1000)
 }
 
 // Search runs the schedules and returns what Test reports.
 func (c Config) Search(t *testing.T, factory func(*Env) reconcile.Reconciler) engine.Report {
 	t.Helper()
-	if c.Schedules == 0 {
-		c.Schedules = 1000
-	}
+	c.Schedules = c.ran()
 	if c.Requests == nil {
 		c.Requests = []string{"default/job"}
 	}
