@@ -331,7 +331,7 @@ func isOver(job *batchv1.Job) bool {
 func held(pods []*corev1.Pod) *referee.Violation {
 	for _, pod := range pods {
 		owner := metav1.GetControllerOfNoCopy(pod)
-		if owner != nil && owner.Kind == "Job" && hasFinalizer(pod) {
+		if owner != nil && cluster.OwnedByJob(owner) && hasFinalizer(pod) {
 			return &referee.Violation{Property: "L3", Text: podLine(pod) + " keeps its finalizer"}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // cause of a stall, how to run it again, and 60 lines at most.
 func TestReports(t *testing.T) {
 	for _, c := range []struct{ name, property, cause, folded string }{
-		{"a creation is sent again and counts, though its pod has finished", "L2", "is still in flight and nothing will resolve it", "times more"},
+		{"a creation is sent again and counts, though its pod has finished", "L1", "is still in flight and nothing will resolve it", ""},
 		{"seen, no timer for the indexes that wait", "L2", "the controller does not want to look again", ""},
 		{"a status is written at each look", "L1", "", "times more"},
 		{"k105200, a stale pod is counted again", "S1", "", ""},

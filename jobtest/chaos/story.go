@@ -17,7 +17,7 @@ func (r *run) story() string {
 		"  " + r.Again,
 	}
 	if r.cause != "" {
-		head = append(head, "cause: "+r.cause)
+		head = append(head, strings.Split("cause: "+r.cause, "\n")...)
 	}
 	if r.fickle {
 		head = append(head, "It was found once, and not when the same schedule ran again: the controller depends on",

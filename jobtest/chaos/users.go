@@ -78,7 +78,7 @@ var userActions = []action{
 }
 
 func owned(p *corev1.Pod) bool {
-	return len(p.OwnerReferences) == 1 && p.OwnerReferences[0].Kind == "Job"
+	return len(p.OwnerReferences) == 1 && cluster.OwnedByJob(&p.OwnerReferences[0])
 }
 
 // mark returns a label by which a Job selects its pods; without a value when there

@@ -98,7 +98,7 @@ func (c *Cluster) CreateJob(job *batchv1.Job) error {
 	}
 	job = job.DeepCopy()
 	c.jobs++
-	job.UID, job.ResourceVersion = types.UID(fmt.Sprintf("job-%d", c.jobs)), ""
+	job.UID, job.ResourceVersion = types.UID(fmt.Sprintf("%s%d", jobUID, c.jobs)), ""
 	job.CreationTimestamp, job.DeletionTimestamp = stamp(c.Now), nil
 	if job.Name == "" {
 		job.Name = "job"
@@ -113,6 +113,9 @@ func (c *Cluster) CreateJob(job *batchv1.Job) error {
 	c.putJob(job, nil, nil)
 	return nil
 }
+
+// jobUID is what the UIDs of Jobs begin with.
+const jobUID = "job-"
 
 // Job returns the Job as it is stored; nil when there is none.
 func (c *Cluster) Job() *batchv1.Job { return c.job }

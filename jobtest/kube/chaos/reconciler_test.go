@@ -23,6 +23,7 @@ type reconciler struct {
 	live     client.Reader
 	versions func() (jobs, pods string)
 	machine  *jobfate.Machine
+	options  []jobfate.Option
 
 	send func(context.Context, jobfate.Request) (runtime.Object, error)
 
@@ -71,7 +72,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		jobs = append(jobs, v.Job)
 	}
 	send := func(q jobfate.Request) (runtime.Object, error) { return r.sendAs(ctx, q) }
-	for _, orphans := range jobfate.OrphansIn(v.Pods, jobs) {
+	for _, orphans := range jobfate.OrphansIn(v.Pods, jobs, r.options...) {
 		if err := orphans.Run(send).Err; err != nil {
 			return reconcile.Result{}, err
 		}
