@@ -45,7 +45,7 @@ var planted = []struct {
 			st["startTime"] = nil
 		}
 	})},
-	{name: "only the first condition of a type is read", property: "S7 S8 L1", with: looking(func(v *jobfate.View) {
+	{name: "only the first condition of a type is read", property: "S7 S8 S11 L1", with: looking(func(v *jobfate.View) {
 		if v.Job == nil {
 			return
 		}
@@ -96,7 +96,7 @@ var planted = []struct {
 			st["succeeded"] = st["succeeded"].(float64) + 1
 		}
 	})},
-	{name: "the end of a Job is put off", property: "L1 L5", with: deciding(func(_ decide.Input, d *bugs.Draft) {
+	{name: "the end of a Job is put off", property: "S2 L1 L5", with: deciding(func(_ decide.Input, d *bugs.Draft) {
 		if d.Status != nil && len(d.Status.Conditions) > 0 && d.Status.Conditions[len(d.Status.Conditions)-1].Type == batchv1.JobSuccessCriteriaMet {
 			d.Status.Conditions = d.Status.Conditions[:len(d.Status.Conditions)-1]
 		}
