@@ -32,7 +32,7 @@ func TestInput_refused(t *testing.T) {
 		change func(*jobfate.Snapshot)
 		want   string // the dots stand for the value, which not every release prints alike
 	}{
-		{"no Job", func(s *jobfate.Snapshot) { s.Job = nil }, "job: Required value: there is nothing to decide on"},
+		{"no Job", func(s *jobfate.Snapshot) { s.Job = nil }, "job: Required value: the snapshot has no Job"},
 		{"no time", func(s *jobfate.Snapshot) { s.Now = time.Time{} }, "now: Required value: the time goes into the status"},
 		{"no name", func(s *jobfate.Snapshot) { s.Job.Name = "" }, "metadata.name: Required value: pods are named after the Job"},
 		{"no UID", func(s *jobfate.Snapshot) { s.Job.UID = "" }, "metadata.uid: Required value: pods are recognised by the UID of their Job"},
@@ -69,7 +69,7 @@ func TestInput_refused(t *testing.T) {
 			s.Job.Status.Conditions = []batchv1.JobCondition{
 				{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue}, {Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue},
 			}
-		}, "status.conditions: Invalid value: SuccessCriteriaMet and FailureTarget are both True; the API server lets neither be taken back"},
+		}, "status.conditions: Invalid value: SuccessCriteriaMet and FailureTarget are both True; the API server lets neither be removed"},
 		{"a selector that cannot be read", func(s *jobfate.Snapshot) {
 			s.Job.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Perhaps"}}}
 		}, `spec.selector: Invalid value: ...: "Perhaps" is not a valid label selector operator`},
@@ -253,17 +253,17 @@ func TestInput_tolerated(t *testing.T) {
 			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes: at offset 0: an interval ends after it starts"}}},
 		{"an index completed and failed", func(s *decide.Input) {
 			s.Job.Status.CompletedIndexes, s.Job.Status.FailedIndexes = "0,1", ptrTo("1,2")
-		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes held completed indexes"}}},
+		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.failedIndexes contained completed indexes"}}},
 		{"a UID twice", func(s *decide.Input) {
 			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"pod-2", "pod-2"}}
-		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods named a pod twice or not at all"}}},
+		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods contained a duplicate or empty UID"}}},
 		{"an empty UID", func(s *decide.Input) {
 			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{""}}
-		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods named a pod twice or not at all"}}},
+		}, []explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.uncountedTerminatedPods contained a duplicate or empty UID"}}},
 		{"memory of another Job", func(s *decide.Input) {
 			s.InFlight.Job, s.Backoff.Job = "other-job", "other-job"
 		}, []explain.Reason{
-			{Code: explain.NoteMemoryDropped, Text: "what is in flight belongs to an earlier Job of this name"},
+			{Code: explain.NoteMemoryDropped, Text: "the writes in flight belong to an earlier Job of this name"},
 			{Code: explain.NoteMemoryDropped, Text: "the backoff record belongs to an earlier Job of this name"},
 		}},
 		{"an index that is none", func(s *decide.Input) { s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "-1", "-1" },

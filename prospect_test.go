@@ -33,7 +33,7 @@ func TestExplanation_Prospect(t *testing.T) {
 		{"without completions, one done", "parallelism: 2", func(w *world) { w.runAll(); w.End("pod-1", 0) }, explain.ProspectPossible,
 			"yes: a pod has succeeded, the others must finish; at most 6 failures, 0 so far", ""},
 		{"restarts count", two + "\nbackoffLimit: 1\ntemplate: {spec: {restartPolicy: OnFailure}}", func(*world) {}, explain.ProspectPossible,
-			"yes: 2 of 2 pods to go; at most 1 failure, 0 so far, or as many restarts of containers, 0 so far", ""},
+			"yes: 2 of 2 pods to go; at most 1 failure, 0 so far, or as many container restarts, 0 so far", ""},
 		{"indexes", perIndex, func(w *world) { w.runAll(); w.exitIndexes(0, 1) }, explain.ProspectPossible,
 			"yes: 2 of 3 indexes to go; each index is retried once at most", ""},
 		{"indexes that may fail often", indexed + "\nbackoffLimitPerIndex: 4\nbackoffLimit: 3", func(w *world) { w.runAll() }, explain.ProspectPossible,

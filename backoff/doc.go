@@ -1,26 +1,26 @@
-// Package backoff decides how long a Job waits before it replaces a failed pod,
-// and how many failures it bears.
+// Package backoff decides how long a Job waits before it replaces a failed pod, and how
+// many failures end a Job or an index.
 //
-// # How long
+// # Delays
 //
-// The delay doubles with each failure in a row: 10s, 20s, 40s and so on, up to
-// 10 minutes. [Policy] holds these numbers. The delay runs from the time at
-// which the last pod failed, which [FinishTime] reads off the pod.
+// The delay doubles with each consecutive failure: 10s, 20s, 40s and so on, up to 10
+// minutes. [Policy] holds these numbers. The delay starts when the last pod failed;
+// [FinishTime] reads that time from the pod.
 //
-// There are two ways to count failures in a row, and a Job uses one of them:
+// A Job counts consecutive failures in one of two ways:
 //
-//   - For the whole Job, in a [Record]. It is a plain value. The caller stores
-//     it, or loses it with a restart and makes it again from the pods, with [Record.With].
-//   - For each index, when backoffLimitPerIndex is set. The count stands in two
-//     annotations of the pod, and so it survives a restart.
+//   - For the whole Job, in a [Record]. It is a plain value that the caller stores. After a
+//     restart, [Record.With] computes it again from the pods.
+//   - For each index, if backoffLimitPerIndex is set. The count is in two annotations of
+//     the pod, so it survives a restart.
 //
-// # How many
+// # Limits
 //
-// [Limit] says which failures end a Job or an index. It depends on the counts
-// of failures and on nothing else. A sync that is repeated changes nothing.
+// [Limit] decides which failures end a Job or an index. It depends only on the failure
+// counts, so repeating a sync changes nothing.
 //
 // # Arithmetic
 //
-// No count and no duration in this package wraps around. Where Kubernetes 1.36.3
-// would overflow, the result stays at the largest or smallest value instead.
+// No count and no duration in this package overflows. Where Kubernetes 1.36.3 would
+// overflow, the result saturates at the largest or smallest value.
 package backoff

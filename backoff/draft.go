@@ -6,19 +6,20 @@ import (
 	"math"
 )
 
-// Draft is a backoff limit as the early draft of KEP-3850 spelled it: one limit and
-// whom it is for. Some frameworks still spell it so. It is read from the JSON of a spec.
+// Draft is a backoff limit in the form of the early draft of KEP-3850: a limit, and a
+// target that says whose failures it counts. Some frameworks still use this form. It is
+// decoded from the JSON of a spec.
 type Draft struct {
 	// BackoffLimit is 6 when nil.
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
 	// BackoffLimitTarget is TargetJob when empty.
 	BackoffLimitTarget Target `json:"backoffLimitTarget,omitempty"`
-	// PodFailurePolicy is where the draft had the target. Given in both places, it must
-	// be the same.
+	// PodFailurePolicy is where the draft had the target. If the target is set in both
+	// places, they must be equal.
 	PodFailurePolicy *DraftPolicy `json:"podFailurePolicy,omitempty"`
 }
 
-// DraftPolicy is what a pod failure policy of the draft says about the backoff limit.
+// DraftPolicy is the part of the draft's pod failure policy about the backoff limit.
 type DraftPolicy struct {
 	// BackoffLimitTarget is that of the Draft when empty.
 	BackoffLimitTarget Target `json:"backoffLimitTarget,omitempty"`
@@ -30,9 +31,9 @@ type Fields struct {
 	BackoffLimitPerIndex *int32 `json:"backoffLimitPerIndex,omitempty"`
 }
 
-// Convert returns the fields to put into a JobSpec. With TargetIndex the
-// backoffLimit stays nil, for the API server to fill in. What the API server would
-// refuse is an error that names the field.
+// Convert returns the fields to put into a JobSpec. With TargetIndex the backoffLimit
+// stays nil, and the API server defaults it. A value that the API server would reject is
+// an error that names the field.
 func Convert(d Draft) (Fields, error) {
 	target, err := d.target()
 	if err != nil {
@@ -78,10 +79,10 @@ func notNegative(name string, limit *int32) error {
 	return nil
 }
 
-// Draft returns the fields in the spelling of the draft, with the target beside the
-// limit. That has room for one limit only: a backoffLimitPerIndex next to a
-// backoffLimit other than the MaxInt32 that the API server fills in is an error. So is
-// a negative limit.
+// Draft returns the fields in the form of the draft, with the target next to the limit.
+// The draft has only one limit: it is an error if backoffLimitPerIndex is set and
+// backoffLimit is not the default of the API server, MaxInt32. A negative limit is an
+// error too.
 func (f Fields) Draft() (Draft, error) {
 	if err := errors.Join(notNegative("backoffLimit", f.BackoffLimit), notNegative("backoffLimitPerIndex", f.BackoffLimitPerIndex)); err != nil {
 		return Draft{}, err

@@ -9,17 +9,16 @@ import (
 	"github.com/jobfate/jobfate/internal/sidecar"
 )
 
-// FinishTime returns when a pod finished, as far as the pod tells. It is the
-// first of these that the pod has:
+// FinishTime returns when a pod finished. It is the first of these times that the pod has:
 //
-//  1. the time at which the last of its containers finished, restartable init
-//     containers (sidecars) included;
-//  2. the last transition of the Ready condition, when that is False;
-//  3. the deletion timestamp minus the grace period: the moment of the request;
+//  1. the time at which the last of its containers finished, including restartable init
+//     containers (sidecars);
+//  2. the last transition of the Ready condition, if that is False;
+//  3. the deletion timestamp minus the grace period: the time of the deletion request;
 //  4. the creation timestamp.
 //
-// It never falls back to the present, so it does not move while a pod lingers
-// (KEP-3850, Exponential backoff delay issue). A nil pod has the zero time.
+// It never uses the current time, so it does not change while a pod lingers (KEP-3850,
+// Exponential backoff delay issue). For a nil pod it returns the zero time.
 func FinishTime(pod *corev1.Pod) time.Time {
 	if pod == nil {
 		return time.Time{}

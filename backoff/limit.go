@@ -10,32 +10,31 @@ import (
 // defaultLimit is the backoffLimit that the API server fills in.
 const defaultLimit int32 = 6
 
-// Target says whose failures a backoff limit counts.
+// Target says whether a backoff limit counts the failures of the Job or of each index.
 type Target string
 
 const (
 	// TargetJob counts the failures of all pods of a Job together. The empty
 	// Target means the same.
 	TargetJob Target = "Job"
-	// TargetIndex counts the failures of each index on its own, next to those
-	// of the Job.
+	// TargetIndex counts the failures of each index separately, in addition to those of
+	// the Job.
 	TargetIndex Target = "Index"
 )
 
 // Limit says how many failures end a Job or an index.
 type Limit struct {
-	// Target is TargetIndex when backoffLimitPerIndex is in force.
+	// Target is TargetIndex if backoffLimitPerIndex is set.
 	Target Target
 	// PerJob is the backoffLimit.
 	PerJob int32
-	// PerIndex is the backoffLimitPerIndex. It means nothing without
-	// TargetIndex.
+	// PerIndex is the backoffLimitPerIndex. It is ignored without TargetIndex.
 	PerIndex int32
 }
 
-// LimitOf returns the limit in force for a Job. A missing backoffLimit reads as
-// the API server fills it in: 6, or MaxInt32 with backoffLimitPerIndex. A nil
-// spec has the limit of an empty one.
+// LimitOf returns the limit of a Job. If backoffLimit is nil, it uses the default of the
+// API server: 6, or MaxInt32 with backoffLimitPerIndex. A nil spec has the limit of an
+// empty one.
 func LimitOf(spec *batchv1.JobSpec) Limit {
 	l := Limit{Target: TargetJob, PerJob: defaultLimit}
 	if spec == nil {
@@ -50,23 +49,23 @@ func LimitOf(spec *batchv1.JobSpec) Limit {
 	return l
 }
 
-// JobExceeded reports whether so many failed pods end the Job.
+// JobExceeded reports whether this number of failed pods ends the Job.
 func (l Limit) JobExceeded(failed int32) bool { return failed > l.PerJob }
 
-// IndexExhausted reports whether an index has failed for good, given the number of
-// its failures before a pod that failed and counts: the pod has it in the annotation
-// batch.kubernetes.io/job-index-failure-count.
+// IndexExhausted reports whether an index has failed for good when another counted failure
+// occurs. failures is the number before that failure: the annotation
+// batch.kubernetes.io/job-index-failure-count of the pod that failed.
 func (l Limit) IndexExhausted(failures int32) bool {
 	return l.Target == TargetIndex && failures >= l.PerIndex
 }
 
-// RestartsExceeded reports whether the restarts of containers end the Job, given
-// the sum of [Restarts] over all its pods. It is only for a Job whose pods have
-// the restart policy OnFailure.
+// RestartsExceeded reports whether container restarts end the Job, given the sum of
+// [Restarts] over all its pods. It applies only to a Job whose pods have the restart
+// policy OnFailure.
 //
-// The answer is approximate: restarts of pods that are gone or finished do not
-// count, the kubelet may restart a container any number of times between two
-// looks, and the limits 0 and 1 mean the same (k#54870, k#67859).
+// The result is approximate: restarts of pods that are gone or finished do not count, the
+// kubelet may restart a container any number of times between two syncs, and the limits 0
+// and 1 have the same effect (k#54870, k#67859).
 func (l Limit) RestartsExceeded(sum int64) bool {
 	if l.PerJob == 0 {
 		return sum > 0
@@ -74,9 +73,9 @@ func (l Limit) RestartsExceeded(sum int64) bool {
 	return sum >= int64(l.PerJob)
 }
 
-// Restarts returns how often the containers of a pod, init containers included,
-// were restarted. Only a Running or Pending pod has restarts that count. The sum
-// cannot wrap around, as that of Kubernetes 1.36.3 can.
+// Restarts returns the number of container restarts of a pod, including init containers.
+// Restarts count only while the pod is Running or Pending. The sum cannot overflow, unlike
+// that of Kubernetes 1.36.3.
 func Restarts(pod *corev1.Pod) int64 {
 	if pod == nil || pod.Status.Phase != corev1.PodRunning && pod.Status.Phase != corev1.PodPending {
 		return 0

@@ -12,16 +12,16 @@ const (
 	defaultFactor = 2
 )
 
-// Policy says how the delay before a replacement grows with failures in a row.
-// The zero Policy is the one of the Job controller.
+// Policy defines how the delay before a replacement grows with consecutive failures. The
+// zero Policy is that of the Job controller.
 type Policy struct {
-	// Base is the delay after one failure. Zero and below mean 10 seconds.
+	// Base is the delay after one failure. Values of zero or less mean 10 seconds.
 	Base time.Duration
-	// Cap is the longest delay. Zero and below mean 10 minutes. It holds for
-	// the first delay too: with a Base above Cap every delay is Cap.
+	// Cap is the longest delay. Values of zero or less mean 10 minutes. Cap also applies
+	// to the first delay: if Base is above Cap, every delay is Cap.
 	Cap time.Duration
-	// Factor is what each further failure multiplies the delay with. Zero means
-	// 2. NaN and all else below 1 mean 1, for a delay must not shrink.
+	// Factor multiplies the delay for each further failure. Zero means 2. NaN and all
+	// other values below 1 mean 1, because the delay must not decrease.
 	Factor float64
 }
 
@@ -41,9 +41,9 @@ func (p Policy) orDefault() Policy {
 	return p
 }
 
-// Delay returns the delay after so many failures in a row: Base for the first,
-// times Factor for each further one, never above Cap. It is zero for zero
-// failures and below.
+// Delay returns the delay after the given number of consecutive failures: Base for the
+// first, multiplied by Factor for each further one, at most Cap. It returns zero if
+// failures is zero or less.
 func (p Policy) Delay(failures int32) time.Duration {
 	if failures <= 0 {
 		return 0
@@ -64,10 +64,10 @@ func (p Policy) Delay(failures int32) time.Duration {
 	return p.Cap
 }
 
-// Remaining returns what is left at now of the delay after so many failures in
-// a row, the last of them at last. It is zero when the delay is over or when
-// there are no failures. With a last in the future, because a clock went back,
-// the delay still runs in full from there, as in the Job controller.
+// Remaining returns the rest of the delay at the time now, after the given number of
+// consecutive failures, the last of them at the time last. It returns zero if the delay is
+// over or if there are no failures. If last is in the future, because a clock was set
+// back, the full delay starts at last, as in the Job controller.
 func (p Policy) Remaining(failures int32, last, now time.Time) time.Duration {
 	if failures <= 0 {
 		return 0

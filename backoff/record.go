@@ -7,21 +7,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Record is what a Job remembers of its failures between two decisions: how many
-// there were since a pod last succeeded, and when the last of them was. The zero
-// Record remembers nothing. It keeps nanoseconds in JSON.
+// Record is what a controller remembers about the failures of a Job between two decisions:
+// the number of failures since the last success, and the time of the last failure. The
+// zero Record has no failures. Its JSON keeps nanoseconds.
 type Record struct {
-	// Job is the UID of the Job: a later Job of the same name must not inherit
-	// the record.
+	// Job is the UID of the Job, so that a later Job of the same name does not inherit the
+	// record.
 	Job types.UID `json:"job,omitempty"`
 	// Failures is the number of failures after the last success.
 	Failures int32 `json:"failures,omitempty"`
-	// LastFailure is when the last of them finished.
+	// LastFailure is the finish time of the last of these failures.
 	LastFailure time.Time `json:"lastFailure,omitzero"`
 }
 
-// For returns r as the record of the given Job. When it is the record of another
-// Job, nothing of it remains. A record that names no Job is taken at its word.
+// For returns the record for the given Job: r itself if it belongs to that Job or names no
+// Job, otherwise an empty record.
 func (r Record) For(job types.UID) Record {
 	if r.Job != "" && r.Job != job {
 		return Record{Job: job}
@@ -30,13 +30,14 @@ func (r Record) For(job types.UID) Record {
 	return r
 }
 
-// With returns the record after more pods have finished, given when they did, in any
-// order. The latest success forgets all failures that were not after it. The last failure
-// is one of those given, even if the record knew a later one, as in the Job controller.
+// With returns the record after more pods have finished, given their finish times in any
+// order. If there is a success, it clears the record, and only the given failures after
+// the latest success count. The last failure becomes one of the given times, even if the
+// record has a later one, as in the Job controller.
 //
-// A record that was lost is made again with the pods that are still there and were counted
-// before (k#114650): a failure whose pod is gone is forgotten, and so is a success, which
-// would have cleared the failures before it.
+// To restore a lost record, call With for the counted pods that still exist (k#114650). A
+// failure whose pod is gone is then missing, and so is a success, which would have cleared
+// the failures before it.
 func (r Record) With(succeeded, failed []time.Time) Record {
 	var lastSuccess time.Time
 	for i, t := range succeeded {

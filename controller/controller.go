@@ -23,7 +23,8 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// NewManager returns a manager that runs Jobs. Start it to run them.
+// NewManager returns a manager with a controller that runs Jobs. Start the manager to run
+// it.
 func NewManager(config *rest.Config, o Options) (manager.Manager, error) {
 	complete, err := o.complete()
 	if err != nil {
@@ -38,7 +39,7 @@ func NewManager(config *rest.Config, o Options) (manager.Manager, error) {
 	return mgr, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), Add(mgr, o))
 }
 
-// Add adds a controller of Jobs to a manager, before that starts.
+// Add adds a controller of Jobs to a manager that has not started.
 func Add(mgr manager.Manager, o Options) error {
 	o, err := o.complete()
 	if err != nil {

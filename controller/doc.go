@@ -1,5 +1,5 @@
-// Package controller runs Jobs: it is a Job controller to import. It decides as the
-// Job controller of Kubernetes does, and runs beside it, on clusters from 1.32 on.
+// Package controller is a Job controller to import. It decides like the Job controller of
+// Kubernetes, and runs next to it, on clusters of version 1.32 or later.
 //
 //	mgr, err := controller.NewManager(config, controller.Options{ManagedBy: "example.com/jobs"})
 //	if err != nil {
@@ -7,13 +7,13 @@
 //	}
 //	return mgr.Start(ctx)
 //
-// This runs the Jobs whose spec.managedBy is example.com/jobs. [Add] adds the same to a
-// manager that exists, and [AddKind] runs objects of a kind of your own as if they were
-// Jobs. Every controller has caches of its own, which it fills once its process leads: it
-// needs nothing of the manager's cache, and drops nothing from it.
+// This runs the Jobs whose spec.managedBy is example.com/jobs. [Add] adds the same
+// controller to an existing manager, and [AddKind] runs custom resources as Jobs. Each
+// controller has its own caches, which it fills once its process is the leader. It does
+// not use the manager's cache.
 //
-// To read it, begin with reconcile.go, which is one sync of a Job: a [jobfate.Machine]
-// decides it and names the requests, send.go sends them, and store.go is what the caches
-// hold. watch.go fills these, and route.go says what a change wakes. orphans.go frees the
-// pods that have no Job. kind.go says what differs for a kind of your own.
+// To read the code, begin with reconcile.go, one sync of a Job: a [jobfate.Machine]
+// decides and returns the requests, send.go sends them, and store.go reads the caches.
+// watch.go fills the caches, and route.go decides which Jobs a change triggers. orphans.go
+// frees pods without a Job. kind.go contains the differences for custom resources.
 package controller

@@ -23,23 +23,24 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Kind says how objects of a kind of your own are run as if they were Jobs. T is the type of
-// the objects, a pointer, which the manager's scheme knows together with its list.
+// Kind describes custom resources that are run as Jobs. T is the Go type of the objects, a
+// pointer. The manager's scheme must contain it and its list type.
 type Kind[T client.Object] struct {
-	// Spec returns the spec of the Job that an object stands for. Fields that are nil are
-	// read as their defaults. Without a selector, the owner reference alone says whose a
-	// pod is. It must not change the object.
+	// Spec returns the spec of the Job for an object. Nil fields are treated as their
+	// defaults. Without a selector, the owner reference alone decides which object owns a
+	// pod. Spec must not change the object.
 	Spec func(T) batchv1.JobSpec
-	// Status returns where in the object the status of the Job is kept: in the part that
-	// the status subresource writes. The schema of the kind must name all its fields.
+	// Status returns the place of the Job status in the object. The status subresource
+	// must write that place. The schema of the custom resource must contain all its
+	// fields.
 	Status func(T) *batchv1.JobStatus
-	// Keys are the names of what the pods carry. Finalizer is required: from a pod with
-	// that of Kubernetes the built-in controller may remove it.
+	// Keys are the names that the controller uses on the pods. Finalizer is required: the
+	// built-in controller may remove its own finalizer from these pods.
 	Keys tracking.Keys
 }
 
-// AddKind adds a controller of objects of a kind of your own to a manager, before that
-// starts. ManagedBy and ReplaceBuiltIn mean nothing for it: it runs all of them.
+// AddKind adds a controller of custom resources to a manager that has not started. It runs
+// all objects of the kind, and ignores ManagedBy and ReplaceBuiltIn.
 func AddKind[T client.Object](mgr manager.Manager, kind Kind[T], o Options) error {
 	o.ManagedBy, o.ReplaceBuiltIn = "", true
 	o, err := o.complete()

@@ -20,8 +20,7 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// DefaultManagedBy is the name in spec.managedBy of the Jobs that are run, unless an option
-// says otherwise.
+// DefaultManagedBy is the default of Options.ManagedBy.
 const DefaultManagedBy = "jobfate.dev/controller"
 
 // defaultBatchPeriod is that of the built-in controller.
@@ -36,29 +35,30 @@ type Options struct {
 	// ReplaceBuiltIn runs the Jobs of the built-in controller, those without a name in
 	// spec.managedBy. It is for clusters where that controller is switched off.
 	ReplaceBuiltIn bool
-	// Namespaces are those to watch; none: all. A namespace that does not exist is logged,
-	// and the process is not ready before it does.
+	// Namespaces are the namespaces to watch; none means all. A namespace that does not
+	// exist is logged, and the process is not ready until it exists.
 	Namespaces []string
-	// Workers is how many Jobs are synced at the same time. The default is 5.
+	// Workers is the number of concurrent syncs. The default is 5.
 	Workers int
-	// QPS and Burst limit the writes. The defaults are 20 per second and 30 at once. A
-	// negative QPS is no limit. Reads and the lease have none.
+	// QPS and Burst limit the writes. The defaults are 20 per second and a burst of 30. A
+	// negative QPS means no limit. Reads and the lease are not limited.
 	QPS   float32
 	Burst int
-	// BatchPeriod is how long a Job waits for more of its pods to change before it is
-	// synced, so that many pods cost one status write. The default is 1 s.
+	// BatchPeriod is the time that the controller waits after a change of a pod before it
+	// syncs the Job, so that changes of many pods cost one status write. The default is 1
+	// s.
 	BatchPeriod time.Duration
 	// Decide are options of the decisions, such as [jobfate.Backoff], [jobfate.MaxChanges]
 	// and [jobfate.FillFreeSlots].
 	Decide []jobfate.Option
-	// DecideFor returns further options of the decisions about one Job, at each sync: delays
-	// that an annotation sets, for one.
+	// DecideFor returns further decision options for one Job, in each sync, for example
+	// delays from an annotation.
 	DecideFor func(*batchv1.Job) []jobfate.Option
-	// Transform drops from a pod what need not be cached. The pods that something other
-	// than a Job controls are cached as metadata in any case. It must keep the metadata,
-	// and all that the Job's pod failure policy matches.
+	// Transform removes fields from a pod that need not be cached. It must keep the
+	// metadata, and everything that the Job's pod failure policy matches. For pods of
+	// other owners only metadata is cached anyway.
 	Transform func(*corev1.Pod)
-	// Manager are options of the manager that [NewManager] makes.
+	// Manager are the options of the manager that [NewManager] creates.
 	Manager ctrl.Options
 }
 
@@ -125,9 +125,9 @@ func (o *Options) managerOptions() ctrl.Options {
 	return m
 }
 
-// LeaseName returns the name of the lease of the controller that runs the Jobs of a name in
-// spec.managedBy: another for each. Characters that the name of a lease cannot have are
-// replaced, and a hash then keeps the names distinct.
+// LeaseName returns the name of the lease of the controller that runs the Jobs with a name
+// in spec.managedBy. Each name has its own lease. Characters that are not allowed in a
+// lease name are replaced, and a hash keeps the names distinct.
 func LeaseName(managedBy string) string {
 	managedBy = cmp.Or(managedBy, batchv1.JobControllerName)
 	if regexp.MustCompile(`^[a-z0-9.]+/[a-z0-9]+$`).MatchString(managedBy) {

@@ -7,46 +7,45 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Cause is why a Job does not get on, or that it does.
+// Cause says why a Job makes no progress, or that it does.
 type Cause struct {
 	// Reason has the text as one sentence, with the number of pods affected.
 	Reason
-	// Advice says what to do; empty when there is nothing to do.
+	// Advice says what to do; empty if there is nothing to do.
 	Advice string
 	// Pods are the names of the pods affected, in the order of index and UID.
 	Pods []string
-	// Attention says what the Job needs.
+	// Attention says what kind of attention the Job needs.
 	Attention Attention
 }
 
-// Attention is what a Job needs.
+// Attention is the kind of attention that a Job needs.
 type Attention uint8
 
 const (
 	// AttentionNone: the Job runs well, or has succeeded.
 	AttentionNone Attention = iota
-	// AttentionWait: time, or the end of a pod, brings the next pod.
+	// AttentionWait: the next pod is created after a delay, or when a pod ends.
 	AttentionWait
-	// AttentionHeld: the Job was told to stop, and goes on only when it is told to.
+	// AttentionHeld: the Job is on hold until a user or a controller lets it continue.
 	AttentionHeld
 	// AttentionLost: the Job cannot succeed.
 	AttentionLost
-	// AttentionStuck: something that should have happened has not, and will not
-	// unless a user acts.
+	// AttentionStuck: an overdue step has not happened, and will not happen unless a user
+	// acts.
 	AttentionStuck
 )
 
 var attentions = [...]string{"None", "Wait", "Held", "Lost", "Stuck"}
 
-// String names what the Job needs.
+// String returns the name of the kind of attention.
 func (a Attention) String() string { return attentions[min(int(a), len(attentions)-1)] }
 
-// Cause returns what to read first: the cause of the highest rank. It looks at what
-// the pods themselves say, and at the evidence, before it says what the decision
-// says. The zero Explanation has none.
+// Cause returns the cause of the highest rank, to be read first. Causes in the pods and in
+// the evidence rank before those of the decision. The zero Explanation has no cause.
 //
-// A controller in the middle of its writes has Job; Cause is for a snapshot that is
-// looked at from outside.
+// Cause is for a snapshot seen from outside. A controller in the middle of its writes
+// should use Job.
 func (e Explanation) Cause() Cause {
 	for c := range e.causes {
 		return c
@@ -54,8 +53,8 @@ func (e Explanation) Cause() Cause {
 	return Cause{}
 }
 
-// Causes returns all causes, in the order of their rank. The last of those that are
-// not about single pods is what [Explanation.Job] returns.
+// Causes returns all causes in the order of their rank. The last of those that are not
+// about single pods is what [Explanation.Job] returns.
 func (e Explanation) Causes() []Cause {
 	var all []Cause
 	for c := range e.causes {
@@ -104,13 +103,12 @@ func Unmanaged(job *batchv1.Job) Cause {
 	return Cause{}
 }
 
-// Evidence is what else is known beside the snapshot. All of it is optional; what
-// concerns other objects is ignored.
+// Evidence is additional information besides the snapshot. All of it is optional. Objects
+// that do not concern the Job are ignored.
 type Evidence struct {
-	// Events of the Job and of its pods say why a pod is not created or does not
-	// start.
+	// Events of the Job and of its pods show why a pod is not created or does not start.
 	Events []*corev1.Event
-	// Nodes say why a pod neither runs nor terminates.
+	// Nodes show why a pod does not run or does not terminate.
 	Nodes []*corev1.Node
 }
 

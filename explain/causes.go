@@ -8,35 +8,35 @@ const (
 	CauseManagedElsewhere Code = "ManagedElsewhere"
 	// CauseRecreated: the pods belong to an earlier Job of the same name.
 	CauseRecreated Code = "JobRecreated"
-	// CausePodsMissing: the status counts active pods, and none was given.
+	// CausePodsMissing: the status counts active pods, but no pods were given.
 	CausePodsMissing Code = "PodsMissing"
 	// CauseTerminationOverdue: pods should have terminated.
 	CauseTerminationOverdue Code = "TerminationOverdue"
-	// CauseDeadlineOverdue: the deadline has passed, and the Job was not failed.
+	// CauseDeadlineOverdue: the deadline has passed, but the Job has not been failed.
 	CauseDeadlineOverdue Code = "DeadlineOverdue"
 	// CauseEndOverdue: the Job should have ended.
 	CauseEndOverdue Code = "EndOverdue"
-	// CauseQueuedByKueue: Kueue holds the Job suspended.
+	// CauseQueuedByKueue: Kueue keeps the Job suspended.
 	CauseQueuedByKueue Code = "QueuedByKueue"
-	// CauseQuota: a quota refuses new pods.
+	// CauseQuota: a quota rejects new pods.
 	CauseQuota Code = "QuotaExceeded"
-	// CauseWebhook: an admission webhook refuses new pods.
+	// CauseWebhook: an admission webhook rejects new pods.
 	CauseWebhook Code = "WebhookRefused"
-	// CauseCreationRefused: the API server refuses new pods.
+	// CauseCreationRefused: the API server rejects new pods.
 	CauseCreationRefused Code = "CreationRefused"
-	// CauseNodeLost: the node of running pods does not answer.
+	// CauseNodeLost: the node of active pods is not ready.
 	CauseNodeLost Code = "NodeLost"
 	// CauseSchedulingGated: pods have scheduling gates.
 	CauseSchedulingGated Code = "SchedulingGated"
 	// CauseUnschedulable: no node can take the pods.
 	CauseUnschedulable Code = "Unschedulable"
-	// CauseNoScheduler: no scheduler has looked at the pods.
+	// CauseNoScheduler: no scheduler has handled the pods.
 	CauseNoScheduler Code = "NoScheduler"
 	// CauseImagePull: an image cannot be pulled.
 	CauseImagePull Code = "ImagePullFailed"
 	// CauseContainerConfig: a container cannot be created.
 	CauseContainerConfig Code = "ContainerConfig"
-	// CauseCrashLoop: a container ends again and again.
+	// CauseCrashLoop: a container is restarted again and again.
 	CauseCrashLoop Code = "CrashLoop"
 	// CauseContainerStart: a container cannot be started.
 	CauseContainerStart Code = "ContainerStart"
@@ -66,9 +66,9 @@ var causes = [...]row{
 		advice: "Ask that controller; the built-in one does nothing for this Job."},
 	{code: JobStale, attention: AttentionWait, find: decided(JobStale)},
 	{code: CauseRecreated, attention: AttentionStuck, find: (*facts).recreated,
-		advice: "Get the Job and its pods anew, at the same time. Delete the old pods if garbage collection leaves them."},
+		advice: "Get the Job and its pods again, with one command. Delete the old pods if garbage collection does not."},
 	{code: CausePodsMissing, attention: AttentionStuck, find: (*facts).podsMissing,
-		advice: "Give the pods as well: kubectl get pods -l job-name=NAME -o yaml. If there are none, the controller is not running."},
+		advice: "Add the pods to the input: kubectl get pods -l job-name=NAME -o yaml. If there are none, the controller is not running."},
 	{code: CauseTerminationOverdue, attention: AttentionStuck, find: (*facts).terminationBlocks,
 		advice: "Look at the node: if it is gone, delete the pod with --force. If a finalizer remains, ask its owner to remove it."},
 	{code: CauseDeadlineOverdue, attention: AttentionStuck, find: (*facts).deadlineOverdue,
@@ -78,7 +78,7 @@ var causes = [...]row{
 	{code: JobEnding, find: decided(JobEnding)},
 	{code: JobDeleting, attention: AttentionHeld, find: decided(JobDeleting)},
 	{code: CauseQueuedByKueue, attention: AttentionHeld, find: (*facts).queuedByKueue,
-		advice: "Read the conditions of the Job's Workload and the quota of its ClusterQueue. Kueue suspends a Job again that is resumed by hand."},
+		advice: "Read the conditions of the Job's Workload and the quota of its ClusterQueue. If you resume the Job by hand, Kueue suspends it again."},
 	{code: JobSuspended, attention: AttentionHeld, find: decided(JobSuspended),
 		advice: "Set spec.suspend to false to resume the Job."},
 	{code: CauseQuota, attention: AttentionStuck, find: refused(CauseQuota),
@@ -96,7 +96,7 @@ var causes = [...]row{
 	{code: CauseNoScheduler, attention: AttentionStuck, pod: (*facts).noScheduler, cannot: "got no answer from a scheduler",
 		advice: "Check spec.template.spec.schedulerName, and that this scheduler is running."},
 	{code: CauseImagePull, attention: AttentionStuck, pod: waitsFor(imagePull...), cannot: "cannot pull an image",
-		advice: "Check the name and the tag of the image, imagePullSecrets, and that the node reaches the registry. A template is immutable: create the Job anew."},
+		advice: "Check the name and the tag of the image, imagePullSecrets, and that the node reaches the registry. The pod template is immutable: delete the Job and create it again."},
 	{code: CauseContainerConfig, attention: AttentionStuck, pod: waitsFor(containerConfig...), cannot: "cannot create a container",
 		advice: "Create the Secret, the ConfigMap or the key that the message names; the kubelet tries again."},
 	{code: CauseCrashLoop, attention: AttentionStuck, pod: (*facts).crashLoop, cannot: "cannot keep a container running",
@@ -110,7 +110,7 @@ var causes = [...]row{
 	{code: CauseSidecarRunning, attention: AttentionStuck, pod: (*facts).sidecarRunning, cannot: "cannot finish",
 		advice: "Make the sidecar end on SIGTERM, and look at the kubelet of the node."},
 	{code: CauseContainerRunning, attention: AttentionWait, pod: (*facts).containerRunning, cannot: "cannot finish",
-		advice: "If that container only serves the others, make it a sidecar: an init container with restartPolicy Always, which is stopped when they have finished."},
+		advice: "If that container only serves the others, make it a sidecar: an init container with restartPolicy Always, which the kubelet stops when they have finished."},
 	{code: CauseCreationOverdue, attention: AttentionStuck, find: (*facts).creationOverdue,
 		advice: "Look for FailedCreate events (kubectl describe job NAME), an exhausted quota, an admission webhook, or a controller that is not running."},
 	{code: CauseTerminationOverdue, attention: AttentionStuck, find: (*facts).terminationLingers,

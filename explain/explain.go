@@ -13,15 +13,15 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// Explanation says why a decision is what it is. It holds on to the snapshot's
-// pods, and works the details out when it is asked for them.
+// Explanation explains a decision. It keeps a reference to the snapshot's pods, and
+// computes details when they are requested.
 type Explanation struct {
 	about    outcome
 	evidence Evidence
 }
 
-// Of returns the explanation of a decision, given all evidence there is. That of the
-// zero Decision knows nothing.
+// Of returns the explanation of a decision, with the given evidence. The explanation of
+// the zero Decision is empty.
 func Of(d jobfate.Decision, evidence ...Evidence) Explanation {
 	e := Explanation{about: outcome{d.Basis()}}
 	for _, more := range evidence {
@@ -34,10 +34,11 @@ func Of(d jobfate.Decision, evidence ...Evidence) Explanation {
 // outcome is what is explained; it may be none.
 type outcome struct{ *decide.Outcome }
 
-// Reason is a reason that a program can switch on and a person can read.
+// Reason is a reason with a code for programs and a text for people.
 type Reason struct {
 	Code Code
-	// Until is when time alone will change it; zero when something else must.
+	// Until is when the state changes by the passing of time alone; zero if another event
+	// must happen.
 	Until time.Time
 	// Text is for people.
 	Text string
@@ -50,9 +51,9 @@ type Code string
 const (
 	// JobFinished: the Job has ended.
 	JobFinished Code = "Finished"
-	// JobStale: a status that was stored is not observed yet.
+	// JobStale: the last status write is not observed yet.
 	JobStale Code = "WaitingForOwnWrite"
-	// JobEnding: it is decided how the Job ends; pods must still terminate or be
+	// JobEnding: the Job has an interim condition; pods must still terminate or be
 	// counted.
 	JobEnding Code = "Ending"
 	// JobDeleting: the Job is being deleted and gets no more pods.
@@ -61,12 +62,11 @@ const (
 	JobInFlight Code = "WaitingForPods"
 	// JobSuspended: the Job is suspended.
 	JobSuspended Code = "Suspended"
-	// JobRemoving: active pods are deleted because they are too many or
-	// misplaced.
+	// JobRemoving: active pods are deleted because they are surplus or misplaced.
 	JobRemoving Code = "RemovingPods"
 	// JobCreating: pods are created now.
 	JobCreating Code = "CreatingPods"
-	// JobBackingOff: failed pods are replaced only after a delay.
+	// JobBackingOff: failed pods are replaced after a delay.
 	JobBackingOff Code = "BackingOff"
 	// JobAwaitingTermination: pods that are being deleted are replaced only once
 	// they have terminated.
@@ -77,8 +77,8 @@ const (
 	JobRunning Code = "Running"
 )
 
-// Job returns why the Job as a whole is where it is. It answers first of all why
-// there is no pod, or no further one. The zero Explanation has no reason.
+// Job returns the reason for the state of the Job as a whole. It mainly answers why there
+// is no pod, or no further pod. The zero Explanation has no reason.
 func (e Explanation) Job() Reason {
 	o := e.about
 	if o.Outcome == nil {
@@ -256,9 +256,10 @@ func portion(n, active int) string { return fmt.Sprintf("%d of %s", n, count(act
 
 func failures(n int32) string { return count(int(n), "failure") }
 
-// Indexes returns, for an Indexed Job, what holds for each index that is not
-// completed, in order. Neighbouring indexes without a pod for which the same holds
-// come as one; [Explanation.Groups] folds all that are alike. A Job that is not Indexed has none.
+// Indexes returns, for an Indexed Job, the state of each index that is not completed, in
+// order. Neighbouring indexes without a pod and in the same state are returned as one;
+// [Explanation.Groups] also merges those that are not neighbours. For a Job that is not
+// Indexed it returns none.
 func (e Explanation) Indexes() iter.Seq[IndexReason] {
 	return func(yield func(IndexReason) bool) {
 		o := e.about
@@ -273,8 +274,8 @@ func (e Explanation) Indexes() iter.Seq[IndexReason] {
 	}
 }
 
-// Index returns what holds for one index, completed ones included. For many indexes
-// range over Indexes: each call looks at every pod.
+// Index returns the state of one index, which may be completed. For many indexes use
+// Indexes, because each call of Index reads every pod.
 func (e Explanation) Index(index int32) IndexReason {
 	o := e.about
 	switch {

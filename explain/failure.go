@@ -8,20 +8,20 @@ import (
 	"github.com/jobfate/jobfate/internal/census"
 )
 
-// Failure is a pod that has failed, and how.
+// Failure is a failed pod and the way in which it failed.
 type Failure struct {
 	// Pod is its name.
 	Pod string
-	// Fault says for people how it failed.
+	// Fault describes for people how it failed.
 	Fault string
 	// Match is the rule that it matches.
 	Match failurepolicy.Match
 }
 
-// LastFailure returns the pod of the Job that failed last, by its finish time; of
-// several that finished at once, the first. It is what to look at in a Job that
-// is not Indexed; in an Indexed one each index has its own. The zero Failure is
-// that of a Job of which no failed pod is known.
+// LastFailure returns the pod of the Job that failed last, by its finish time. If several
+// finished at the same time, it returns the first. It is useful for Jobs that are not
+// Indexed; in an Indexed Job each index has its own last failure. If no failed pod is
+// known, it returns the zero Failure.
 func (e Explanation) LastFailure() Failure {
 	o := e.about
 	if o.Outcome == nil {

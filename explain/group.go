@@ -11,11 +11,11 @@ import (
 var groupOrder = []Code{IndexFailed, IndexStuck, IndexBackingOff, IndexTerminating, IndexRemoving,
 	IndexCreating, IndexActive, IndexPending, IndexStopped}
 
-// Groups returns, for an Indexed Job, what holds for the indexes that are not
-// completed, with those that are alike in one group: Text is without what is peculiar to
-// each, and Until is the earliest of theirs. Failed indexes come first, then
-// those that are stuck; groups with the same code are in the order of their first
-// index. However many indexes a Job has, its groups are few.
+// Groups returns, for an Indexed Job, the states of the indexes that are not completed,
+// with one entry for all indexes in the same state. Text has no details of single indexes,
+// and Until is the earliest of the group. Failed indexes come first, then stuck ones.
+// Groups with the same code are in the order of their first index. The number of groups is
+// small, whatever the number of indexes.
 func (e Explanation) Groups() []IndexReason {
 	type group struct {
 		Reason

@@ -33,29 +33,29 @@ const (
 	IndexCreating Code = "Creating"
 	// IndexTerminating: the index waits for its pod to terminate.
 	IndexTerminating Code = "Terminating"
-	// IndexStopped: the index has come to neither end, and gets no more pods
+	// IndexStopped: the index has neither succeeded nor failed, and gets no more pods
 	// because the Job ends or has ended.
 	IndexStopped Code = "Stopped"
 	// IndexBackingOff: the failed pod of the index is replaced after a delay.
 	IndexBackingOff Code = "BackingOff"
-	// IndexPending: the index has no pod, and waits for a free place.
+	// IndexPending: the index has no pod, and waits for a free slot.
 	IndexPending Code = "Pending"
-	// IndexUnknown: there is no such index.
+	// IndexUnknown: the Job has no such index.
 	IndexUnknown Code = "Unknown"
 )
 
-// IndexReason says what holds for some indexes.
+// IndexReason is the state of one or more indexes.
 type IndexReason struct {
 	Indexes indexset.Set
 	Reason
-	// Pod is the name of the last pod of a single index that is known: the active
-	// one, the one that terminates, or the last that failed. It is empty when
-	// none is known. So are the fields below, which are about one index too.
+	// Pod is the name of the last known pod of a single index: the active pod, the
+	// terminating pod, or the last failed pod. If there is none, or if there are several
+	// indexes, it is empty. The same holds for the fields below.
 	Pod string
-	// Failures are the failures of the index, as far as its pods tell.
+	// Failures is the number of failures of the index, as far as its pods show it.
 	Failures int32
-	// FailedPod is the name of the last pod that failed, and Fault how it did,
-	// for people.
+	// FailedPod is the name of the last failed pod. Fault describes for people how it
+	// failed.
 	FailedPod string
 	Fault     string
 	// Match is the rule that the failed pod matches.

@@ -11,35 +11,34 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// What in a snapshot was not as it should be.
+// What is unexpected in a snapshot.
 const (
 	// NoteForeignPods: pods of other owners were ignored.
 	NoteForeignPods Code = "ForeignPodsIgnored"
-	// NoteStatusRepaired: a damaged part of the status was read as well as it
-	// could be.
+	// NoteStatusRepaired: a part of the status is damaged and was read as far as
+	// possible.
 	NoteStatusRepaired Code = decide.NoteStatusRepaired
-	// NoteMemoryDropped: what the caller remembers was of another Job.
+	// NoteMemoryDropped: the caller remembered state of an earlier Job of this name; it
+	// was ignored.
 	NoteMemoryDropped Code = decide.NoteMemoryDropped
-	// NoteIndexConflict: the index in a pod's label is not that in its
-	// annotation; the annotation was taken.
+	// NoteIndexConflict: the label and the annotation of a pod have different
+	// indexes; the annotation was used.
 	NoteIndexConflict Code = "IndexConflict"
-	// NoteStatusPutOff: the throttle puts the status off.
+	// NoteStatusPutOff: the throttle delays the status write.
 	NoteStatusPutOff Code = "StatusPutOff"
 	// NoteNotCounted: a pod of the Job has finished and cannot be counted, because it
 	// has no tracking finalizer or no valid index.
 	NoteNotCounted Code = "NotCounted"
-	// NoteBadAnnotation: an annotation that holds a number cannot be read as
-	// one.
+	// NoteBadAnnotation: an annotation should hold a number and does not.
 	NoteBadAnnotation Code = "BadAnnotation"
-	// NoteIndexesLarge: the lists of indexes in the status come near the room that they
-	// may take.
+	// NoteIndexesLarge: the lists of indexes in the status come near their size limit.
 	NoteIndexesLarge Code = "IndexesLarge"
-	// NoteUnknownField: a field of the Job's spec is set that this version does not
-	// know, because it is newer; it was ignored.
+	// NoteUnknownField: the spec sets a field that is newer than this version; it was
+	// ignored.
 	NoteUnknownField Code = "UnknownField"
 )
 
-// Notes returns what in the snapshot was not as it should be, and what was made of it.
+// Notes returns what is unexpected in the snapshot, and how it was handled.
 func (e Explanation) Notes() []Reason {
 	o := e.about
 	if o.Outcome == nil {

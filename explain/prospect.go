@@ -10,19 +10,18 @@ import (
 
 // Whether a Job can still succeed.
 const (
-	// ProspectSuccess: the Job has succeeded, or it is decided that it does.
+	// ProspectSuccess: the Job has succeeded, or it is decided that it will.
 	ProspectSuccess Code = "Success"
 	// ProspectPossible: the Job can succeed.
 	ProspectPossible Code = "Possible"
-	// ProspectOutOfReach: nothing is decided yet, but as the Job stands it can
-	// only fail.
+	// ProspectOutOfReach: nothing is decided yet, but the Job can only fail.
 	ProspectOutOfReach Code = "OutOfReach"
-	// ProspectFailure: the Job has failed, or it is decided that it does.
+	// ProspectFailure: the Job has failed, or it is decided that it will.
 	ProspectFailure Code = "Failure"
 )
 
-// Prospect says whether the Job can still succeed, and what that takes. Until is
-// the deadline by which it must, if it has one.
+// Prospect says whether the Job can still succeed, and what is needed for that. Until is
+// the deadline of the Job, if it has one.
 func (e Explanation) Prospect() Reason {
 	o := e.about
 	if o.Outcome == nil {
@@ -147,7 +146,7 @@ func (o outcome) conditions() []string {
 	if limit := o.View.Spec.Limit.PerJob; limit < math.MaxInt32 {
 		text := fmt.Sprintf("at most %s, %d so far", failures(limit), o.View.Totals.Failed)
 		if o.View.Spec.CountRestarts {
-			text += fmt.Sprintf(", or as many restarts of containers, %d so far", o.View.Census.Restarts)
+			text += fmt.Sprintf(", or as many container restarts, %d so far", o.View.Census.Restarts)
 		}
 		out = append(out, text)
 	}

@@ -2,8 +2,8 @@ package explain
 
 import "fmt"
 
-// Totals are the numbers of what a Job consists of. Of an Indexed Job they count
-// indexes, each once; of another they count pods, and those that it still needs.
+// Totals are the numbers of indexes of an Indexed Job by their state, each index counted
+// once. For another Job they count pods, including pods that it still needs.
 type Totals struct {
 	// Done have succeeded.
 	Done int
@@ -11,11 +11,12 @@ type Totals struct {
 	Running int
 	// Stuck are active, and cannot start or finish.
 	Stuck int
-	// Terminating are being deleted, and replaced only then or not at all.
+	// Terminating are being deleted. They are replaced only when they have terminated, or
+	// not at all.
 	Terminating int
 	// BackingOff get a pod after a delay.
 	BackingOff int
-	// Pending get a pod now, or when there is room for one.
+	// Pending get a pod now, or when a slot is free.
 	Pending int
 	// Failed are failed indexes, or failed pods.
 	Failed int
@@ -23,8 +24,8 @@ type Totals struct {
 	Stopped int
 }
 
-// String returns the totals as a line, without those that are 0:
-// "done 3400 · running 1900 · stuck 78 · backing off 13 · failed 2".
+// String returns the totals as a line, without those that are 0: "done 3400 · running 1900
+// · stuck 78 · backing off 13 · failed 2".
 func (t Totals) String() string {
 	text := fmt.Sprintf("done %d", t.Done)
 	for _, part := range [...]struct {
@@ -41,8 +42,7 @@ func (t Totals) String() string {
 	return text
 }
 
-// Totals returns the numbers of what the Job consists of before the decision is
-// carried out.
+// Totals returns the totals before the decision is carried out.
 func (e Explanation) Totals() Totals {
 	o := e.about
 	switch {

@@ -22,15 +22,15 @@ const (
 	WaitResume Code = "Resume"
 	// WaitParallelism: for a user to raise the parallelism above 0.
 	WaitParallelism Code = "Parallelism"
-	// WaitDeletion: for the deletion of the Job.
+	// WaitDeletion: for the Job to be deleted.
 	WaitDeletion Code = "Deletion"
 	// WaitDeadline: for the Job's deadline, at which it fails.
 	WaitDeadline Code = "Deadline"
 )
 
-// Waits returns what the Job waits for once the decision is carried out. Until
-// is when time alone brings it about, or when it is due. A Job that has ended
-// waits for nothing.
+// Waits returns what the Job waits for once the decision is carried out. Until is the time
+// at which the wait ends by itself or is due to end. A Job that has ended waits for
+// nothing.
 func (e Explanation) Waits() []Reason {
 	o := e.about
 	if o.Outcome == nil || jobstatus.Finished(o.View.Job) != nil {

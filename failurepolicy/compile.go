@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Compile makes a Spec ready to judge pods. A nil Spec gives a nil Policy.
+// Compile prepares a Spec for matching pods. A nil Spec gives a nil Policy.
 func Compile(s *Spec) *Policy {
 	if s == nil {
 		return nil

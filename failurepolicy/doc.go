@@ -1,21 +1,21 @@
-// Package failurepolicy decides what a failed pod means for its Job: whether the
-// failure counts, and whether it ends the index or the Job.
+// Package failurepolicy decides what a failed pod means for its Job: whether the failure
+// counts, and whether it fails the index or the Job.
 //
 // # Rules
 //
-// A [Spec] is a list of rules. The first rule that matches a pod decides; when
-// none does, the failure counts. A rule has one requirement: on exit codes, on
-// pod conditions, or a [Matcher], which is any function of the pod. When a rule
-// has more than one, only the first of them in that order is looked at.
+// A [Spec] is a list of rules. The first rule that matches a pod decides. If no rule
+// matches, the failure counts. A rule has one requirement: on exit codes, on pod
+// conditions, or a [Matcher], which is any function of the pod. If a rule has several
+// requirements, only the first of them in that order is used.
 //
-// [Compile] reads a Spec once, and [Policy.Match] then judges pods without
-// allocating. A rule that cannot decide is passed over: its action or operator is
-// unknown, or it has no requirement.
+// [Compile] reads a Spec once. [Policy.Match] then evaluates pods without allocating. A
+// rule is skipped if it cannot decide: its action or operator is unknown, or it has no
+// requirement.
 //
 // # Names
 //
-// A rule may have a name (KEP-4443). The name, or else the position of the rule,
-// becomes part of the reason of the Job's condition, see [Reason]. Software that
-// reads a Job finds the rule again with [Spec.Find], also where the controller
-// gives every rule the same reason, as the built-in one does: its message has the position.
+// A rule may have a name (KEP-4443). The name, or the position of a rule without a name,
+// becomes part of the reason of the Job's condition; see [Reason]. Programs that read a
+// Job find the rule with [Spec.Find]. It also works for the built-in controller, which
+// uses the same reason for all rules, because its message contains the position.
 package failurepolicy

@@ -15,32 +15,32 @@ type Kind uint8
 const (
 	// NoMatch: no rule matched.
 	NoMatch Kind = iota
-	// ByExitCode: Container and ExitCode say which.
+	// ByExitCode: Container and ExitCode are set.
 	ByExitCode
-	// ByPodCondition: Condition says which.
+	// ByPodCondition: Condition is set.
 	ByPodCondition
-	// ByMatcher: Detail says what the Matcher said.
+	// ByMatcher: Detail is set.
 	ByMatcher
 )
 
-// Match is the rule that decides the fate of a failed pod, and why it does. The
-// zero Match is that of no rule.
+// Match is the rule that decides about a failed pod, with the evidence. The zero Match
+// means that no rule matched.
 type Match struct {
-	// Kind tells the kinds of requirement apart.
+	// Kind is the kind of requirement that the pod met.
 	Kind Kind
-	// Rule is the position of the rule. Without a match it means nothing;
-	// [Policy.Match] then sets it to -1.
+	// Rule is the position of the rule. It is meaningless without a match; [Policy.Match]
+	// then sets it to -1.
 	Rule int
 	// Name is the name of the rule; often empty.
 	Name string
-	// Action is what to do; empty without a match.
+	// Action is the action of the rule; empty without a match.
 	Action batchv1.PodFailurePolicyAction
 	// Container and ExitCode are those of the first container that matched.
 	Container string
 	ExitCode  int32
 	// Condition is the type of the first pod condition that matched.
 	Condition corev1.PodConditionType
-	// Detail is what a Matcher said.
+	// Detail is the detail that a Matcher returned.
 	Detail string
 	// Pod is the pod that was matched.
 	Pod types.NamespacedName
@@ -49,13 +49,12 @@ type Match struct {
 // Matched reports whether a rule matched.
 func (m Match) Matched() bool { return m.Action != "" }
 
-// Counts reports whether the failure counts towards the backoff limits. Only an
-// Ignore rule takes it out.
+// Counts reports whether the failure counts towards the backoff limits. It does, unless an
+// Ignore rule matched.
 func (m Match) Counts() bool { return m.Action != batchv1.PodFailurePolicyActionIgnore }
 
-// Message returns the message of the condition with which the Job fails; empty
-// when it does not fail. It is that of the Job controller, byte for byte, where
-// the Job controller has one.
+// Message returns the message of the condition with which the Job fails; empty if it does
+// not fail. If the Job controller has such a message, it is the same, byte for byte.
 func (m Match) Message() string {
 	if m.Action != batchv1.PodFailurePolicyActionFailJob {
 		return ""
@@ -73,7 +72,7 @@ func (m Match) Message() string {
 	return fmt.Sprintf("Pod %s failed with %s%s", m.Pod, m.Detail, rule)
 }
 
-// Explain returns which rule matched and on what, for people to read.
+// Explain returns a text that says which rule matched, and why.
 func (m Match) Explain() string {
 	if !m.Matched() {
 		return "no rule matched"

@@ -6,10 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Matcher is a requirement of a framework's own. It reports whether a failed pod
-// meets it, and may say with what: detail is for people, and completes the
-// sentence "the pod failed with ...". It must depend on the pod alone and not
-// change it.
+// Matcher is a custom requirement. It reports whether a failed pod meets it. The optional
+// detail is a text for people, which completes the sentence "the pod failed with ...". A
+// Matcher must depend on the pod alone and must not change it.
 type Matcher func(pod *corev1.Pod) (detail string, ok bool)
 
 // OnPodReason matches a pod whose status has one of these reasons, such as
@@ -32,10 +31,10 @@ func OnPodReason(reasons ...string) Matcher {
 	}
 }
 
-// OnTerminationMessage matches a pod with a failed container whose termination
-// message passes a test, such as the MatchString of a regular expression. An empty
-// container name means any container, init containers last. A container without a
-// message, or that exited with 0, does not match. A nil test matches nothing.
+// OnTerminationMessage matches a pod with a failed container whose termination message
+// passes a test, such as the MatchString of a regular expression. An empty container name
+// means any container, init containers last. Containers without a message, or with exit
+// code 0, do not match. A nil test matches nothing.
 func OnTerminationMessage(container string, test func(message string) bool) Matcher {
 	meets := func(s *corev1.ContainerStatus) bool {
 		return failed(s) && (container == "" || container == s.Name) &&

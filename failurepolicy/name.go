@@ -36,14 +36,14 @@ var controllerReasons = []string{
 	"JobResumed",
 }
 
-// CheckName returns what is wrong with the name of a rule by itself: nothing, or texts
-// for people. The reason that it makes, PodFailurePolicy_{name}, must have the syntax of
-// a reason and at most 128 characters, and must be none that the Job controller gives by
-// itself. The empty name is no name, and always right.
+// CheckName checks the name of a rule by itself, and returns texts for people that say
+// what is wrong, none if the name is valid. The reason made from it,
+// PodFailurePolicy_{name}, must have the syntax of a reason, at most 128 characters, and
+// must not be a reason of the Job controller. The empty name means no name and is valid.
 //
-// KEP-4443 asks for CamelCase as well. Nothing of Kubernetes enforces that of a reason,
-// and with its underscore PodFailurePolicy_{name} is not CamelCase anyway, so any name
-// of the right syntax passes.
+// KEP-4443 also asks for CamelCase. Kubernetes does not enforce that for reasons, and
+// PodFailurePolicy_{name} contains an underscore, so it is not CamelCase anyway. CheckName
+// therefore accepts any name with valid syntax.
 func CheckName(name string) []string {
 	return checkName(name, controllerReasons)
 }
@@ -66,9 +66,9 @@ func checkName(name string, taken []string) (wrong []string) {
 	return wrong
 }
 
-// CheckNames returns what is wrong with the names of the rules: what [CheckName] says
-// of each, a name that an earlier rule has, and one that is the index of another rule.
-// path returns the path to the name of a rule.
+// CheckNames returns errors for the names of the rules: the errors of [CheckName], a name
+// that an earlier rule has, and a name that is the index of another rule. path returns the
+// path to the name of a rule.
 func (s *Spec) CheckNames(path func(rule int) *field.Path) (errs field.ErrorList) {
 	if s == nil {
 		return nil

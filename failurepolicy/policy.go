@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Policy is a [Spec] made ready to judge pods. It does not change, and does not
-// share anything with the Spec but its Matchers. A nil Policy matches nothing.
+// Policy is a compiled [Spec]. It is immutable, and shares only the Matchers with the
+// Spec. A nil Policy matches nothing.
 type Policy struct {
 	rules []rule
 }
@@ -23,8 +23,8 @@ type rule struct {
 	matcher  Matcher
 }
 
-// Match returns which rule decides the fate of a failed pod. It takes the pod as
-// failed and looks at its status only. A nil pod matches nothing.
+// Match returns the rule that decides about a failed pod. It assumes that the pod has
+// failed, and reads only its status. A nil pod matches nothing.
 func (p *Policy) Match(pod *corev1.Pod) Match {
 	m := Match{Rule: -1}
 	if p == nil || pod == nil {

@@ -20,21 +20,21 @@ func Reason(rule int, name string) string {
 	return prefix + name
 }
 
-// Ref is the reference to a rule that a condition of a Job holds. A reference with
-// neither a position nor a name says that some rule has failed the Job, and not which.
+// Ref is the reference to a rule in a condition of a Job. A reference with neither a
+// position nor a name means that an unknown rule failed the Job.
 type Ref struct {
-	// Index is the position of the rule; -1 for none. If the reason says it, it may be
-	// a name all the same, for a rule may be named after its own position.
+	// Index is the position of the rule; -1 for none. If it comes from a reason, it may
+	// also be a name, because a rule may be named after its own position.
 	Index int
-	// Name is what follows the prefix of a granular reason; empty for none.
+	// Name is the text after the prefix of a granular reason; empty for none.
 	Name string
 }
 
-// RuleOf reads which rule has failed a Job from the reason and the message of its
-// condition. It reports false for a reason that does not come from a pod failure policy.
+// RuleOf reads which rule failed a Job from the reason and the message of its condition.
+// It returns false if the reason is not that of a pod failure policy.
 //
-// The message ends with the position of the rule: "... matching FailJob rule at index 1".
-// It is read where the reason is not granular, as that of the built-in controller.
+// If the reason is not granular, like that of the built-in controller, RuleOf reads the
+// position from the end of the message: "... matching FailJob rule at index 1".
 func RuleOf(reason, message string) (Ref, bool) {
 	if reason == batchv1.JobReasonPodFailurePolicy {
 		return Ref{Index: positionOf(message)}, true
@@ -68,14 +68,14 @@ func readPosition(text string) int {
 	return n
 }
 
-// Find returns the position of the rule that the condition of a Job names, by its
-// reason where that is granular and else by its message, see [RuleOf]. The [Reason] of
-// that position and the name of the rule is what a controller with granular reasons
-// would have written.
+// Find returns the position of the rule that the condition of a Job names, from a granular
+// reason or otherwise from the message; see [RuleOf]. To get the reason that a controller
+// with granular reasons would have written, call [Reason] with that position and the name
+// of the rule.
 //
-// It reports false when the condition names no rule, or none of this policy. Names go
-// before positions, and the first of two rules with one name is taken; a policy that is
-// valid by KEP-4443 leaves nothing to choose.
+// Find returns false if the condition names no rule, or a rule that this policy does not
+// have. A name takes precedence over a position, and of two rules with the same name the
+// first is returned. Policies that are valid by KEP-4443 are unambiguous.
 func (s *Spec) Find(reason, message string) (position int, ok bool) {
 	ref, ok := RuleOf(reason, message)
 	if s == nil || !ok {

@@ -6,33 +6,33 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// Spec is a pod failure policy whose rules may have names. Its YAML and JSON is
-// that of podFailurePolicy in a Job, with a name for each rule (KEP-4443).
+// Spec is a pod failure policy whose rules may have names. Its YAML and JSON are those of
+// podFailurePolicy in a Job, with an additional name for each rule (KEP-4443).
 type Spec struct {
 	// Rules are tried in order.
 	Rules []Rule `json:"rules"`
 }
 
-// Rule says how a pod failure is handled when its requirement is met.
+// Rule defines what happens when a pod failure meets its requirement.
 type Rule struct {
-	// Name stands in the reason of the Job's condition, where reasons are granular.
-	// When empty, the position of the rule does.
+	// Name is part of the reason of the Job's condition if reasons are granular. If it is
+	// empty, the reason has the position of the rule instead.
 	Name string `json:"name,omitempty"`
 	// Action is taken when the requirement is met.
 	Action batchv1.PodFailurePolicyAction `json:"action"`
 	// OnExitCodes is the requirement on the exit codes of containers.
 	OnExitCodes *batchv1.PodFailurePolicyOnExitCodesRequirement `json:"onExitCodes,omitempty"`
-	// OnPodConditions is the requirement on the conditions of the pod. It is
-	// looked at only without OnExitCodes.
+	// OnPodConditions is the requirement on the conditions of the pod. It is ignored if
+	// OnExitCodes is set.
 	OnPodConditions []batchv1.PodFailurePolicyOnPodConditionsPattern `json:"onPodConditions,omitempty"`
-	// Matcher is a requirement that the Kubernetes API cannot express. It is
-	// looked at only without the other two.
+	// Matcher is a requirement that the Kubernetes API cannot express. It is ignored if
+	// one of the other two is set.
 	Matcher Matcher `json:"-"`
 }
 
-// FromAPI returns the policy of a Job with the given names: names[i] is the name
-// of rule i. Rules without a name in the list have none, and surplus names are
-// dropped. A nil policy gives a nil Spec. Nothing is shared with p.
+// FromAPI returns the policy of a Job with the given names: names[i] is the name of rule
+// i. Rules beyond the list have no name, and surplus names are ignored. A nil policy gives
+// a nil Spec. The result shares nothing with p.
 func FromAPI(p *batchv1.PodFailurePolicy, names ...string) *Spec {
 	if p == nil {
 		return nil
@@ -51,12 +51,12 @@ func FromAPI(p *batchv1.PodFailurePolicy, names ...string) *Spec {
 	return s
 }
 
-// ToAPI returns the policy as the Kubernetes API has it, without the names. A nil
-// Spec gives a nil policy. Nothing is shared with s.
+// ToAPI returns the policy in the form of the Kubernetes API, without the names. A nil
+// Spec gives a nil policy. The result shares nothing with s.
 //
-// A rule that has only a Matcher keeps its place, so that the positions of the
-// others stay, but loses its requirement and matches nothing. The API server
-// refuses such a rule, and so the loss does not go unnoticed.
+// A rule with only a Matcher keeps its place, so that the positions of other rules do not
+// change. It has no requirement and matches nothing. The API server rejects such a rule,
+// so the loss is noticed.
 func (s *Spec) ToAPI() *batchv1.PodFailurePolicy {
 	if s == nil {
 		return nil

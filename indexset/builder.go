@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Builder collects indexes in any order and makes a Set of them. The zero
-// Builder is empty and ready for use. Do not copy one that has been used.
+// Builder collects indexes in any order and builds a Set. The zero Builder is empty and
+// ready for use. Do not copy a Builder after its first use.
 type Builder struct {
 	ivs       []Interval // canonical unless unordered
 	unordered bool       // some interval starts before the one before it
@@ -15,8 +15,8 @@ type Builder struct {
 // Add adds an index. One outside [0, Max] is ignored.
 func (b *Builder) Add(i int32) { b.AddRange(i, i) }
 
-// AddRange adds the indexes from first to last, both included, as far as they
-// lie within [0, Max]. It adds none when last is before first.
+// AddRange adds the indexes from first to last, both included. Indexes outside [0, Max]
+// are ignored. If last is before first, it adds none.
 func (b *Builder) AddRange(first, last int32) {
 	first, last = max(first, 0), min(last, Max)
 	if first > last {
@@ -35,8 +35,8 @@ func (b *Builder) AddRange(first, last int32) {
 	b.ivs = append(b.ivs, Interval{first, last})
 }
 
-// Set returns the set of what was added. More can be added after; it does not
-// change the set returned.
+// Set returns the set of the indexes added so far. You can add more later; that does not
+// change the returned set.
 func (b *Builder) Set() Set {
 	b.settle()
 	return newSet(slices.Clone(b.ivs))

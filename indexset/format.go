@@ -25,8 +25,8 @@ func (s Set) String() string {
 // MarshalText returns the canonical text of s. The error is always nil.
 func (s Set) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText sets s to the set with the canonical text b. It is as strict as
-// Parse; s stays as it was when it returns an error.
+// UnmarshalText sets s to the set with the canonical text b. It is as strict as Parse. If
+// it returns an error, s does not change.
 func (s *Set) UnmarshalText(b []byte) error {
 	set, err := Parse(string(b))
 	if err == nil {

@@ -6,8 +6,8 @@ import "math"
 // index is one less.
 const Max int32 = math.MaxInt32 - 1
 
-// Interval is a run of consecutive indexes, both ends included. Those that a
-// Set yields are within [0, Max] and never empty.
+// Interval is a run of consecutive indexes, both ends included. The intervals of a Set are
+// within [0, Max] and never empty.
 type Interval struct{ First, Last int32 }
 
 // len returns the number of indexes in iv, 0 when Last is before First.

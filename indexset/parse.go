@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// SyntaxError says why a text is not that of a set, and where.
+// SyntaxError says why and where a text is not the text of a set.
 type SyntaxError struct {
 	Fragment string // what stands between the commas around the fault
 	Offset   int    // of the fragment in the text, in bytes
@@ -17,9 +17,8 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("indexes: fragment %q at offset %d: %s", e.Fragment, e.Offset, e.Reason)
 }
 
-// Parse returns the set with the canonical text s. It takes nothing but what
-// String writes: whenever it succeeds, the String of the result is s. Its error
-// is a *SyntaxError.
+// Parse returns the set with the canonical text s. It accepts only what String writes: if
+// it succeeds, the String of the result is s. Its error is a *SyntaxError.
 func Parse(s string) (Set, error) {
 	set, fault := parse(s)
 	if fault != nil {
@@ -28,7 +27,7 @@ func Parse(s string) (Set, error) {
 	return set, nil
 }
 
-// MustParse is Parse for texts known to be canonical. It panics when s is not.
+// MustParse is Parse for texts that are known to be canonical. It panics if s is not.
 func MustParse(s string) Set {
 	set, err := Parse(s)
 	if err != nil {

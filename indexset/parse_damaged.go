@@ -6,25 +6,23 @@ import (
 	"strings"
 )
 
-// ParseDamaged makes the best of s, a field of the status of a Job with that
-// many completions. The set is within [0, completions) whatever s is. Fragments
-// are read as the Job controller reads them (parseIndexesFromString, Kubernetes
-// 1.36):
+// ParseDamaged parses s, a status field of a Job with the given completions, as far as
+// possible. The set is always within [0, completions). ParseDamaged reads fragments as the
+// Job controller does (parseIndexesFromString, Kubernetes 1.36):
 //
-//   - one that is not a number or two is skipped;
-//   - one that starts at completions or past it ends the reading, whatever the
-//     rest of it;
-//   - one that ends there is cut short;
-//   - a third part is ignored, so that "1-2-3" is "1-2".
+//   - a fragment that is not one or two numbers is skipped;
+//   - a fragment that starts at completions or later ends the parsing, whatever its rest;
+//   - a fragment that extends beyond completions is cut;
+//   - a third part is ignored, so "1-2-3" is "1-2".
 //
-// What the controller then takes for a sorted list is here made into a set: a
-// reversed fragment such as "9-3" stands for nothing, overlaps count once, and
-// order does not matter.
+// The controller treats the result as a sorted list. ParseDamaged makes it a set: a
+// reversed fragment such as "9-3" is empty, overlaps count once, and order does not
+// matter.
 //
-// The damage is nil for what String writes of indexes below completions, and otherwise
-// says where s first departs from that, also in the part that is not read. For text that
-// is canonical and goes on past completions, as after an Indexed Job was scaled down, it
-// names the fragment that was cut.
+// The damage is nil if s is what String writes for indexes below completions. Otherwise it
+// is the first difference from that, even in the part that is not parsed. If s is
+// canonical but extends beyond completions, as after an Indexed Job was scaled down, the
+// damage names the fragment that was cut.
 func ParseDamaged(s string, completions int32) (set Set, damage *SyntaxError) {
 	set, fault := parse(s)
 	if fault == nil && set.isBelow(completions) {

@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// ParseOrdered returns the set that the API server sees in s, a field of a Job
-// with that many completions. It takes exactly what the validation of Jobs
-// takes (validateIndexesFormat, Kubernetes 1.36): indexes in increasing order,
-// all below completions, intervals that hold at least two. That includes text
-// that is not canonical:
+// ParseOrdered returns the set that the API server reads from s, a field of a Job with the
+// given completions. It accepts exactly what the validation of Jobs accepts
+// (validateIndexesFormat, Kubernetes 1.36): increasing indexes below completions, and
+// intervals of at least two indexes. This includes text that is not canonical:
 //
-//   - consecutive indexes that are not grouped, as in "3-4", "1,2,3", "1-3,4";
+//   - consecutive indexes with another grouping, as in "3-4", "1,2,3", "1-3,4";
 //   - leading plus signs and zeros, as in "+5" and "007".
 //
-// All that it takes is a set within [0, completions): every hyphen separates
-// two parts, so that no index is negative and counts cannot overflow.
+// Each accepted text is a set within [0, completions): a hyphen always separates two
+// parts, so no index is negative and counts cannot overflow.
 //
-// The text of the error is that of the API server, word for word. The error
-// wraps a *SyntaxError that adds the position.
+// The text of the error is the message of the API server, word for word. The error wraps a
+// *SyntaxError that adds the position.
 func ParseOrdered(s string, completions int32) (Set, error) {
 	if set, fault := parse(s); fault == nil && set.isBelow(completions) {
 		return set, nil // as in nearly all cases, and much faster

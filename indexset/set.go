@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// Set is an immutable set of completion indexes. The zero Set is empty and
-// ready for use. Sets are values: copy them freely, compare them with Equal.
+// Set is an immutable set of completion indexes. The zero Set is empty and ready for use.
+// Sets are values: copy them freely, compare them with Equal.
 //
-// Operations that change nothing return the set that they were given, without
-// allocating.
+// An operation that does not change the set returns its operand without allocating.
 type Set struct {
 	ivs []Interval // canonical: increasing, disjoint, not adjacent; nil when empty; never appended to
 	n   int64      // the number of indexes
@@ -37,8 +36,8 @@ func Of(indexes ...int32) Set {
 	return b.take()
 }
 
-// Range returns the set of the indexes from first to last, both included, as
-// far as they lie within [0, Max]. It is empty when last is before first.
+// Range returns the set of the indexes from first to last, both included. Indexes outside
+// [0, Max] are ignored. It is empty if last is before first.
 func Range(first, last int32) Set {
 	first, last = max(first, 0), min(last, Max)
 	if first > last {

@@ -9,51 +9,52 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Demand is how many pods a Job can still run. A pod runs from its creation until
-// it has ended; a pending or terminating pod holds resources as well.
+// Demand is the number of pods that a Job can still run. A pod runs from its creation
+// until it has ended, so pending and terminating pods count as running.
 type Demand struct {
-	// AtOnce is the largest number of pods that run at the same time. AtOnce.Most is
-	// what to reserve for the Job.
+	// AtOnce bounds the largest number of pods that run at the same time. Reserve
+	// AtOnce.Most pods for the Job.
 	AtOnce Range
-	// InTotal is the number of pods that run from now on: those that run now and
+	// InTotal bounds the number of pods that run from now on: the pods that run now and
 	// those that are created later.
 	InTotal Range
-	// Unbounded says that InTotal has no upper bound: failures that an Ignore rule of
-	// the pod failure policy takes out of the count are replaced without end.
-	// InTotal.Most is then the largest int64.
+	// Unbounded says that InTotal has no upper bound, because the pod failure policy has
+	// an Ignore rule: pods with ignored failures are replaced without end. InTotal.Most is
+	// then the largest int64.
 	Unbounded bool
 }
 
-// Range is a number of which only the bounds are known.
+// Range holds the bounds of a number.
 type Range struct {
 	Least int64
 	Most  int64
 }
 
-// DemandOf returns the demand of a Job for the rest of its life, as its spec stands. A
-// Job that is suspended, that is being deleted, or whose end is decided gets no further
-// pod. To ask what a suspended Job takes once it is resumed, ask about a copy that is
-// not suspended. A nil Job has no demand.
+// DemandOf returns the demand of a Job for the rest of its life, with its current spec. A
+// Job that is suspended, being deleted, or decided gets no more pods. To find out what a
+// suspended Job needs once it is resumed, pass a copy that is not suspended. A nil Job has
+// no demand.
 //
-// The pods are those that the Job controls; pods of other owners are passed over. Nil
-// stands for pods that are not known: then the demand is that from the time at which
-// the status was written, and a work queue that has a success, or a limit per index
-// that has been used, may show more than is left. For a kind of your own, whose pods do
-// not carry the names of Kubernetes, give its keys as well.
+// Pass the pods that the Job controls; pods of other owners are ignored. If the pods are
+// unknown, pass nil. The demand is then that of the time when the status was written. It
+// may be too high for a work queue with a success, and if a limit per index has been used.
+// For a custom resource whose pods use other keys than those of Kubernetes, pass its keys
+// too.
 //
-// The bounds hold however the pods end and whatever the API server refuses, and some
-// life of the Job attains each, with two exceptions: with a success policy, and once the
-// spec has been edited, an upper bound may be too high. What others do is not foreseen:
+// The bounds hold however the pods end and whatever the API server rejects, and for each
+// bound there is a course of events that reaches it. There are two exceptions: with a
+// success policy, and after the spec was edited, an upper bound may be too high. The
+// bounds do not account for actions of others:
 //
-//   - The spec is edited, or the Job deleted. A controller that does not know it yet goes
-//     on as before for a moment; of a Job that is being suspended this is allowed for.
+//   - The spec is edited, or the Job is deleted. A controller that has not observed this
+//     yet continues as before for a moment. For a Job that is being suspended, the bounds
+//     include this.
 //   - With the pod replacement policy TerminatingOrFailed, a pod that is evicted or
-//     deleted from now on is replaced while it terminates, which AtOnce leaves out.
+//     deleted from now on is replaced while it terminates. AtOnce does not include this.
 //   - A pod loses its finalizer or its owner. It is replaced without having been counted.
-//   - A controller that is killed, or does not hear that it has created a pod, may create
-//     another one.
+//   - A controller that is killed, or gets no answer to a creation, may create another pod.
 //
-// There is no clock here, so a deadline may pass at any time.
+// DemandOf has no clock, so it assumes that a deadline may pass at any time.
 func DemandOf(job *batchv1.Job, pods []*corev1.Pod, of ...tracking.Keys) Demand {
 	if job == nil {
 		return Demand{}

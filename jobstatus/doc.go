@@ -1,12 +1,12 @@
 // Package jobstatus reads the status of a Job.
 //
-// [OutcomeOf] says what has become of a Job, to any reader. A condition counts only when
-// its status is True. A Job ends in two steps: it is decided how it ends, and once no
-// pod is active, terminating or uncounted it has ended.
+// [OutcomeOf] returns the outcome of a Job from its conditions. A condition counts only if
+// its status is True. A Job ends in two steps. First it is decided: an interim condition
+// says how it ends. It has ended when no pod is active, terminating or uncounted any more.
 //
-// [Indexes] and [IndexesFinished] say which indexes are done, [PodsHeld] and [DemandOf]
-// what a Job holds and may still need, for queues that reserve resources for it, and
-// [ExpiresAt] when it may be deleted.
+// [Indexes] and [IndexesFinished] return the indexes that are done. [PodsHeld] and
+// [DemandOf] are for queues that reserve resources for a Job: they return the pods that it
+// holds and may still need. [ExpiresAt] returns when a Job may be deleted.
 //
-// [Patch] writes a status, and [Equal] compares two.
+// [Patch] makes the patch that writes a status, and [Equal] compares two statuses.
 package jobstatus

@@ -7,10 +7,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Equal reports whether two statuses say the same. All fields are compared, so
-// that none is ever left unwritten because it alone changed. Empty lists say the
-// same as absent ones. A pointer to zero, or to the empty text, does not say the
-// same as nil: failedIndexes, for one, is unset for a Job that can have none.
+// Equal reports whether two statuses are equal in all fields, so that a change of any
+// field is written. An empty list equals an absent list. A pointer to zero or to the empty
+// string does not equal nil. For example, failedIndexes is nil for a Job that cannot have
+// failed indexes.
 func Equal(a, b *batchv1.JobStatus) bool {
 	if a == nil || b == nil {
 		return a == b

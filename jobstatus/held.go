@@ -8,9 +8,9 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 )
 
-// PodsHeld returns how many pods the Job still holds resources with, as far as
-// its status tells: those that are active and those that are terminating. A
-// queue that lends quota to the Job may take back all but these.
+// PodsHeld returns how many pods of the Job still hold resources according to its status:
+// the active and the terminating pods. A queue that has reserved quota for the Job may
+// take back the rest.
 func PodsHeld(job *batchv1.Job) int32 {
 	if job == nil {
 		return 0
@@ -22,9 +22,9 @@ func PodsHeld(job *batchv1.Job) int32 {
 	return int32(min(held, math.MaxInt32))
 }
 
-// IndexesFinished returns how many indexes of an Indexed Job are completed or
-// failed, each counted once and none beyond completions. For other Jobs it is
-// the number of succeeded pods, up to completions.
+// IndexesFinished returns the number of indexes of an Indexed Job that are completed or
+// failed, below completions, each counted once. For other Jobs it returns the number of
+// succeeded pods, up to completions.
 func IndexesFinished(job *batchv1.Job) int {
 	if isIndexed(job) {
 		return Indexes(job).Finished.Len()
@@ -43,19 +43,18 @@ func isIndexed(job *batchv1.Job) bool {
 	return job != nil && job.Spec.CompletionMode != nil && *job.Spec.CompletionMode == batchv1.IndexedCompletion
 }
 
-// IndexSets are the indexes of an Indexed Job, by what the status tells of
-// them.
+// IndexSets are the indexes of an Indexed Job by their state in the status.
 type IndexSets struct {
 	Completed indexset.Set
 	Failed    indexset.Set
-	// Finished are those that are either.
+	// Finished are the indexes that are completed or failed.
 	Finished indexset.Set
-	// Unfinished are the others: those to retry when the Job is run anew.
+	// Unfinished are all other indexes: the indexes to retry in a new run of the Job.
 	Unfinished indexset.Set
 }
 
-// Indexes reads the indexes of an Indexed Job's status, the way the Job
-// controller reads them. Other Jobs have none.
+// Indexes parses the indexes in the status of an Indexed Job, as the Job controller does.
+// For other Jobs it returns empty sets.
 func Indexes(job *batchv1.Job) IndexSets {
 	if !isIndexed(job) || job.Spec.Completions == nil {
 		return IndexSets{}

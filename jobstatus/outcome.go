@@ -8,42 +8,42 @@ import (
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
-// Phase is what has become of a Job, in one word.
+// Phase summarizes the state of a Job.
 type Phase string
 
 const (
 	// Running Jobs are neither suspended nor ending.
 	Running Phase = "Running"
-	// SuspendedPhase Jobs have been suspended.
+	// SuspendedPhase Jobs are suspended.
 	SuspendedPhase Phase = "Suspended"
 	// Succeeding Jobs will be complete once their pods are gone.
 	Succeeding Phase = "Succeeding"
-	// Failing Jobs will have failed once their pods are gone.
+	// Failing Jobs will be failed once their pods are gone.
 	Failing Phase = "Failing"
 	// Complete Jobs have ended with success.
 	Complete Phase = "Complete"
-	// Failed Jobs have ended without.
+	// Failed Jobs have ended without success.
 	Failed Phase = "Failed"
 )
 
-// Outcome is what has become of a Job.
+// Outcome is the state of a Job and the condition that it is read from.
 type Outcome struct {
 	Phase Phase
-	// Reason and Message are those of the condition that tells so; empty while
-	// the Job runs.
+	// Reason and Message are those of the condition; empty while the Job runs.
 	Reason  string
 	Message string
 	// Since is when the condition became true; zero while the Job runs.
 	Since time.Time
 }
 
-// Decided reports whether it is known how the Job ends.
+// Decided reports whether the Job has an interim or terminal condition, so that its end is
+// known.
 func (o Outcome) Decided() bool {
 	return o.Phase != Running && o.Phase != SuspendedPhase
 }
 
-// Terminal reports whether the Job has ended. A Job that is decided but not
-// terminal still has pods that run, terminate, or are to be counted.
+// Terminal reports whether the Job has ended. A Job that is decided but not terminal still
+// has pods that are active, terminating or uncounted.
 func (o Outcome) Terminal() bool { return o.Phase == Complete || o.Phase == Failed }
 
 // outcomes are the conditions in the order in which they tell the outcome.
@@ -62,9 +62,9 @@ var outcomes = [...]struct {
 // while it has none. The condition is the Job's own and must not be changed.
 func Finished(job *batchv1.Job) *batchv1.JobCondition { return lifecycle.Finished(job) }
 
-// OutcomeOf tells what has become of a Job. A reader needs no other look at the
-// conditions: their order means nothing, and one that is not True says nothing.
-// Should a Job claim both to have failed and to be complete, it has failed.
+// OutcomeOf returns the outcome of a Job. A reader does not have to check the conditions
+// in another way: their order does not matter, and a condition that is not True is
+// ignored. If a Job is both Failed and Complete, it has failed.
 func OutcomeOf(job *batchv1.Job) Outcome {
 	if job == nil {
 		return Outcome{Phase: Running}

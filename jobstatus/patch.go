@@ -8,14 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Patch returns the status as a JSON merge patch for the Job's status
-// subresource. It names the UID and the resource version, so that the API
-// server refuses it when the Job is another one or has changed. A field that is
-// unset in the status is null in the patch, which unsets it.
+// Patch returns the status as a JSON merge patch for the Job's status subresource. The
+// patch names the UID and the resource version, so the API server rejects it if the Job
+// has changed or is another Job. A field that is unset in the status is null in the patch,
+// which unsets it.
 //
-// The resource version is that of the Job that the status was decided on; for
-// the second write of a decision, the one that the first write returned. For a
-// nil status there is no patch.
+// Pass the resource version of the Job that the status was decided on. For the second
+// status write of a decision, pass the version that the first write returned. For a nil
+// status Patch returns nil.
 func Patch(uid types.UID, resourceVersion string, status *batchv1.JobStatus) []byte {
 	if status == nil {
 		return nil

@@ -1,24 +1,24 @@
-// Package jobtest helps to test controllers of Jobs.
+// Package jobtest helps to test Job controllers.
 //
-// It has rapid generators of what such a controller meets:
+// It has rapid generators of inputs for such controllers:
 //
-//   - [Jobs], and [LivelyJobs], which have more of the features that make lives
-//     long;
-//   - [Snapshots], which are made up: statuses left behind by an interrupted
-//     sync, pods of every phase with and without a deletion and a finalizer,
-//     duplicate and missing indexes, edited annotations, damaged interval lists
-//     (a [Mix] says how much of that); and [Lived] ones, to which a life has led;
-//   - [Lives]: what happens to a Job in a cluster besides what its controller
-//     does. A [Life] lets kubelets report, users interfere, time pass and caches
-//     lag, one thing at a time.
+//   - [Jobs], and [LivelyJobs], which use more of the features that make the lifetime of
+//     a Job long;
+//   - [Snapshots], which are synthetic: statuses left by an interrupted sync, pods in
+//     every phase with and without a deletionTimestamp and a finalizer, duplicate and
+//     missing indexes, edited annotations, damaged interval lists (a [Mix] sets the
+//     share of each); and [Lived] snapshots, which are the result of a simulated
+//     lifetime;
+//   - [Lives]: everything that happens to a Job besides the actions of its controller.
+//     A [Life] lets kubelets report, users interfere, time pass and caches lag, one
+//     event at a time.
 //
-// The packages below it put a whole controller to the test, by whoever it is
-// written:
+// The packages below it test a complete controller, also one that does not use jobfate:
 //
-//   - cluster is Kubernetes in miniature, with caches, faults and a reference
+//   - cluster is a small simulated Kubernetes with caches, faults and a reference
 //     controller that carries out the decisions of jobfate;
-//   - referee watches every change of a cluster and says which property of
-//     docs/reliability.md it breaks;
-//   - chaos plays random schedules, and crashes at every write;
+//   - referee checks every change of a cluster against the properties of
+//     docs/reliability.md;
+//   - chaos runs random schedules, and crashes at every write;
 //   - explore searches small configurations exhaustively.
 package jobtest

@@ -11,17 +11,17 @@ import (
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
-// Controller is who carries the decisions out: the name that Jobs call it by in
-// spec.managedBy (KEP-4368), the kind of the objects that it treats as Jobs, and what it
-// puts on their pods. The zero value is the built-in Job controller.
+// Controller identifies the controller that carries out the decisions: the name that Jobs
+// use for it in spec.managedBy (KEP-4368), the kind of the objects that it runs as Jobs,
+// and the keys that it puts on their pods. The zero value is the built-in Job controller.
 type Controller struct {
 	Name string
 	Kind schema.GroupVersionKind
 	Keys Keys
 }
 
-// Manages reports whether the Job is the controller's to manage. A Job that
-// names no controller belongs to the built-in one.
+// Manages reports whether the controller manages the Job. The built-in controller manages
+// Jobs that name no controller.
 func (c Controller) Manages(job *batchv1.Job) bool {
 	if job == nil {
 		return false
@@ -40,7 +40,7 @@ func (c Controller) kind() schema.GroupVersionKind {
 	return c.Kind
 }
 
-// Owns reports whether an owner reference is to an object of the controller's kind.
+// Owns reports whether an owner reference refers to an object of the controller's kind.
 func (c Controller) Owns(ref *metav1.OwnerReference) bool {
 	version, kind := c.kind().ToAPIVersionAndKind()
 	return ref != nil && ref.Kind == kind && ref.APIVersion == version
@@ -52,12 +52,12 @@ func (c Controller) Reference(job *batchv1.Job) metav1.OwnerReference {
 }
 
 // Frees reports whether the controller may remove the tracking finalizer from a pod
-// that is not counted, because no controller is left to count it: the pod has no
-// controller, or its Job is gone or finished. owner is the Job that the pod's controller
-// reference names, nil when there is no such Job any more.
+// without counting it. It may if no controller is left to count the pod: the pod has no
+// controller, or its Job is gone or finished. owner is the Job that the controller
+// reference of the pod names, nil if that Job no longer exists.
 //
-// A pod that something else controls, and a pod of a Job that another
-// controller manages, are left alone.
+// The controller does not free a pod that another kind controls, or a pod of a Job that
+// another controller manages.
 func (c Controller) Frees(pod *corev1.Pod, owner *batchv1.Job) bool {
 	if !c.Keys.HasFinalizer(pod) {
 		return false
@@ -75,7 +75,7 @@ func (c Controller) Frees(pod *corev1.Pod, owner *batchv1.Job) bool {
 	return c.Manages(owner) && lifecycle.Finished(owner) != nil
 }
 
-// Relation is what a pod is to a Job that claims it.
+// Relation is the relation of a pod to a Job that claims it.
 type Relation string
 
 const (
@@ -83,11 +83,11 @@ const (
 	// and adds the finalizer in the same patch. A Job that is being deleted or has
 	// ended adopts none.
 	Adoptable Relation = "adoptable"
-	// Releasable pods are controlled by the Job and no longer match its selector.
+	// Releasable pods are controlled by the Job but no longer match its selector.
 	Releasable Relation = "releasable"
-	// Orphaned pods match the selector, have no controller, may not be adopted, and
-	// still carry the finalizer, which no other controller will remove. So are pods
-	// that a finished Job no longer selects: it does not release them, because garbage
-	// collection needs the owner reference.
+	// Orphaned pods have the finalizer, which no other controller will remove, and match
+	// the selector, but have no controller and may not be adopted. Pods that a finished
+	// Job no longer selects are also orphaned: the Job does not release them, because
+	// garbage collection needs the owner reference.
 	Orphaned Relation = "orphaned"
 )

@@ -20,16 +20,16 @@ import (
 // keeps them under 20 kB (KEP-2307 § Algorithm).
 const DefaultCap = census.DefaultCap
 
-// Counted is the next step of counting.
+// Counted is the result of Count.
 type Counted struct {
-	// Status is the status to store before any finalizer goes: that of the Job, with
-	// its lists, counters and indexes brought up to date. It belongs to the caller.
+	// Status is the status to store before any finalizer is removed: the status of the Job
+	// with updated lists, counters and indexes. The caller owns it.
 	Status *batchv1.JobStatus
-	// Strip are the pods whose finalizer may go once Status is stored. They are the
-	// pods that were given, and must not be changed.
+	// Strip are the pods whose finalizer may be removed once Status is stored. They are
+	// pods of the input and must not be changed.
 	Strip []*corev1.Pod
-	// Full says that the lists hold as many UIDs as they may: there may be more to
-	// count once these are done.
+	// Full says that the lists have reached their cap. Call Count again after these pods
+	// are done, because there may be more pods to count.
 	Full bool
 
 	indexed bool
@@ -37,17 +37,16 @@ type Counted struct {
 }
 
 // Count returns the next step of counting the pods of a Job. It is for controllers that
-// decide everything else by themselves; jobfate.Decide counts as well.
+// make all other decisions themselves. jobfate.Decide includes this step.
 //
-// The pods are all that the Job controls, as fresh as the Job; others are ignored. Leave
-// out a pod that still shows a finalizer which has been removed: it would be counted
-// again. A Job whose status has the condition SuccessCriteriaMet or FailureTarget, and a
-// Job that is being deleted, releases its running pods as well; one that has ended
-// releases all pods, and its status stays as it is.
+// Pass all pods that the Job controls, as fresh as the Job; other pods are ignored. Leave
+// out a pod if you have removed its finalizer and the cache still shows it. Otherwise the
+// pod is counted again. If the status has the condition SuccessCriteriaMet or
+// FailureTarget, or if the Job is being deleted, Strip includes running pods. If the Job
+// has ended, Strip includes all pods, and the status does not change.
 //
-// A failed pod stays uncounted while it waits for its replacement, with a backoff limit
-// per index, and while the status lacks the FailureTarget that a FailJob rule demands
-// because of it.
+// A failed pod is not counted while it waits for its replacement under a backoff limit per
+// index, or while it matches a FailJob rule and the status has no FailureTarget.
 func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 	if job == nil {
 		return Counted{}
@@ -77,9 +76,9 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 	return counted
 }
 
-// Settle returns the status to store once the finalizers of the given pods are gone, on
-// top of Status: their UIDs leave the lists, and the counters go up. It belongs to the
-// caller.
+// Settle returns the status to store after the finalizers of the given pods are removed.
+// It is Status with their UIDs removed from the lists and added to the counters. The
+// caller owns it.
 func (c Counted) Settle(gone ...types.UID) *batchv1.JobStatus {
 	if c.Status == nil {
 		return nil

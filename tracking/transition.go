@@ -13,20 +13,20 @@ import (
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
-// Transition is how a Job begins or ceases to be tracked with finalizers (KEP-2307 §
-// Upgrade / Downgrade), while no controller acts on it. Send Pods, then Status, then
-// Job, each once all that comes before has succeeded; a pod that is gone needs no
-// patch. After a conflict, or a crash, read the Job and its pods from the API server and
-// ask for the transition again: what has been done is not asked for twice. It is
+// Transition holds the patches that move a Job to or from tracking with finalizers
+// (KEP-2307 § Upgrade / Downgrade). No controller may act on the Job meanwhile. Send Pods,
+// then Status, then Job, each after the previous ones have succeeded. Skip pods that are
+// gone. After a conflict or a crash, read the Job and its pods from the API server and
+// request the transition again: it does not repeat what is done. The transition is
 // complete when nothing is left to send.
 type Transition struct {
-	// Pods are the pods to patch, in any order. They are the pods that were given, and
-	// must not be changed.
+	// Pods are the pods to patch, in any order. They are pods of the input and must not be
+	// changed.
 	Pods []PodPatch
-	// Status is a JSON merge patch of the Job's status for the version of the Job that
-	// was given; nil when the status is as it should be.
+	// Status is a JSON merge patch of the Job's status, for the given version of the Job;
+	// nil if the status does not change.
 	Status []byte
-	// Job is a JSON merge patch of the Job itself; nil when there is nothing to change.
+	// Job is a JSON merge patch of the Job itself; nil if it does not change.
 	Job []byte
 }
 
@@ -36,16 +36,15 @@ type PodPatch struct {
 	Patch []byte
 }
 
-// EnterTracking is for a Job that was tracked by its lingering pods. It takes all pods
-// that the Job owns, as the API server has them.
+// EnterTracking moves a Job to tracking with finalizers that was tracked by its lingering
+// pods. Pass all pods that the Job owns, as read from the API server.
 //
-// Pods that have not ended get the finalizer. The patch is for one version of the pod: a
-// late one must not track a pod that has been counted. Then the status takes over
-// what the pods without finalizer tell, as the legacy algorithm would count them, and
-// gets empty lists, which say that the Job is tracked. Counters do not fall below what
-// the status says of pods that are gone. A pod that is being deleted can get no
-// finalizer, and does not count. Afterwards only pods with the finalizer count.
-// A Job that has ended stays as it is.
+// Pods that have not ended get the finalizer. The patch names the version of the pod,
+// because a late patch must not put the finalizer on a counted pod. Then the status counts
+// the pods without a finalizer as the legacy algorithm does, and gets empty uncounted
+// lists, which mark the Job as tracked. Counters never decrease, so counts of deleted pods
+// are kept. A pod that is being deleted cannot get the finalizer, and does not count.
+// Afterwards only pods with the finalizer count. A Job that has ended is not changed.
 func (k Keys) EnterTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition) {
 	if job == nil || lifecycle.Finished(job) != nil || job.Status.UncountedTerminatedPods != nil {
 		return Transition{}
@@ -66,14 +65,14 @@ func (k Keys) EnterTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition
 	return t
 }
 
-// LeaveTracking is for a Job whose next controller does not track with finalizers. It
-// takes all pods that the Job owns.
+// LeaveTracking prepares a Job for a controller that does not track with finalizers. Pass
+// all pods that the Job owns.
 //
-// The finalizers are removed first, whatever the state of the pods: a status without
-// lists must not meet pods that a controller would count again. Pods that stood in the
-// lists are not added to the counters: the legacy algorithm counts the pods that it
-// sees. The controllers of Kubernetes 1.22 to 1.26 go by an annotation of the Job, which
-// goes last.
+// It removes the finalizers first, whatever the state of the pods, because a controller
+// may count pods with a finalizer again when the status has no lists. Pods in the lists
+// are not added to the counters: the legacy algorithm counts the pods that exist. The
+// controllers of Kubernetes 1.22 to 1.26 use an annotation of the Job, which is removed
+// last.
 func (k Keys) LeaveTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition) {
 	for _, pod := range owned {
 		if k.HasFinalizer(pod) {

@@ -14,10 +14,10 @@ var (
 	statusPath   = field.NewPath("status")
 )
 
-// Create returns what the API server would refuse about a new Job. It expects
-// what the API server has at that moment: a Job with its namespace and UID, that
-// went through [PrepareCreate]. An empty list means that the Job is accepted,
-// but for its pod template (see the package's overview).
+// Create returns what the API server would reject in a new Job. Pass the Job as the API
+// server validates it: with its namespace and UID, and after [PrepareCreate]. An empty
+// list means that the Job is accepted, apart from its pod template (see the package
+// overview).
 func Create(job *batchv1.Job) field.ErrorList {
 	return wholeJob(orEmpty(job), selectorRules{prefixedLabels: true})
 }

@@ -14,13 +14,13 @@ const (
 	defaultBackoffLimit = 6
 )
 
-// PrepareCreate returns what the API server makes of a new Job before it checks
-// it, but for the pod template's own defaults: [Default], [GenerateSelector], no
-// status, and generation 1. The namespace and UID are the caller's to set.
+// PrepareCreate does what the API server does with a new Job before it validates it:
+// [Default], [GenerateSelector], an empty status, and generation 1. It does not set the
+// defaults of the pod template. The caller sets the namespace and the UID.
 //
-// A Job without labels takes those of its template. In the API server the two
-// are then one map, so the Job gets the generated labels as well; so it does
-// here, in a map of its own.
+// A Job without labels gets the labels of its template. In the API server both then share
+// one map, so the Job also gets the generated labels. PrepareCreate does the same with a
+// separate map.
 func PrepareCreate(job *batchv1.Job) *batchv1.Job {
 	prepared := GenerateSelector(Default(job))
 	if prepared == nil {
@@ -34,8 +34,8 @@ func PrepareCreate(job *batchv1.Job) *batchv1.Job {
 	return prepared
 }
 
-// Default returns a copy of the Job with the defaults of batch/v1 filled in. The
-// pod template keeps what it has: its defaults are those of a pod.
+// Default returns a copy of the Job with the defaults of batch/v1. It does not set the
+// defaults of the pod template, which are those of pods.
 func Default(job *batchv1.Job) *batchv1.Job {
 	job = job.DeepCopy()
 	if job == nil {
@@ -83,10 +83,10 @@ func defaultPatterns(policy *batchv1.PodFailurePolicy) {
 	}
 }
 
-// GenerateSelector returns a copy of the Job with the selector and the labels of
-// the pod template that the API server generates for a new Job: the Job's UID
-// and name. What is there already stays, and is refused by [Create] if it is
-// wrong. A Job with manualSelector is returned as it is.
+// GenerateSelector returns a copy of the Job with the selector and the pod template labels
+// that the API server generates for a new Job from its UID and name. It keeps existing
+// values; [Create] rejects them if they are wrong. It does not change a Job with
+// manualSelector.
 func GenerateSelector(job *batchv1.Job) *batchv1.Job {
 	job = job.DeepCopy()
 	if job == nil || deref(job.Spec.ManualSelector, false) {

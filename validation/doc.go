@@ -1,45 +1,43 @@
-// Package validation holds the rules that the API server applies to a Job, on
-// the published batch/v1 types: at creation, at an update, and at an update of
-// the status. It gives the same field paths, error types, messages and order as
-// Kubernetes 1.36.3 with its default feature gates, so a controller or a test
-// learns before a write whether it would be refused, and why.
+// Package validation applies the API server's validation of Jobs to the published batch/v1
+// types: for creation, for an update, and for an update of the status. Field paths, error
+// types, messages and their order are those of Kubernetes 1.36.3 with its default feature
+// gates. A controller or a test can thus find out before a write whether the API server
+// would reject it, and why.
 //
 // # What to call
 //
-//   - [Create] for a new Job, after [PrepareCreate] has done what the API server
-//     does first: [Default], then [GenerateSelector].
+//   - [Create] for a new Job, after [PrepareCreate], which does what the API server does
+//     first: [Default], then [GenerateSelector].
 //   - [Update] for a change of metadata and spec.
-//   - [StatusUpdate] for a change of the status. As in the API server, a rule
-//     looks only when something that it concerns has changed: a status that was
-//     wrong before may stay wrong.
-//   - [Status] for one status with every rule on, whatever changed. A controller
-//     whose statuses all pass it can never be stuck behind a refusal.
-//   - [Warnings] for what the API server warns about, [Advice] for what this
-//     package adds, and [StatusAdvice] for a status that has grown large.
-//   - [RuleNames] and [RuleNamesUpdate] for the names that KEP-4443 proposes for pod
-//     failure policy rules, and [IndexesSize] for the room that KEP-3850 reckons with.
+//   - [StatusUpdate] for a change of the status. As in the API server, most rules apply
+//     only if a field that they depend on has changed: an invalid status may stay as it
+//     is.
+//   - [Status] for one status with all rules, whatever has changed. A controller whose
+//     statuses all pass it can never get stuck on a rejected status.
+//   - [Warnings] for the warnings of the API server, [Advice] for additional ones of this
+//     package, and [StatusAdvice] for a status that has grown large.
+//   - [RuleNames] and [RuleNamesUpdate] for the names of pod failure policy rules that
+//     KEP-4443 proposes, and [IndexesSize] for the size limits of KEP-3850.
 //
 // # What is not checked
 //
-// The pod template is checked only where a rule of the Job reads it: the restart
-// policy, the labels that the selector must match, the labels that the API
-// server generates, the names of containers that a failure policy refers to, and
-// what of it may change. A template that these rules accept can still be refused
-// for its containers or volumes. What the name and number of completions make of
-// a pod's host name is checked.
+// The pod template is checked only where a rule of the Job reads it: the restart policy,
+// the labels that the selector must match, the labels that the API server generates, the
+// container names in a failure policy, the length of the pods' host names, and which parts
+// may change. The API server may still reject a template that passes, for example because
+// of its containers or volumes.
 //
-// Nothing is defaulted by the checks. A nil field is read as absent, and where
-// the API server would stop on it (it has always been defaulted there) the rule
-// takes the default or is passed over: no input makes a function here panic. A
-// nil Job is read as an empty one. Functions never change what they are given.
+// The checks set no defaults. A nil field counts as absent. If the API server always
+// defaults a field before validation, a rule uses the default or is skipped. No input
+// makes a function of this package panic. A nil Job counts as an empty one. Functions
+// never change their arguments.
 //
-// Times are compared as the API server sees them: cut to whole seconds, the zero
-// time being no time at all.
+// Times are compared as the API server sees them: truncated to whole seconds, and the zero
+// time counts as absent.
 //
-// # Words
+// # Messages
 //
-// The messages are those of 1.36.3, whichever release of apimachinery the module
-// is built with. The one exception is metadata (names, labels, annotations,
-// owner references, finalizers): it is apimachinery's own check, in the words of
-// the release in use.
+// The messages are those of 1.36.3, with any release of apimachinery. The only exception
+// is metadata (names, labels, annotations, owner references, finalizers): apimachinery
+// validates it, with the messages of the release in use.
 package validation

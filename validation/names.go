@@ -7,25 +7,23 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 )
 
-// RuleNames returns what is wrong with the names of the rules of a pod failure
-// policy, which path leads to. KEP-4443 (Design Details, Validation) wants of a
-// name that
+// RuleNames returns errors for the names of the rules of a pod failure policy; path is the
+// path of the policy. KEP-4443 (Design Details, Validation) requires that
 //
-//   - no other rule has it;
-//   - it is no integer that is the index of another rule;
-//   - the reason that it makes, PodFailurePolicy_{name}, is a valid reason of a
-//     condition of at most 128 characters;
-//   - that reason is none that the Job controller gives by itself.
+//   - no other rule has the name;
+//   - the name is not an integer that is the index of another rule;
+//   - the reason made from it, PodFailurePolicy_{name}, is a valid reason of a condition
+//     with at most 128 characters;
+//   - that reason is not a reason of the Job controller.
 //
-// A rule without a name is known by its index and always right.
+// A rule without a name is identified by its index and is always valid.
 func RuleNames(spec *failurepolicy.Spec, path *field.Path) field.ErrorList {
 	return spec.CheckNames(func(rule int) *field.Path { return path.Child("rules").Index(rule).Child("name") })
 }
 
-// RuleNamesUpdate returns what is wrong with changing the names of the rules, in
-// addition to [RuleNames] of the new ones: a pod failure policy is immutable, and its
-// names are part of it. Rules that are added or removed are not reported; [Update] does
-// that.
+// RuleNamesUpdate returns errors for changed names of rules, in addition to [RuleNames] of
+// the new ones: a pod failure policy is immutable, and so are its names. It does not
+// report added or removed rules; [Update] does.
 func RuleNamesUpdate(spec, old *failurepolicy.Spec, path *field.Path) field.ErrorList {
 	if spec == nil || old == nil {
 		return nil

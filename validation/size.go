@@ -6,7 +6,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// Size bounds the room that the lists of indexes take in a status, in bytes.
+// Size bounds the size of the lists of indexes in a status, in bytes.
 type Size struct {
 	Completed int64 // the most that completedIndexes takes
 	Failed    int64 // the most that failedIndexes takes
@@ -14,22 +14,21 @@ type Size struct {
 	Overrun   int64 // what failedIndexes may take beyond that when many indexes fail at once
 }
 
-// IndexesSize returns the most bytes that completedIndexes and failedIndexes
-// take in the status of a Job with this spec. It is zero unless the Job is
-// Indexed.
+// IndexesSize returns the largest size of completedIndexes and failedIndexes in the status
+// of a Job with this spec. It is zero unless the Job is Indexed.
 //
-// It reckons as KEP-3850 does (Risks, "The Job object too big"): a list is
-// longest when it is all pairs, "1,2,4,5,7,8", so a gap costs two numbers. There
-// are as many gaps in completedIndexes as indexes that run or have failed, which
-// is at most parallelism plus maxFailedIndexes. A number takes the digits of the
-// last index and a separator.
+// It computes the size as KEP-3850 does (Risks, "The Job object too big"). A list is
+// longest when it consists of pairs, "1,2,4,5,7,8", so each gap costs two numbers. The
+// number of gaps in completedIndexes is the number of indexes that run or have failed, at
+// most parallelism plus maxFailedIndexes. A number takes the digits of the last index and
+// a separator.
 //
-// The KEP takes maxFailedIndexes for the most that failedIndexes holds. The
-// controller compares after it has counted, so when all running pods fail in the
-// sync that passes the limit, it holds up to parallelism more: the overrun.
+// The KEP assumes that failedIndexes holds at most maxFailedIndexes. But the controller
+// checks the limit after counting. If all running pods fail in the sync that passes the
+// limit, failedIndexes holds up to parallelism more; this is the overrun.
 //
-// The bound holds as long as parallelism has never been higher and completions
-// never lower or higher than in the spec, and new pods go to the lowest indexes.
+// The bound assumes that parallelism was never higher, that completions were never
+// different, and that new pods go to the lowest indexes.
 func IndexesSize(spec *batchv1.JobSpec) Size {
 	if spec == nil || !indexed(spec) || deref(spec.Completions, 0) <= 0 {
 		return Size{}

@@ -6,10 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// StatusUpdate returns what the API server would refuse about replacing the
-// status of old with that of job. As there, the spec is read from old, whatever
-// job says, and most rules look only when something that they concern has
-// changed, because a spec may change under a status that was right.
+// StatusUpdate returns what the API server would reject when the status of job replaces
+// that of old. Like the API server it reads the spec from old, and most rules apply only
+// if a field that they depend on has changed, because a spec may change under a valid
+// status.
 func StatusUpdate(job, old *batchv1.Job) field.ErrorList {
 	job, old = orEmpty(job), orEmpty(old)
 	errs := changedMetadata(job, old)
@@ -27,10 +27,10 @@ func StatusUpdate(job, old *batchv1.Job) field.ErrorList {
 	return errs
 }
 
-// Status returns everything that is wrong with the status of a Job by itself,
-// with every rule on. It is stricter than any single update: what [StatusUpdate]
-// lets pass because it had been wrong before, Status reports. Rules that compare
-// two statuses do not apply.
+// Status returns everything that is wrong with the status of a Job by itself, with all
+// rules applied. It is stricter than any single update: it also reports faults that
+// [StatusUpdate] accepts because they existed before. It does not apply rules that compare
+// two statuses.
 func Status(job *batchv1.Job) field.ErrorList {
 	job = orEmpty(job)
 	v := viewOf(&job.Status, &job.Spec)

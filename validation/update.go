@@ -6,11 +6,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Update returns what the API server would refuse about replacing old with job.
-// The status of job is not read: the API server keeps the old one.
+// Update returns what the API server would reject when job replaces old. It does not read
+// the status of job, because the API server keeps the old status.
 //
-// The API server checks the new spec twice, once as a Job and once as an update,
-// and reports what is wrong with it twice. So does this function.
+// The API server validates the new spec twice, once as a Job and once as an update, and
+// reports errors in it twice. So does Update.
 func Update(job, old *batchv1.Job) field.ErrorList {
 	job, old = orEmpty(job), orEmpty(old)
 	opts := rulesForUpdateOf(old)

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Warnings returns what the API server answers as warnings to the creation of
-// the Job, but for those about its pod template. At an update that changes the
-// spec it repeats all but the one about the name.
+// Warnings returns the warnings of the API server for the creation of the Job, except
+// those about its pod template. For an update that changes the spec the API server repeats
+// them, except the one about the name.
 func Warnings(job *batchv1.Job) []string {
 	job = orEmpty(job)
 	var warnings []string
@@ -24,16 +24,15 @@ func Warnings(job *batchv1.Job) []string {
 	return warnings
 }
 
-// SafeIndexesSize is the room that KEP-3850 accepts for both lists of indexes,
-// (5+1)*10^5 bytes. etcd takes no object above 1.5 MiB by default, and every
-// write of the status carries both lists whole.
+// SafeIndexesSize is the size that KEP-3850 accepts for both lists of indexes, (5+1)*10^5
+// bytes. By default etcd accepts no object above 1.5 MiB, and each status write contains
+// both lists completely.
 const SafeIndexesSize = 600_000
 
-// Advice returns warnings that the API server does not give, all from KEP-3850:
-// about completions above the limit up to which every index may be listed; about
-// a status that may grow too big to store; and about backoffLimitPerIndex with a
-// restart policy other than Never, which the KEP rules out and the API server
-// lets pass.
+// Advice returns warnings that the API server does not give. All come from KEP-3850:
+// completions above the limit up to which every index may be listed; a status that may
+// grow too large to store; and backoffLimitPerIndex with a restart policy other than
+// Never, which the KEP excludes and the API server accepts.
 func Advice(job *batchv1.Job) []string {
 	spec := &orEmpty(job).Spec
 	if !indexed(spec) {
@@ -52,9 +51,9 @@ func Advice(job *batchv1.Job) []string {
 	return advice
 }
 
-// StatusAdvice returns a warning when completedIndexes and failedIndexes have come near
-// the room that KEP-3850 accepts: 4/5 of [SafeIndexesSize]. [Advice] says before the Job
-// runs that they may.
+// StatusAdvice returns a warning if completedIndexes and failedIndexes come near the size
+// that KEP-3850 accepts: 4/5 of [SafeIndexesSize]. [Advice] warns before the Job runs that
+// this may happen.
 func StatusAdvice(status *batchv1.JobStatus) []string {
 	if status == nil {
 		return nil

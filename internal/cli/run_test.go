@@ -148,7 +148,7 @@ func TestExplainEdited(t *testing.T) {
 func TestJobWithoutItsPods(t *testing.T) {
 	job := strings.SplitN(edit(t, "failed-by-rule"), "---\n", 2)[0]
 	got := runWith(job, "explain")
-	checkPart(t, "stdout", got.Stdout, "PodsMissing: the status counts 3 pods as active, and the snapshot has none of the Job's pods\n  Give the pods as well")
+	checkPart(t, "stdout", got.Stdout, "PodsMissing: the status counts 3 pods as active, and the snapshot has none of the Job's pods\n  Add the pods to the input")
 }
 
 // TestStuck checks that the exit status, and the order of several Jobs, say that

@@ -28,7 +28,7 @@ func (e *InputError) Error() string { return e.Fields.ToAggregate().Error() }
 // Job's.
 func (t *Tally) check(in *Input, c *Config) (owner.Owner, error) {
 	if in.Job == nil {
-		return owner.Owner{}, &InputError{field.ErrorList{field.Required(field.NewPath("job"), "there is nothing to decide on")}}
+		return owner.Owner{}, &InputError{field.ErrorList{field.Required(field.NewPath("job"), "the snapshot has no Job")}}
 	}
 	if !c.Controller.Manages(in.Job) {
 		return owner.Owner{}, fmt.Errorf("spec.managedBy: %w: %s", ErrNotManaged, managerOf(in.Job))
@@ -59,7 +59,7 @@ func managerOf(job *batchv1.Job) string {
 // every status with a time that is zero.
 func checkCaller(in *Input, c *Config) (errs field.ErrorList) {
 	if c.NoKind {
-		errs = append(errs, field.Required(field.NewPath("OwnerKind").Child("kind"), "objects from typed clients do not say their kind"))
+		errs = append(errs, field.Required(field.NewPath("OwnerKind").Child("kind"), "objects from typed clients have an empty kind"))
 	}
 	if own := keys.Keys(c.Controller.Keys); own != (keys.Keys{}) {
 		errs = append(errs, own.Check(field.NewPath("Keys"))...)
@@ -141,7 +141,7 @@ func checkStatus(status *batchv1.JobStatus) (errs field.ErrorList) {
 	met, target := batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget
 	if lifecycle.True(status.Conditions, met) != nil && lifecycle.True(status.Conditions, target) != nil {
 		errs = append(errs, field.Invalid(field.NewPath("status", "conditions"), field.OmitValueType{},
-			fmt.Sprintf("%s and %s are both True; the API server lets neither be taken back", met, target)))
+			fmt.Sprintf("%s and %s are both True; the API server lets neither be removed", met, target)))
 	}
 	return errs
 }

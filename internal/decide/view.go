@@ -146,7 +146,7 @@ func (t *Tally) readStatus(job *batchv1.Job, spec *Spec) (s Status, notes []Note
 	repaired := func(text string) { notes = append(notes, Note{NoteStatusRepaired, text}) }
 	s.Uncounted = census.ReadUncounted(job.Status.UncountedTerminatedPods)
 	if s.Uncounted.Damaged {
-		repaired("status.uncountedTerminatedPods named a pod twice or not at all")
+		repaired("status.uncountedTerminatedPods contained a duplicate or empty UID")
 	}
 	if !spec.Indexed {
 		return s, notes
@@ -162,7 +162,7 @@ func (t *Tally) readStatus(job *batchv1.Job, spec *Spec) (s Status, notes []Note
 	if spec.PerIndex && job.Status.FailedIndexes != nil {
 		s.Failed = read("status.failedIndexes", *job.Status.FailedIndexes, &t.failed)
 		if s.Failed.Set.IntersectionLen(s.Completed.Set) > 0 {
-			repaired("status.failedIndexes held completed indexes")
+			repaired("status.failedIndexes contained completed indexes")
 		}
 	}
 	return s, notes
@@ -173,7 +173,7 @@ func readMemory(in *Input) (inFlight InFlight, record backoff.Record, notes []No
 	if in.InFlight.Job == "" || in.InFlight.Job == in.Job.UID {
 		inFlight = in.InFlight
 	} else {
-		notes = append(notes, Note{NoteMemoryDropped, "what is in flight belongs to an earlier Job of this name"})
+		notes = append(notes, Note{NoteMemoryDropped, "the writes in flight belong to an earlier Job of this name"})
 	}
 	if in.Backoff.Job != "" && in.Backoff.Job != in.Job.UID {
 		notes = append(notes, Note{NoteMemoryDropped, "the backoff record belongs to an earlier Job of this name"})

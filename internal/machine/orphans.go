@@ -27,7 +27,7 @@ type Orphans struct {
 	result Result
 }
 
-var errJobThere = errors.New("the Job of the pods is there: the cache does not show it yet")
+var errJobThere = errors.New("the Job of the pods exists, but the cache does not show it yet")
 
 // OrphansIn returns what frees the orphans among the pods: one for each controller that
 // is none of the Jobs, and one for each pod without a controller that none of the Jobs

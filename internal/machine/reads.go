@@ -89,7 +89,7 @@ func (s *sync) hearPods(batch []exchange) step {
 		return s.end(fmt.Errorf("listing the pods: %w", x.failure()))
 	}
 	if !ok || list == nil {
-		return s.end(fmt.Errorf("listing the pods: %T is no list of pods", x.object))
+		return s.end(fmt.Errorf("listing the pods: %T is not a list of pods", x.object))
 	}
 	s.view.Pods, s.view.Fed = make([]*corev1.Pod, len(list.Items)), false
 	for i := range list.Items {

@@ -18,21 +18,20 @@ type Mode uint8
 const (
 	// Safety checks what must hold at each step, whatever fails.
 	Safety Mode = iota
-	// Liveness checks that as well; then the faults stop, and it checks that the
-	// Job comes to its end.
+	// Liveness also checks that the Job ends once the faults have stopped.
 	Liveness
 )
 
-// Config says how a run goes. The zero Config is a run of the reference caller.
+// Config configures a run. The zero Config runs the reference caller.
 type Config struct {
-	// Seed decides all that is left to chance.
+	// Seed determines all random choices.
 	Seed uint64
 	// Job is the Job to run. By default it is Job(Seed).
 	Job *batchv1.Job
-	// Controller makes a controller that remembers nothing. By default it makes
-	// the reference caller.
+	// Controller makes a controller without memory. The default makes the reference
+	// caller.
 	Controller func() cluster.Controller
-	// Rules are what the referee must know of the controller.
+	// Rules are what the referee must know about the controller.
 	Rules referee.Rules
 	// Start is when a run begins. By default all begin at the same noon.
 	Start func() time.Time
@@ -41,12 +40,12 @@ type Config struct {
 	Isolate func(run func())
 	// Again is the command that runs this seed again, for the report.
 	Again string
-	// Steps is the length of the run; by default 200, below zero none.
+	// Steps is the length of the run. The default is 200; a negative value means none.
 	Steps int
-	// Mode says what is checked.
+	// Mode says what to check.
 	Mode Mode
-	// Without names actions and faults that are not to happen: Events of
-	// [Reach.Pairs]. Other names mean nothing.
+	// Without names actions and faults that must not happen: Events of [Reach.Pairs].
+	// Other names are ignored.
 	Without []string
 	// Retries is how many further runs may be spent on making the story of a
 	// violation short; by default 500. Below zero there is no story.
@@ -88,7 +87,7 @@ func (c Config) orDefault() Config {
 	return c
 }
 
-// Report is what became of a run.
+// Report is the result of a run.
 type Report struct {
 	// Violation is the first property that did not hold; nil when all did. It is that of the
 	// run that the story tells.
@@ -102,7 +101,7 @@ type Report struct {
 	Syncs, Writes int
 }
 
-// Run leads a Job through a random life.
+// Run runs a controller through the random lifetime of a Job.
 func Run(cfg Config) Report {
 	cfg = cfg.orDefault()
 	r := newRun(cfg, nil)

@@ -16,48 +16,50 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
-// CrashReport is what became of the crashes of one Job.
+// CrashReport is the result of the crashes for one Job.
 type CrashReport struct {
 	// Writes is the number of writes of the undisturbed run.
 	Writes int
 	// Runs is the number of runs with a crash, Pairs how many of them had two.
 	// Excused is how many of them ended otherwise, as they may (see Crashes).
 	Runs, Pairs, Excused int
-	// Violation is the first property that did not hold; nil when all did. That a
-	// crash has changed the end has the name "crash".
+	// Violation is the first violated property, or nil. If a crash has changed the end,
+	// the property is "crash".
 	Violation *referee.Violation
-	// Story tells how it came to it.
+	// Story describes the steps to the violation.
 	Story string
 }
 
-// Crashes leads a Job through a life that Config.Seed has written, and then again
-// for every write of it, with the controller killed before or after that write
-// and another started in its place, which remembers nothing. If there are at most
-// pairs writes, it is killed at every two of them as well. Each of these lives
-// must come to an end, unless the Job has a parallelism of 0, and none of the pods
-// keep their finalizer then. The Job must end in the same way.
+// Crashes runs a Job through a lifetime determined by Config.Seed. Then it runs the same
+// lifetime again for every write, and kills the controller before or after that write. A
+// new controller without memory takes over. If there are at most pairs writes, Crashes
+// also kills the controller at every pair of writes. Each run must come to its end, unless
+// the Job has a parallelism of 0. Then no pod may have its finalizer, and the Job must
+// have ended in the same way.
 //
-// What each pod comes to is written beforehand: for an Indexed Job, for each
-// index and attempt; else for each pod in the order of their creation. Users
-// delete pods, suspend the Job and resume it at given times.
+// The lifetime fixes the fate of each pod in advance: for an Indexed Job by index and
+// attempt, otherwise by the order of creation. Users delete pods, and suspend and resume
+// the Job, at fixed times.
 //
-// These are equal: the counters, the sets of indexes, the types and reasons of
-// the conditions, and what became of the pods. The times of the conditions are
-// not compared. Three things are left out because they may rightly make the end
-// another one. A life has no deadline: what a crash delays may miss it. From a Job
-// without completions users delete no pods: such a pod counts as failed when its
-// deletion begins, a controller that starts again knows when it ended, and waits
-// for longer, and a success may come before the next pod does. And
-// without a backoff limit per index, a controller that starts again knows of a
-// failure only from the pod: were that pod removed, it would wait for less long.
-// So another finalizer keeps the pods of such a Job, also those that are deleted.
+// The following must be equal: the counters, the sets of indexes, the types and reasons of
+// the conditions, and the outcome of each pod. The times of the conditions are not
+// compared. Three things are left out because they may legitimately change the end:
 //
-// One difference is excused, because Kubernetes has it too: a controller that
-// deletes the pods still running of a Job that succeeds does not count them. If it
-// is killed before their finalizers are gone, its successor finds them
-// terminating, and counts them as failed. And as long as a pod is there that a
-// controller has deleted, because the Job was suspended, its successor cannot tell
-// it from a failure, and waits for longer.
+//   - Deadlines, because a crash delays the Job.
+//   - Deletions of pods by users, in a Job without completions. Such a pod counts as
+//     failed when its deletion begins. A restarted controller uses the time at which it
+//     ended, and waits longer, so a success may come before the next pod does.
+//   - The deletion of failed pods, without a backoff limit per index. A restarted
+//     controller knows a failure only from its pod. If the pod were gone, it would wait
+//     less. So another finalizer keeps the pods of such a Job, also those that are
+//     deleted.
+//
+// One difference is accepted, because Kubernetes has it too. When a Job succeeds, the
+// controller deletes the pods that still run and does not count them. If it is killed
+// before it has removed their finalizers, its successor observes them as terminating and
+// counts them as failed. Similarly, while a pod exists that a controller has deleted
+// because the Job was suspended, a successor cannot distinguish it from a failure, and
+// waits longer.
 func Crashes(cfg Config, pairs int) CrashReport {
 	cfg = cfg.orDefault()
 	cfg.Job = cfg.Job.DeepCopy()

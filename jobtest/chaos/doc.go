@@ -1,16 +1,15 @@
-// Package chaos leads controllers of Jobs through random lives and says when one
-// breaks a property that it must hold.
+// Package chaos runs Job controllers through random Job lifetimes and reports violated
+// properties.
 //
-// [Run] throws the dice: pods start, end, are deleted and tampered with, the spec
-// changes, caches lag, requests fail or lose their answers, controllers die and
-// come back with an old view, two of them act at a time. The referee watches each
-// step. In [Liveness] mode everything then calms down, and the Job must come to
-// its end. What is found is told as a story: the steps that led there, shrunk.
+// [Run] makes random choices: pods start, end, are deleted and edited, the spec changes,
+// caches lag, requests fail or lose their answers, controllers die and restart with a
+// stale view, and two controllers act at the same time. The referee checks each step. In
+// [Liveness] mode the faults then stop, and the Job must end. A violation is reported as a
+// story: the steps that led to it, shrunk.
 //
-// [Crashes] is the systematic part: it leads a Job through its life once, and
-// then again for every write, with the controller killed before or after it. The
-// end must be the same.
+// [Crashes] is systematic: it runs a Job to its end once, and then again for every write,
+// with the controller killed before or after that write. The end must be the same.
 //
-// All of it is a function of the seed. There are no goroutines and no clock: a
-// seed that finds something finds it for ever.
+// Everything is a function of the seed, without goroutines and clocks, so a seed that
+// finds a violation always finds it.
 package chaos

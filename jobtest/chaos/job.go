@@ -11,8 +11,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// Job returns a small Job, with at most 4 completions and a parallelism of at
-// most 3, that uses some of what Jobs can do. The API server accepts it.
+// Job returns a small Job, with at most 4 completions and a parallelism of at most 3, that
+// uses some features of Jobs. The API server accepts it.
 func Job(seed uint64) *batchv1.Job {
 	d := dice{rand.New(rand.NewPCG(seed, 1))}
 	for {

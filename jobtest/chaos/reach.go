@@ -56,12 +56,12 @@ func hasRule(action batchv1.PodFailurePolicyAction) func(*batchv1.JobSpec) bool 
 // most is how many actions and faults there may be.
 const most = 80
 
-// Reach counts how often each action and each fault met each policy; Pairs tells.
+// Reach counts how often each action and each fault occurred with each policy; see Pairs.
 type Reach struct {
 	counts [most][len(policies)]int
 }
 
-// Add adds what another run has reached.
+// Add adds the counts of another run.
 func (r *Reach) Add(o *Reach) {
 	for i := range r.counts {
 		for j := range r.counts[i] {
@@ -70,13 +70,13 @@ func (r *Reach) Add(o *Reach) {
 	}
 }
 
-// Pair is an action or a fault that met a policy so many times.
+// Pair is an action or a fault, a policy, and how often they occurred together.
 type Pair struct {
 	Event, Policy string
 	Times         int
 }
 
-// Pairs returns all there are, also those that never met.
+// Pairs returns all pairs, including those that never occurred together.
 func (r *Reach) Pairs() []Pair {
 	var all []Pair
 	for i, event := range events() {

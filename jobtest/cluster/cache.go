@@ -122,7 +122,7 @@ func (s *Cache) Rewind(jobBack, podsBack int) bool {
 // Restart begins another process with the cache as it is.
 func (s *Cache) Restart() { s.barrier = s.c.version }
 
-// Stop ends a cache: it is told of nothing any more.
+// Stop ends a cache: it observes no more changes.
 func (s *Cache) Stop() {
 	s.c.caches = slices.DeleteFunc(s.c.caches, func(o *Cache) bool { return o == s })
 }
@@ -236,7 +236,7 @@ func (s *Cache) podsVersion() int {
 	return version
 }
 
-// Outcome is what became of a sync.
+// Outcome is the result of a sync.
 type Outcome struct {
 	// After is when the controller wants to look again; At is that as a time,
 	// zero when only a change is worth it.

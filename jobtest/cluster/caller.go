@@ -20,15 +20,14 @@ import (
 type Caller struct {
 	// Machine remembers the Job.
 	Machine *jobfate.Machine
-	// Feeding says that the Machine is fed with the pods that have changed, after a
-	// first list.
+	// Feeding says to feed the Machine with the changed pods, after a first list.
 	Feeding bool
 	shown   map[string]*corev1.Pod // what it was fed, by name
-	// Order says in which order the requests of a batch are sent; nil is as they are
-	// named.
+	// Order returns the order in which the requests of a batch are sent; nil keeps their
+	// order.
 	Order func(n int) []int
-	// Progress is told what the sync has come to, before each batch of requests and at
-	// the end, if it is set.
+	// Progress, if set, gets the state of the sync before each batch of requests and at
+	// the end.
 	Progress func(jobfate.Result)
 }
 
@@ -73,7 +72,7 @@ func (c *Caller) Input(v View) (in decide.Input, err error) {
 	return in, next.Machine.Core().Result().Err
 }
 
-// Sync carries one decision out.
+// Sync carries out one decision.
 func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	if err := c.free(client); err != nil {
 		return 0, err

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A Controller is what is put to the test.
+// A Controller is the code under test.
 type Controller interface {
 	// Sync looks at the Job once and writes what is due, through the client and
 	// in no other way. It returns when it wants to look again; zero is only when
@@ -22,7 +22,7 @@ type Controller interface {
 	Sync(*Client) (time.Duration, error)
 }
 
-// ErrKilled is what a controller gets for every request after its death.
+// ErrKilled is the error of every request after the controller was killed.
 var ErrKilled = errors.New("the controller has been killed")
 
 // ErrNoAnswer is what a controller gets for a request whose answer never comes, and
@@ -32,7 +32,7 @@ var (
 	ErrGivenUp  = errors.New("the sync was given up")
 )
 
-// View is what the caches of a controller show.
+// View is the content of a controller's caches.
 type View struct {
 	Now time.Time
 	// Job is nil when the cache shows none.

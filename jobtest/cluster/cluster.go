@@ -16,7 +16,7 @@ import (
 // Cluster is a namespace with one Job and any pods. Objects in it never change:
 // each change stores a new version, and whoever holds the old one keeps it.
 type Cluster struct {
-	// Now is the time. Whoever drives the cluster moves it.
+	// Now is the current time. The driver of the cluster sets it.
 	Now time.Time
 	// Intercept is asked about every request of a controller, if it is set. It may
 	// change the cluster before it answers.

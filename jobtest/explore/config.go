@@ -28,47 +28,46 @@ type Searchable interface {
 	Age(by time.Duration, limit time.Time)
 }
 
-// Config is one search.
+// Config configures a search.
 type Config struct {
-	// Job is where it starts: a Job without a status.
+	// Job is the initial Job, without a status.
 	Job *batchv1.Job
-	// New returns a controller that remembers nothing; nil is the reference
-	// caller of jobfate.
+	// New returns a controller without memory; nil means the reference caller of jobfate.
 	New func() Searchable
-	// Rules are what the referee must know.
+	// Rules are what the referee must know about the controller.
 	Rules referee.Rules
 
-	// Pods is how many there may be at a time, from 1 to MaxPods. The API server
-	// refuses more.
+	// Pods is the largest number of pods at the same time, from 1 to MaxPods. The API
+	// server rejects more.
 	Pods int
-	// Codes are the exit codes that containers may end with, at least one.
+	// Codes are the possible exit codes of containers, at least one.
 	Codes []int32
-	// Runs lets pods be seen running; else they go from pending to their end.
+	// Runs lets pods be observed as running. Otherwise they go from pending directly to
+	// their end.
 	Runs bool
-	// Ticks are the times that may pass, by default an hour. Nothing gets older
-	// than Old, by default an hour; it must be above every delay and deadline.
+	// Ticks are the steps by which time may pass, by default an hour. Old is the largest
+	// age, by default an hour; it must be above every delay and deadline.
 	Ticks []time.Duration
 	Old   time.Duration
-	// AnyTime lets time pass at any time between two syncs; else it passes only
-	// while the controller waits for it, with caches that show everything.
+	// AnyTime lets time pass at any time between two syncs. Otherwise it passes only while
+	// the controller waits for it, with up-to-date caches.
 	AnyTime bool
 
-	// Faults is how many of the faults in Kinds may happen in one life.
+	// Faults is the largest number of faults, of the kinds in Kinds, in one lifetime.
 	Faults int
 	Kinds  []Kind
-	// Edits are changes of the spec that the user makes, each at any time, in
-	// this order.
+	// Edits are changes of the spec by the user, in this order, each at any time.
 	Edits []func(*batchv1.JobSpec)
-	// Lies lets the caches claim to be complete when they are not. That breaks what
-	// decisions rely on: for tests that show what comes of it.
+	// Lies lets the caches claim to be complete when they are not. That violates the
+	// assumptions of decisions; it is for tests that show the consequences.
 	Lies bool
 
-	// AllOrders tries all orders of what happens, also of things that do not touch
-	// each other. It finds the same, and many times the states.
+	// AllOrders tries all orders of events, even of independent ones. It finds the same
+	// violations, and visits many times the states.
 	AllOrders bool
 
-	// Limit ends the search after so many states, but for calm ways from the last
-	// ones; zero is never.
+	// Limit ends the search after this number of states, except for the paths from its
+	// last states; zero means no limit.
 	Limit int
 }
 
@@ -95,7 +94,7 @@ const (
 	kinds
 )
 
-// Faults are all of them.
+// Faults returns all kinds of faults.
 func Faults() []Kind {
 	all := make([]Kind, kinds)
 	for k := range all {

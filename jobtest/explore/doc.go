@@ -1,34 +1,34 @@
 // Package explore tries everything that can happen to a small Job.
 //
-// It starts with a Job and no pods, and goes breadth first through all states
-// that can follow: what the API server stores, what the caches show, where in a
-// sync the controller is, what it remembers, and what the referee knows. In each
-// state anything may happen next: the controller goes on by one request, a cache
-// catches up with the Job or with one pod, a pod starts or ends, time passes, a
-// user interferes, a request fails or loses its answer, the controller dies. Each
-// change is put before the referee. In the end it makes sure that from every
-// state the Job can still come to rest. A search that ends early follows one way
-// from each of the last states, on which nothing more goes wrong, until the Job is
-// at rest. A counterexample is a [Trace], and it replays; that of a breadth first
-// search is the shortest there is.
+// It starts with a Job without pods, and visits all states that can follow, breadth first.
+// A state consists of the objects that the API server stores, the content of the caches,
+// the position of the controller in its sync, the memory of the controller, and the ghost
+// of the referee. In each state any of these events may follow: the controller continues
+// by one request, a cache catches up with the Job or with one pod, a pod starts or ends,
+// time passes, a user interferes, a request fails or loses its answer, the controller
+// dies. The referee checks each change. At the end the search checks that the Job can
+// still come to rest from every state. If the search ends early, it follows one path
+// without further faults from each of its last states, until the Job is at rest. A
+// counterexample is a [Trace] that can be replayed. The breadth-first search finds the
+// shortest one.
 //
-// # How states are kept small
+// # How the number of states is kept small
 //
-// Objects never change, so each version of a pod, of the Job, of the
-// controller's memory and of the ghost is kept once and has a number; a state is
-// a few of these numbers. What leads from one number to another is worked out
-// once. States are canonical in three ways:
+// Objects are immutable, so each version of a pod, of the Job, of the controller's memory
+// and of the ghost is stored once and has a number. A state is a few of these numbers.
+// Each transition from one number to another is computed once. States are canonical in
+// three ways:
 //
-//   - UIDs are places. A pod takes the lowest place that nothing refers to any
-//     more, neither a store nor a cache, a list in the status or a memory.
-//   - Time stands still. When it passes, everything becomes older instead, and
-//     what is older than [Config.Old] is as old as can be.
-//   - Resource versions are what they are compared for: whether the version that
-//     the controller has seen is still the one that is stored.
+//   - UIDs are slots. A pod gets the lowest slot that nothing refers to any more: no
+//     store, cache, list in the status or memory.
+//   - Time does not advance. Instead, everything becomes older, up to the age
+//     [Config.Old].
+//   - A resource version only records the result of its comparisons: whether the version
+//     that the controller has seen is still the stored one.
 //
-// And of orders that make no difference one is tried (order.go).
+// If the order of events makes no difference, only one order is tried (order.go).
 //
-// The controller must be a [Searchable], whose memory is a value. Its position
-// within a sync is the list of the answers that it has had since the sync began:
-// it is run again from there, with one answer more, once for each position.
+// The controller must be a [Searchable], whose memory is a value. Its position in a sync
+// is the list of answers since the sync began. For each position the controller runs again
+// from the beginning of the sync, with one more answer.
 package explore

@@ -24,8 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Cache is a [client.Reader] that lags behind the server as far as the test says,
-// for each kind. It makes no requests and starts no goroutine.
+// Cache is a [client.Reader] that lags behind the server as far as the test decides,
+// separately for each kind. It makes no requests and starts no goroutine.
 type Cache struct {
 	s      *Server
 	scheme *runtime.Scheme
@@ -50,7 +50,7 @@ var (
 	_ client.FieldIndexer = &Cache{}
 )
 
-// NewCache starts a cache that shows what is stored.
+// NewCache returns a cache that shows what is stored.
 func (s *Server) NewCache(scheme *runtime.Scheme) *Cache {
 	c := &Cache{s: s, scheme: scheme, views: map[*kind]*view{}, indexes: map[schema.GroupVersionKind]map[string]client.IndexerFunc{}}
 	s.mu.Lock()
@@ -119,8 +119,8 @@ func (c *Cache) Step(gvk schema.GroupVersionKind) (Event, bool) {
 	return c.next(gvk, (*view).show)
 }
 
-// Drop lets the next event of a kind pass unseen: what the cache shows of its
-// object is wrong until the object changes again.
+// Drop skips the next event of a kind: the cache shows the object in a wrong state until
+// the object changes again.
 func (c *Cache) Drop(gvk schema.GroupVersionKind) (Event, bool) {
 	return c.next(gvk, func(v *view, e Event) { v.ahead[keyOf(e.Object)] = e.Revision })
 }
@@ -165,8 +165,8 @@ func (c *Cache) Show(gvk schema.GroupVersionKind, namespace, name string) bool {
 	return shown
 }
 
-// CatchUp shows what is stored, of some kinds or of all when none is named. It also
-// repairs what was dropped, as a new list does.
+// CatchUp shows what is stored for the given kinds, or for all kinds if none is given. It
+// also repairs dropped events, as a new list does.
 func (c *Cache) CatchUp(kinds ...schema.GroupVersionKind) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,8 +179,8 @@ func (c *Cache) CatchUp(kinds ...schema.GroupVersionKind) {
 	}
 }
 
-// Jump shows a kind as it was at a revision, earlier or later than now: what a
-// controller sees that starts again and is served by a server that lags.
+// Jump shows a kind as it was at a revision, earlier or later than now, as a restarted
+// controller sees it if a stale server answers.
 func (c *Cache) Jump(gvk schema.GroupVersionKind, revision int64) error {
 	v, err := c.lock(gvk)
 	if err != nil {
@@ -194,7 +194,7 @@ func (c *Cache) Jump(gvk schema.GroupVersionKind, revision int64) error {
 	return nil
 }
 
-// Revision is how far the cache shows every event of a kind.
+// Revision is the revision up to which the cache shows every event of a kind.
 func (c *Cache) Revision(gvk schema.GroupVersionKind) int64 {
 	v, err := c.lock(gvk)
 	if err != nil {
@@ -341,9 +341,8 @@ func (c *Cache) matches(gvk schema.GroupVersionKind, obj client.Object, selector
 	return true, nil
 }
 
-// Client returns a client of controller-runtime that writes to the server, with a
-// user agent that Intercept sees. It reads from the cache, or from the server when
-// there is none.
+// Client returns a controller-runtime client that writes to the server, with a user agent
+// that Intercept sees. It reads from the cache, or from the server if the cache is nil.
 func (s *Server) Client(userAgent string, scheme *runtime.Scheme, from *Cache) (client.Client, error) {
 	config := s.Config()
 	config.UserAgent = userAgent

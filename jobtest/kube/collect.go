@@ -8,11 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Collector is the garbage collector and the namespace controller. It acts when a
-// method says so.
+// Collector is the garbage collector and the namespace controller. It acts only when a
+// method is called.
 type Collector struct{ Server *Server }
 
-// Run does all that there is to do, and returns how many steps that took.
+// Run does everything that is due, and returns the number of steps.
 func (c Collector) Run() int {
 	steps := 0
 	for c.Step() {
@@ -21,8 +21,8 @@ func (c Collector) Run() int {
 	return steps
 }
 
-// Step does one thing: it deletes an object whose owners are gone, takes an owner
-// from an orphan, removes a finalizer that waits for nothing, or empties or removes
+// Step does one of these: delete an object whose owners are gone, remove an owner
+// reference from an orphan, remove a finalizer that waits for nothing, or empty or remove
 // a namespace that is being deleted. It reports whether there was anything to do.
 func (c Collector) Step() bool {
 	s := c.Server

@@ -1,6 +1,7 @@
-// Package kube is the Kubernetes API server in process, for tests of the code that
-// people ship: clientsets and informers of client-go, clients and managers of
-// controller-runtime. There are no sockets, and nothing runs by itself.
+// Package kube is an in-process Kubernetes API server for testing production code
+// unchanged: clientsets and informers of client-go, and clients and managers of
+// controller-runtime. It uses no sockets, and nothing happens unless a test or a client
+// causes it.
 //
 // A [Server] is the transport of a [rest.Config]:
 //
@@ -18,57 +19,55 @@
 //
 // # Time
 //
-// Started in a bubble of [testing/synctest], the server and its clients live in
-// virtual time: resyncs, backoffs, leases and timeouts of watches pass at once,
-// and synctest.Wait returns when every controller has done what it could. A
-// manager polls its caches while it starts; sleep a second first. Set
-// k8s.io/apimachinery/pkg/util/runtime.ErrorHandlers to nil: by default client-go waits
-// after an error until a moment has passed since the last one, and takes the start of the
-// process for that, which lies decades after the time in a bubble.
+// If they start in a bubble of [testing/synctest], the server and its clients use virtual
+// time: resyncs, backoffs, leases and watch timeouts take no real time, and synctest.Wait
+// returns when no controller can do anything more. A manager polls its caches while it
+// starts, so sleep a second first. Set k8s.io/apimachinery/pkg/util/runtime.ErrorHandlers
+// to nil: by default client-go waits after an error until a moment has passed since the
+// last error. It initializes that time with the start of the process, which is decades
+// after the time in a bubble.
 //
 // # Determinism
 //
-// Requests are served one at a time, UIDs count, and generated names come from
-// Options.Seed. A test that makes its requests from one goroutine gets the same
-// answers every time. To have that of a Reconciler, call it, with a client that
-// writes live and reads from a [Cache]. The test says how far the cache is for
-// each kind: event by event, object by object, behind, back in time, or wrong.
-// Workers and informers are goroutines, and in their order there is chance.
+// The server handles one request at a time, UIDs are numbered, and generated names come
+// from Options.Seed. A test that makes its requests from one goroutine always gets the
+// same answers. To test a Reconciler deterministically, call it directly, with a client
+// that writes live and reads from a [Cache]. The test controls the state of the cache for
+// each kind: event by event, object by object, stale, back in time, or wrong. Workers and
+// informers are goroutines, so their order is random.
 //
 // # Faults
 //
-// [Server.Intercept] decides about each request before it takes effect: refuse it
-// with a status, break the connection, lose the answer, delay it, or change the
-// cluster first. [Server.Deliver] drops, repeats or reorders the events of
-// watches; [Server.CloseWatches] ends them, and [Server.Compact] forgets the past.
-// [Server.Observe] is told of each change.
+// [Server.Intercept] decides about each request before it takes effect: reject it with a
+// status, break the connection, lose the answer, delay it, or change the cluster first.
+// [Server.Deliver] drops, repeats or reorders the events of watches, [Server.CloseWatches]
+// closes watches, and [Server.Compact] compacts old revisions. [Server.Observe] sets an
+// observer of all changes.
 //
-// # What it is like
+// # What it implements
 //
-// Answers follow kube-apiserver 1.36.3: codes, reasons, messages and causes;
-// defaults of pods and Jobs, generated selectors and generations; conflicts and
-// preconditions; subresources; the three kinds of patch; finalizers, propagation
-// and graceful deletion; selectors, pages and resource versions; watches with
-// initial events, bookmarks and 410 Gone. Package behaviour is the table that says
-// so, played on both servers. Jobs and their statuses are validated by package
-// validation of jobfate.
+// Answers follow kube-apiserver 1.36.3: codes, reasons, messages and causes; defaults of
+// pods and Jobs, generated selectors and generations; conflicts and preconditions;
+// subresources; the three kinds of patch; finalizers, propagation and graceful deletion;
+// selectors, pages and resource versions; watches with initial events, bookmarks and 410
+// Gone. Package behaviour is a table of requests that is run on both servers to verify
+// this. Jobs and their statuses are validated by package validation of jobfate.
 //
-// # What it leaves out
+// # What it does not implement
 //
 //   - Server-side apply (415) and managedFields.
-//   - Protobuf and CBOR in answers, which are JSON; bodies may be protobuf. Tables
-//     and aggregated discovery, which clients fall back from, and OpenAPI.
-//   - Authentication, authorization, warnings, and admission but for namespaces,
+//   - Protobuf and CBOR in answers, which are JSON; request bodies may be protobuf. Tables
+//     and aggregated discovery, for which clients have a fallback, and OpenAPI.
+//   - Authentication, authorization, warnings, and admission except for namespaces,
 //     default tolerations and priority: no service account, quota or limit range.
-//   - Schemas of custom resources: nothing is pruned, defaulted or validated but
-//     the metadata. CustomResourceDefinition itself: see Options.Kinds.
-//   - Most validation of pods, and all of kinds other than Jobs, pods and
-//     namespaces but for the metadata. An error may name a cause once that the API
-//     server names twice.
-//   - Subresources but for status and the finalize of namespaces: no binding, no
-//     eviction, no logs, no scale.
-//   - Bookmarks by the clock (see [Server.Bookmark]); the seconds that the API
-//     server waits for a resource version of the future; the life span of events.
-//   - Deletion in the foreground of owners that form a circle.
-//   - A list or watch that goes on while others write: each is of one moment.
+//   - Schemas of custom resources: nothing except the metadata is pruned, defaulted or
+//     validated. CustomResourceDefinition itself: see Options.Kinds.
+//   - Most validation of pods, and all validation of other kinds except Jobs, namespaces
+//     and metadata. An error may list a cause once that the API server lists twice.
+//   - Subresources except status and the finalize of namespaces: no binding, eviction,
+//     logs or scale.
+//   - Periodic bookmarks (see [Server.Bookmark]); the seconds that the API server waits
+//     for a future resource version; the expiry of events.
+//   - Foreground deletion of owners that form a cycle.
+//   - Lists and watches during concurrent writes: each is consistent at one point in time.
 package kube

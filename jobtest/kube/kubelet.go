@@ -9,8 +9,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// Kubelet is the scheduler and the kubelets of all nodes. It acts when a method
-// says so; each method reports whether it changed the pod.
+// Kubelet is the scheduler and the kubelets of all nodes. It acts only when a method is
+// called. Each method reports whether it changed the pod.
 type Kubelet struct{ Server *Server }
 
 // Start schedules a pod and runs it.
@@ -18,8 +18,8 @@ func (k Kubelet) Start(namespace, name string) bool {
 	return k.act(namespace, name, cluster.StartPod)
 }
 
-// End ends the containers of a pod with an exit code. A pod that is being deleted
-// is then confirmed as stopped.
+// End ends the containers of a pod with an exit code. If the pod is being deleted, its
+// termination is then confirmed.
 func (k Kubelet) End(namespace, name string, code int32) bool {
 	return k.act(namespace, name, func(p *corev1.Pod, now time.Time) *corev1.Pod { return cluster.EndPod(p, code, now) })
 }
@@ -39,8 +39,8 @@ func (k Kubelet) Disrupt(namespace, name string) bool {
 	return k.act(namespace, name, cluster.DisruptPod)
 }
 
-// Lose loses the node of a pod: the pod is marked as failed, with a disruption, and
-// deleted by force.
+// Lose loses the node of a pod: the pod is marked as failed with a disruption and
+// force-deleted.
 func (k Kubelet) Lose(namespace, name string) bool {
 	changed := k.act(namespace, name, func(p *corev1.Pod, now time.Time) *corev1.Pod {
 		return cluster.FailPod(cluster.DisruptPod(p, now))
@@ -59,7 +59,7 @@ func (k Kubelet) Lose(namespace, name string) bool {
 	return changed || s.revision != before
 }
 
-// Vanish tears a pod out, whatever holds it.
+// Vanish removes a pod at once, regardless of finalizers.
 func (k Kubelet) Vanish(namespace, name string) bool {
 	return k.act(namespace, name, func(*corev1.Pod, time.Time) *corev1.Pod { return nil })
 }
@@ -90,10 +90,10 @@ func (k Kubelet) act(namespace, name string, change func(*corev1.Pod, time.Time)
 // terminated is the exit code of a container that was stopped by SIGTERM.
 const terminated = 143
 
-// Step does the first thing that there is to do, in the order of the pods' names:
-// it runs a pod that waits, ends one that the script lets end, or stops one that
-// is being deleted. It reports whether there was anything to do. The script says
-// how a running pod ends and whether it ends now.
+// Step does the first action that is due, in the order of the pods' names: it starts a
+// pending pod, ends a pod that the script ends, or stops a pod that is being deleted. It
+// reports whether there was anything to do. The script returns the exit code of a running
+// pod and whether it ends now.
 func (k Kubelet) Step(script func(*corev1.Pod) (code int32, ends bool)) bool {
 	for _, pod := range List[*corev1.Pod](k.Server, "") {
 		switch {

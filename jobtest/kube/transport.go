@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Request is a request for objects, as the server understands it.
+// Request is a parsed request for objects.
 type Request struct {
 	// Verb is create, get, list, watch, update, patch, delete or deletecollection.
 	Verb string
@@ -36,19 +36,19 @@ type Request struct {
 
 // Verdict is what happens to a request. The zero Verdict lets it pass.
 type Verdict struct {
-	// Err is what the client gets. A *apierrors.StatusError is an answer of the
-	// server; any other error is one of the network.
+	// Err is the error that the client gets. A *apierrors.StatusError is an answer of the
+	// server; any other error is a network error.
 	Err error
 	// Lost says that the request takes effect before the client gets Err.
 	Lost bool
-	// Delay passes before the request takes effect or, if the answer is lost, after
-	// that. A client that waits no longer gets the error of its context instead of
-	// Err.
+	// Delay is the time before the request takes effect or, if the answer is lost, after
+	// that. If the client stops waiting earlier, it gets the error of its context instead
+	// of Err.
 	Delay time.Duration
 }
 
-// Intercept sets who decides what happens to each request. The function may use
-// the server, for other things to happen first.
+// Intercept sets the function that decides what happens to each request. The function may
+// use the server to make other things happen first.
 func (s *Server) Intercept(f func(*Request) Verdict) {
 	s.hooks.Lock()
 	defer s.hooks.Unlock()

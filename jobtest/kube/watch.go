@@ -101,17 +101,16 @@ func watchErrors(r *Request, initial string) field.ErrorList {
 	return errs
 }
 
-// Deliver sets what becomes of the events of watches on their way to the client:
-// for each event, a function that returns it, none, or others. It must not call
-// the server.
+// Deliver sets a function that replaces each event of a watch on its way to the client: it
+// returns the event, none, or others. The function must not call the server.
 func (s *Server) Deliver(f func(*Request, Event) []Event) {
 	s.hooks.Lock()
 	defer s.hooks.Unlock()
 	s.hooks.deliver = f
 }
 
-// CloseWatches ends the watches that a function picks, as a server that restarts
-// does; nil picks all.
+// CloseWatches closes the watches that a function selects, as a restart of the server
+// does; nil selects all.
 func (s *Server) CloseWatches(which func(*Request) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,11 +1,11 @@
-// Package referee watches a controller of Jobs on a cluster and says when it
-// breaks a property that every such controller must hold: pods are counted once,
-// finalizers go only when the count is safe, statuses are valid and never taken
-// back, no pod is created that is not wanted or not due.
+// Package referee watches a Job controller on a simulated cluster, and reports when it
+// violates a property that every such controller must have: pods are counted exactly once,
+// finalizers are removed only when the count is safe, statuses are valid and terminal
+// conditions final, and a pod is created only when it is needed and due.
 //
-// It knows what no controller can know: which pods have been charged, whatever
-// the controller remembers and whatever its caches show. That ghost is a value,
-// so that a search can keep it in its states.
+// The referee knows which pods have been counted, independently of the memory and the
+// caches of the controller. This knowledge, the ghost, is a value, so a search can keep it
+// in its states.
 //
-// The properties have the names of docs/reliability.md.
+// The names of the properties are those of docs/reliability.md.
 package referee

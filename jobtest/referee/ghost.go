@@ -13,37 +13,35 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// Ghost is what the referee knows of the past. The zero Ghost is that of a Job
+// Ghost is the knowledge of the referee about the past. The zero Ghost is that of a Job
 // that has just been created.
 type Ghost struct {
-	// Charged are the pods that have been recorded in a stored status, and as
-	// what. A pod that has been orphaned since, or that the Job no longer selects,
-	// is no longer the Job's, and should it become the Job's again it may be
-	// charged anew; it is kept as released. A failure that a success was charged
-	// after is kept as forgiven: it delays nothing any more.
+	// Charged are the pods that a stored status has recorded, with the phase recorded. A
+	// pod that was orphaned since, or is no longer selected, does not belong to the Job
+	// any more; it is kept as released, and may be counted again if it is adopted again. A
+	// failure that is followed by a counted success is kept as forgiven: it does not delay
+	// pods any more.
 	Charged map[types.UID]corev1.PodPhase
 	// Failed and Succeeded are how many pods were ever charged.
 	Failed, Succeeded int32
-	// Parallelism is the largest that has been in force.
+	// Parallelism is the largest parallelism that was in force.
 	Parallelism int32
-	// Failures is, per index, the highest number of failures that a pod of it has
-	// carried.
+	// Failures is, for each index, the highest failure count that a pod of it has carried.
 	Failures map[int32]int32
-	// Strange are pods that somebody has tampered with, or has added.
+	// Strange are pods that users have edited or added.
 	Strange map[types.UID]bool
-	// Adopted are pods that the controller has made the Job's. Somebody may have
-	// orphaned them again, and it need not know.
+	// Adopted are pods that the controller has adopted. They may have been orphaned again
+	// since, without the controller observing it.
 	Adopted map[types.UID]bool
-	// Blind says that the controller was started again with a view that lacks
-	// writes of its predecessor. Until it has caught up it may create pods that
-	// are not wanted.
+	// Blind says that the controller was restarted with a view that lacks writes of its
+	// predecessor. Until its caches have caught up, it may create surplus pods.
 	Blind bool
-	// InDoubt says that the controller makes its record of failures of what it
-	// sees. It does from a restart on, or from a status whose answer was lost,
+	// InDoubt says that the controller computes its backoff record from the pods that it
+	// observes. It does so after a restart, or after a status write whose answer was lost,
 	// until it stores a status.
 	InDoubt bool
-	// Disturbed says that something was taken away that the Job's memory was kept
-	// in: the annotations or finalizers of its pods.
+	// Disturbed says that annotations or finalizers of pods were removed that hold state
+	// of the Job.
 	Disturbed bool
 }
 
@@ -60,8 +58,8 @@ func (g Ghost) Clone() Ghost {
 	return g
 }
 
-// Key returns the ghost as text: ghosts with equal keys know the same. It is asked
-// for after every move of a search; fmt.Sprint took a tenth of that.
+// Key returns the ghost as text: ghosts with equal keys are equal. A search calls it after
+// every move. It avoids fmt.Sprint, which took a tenth of the search time.
 func (g Ghost) Key() string {
 	b := make([]byte, 0, 128)
 	for _, uid := range slices.Sorted(maps.Keys(g.Charged)) {
@@ -84,8 +82,8 @@ func (g Ghost) Key() string {
 
 func spaced(b []byte, n int32) []byte { return append(strconv.AppendInt(b, int64(n), 10), ' ') }
 
-// Forget forgets a pod that is gone and will never be heard of again, so that
-// another may take its UID.
+// Forget removes a pod that is gone and no longer referenced, so that another pod may get
+// its UID.
 func (g *Ghost) Forget(uid types.UID) {
 	delete(g.Charged, uid)
 	delete(g.Strange, uid)
@@ -100,13 +98,13 @@ func (g *Ghost) release(uid types.UID) {
 	g.Strange[uid], g.Disturbed = true, true
 }
 
-// Forgive says that the controller cannot know of the failures so far, because
-// another one has counted them: they delay nothing any more. With a backoff
-// limit per index the pods themselves tell, and nothing is forgiven.
+// Forgive says that the controller cannot know of the failures so far, because another
+// controller has counted them. They do not delay pods any more. With a backoff limit per
+// index the pods carry the counts, and nothing is forgiven.
 func (g *Ghost) Forgive() { g.forgive(&cluster.View{}, nil, true) }
 
-// Started is to be called for the first Job, and for each that is created later
-// under the same name.
+// Started must be called for the first Job, and for each Job that is created later under
+// the same name.
 func (g *Ghost) Started(job *batchv1.Job) {
 	*g = Ghost{Failures: map[int32]int32{}, Strange: g.Strange, Adopted: map[types.UID]bool{}, Blind: g.Blind, InDoubt: g.InDoubt}
 	if g.Strange == nil {

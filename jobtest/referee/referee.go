@@ -14,13 +14,13 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// Rules are what the referee must know of the controller.
+// Rules are what the referee must know about the controller.
 type Rules struct {
-	// Backoff is the delay that the controller keeps before it replaces a failed
-	// pod; the zero value is that of Kubernetes.
+	// Backoff is the backoff policy of the controller; the zero value is that of
+	// Kubernetes.
 	Backoff backoff.Policy
-	// Owner is the kind of the objects that the controller treats as Jobs; the
-	// zero value is Job itself.
+	// Owner is the kind of the objects that the controller runs as Jobs; the zero value is
+	// Job itself.
 	Owner schema.GroupKind
 }
 
@@ -33,14 +33,14 @@ func (r Rules) treats(owner *metav1.OwnerReference) bool {
 	return schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind() == kind
 }
 
-// Violation is a property that does not hold.
+// Violation is a violated property.
 type Violation struct {
 	// Property is its name in docs/reliability.md.
 	Property string
 	Text     string
 }
 
-// Error returns the property and what is wrong with it.
+// Error returns the property and a description of the violation.
 func (v *Violation) Error() string { return v.Property + ": " + v.Text }
 
 func violated(property, format string, args ...any) *Violation {
