@@ -1,10 +1,13 @@
 package chaos
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -30,6 +33,13 @@ type Config struct {
 	Controller func() cluster.Controller
 	// Rules are what the referee must know about the controller.
 	Rules referee.Rules
+	// Start is when a run begins. By default all begin at the same noon.
+	Start func() time.Time
+	// Isolate runs each run, and each of those that make a story short: in a bubble of
+	// testing/synctest, for one. By default it only calls it.
+	Isolate func(run func())
+	// Again is the command that runs this seed again, for the report.
+	Again string
 	// Steps is the length of the run. The default is 200; a negative value means none.
 	Steps int
 	// Mode says what to check.
@@ -37,8 +47,8 @@ type Config struct {
 	// Without names actions and faults that must not happen: Events of [Reach.Pairs].
 	// Other names are ignored.
 	Without []string
-	// Retries is the largest number of further runs that shrink the story of a violation.
-	// The default is 500; a negative value means none.
+	// Retries is how many further runs may be spent on making the story of a
+	// violation short; by default 500. Below zero there is no story.
 	Retries int
 }
 
@@ -54,6 +64,19 @@ func (c Config) orDefault() Config {
 			return caller
 		}
 	}
+	if c.Start == nil {
+		c.Start = jobtest.Noon
+	}
+	if c.Isolate == nil {
+		c.Isolate = func(run func()) { run() }
+	}
+	if c.Again == "" {
+		mode := ""
+		if c.Mode == Liveness {
+			mode = ", Mode: chaos.Liveness"
+		}
+		c.Again = fmt.Sprintf("chaos.Run(chaos.Config{Seed: %d%s, ...}), with the Job and the controller of this run", c.Seed, mode)
+	}
 	if c.Steps == 0 {
 		c.Steps = 200
 	}
@@ -66,9 +89,10 @@ func (c Config) orDefault() Config {
 
 // Report is the result of a run.
 type Report struct {
-	// Violation is the first violated property, or nil.
+	// Violation is the first property that did not hold; nil when all did. It is that of the
+	// run that the story tells.
 	Violation *referee.Violation
-	// Story describes the steps to the violation; empty without one.
+	// Story tells how it came to the violation; empty without one. It has 60 lines at most.
 	Story string
 	// Reach counts what happened.
 	Reach Reach
@@ -83,8 +107,9 @@ func Run(cfg Config) Report {
 	r := newRun(cfg, nil)
 	r.live()
 	report := Report{Violation: r.broken, Reach: r.reach, Syncs: r.syncs, Writes: r.writes}
-	if r.broken != nil {
-		report.Story = shrink(cfg, r).story()
+	if r.broken != nil && cfg.Retries >= 0 {
+		told := shrink(cfg, r)
+		report.Violation, report.Story = told.broken, told.story()
 	}
 	return report
 }

@@ -370,5 +370,5 @@ func tellLife(cfg Config, crashes []crash) string {
 	l := newLife(cfg, crashes)
 	l.tale = &tale{}
 	l.lead()
-	return strings.Join(l.tale.lines, "\n")
+	return strings.Join(cut(l.tale.told(), longest, nil), "\n")
 }

@@ -65,24 +65,22 @@ func ExampleRun() {
 	})
 	fmt.Println(report.Story)
 	// Output:
-	// seed 13: S1: failed is 1 with 0 uncounted, but 0 pods were charged
+	// S1, each pod is counted once: failed is 1 with 0 uncounted, but 0 pods were charged
+	// seed 13. To run it again:
+	//   chaos.Run(chaos.Config{Seed: 13, ...}), with the Job and the controller of this run
 	//   8  12:00:00.713  sync
-	//      controller 1 sees job-1 with status {}
-	//          nothing -> pod-1 Pending of job-1
-	//        asked: create a pod of job-1: done
-	//          status {"active":1,"terminating":0,"ready":0}
-	//        asked: status: done
+	//      controller 1 sees job-1 with status {}, and no pods
+	//        creates pod-1 Pending of job-1
+	//        stores the status {"active":1,"terminating":0,"ready":0}
 	//      it will look again after 1s
 	//   9  12:00:00.713  pod exits 1
-	//        pod-1 Pending of job-1 -> pod-1 Failed(1) of job-1
-	//  26  12:00:00.713  sync
-	//      controller 1 sees job-1 with status {"active":1,"terminating":0,"ready":0}
-	//        and pod-1 Failed(1) of job-1
-	//          nothing -> pod-2 Pending of job-1
-	//        asked: create a pod of job-1: done
-	//          status {"active":1,"failed":1,"terminating":0,"ready":0}
-	//     => S1: failed is 1 with 0 uncounted, but 0 pods were charged
-	//        asked: status: done
+	//      pod-1 Pending of job-1 -> Failed(1) of job-1
+	//  37  12:00:00.713  sync
+	//      controller 1 sees job-1 with status {"active":1,"terminating":0,"ready":0}, and:
+	//        pod-1 Failed(1) of job-1
+	//        creates pod-2 Pending of job-1
+	//        stores the status {"active":1,"failed":1,"terminating":0,"ready":0}
+	//        => this breaks S1
 	//      it will look again after 1s
 	// in the end:
 	//   job-1 {"parallelism":1,"completions":1,"backoffLimit":6,"completionMode":"NonIndexed","suspend":false,"podReplacementPolicy":"TerminatingOrFailed"} restartPolicy Never

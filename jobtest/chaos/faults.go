@@ -26,7 +26,7 @@ var (
 // of them, because each is about one request.
 var faults = []fault{
 	{"409 conflict", 3, writes, refuse(func(q *cluster.Request) error {
-		return apierrors.NewConflict(podResource, q.Name, errors.New("somebody was faster"))
+		return apierrors.NewConflict(podResource, q.Name, errors.New("the object has been modified"))
 	})},
 	{"422 invalid", 1, writes, refuse(func(q *cluster.Request) error {
 		return apierrors.NewInvalid(podKind, q.Name, nil)
@@ -49,12 +49,14 @@ var faults = []fault{
 	{"sync given up, with effect", 1, writes, func(*cluster.Request) cluster.Fault {
 		return cluster.Fault{Err: cluster.ErrGivenUp, Lost: true}
 	}},
-	{"quota refuses a pod", 2, func(q *cluster.Request) bool { return q.Verb == cluster.Create }, refuse(func(q *cluster.Request) error {
-		return apierrors.NewForbidden(podResource, q.Name, errors.New("exceeded quota"))
-	})},
+	{"quota refuses a pod", 2, func(q *cluster.Request) bool { return q.Verb == cluster.Create }, quota},
 	{"killed before a write", 2, nil, func(*cluster.Request) cluster.Fault { return cluster.Fault{Killed: true} }},
 	{"killed after a write", 3, writes, func(*cluster.Request) cluster.Fault { return cluster.Fault{Killed: true, Lost: true} }},
 }
+
+var quota = refuse(func(q *cluster.Request) error {
+	return apierrors.NewForbidden(podResource, q.Name, errors.New("exceeded quota"))
+})
 
 func writes(q *cluster.Request) bool {
 	return q.Verb != cluster.Get && q.Verb != cluster.List && q.Verb != cluster.GetPod

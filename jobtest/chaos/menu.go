@@ -1,5 +1,7 @@
 package chaos
 
+import "strings"
+
 // menu is what may be drawn, each as often as its weight says.
 type menu []int
 
@@ -20,12 +22,19 @@ func (m menu) draw(d dice) int { return m[d.IntN(len(m))] }
 var (
 	actions           []action
 	everything, aside menu
+	shifting          menu // what caches do
 	strike            = newMenu(len(faults), func(i int) int { return faults[i].weight })
 )
 
 func init() {
 	actions = concat(seeing, podActions, userActions, specActions, clockActions, leaderActions)
 	everything = newMenu(len(actions), func(i int) int { return actions[i].weight })
+	shifting = newMenu(len(seeing), func(i int) int {
+		if strings.HasPrefix(seeing[i].name, "cache shows") {
+			return seeing[i].weight
+		}
+		return 0
+	})
 	aside = newMenu(len(actions), func(i int) int { return actions[i].aside })
 }
 

@@ -32,6 +32,9 @@ func (r *run) quiet() {
 	for len(r.leaders) > 1 {
 		r.dismiss(r.leaders[1])
 	}
+	if r.deadline(); r.broken != nil {
+		return
+	}
 	if r.rest(); r.broken != nil {
 		return
 	}
@@ -81,6 +84,65 @@ func (r *run) quiet() {
 	}
 }
 
+// late is how much later than the deadline a controller may look at a Job.
+const late = time.Second
+
+// deadline refuses all creations, as a quota does, and calls the controller only when it
+// wants to be called. The Job must be decided when its deadline has passed (L5): that a
+// look fails is no reason to forget the next one.
+func (r *run) deadline() {
+	job := r.c.Job()
+	if job == nil || job.Spec.ActiveDeadlineSeconds == nil || *job.Spec.ActiveDeadlineSeconds > 100 || isDecided(job) || *job.Spec.Suspend ||
+		job.DeletionTimestamp != nil {
+		return
+	}
+	r.noPods = true
+	defer func() { r.noPods = false }()
+	if r.tale != nil {
+		r.tale.begin(r, "calm, but no pod can be created")
+	}
+	const looks = 300
+	for range looks {
+		r.leaders[0].cache.ShowAll()
+		before := r.c.Version()
+		out := r.sync(r.leaders[0])
+		job := r.c.Job()
+		if r.broken != nil || isDecided(job) {
+			return
+		}
+		var end time.Time
+		if job.Status.StartTime != nil {
+			end = job.Status.StartTime.Add(time.Duration(*job.Spec.ActiveDeadlineSeconds) * time.Second)
+		}
+		switch {
+		case r.c.Version() != before, end.IsZero():
+			r.c.Now = r.c.Now.Add(time.Millisecond) // its own writes call it
+		case out.At.IsZero():
+			r.violate("L5", "the deadline is %s, and the controller does not want to look again", end.Format("15:04:05"))
+		case out.At.After(end.Add(late)) && out.At.After(r.c.Now.Add(late)):
+			r.violate("L5", "the deadline is %s, and the controller looks again at %s", end.Format("15:04:05"), out.At.Format("15:04:05"))
+		case out.At.After(r.c.Now):
+			r.c.Now = out.At
+		default:
+			r.c.Now = r.c.Now.Add(time.Millisecond)
+		}
+		if r.broken != nil {
+			return
+		}
+		if r.tale != nil {
+			r.tale.begin(r, "the controller looks again")
+		}
+	}
+	r.violate("L5", "after %d looks the Job is not decided, and its deadline is %ds", looks, *job.Spec.ActiveDeadlineSeconds)
+}
+
+// isDecided reports whether the status says how the Job ends, or there is no Job.
+func isDecided(job *batchv1.Job) bool {
+	return isOver(job) || slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return (c.Type == batchv1.JobSuccessCriteriaMet || c.Type == batchv1.JobFailureTarget) && c.Status == corev1.ConditionTrue
+	})
+}
+
 // rest lets the Job come to rest as it is: suspended, it may be, or with a
 // parallelism of 0.
 func (r *run) rest() {
@@ -122,6 +184,9 @@ func (r *run) settle() cluster.Outcome {
 			if quiet++; quiet == 2 {
 				r.seeCounts()
 				r.seeActive()
+				if job := r.c.Job(); job != nil && job.DeletionTimestamp == nil && referee.Due(job) {
+					r.violate("L1", "the Job has succeeded, and the status does not say so: %s", statusLine(&job.Status))
+				}
 				return out
 			}
 		case quiet > 0:
@@ -266,7 +331,7 @@ func isOver(job *batchv1.Job) bool {
 func held(pods []*corev1.Pod) *referee.Violation {
 	for _, pod := range pods {
 		owner := metav1.GetControllerOfNoCopy(pod)
-		if owner != nil && owner.Kind == "Job" && hasFinalizer(pod) {
+		if owner != nil && cluster.OwnedByJob(owner) && hasFinalizer(pod) {
 			return &referee.Violation{Property: "L3", Text: podLine(pod) + " keeps its finalizer"}
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -24,17 +24,23 @@ type run struct {
 	nested  bool    // another sync is under way around it
 	started int     // leaders, ever
 
-	step   int
-	skip   []bool // steps that are left out
-	off    []bool // actions and faults that are
-	used   [most]bool
-	calm   bool // faults have stopped
-	kinds  []int
-	broken *referee.Violation
-	reach  Reach
-	syncs  int
-	writes int
-	tale   *tale
+	step    int
+	skip    []bool // steps that are left out
+	off     []bool // actions and faults that are
+	used    [most]bool
+	calm    bool // faults have stopped
+	noPods  bool // and every creation is refused
+	kinds   []int
+	broken  *referee.Violation
+	reach   Reach
+	syncs   int
+	writes  int
+	tale    *tale
+	last    cluster.Outcome  // of a sync
+	cause   string           // of a stall
+	fickle  bool             // what was found is not found again
+	served  *cluster.Request // the last one that had an effect
+	created types.UID        // by a controller, last
 	// When calm: what was refused in the last sync, and what in the one under way.
 	refused, refusing map[string]bool
 }
@@ -49,8 +55,10 @@ type leader struct {
 	foreign int
 	upto    int // what its cache showed when its sync began
 	next    time.Time
-	lost    bool // the answer to the request under way
-	inDoubt bool // no status was stored since it started, or since the answer to one was lost
+	lost    bool   // the answer to the request under way
+	looks   bool   // it reads its caches during a sync
+	open    []open // creations that its cache has not shown
+	inDoubt bool   // no status was stored since it started, or since the answer to one was lost
 }
 
 func (l *leader) blind() bool { return l.upto < l.foreign }
@@ -71,13 +79,13 @@ func newRun(cfg Config, skip []bool) *run {
 // begin creates the Job and the first controller.
 func (r *run) begin() bool {
 	r.source.Seed(r.Seed, 2)
-	c, err := cluster.New(r.Job, jobtest.Noon().Add(time.Duration(r.IntN(1000))*time.Millisecond))
+	c, err := cluster.New(r.Job, r.Start().Add(time.Duration(r.IntN(1000))*time.Millisecond))
 	if err != nil {
 		r.violate("Job", "the Job is not valid: %v", err)
 		return false
 	}
 	r.c, c.History = c, history
-	c.Watch, c.Intercept = r.watch, r.intercept
+	c.Watch, c.Intercept, c.Glance = r.watch, r.intercept, r.glance
 	r.ghost.Started(c.Job())
 	r.seeSpec()
 	r.lead(0, 0)
@@ -85,7 +93,9 @@ func (r *run) begin() bool {
 }
 
 // live runs the steps, and what follows them.
-func (r *run) live() {
+func (r *run) live() { r.Isolate(r.steps) }
+
+func (r *run) steps() {
 	if !r.begin() {
 		return
 	}
@@ -184,12 +194,14 @@ func (r *run) sync(l *leader) cluster.Outcome {
 	}
 	r.syncs++
 	out := r.c.Run(spy{r, l.controller}, l.cache)
+	r.last = out
 	if r.tale != nil {
 		r.tale.synced(out)
 	}
 	r.acting, r.nested = outer, nested
 	if outer != nil {
 		r.inform(outer)
+		r.ghost.Forgive() // the outer one cannot know of what this one has counted
 	}
 	l.next = out.At
 	if out.Killed {
@@ -218,13 +230,19 @@ func (r *run) watch(s cluster.Step) {
 	if s.Pod == nil && s.OldPod == nil && s.Refused == nil && (s.Request == nil || s.Job == nil) {
 		r.seeSpec()
 	}
+	if s.Request != nil && s.Refused == nil {
+		r.served = s.Request
+		if s.OldPod == nil && s.Pod != nil {
+			r.created = s.Pod.UID
+		}
+	}
 	if r.tale != nil {
 		r.tale.changed(&s)
 	}
 	if v := r.Rules.See(&r.ghost, &s); v != nil && r.broken == nil {
 		r.broken = v
 		if r.tale != nil {
-			r.tale.say("  => %v", v)
+			r.tale.say("=> this breaks %s", v.Property)
 		}
 	}
 }
@@ -232,12 +250,16 @@ func (r *run) watch(s cluster.Step) {
 // intercept lets things happen before a request is served, and to the request.
 func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	r.acting.lost = false
+	if r.noPods && q.Verb == cluster.Create {
+		return quota(q)
+	}
 	if r.calm || r.broken != nil {
 		return cluster.Fault{}
 	}
 	if !r.nested && r.chance(12) {
 		r.choose(aside)
 	}
+	r.shift()
 	r.inform(r.acting)
 	if !r.chance(12) {
 		return cluster.Fault{}
@@ -252,6 +274,27 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	r.acting.lost = fault.Lost
 	r.acting.inDoubt = r.acting.inDoubt || fault.Lost && (q.Verb == cluster.Status || q.Verb == cluster.Patch)
 	return fault
+}
+
+// glance lets things happen before a controller reads a cache again.
+func (r *run) glance() {
+	r.acting.looks = true
+	if r.calm || r.broken != nil {
+		return
+	}
+	if !r.nested && r.chance(4) {
+		r.choose(aside)
+		r.inform(r.acting)
+	}
+	r.shift()
+}
+
+// shift moves the caches of a controller that reads them during a sync: between a list and
+// its use there is time for events.
+func (r *run) shift() {
+	if r.acting.looks && !r.nested && r.chance(15) {
+		r.choose(shifting)
+	}
 }
 
 // pod draws one of the pods that meet a condition; nil when there is none.

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,6 +22,7 @@ type spy struct {
 func (s spy) Sync(client *cluster.Client) (time.Duration, error) {
 	r := s.r
 	r.refused, r.refusing = r.refusing, nil
+	r.acting.observe(client.Pods)
 	if r.tale != nil {
 		r.tale.saw(r.acting, &client.View)
 	}
@@ -29,16 +31,23 @@ func (s spy) Sync(client *cluster.Client) (time.Duration, error) {
 		if writes(q) {
 			r.writes++
 		}
+		before := r.c.Version()
 		answer, err := client.Send(q)
+		r.note(q, answer, err)
 		if r.tale != nil {
-			r.tale.asked(q, err)
+			r.tale.asked(q, err, r.served == q && r.c.Version() != before)
 		}
-		if r.calm && err != nil && !apierrors.IsNotFound(err) {
+		if r.calm && !r.noPods && err != nil && !apierrors.IsNotFound(err) {
 			r.seeRefusal(q, err)
 		}
 		return answer, err
 	}
-	return s.Controller.Sync(&seen)
+	after, err := s.Controller.Sync(&seen)
+	var found *referee.Violation
+	if errors.As(err, &found) && r.broken == nil {
+		r.broken = found
+	}
+	return after, err
 }
 
 // seeRefusal notes what the API server refuses when nothing is in the way. A look
@@ -62,5 +71,8 @@ func encoded(v any) string {
 func (r *run) violate(property, format string, args ...any) {
 	if r.broken == nil {
 		r.broken = &referee.Violation{Property: property, Text: fmt.Sprintf(format, args...)}
+		if property[0] == 'L' && r.c != nil {
+			r.explain(r.last)
+		}
 	}
 }

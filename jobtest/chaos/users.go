@@ -78,7 +78,7 @@ var userActions = []action{
 }
 
 func owned(p *corev1.Pod) bool {
-	return len(p.OwnerReferences) == 1 && p.OwnerReferences[0].Kind == "Job"
+	return len(p.OwnerReferences) == 1 && cluster.OwnedByJob(&p.OwnerReferences[0])
 }
 
 // mark returns a label by which a Job selects its pods; without a value when there
@@ -162,6 +162,16 @@ var specActions = []action{
 			s.ActiveDeadlineSeconds = to
 			return true
 		})
+	}},
+	{"false condition put in front", 1, 0, func(r *run) bool {
+		job := r.c.Job()
+		if job == nil || isDecided(job) || len(job.Status.Conditions) > 0 {
+			return false
+		}
+		status := job.Status
+		status.Conditions = []batchv1.JobCondition{{Type: one(r.dice, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet), Status: corev1.ConditionFalse}}
+		r.c.SetStatus(status)
+		return true
 	}},
 	{"Job deleted in the background", 1, 1, deleteJob(metav1.DeletePropagationBackground)},
 	{"Job deleted in the foreground", 1, 1, deleteJob(metav1.DeletePropagationForeground)},

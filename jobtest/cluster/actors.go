@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -153,7 +154,7 @@ func (c *Cluster) CollectGarbage() bool {
 	for _, pod := range c.Pods() {
 		owner := metav1.GetControllerOfNoCopy(pod)
 		switch {
-		case owner == nil || owner.Kind != "Job" || c.job != nil && owner.UID == c.job.UID && !deleting:
+		case owner == nil || !OwnedByJob(owner) || c.job != nil && owner.UID == c.job.UID && !deleting:
 		case c.job != nil && owner.UID == c.job.UID && orphans:
 			c.act(pod.UID, OrphanPod)
 		default:
@@ -165,6 +166,11 @@ func (c *Cluster) CollectGarbage() bool {
 		c.putJob(nil, nil, nil)
 	}
 	return c.version != before
+}
+
+// OwnedByJob reports whether an owner is a Job of a cluster, under whatever kind.
+func OwnedByJob(owner *metav1.OwnerReference) bool {
+	return strings.HasPrefix(string(owner.UID), jobUID)
 }
 
 func (c *Cluster) noneLeft() bool {

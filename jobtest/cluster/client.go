@@ -49,11 +49,26 @@ type View struct {
 
 // Client is a controller's access to the cluster.
 type Client struct {
-	// View is what the caches show. It does not change during a sync.
+	// View is what the caches showed when the sync began.
 	View
 	// Send sends a request.
 	Send func(*Request) (Answer, error)
+	// Look reads a cache again, which may have moved since the sync began. The controller
+	// is then judged by what it read last.
+	Look func(Kind) View
+	// Cached returns what the caches hold now: for the event handlers of a controller, and
+	// for what it keeps beside its caches. It counts as no read.
+	Cached func() View
 }
+
+// Kind names one of the caches of a controller.
+type Kind uint8
+
+// The caches.
+const (
+	Jobs Kind = iota
+	Pods
+)
 
 // Verb says what a request asks for.
 type Verb string
@@ -87,6 +102,10 @@ type Request struct {
 	Options metav1.DeleteOptions
 	// Job is set to replace the status of a Job instead of patching it.
 	Job *batchv1.Job
+	// Edit, if it is set, makes the next version of the pod from the stored one. Patch is
+	// then for those who watch: a request as a client sent it, which is no strategic merge
+	// patch. It must not change the pod that it is given.
+	Edit func(*corev1.Pod) (*corev1.Pod, error)
 }
 
 // Answer is the object as the API server has stored it; nil once it is gone.

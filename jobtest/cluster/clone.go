@@ -6,11 +6,11 @@ import (
 )
 
 // Clone returns a cluster in the same state, which goes its own way from there.
-// It has no caches, and neither Intercept nor Watch. Objects never change, so
+// It has no caches, and none of Intercept, Glance and Watch. Objects never change, so
 // they are shared.
 func (c *Cluster) Clone() *Cluster {
 	next := *c
-	next.Intercept, next.Watch, next.caches = nil, nil, nil
+	next.Intercept, next.Glance, next.Watch, next.caches = nil, nil, nil, nil
 	next.pods, next.names, next.past = c.pods.clone(), maps.Clone(c.names), slices.Clone(c.past)
 	return &next
 }

@@ -21,6 +21,9 @@ type Cluster struct {
 	// Intercept is asked about every request of a controller, if it is set. It may
 	// change the cluster before it answers.
 	Intercept func(*Request) Fault
+	// Glance is called before a controller reads one of its caches during a sync, if it is
+	// set. It may change the cluster and move the caches.
+	Glance func()
 	// Watch is told of every change, if it is set.
 	Watch func(Step)
 	// History is the number of changes that are remembered, for caches that go
@@ -59,6 +62,8 @@ type Step struct {
 	View    *View
 	// Read is View with what the controller has read live since; nil if that is nothing.
 	Read *View
+	// Earlier is what it may also have decided on, if it has read its caches more than once.
+	Earlier []View
 	// Job is the Job after the change, OldJob before.
 	Job, OldJob *batchv1.Job
 	// Pod is the pod after the change, OldPod before; both nil when the Job has
@@ -93,7 +98,7 @@ func (c *Cluster) CreateJob(job *batchv1.Job) error {
 	}
 	job = job.DeepCopy()
 	c.jobs++
-	job.UID, job.ResourceVersion = types.UID(fmt.Sprintf("job-%d", c.jobs)), ""
+	job.UID, job.ResourceVersion = types.UID(fmt.Sprintf("%s%d", jobUID, c.jobs)), ""
 	job.CreationTimestamp, job.DeletionTimestamp = stamp(c.Now), nil
 	if job.Name == "" {
 		job.Name = "job"
@@ -108,6 +113,9 @@ func (c *Cluster) CreateJob(job *batchv1.Job) error {
 	c.putJob(job, nil, nil)
 	return nil
 }
+
+// jobUID is what the UIDs of Jobs begin with.
+const jobUID = "job-"
 
 // Job returns the Job as it is stored; nil when there is none.
 func (c *Cluster) Job() *batchv1.Job { return c.job }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jobfate/jobfate"
@@ -12,6 +13,22 @@ func (c *Caller) Clone() *Caller {
 	next := &Caller{Machine: jobfate.NewMachine(), Progress: c.Progress, Feeding: c.Feeding, shown: c.shown}
 	*next.Machine.Core() = *c.Machine.Core().Clone()
 	return next
+}
+
+// Explain says what the caller waits to observe; empty for nothing.
+func (c *Caller) Explain() string {
+	m := &c.Machine.Core().Memory
+	if len(m.Created) == 0 {
+		if text := m.String(); text != "nothing pending" {
+			return "the controller is " + text
+		}
+		return ""
+	}
+	var names []string
+	for _, pod := range m.Created {
+		names = append(names, "the creation of "+string(pod.UID))
+	}
+	return "the controller is waiting to observe " + strings.Join(names, ", ")
 }
 
 // Key returns the memory as text: callers with equal options and keys act alike.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -34,12 +36,23 @@ func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 		if f.Err != nil && !f.Lost {
 			return Answer{}, f.Err
 		}
+		saw.pass(c.Now)
 		answer, err := c.serve(r, saw)
 		if f.Err != nil {
 			return Answer{}, f.Err
 		}
 		return answer, err
 	}}
+	client.Cached = cache.View
+	client.Look = func(kind Kind) View {
+		if c.Glance != nil && !out.Killed {
+			c.Glance()
+		}
+		saw.look(cache.View(), kind)
+		seen := saw.cached
+		seen.Now = c.Now
+		return seen
+	}
 	out.After, out.Err = controller.Sync(client)
 	if out.After > 0 {
 		out.At = c.Now.Add(out.After)
@@ -47,19 +60,67 @@ func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 	return out
 }
 
-// sight is what a controller has seen in a sync: what its caches showed when it began,
-// and that with what it has read live.
+// sight is what a controller has seen in a sync: what its caches showed each time that it
+// read them, and what it has read live.
 type sight struct {
-	cached View
-	read   *View
+	cached          View // by the last reads
+	earlier         []View
+	looks           bool        // it reads its caches itself, and the clock
+	times           []time.Time // that it may have read, but for the first
+	job             *batchv1.Job
+	pods            []*corev1.Pod
+	hasJob, hasPods bool // the Job and the pods were read live
 }
 
-func (s *sight) live() *View {
-	if s.read == nil {
-		read := s.cached
-		s.read = &read
+// look enters that the controller has read one of its caches again. It may go by any of
+// its reads.
+func (s *sight) look(now View, kind Kind) {
+	before := s.cached
+	s.looks = true
+	s.pass(now.Now)
+	if kind == Jobs {
+		s.cached.Job, s.cached.JobsVersion = now.Job, now.JobsVersion
+	} else {
+		s.cached.Pods, s.cached.PodsVersion = now.Pods, now.PodsVersion
 	}
-	return s.read
+	if before.Job == s.cached.Job && slices.Equal(before.Pods, s.cached.Pods) {
+		return
+	}
+	s.earlier = append(s.earlier, before)
+	for _, v := range s.earlier[:len(s.earlier)-1] { // each with what is new
+		if kind == Jobs {
+			v.Job = s.cached.Job
+		} else {
+			v.Pods = s.cached.Pods
+		}
+		s.earlier = append(s.earlier, v)
+	}
+	s.earlier = s.earlier[max(0, len(s.earlier)-mostSights):]
+}
+
+// pass enters the time. A controller may read it whenever it likes.
+func (s *sight) pass(now time.Time) {
+	last := s.cached.Now
+	if n := len(s.times); n > 0 {
+		last = s.times[n-1]
+	}
+	if s.looks && !now.Equal(last) {
+		s.times = append(s.times, now)
+	}
+}
+
+// mostSights is how many combinations of earlier reads are remembered.
+const mostSights = 32
+
+// read is a view with what was read live.
+func (s *sight) read(v View) *View {
+	if s.hasJob {
+		v.Job = s.job
+	}
+	if s.hasPods {
+		v.Pods = s.pods
+	}
+	return &v
 }
 
 // step completes a step of the controller with what it has seen.
@@ -68,9 +129,27 @@ func (s *sight) step(step Step) Step {
 		return step
 	}
 	step.View = &s.cached
-	if s.read != nil {
-		read := *s.read
-		step.Read = &read
+	if s.hasJob || s.hasPods {
+		step.Read = s.read(s.cached)
+	}
+	for _, v := range s.earlier {
+		step.Earlier = append(step.Earlier, v)
+		if step.Read != nil {
+			step.Earlier = append(step.Earlier, *s.read(v))
+		}
+	}
+	if len(s.times) == 0 {
+		return step
+	}
+	all := append(slices.Clone(step.Earlier), s.cached)
+	if step.Read != nil {
+		all = append(all, *step.Read)
+	}
+	for _, now := range s.times {
+		for _, v := range all {
+			v.Now = now
+			step.Earlier = append(step.Earlier, v)
+		}
 	}
 	return step
 }
@@ -79,11 +158,11 @@ func (s *sight) step(step Step) Step {
 func (c *Cluster) serve(r *Request, v *sight) (Answer, error) {
 	switch r.Verb {
 	case Get:
-		v.live().Job = c.job
+		v.job, v.hasJob = c.job, true
 		return Answer{Job: c.job}, nil
 	case List:
-		v.live().Pods = c.pods.all()
-		return Answer{Pods: v.read.Pods, Version: strconv.Itoa(c.version)}, nil
+		v.pods, v.hasPods = c.pods.all(), true
+		return Answer{Pods: v.pods, Version: strconv.Itoa(c.version)}, nil
 	case Status:
 		return c.serveStatus(r, v)
 	case Create:
@@ -99,7 +178,7 @@ func (c *Cluster) serve(r *Request, v *sight) (Answer, error) {
 	case GetPod:
 		return Answer{Pod: old}, nil
 	case Patch:
-		next, err = PatchPod(old, r.Patch)
+		next, err = patched(old, r)
 	case Delete:
 		next, err = RequestDeletion(old, r.Options, c.Now)
 	default:
@@ -110,6 +189,20 @@ func (c *Cluster) serve(r *Request, v *sight) (Answer, error) {
 	}
 	c.putPod(old, next, r, v)
 	return Answer{Pod: next}, nil
+}
+
+func patched(old *corev1.Pod, r *Request) (*corev1.Pod, error) {
+	if r.Edit == nil {
+		return PatchPod(old, r.Patch)
+	}
+	next, err := r.Edit(old)
+	if err != nil {
+		return nil, err
+	}
+	if errs := checkMeta(next, old); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, old.Name, errs)
+	}
+	return unlessGone(next), nil
 }
 
 // DefaultGrace is the grace of a deletion that names none, in seconds.

@@ -35,6 +35,13 @@ func (g *Ghost) seeEnd(s *cluster.Step) *Violation {
 	return nil
 }
 
+// Due reports whether a Job with completions has succeeded by what its status counts, and
+// is not decided.
+func Due(job *batchv1.Job) bool {
+	e := &ending{Ghost: &Ghost{}, spec: &job.Spec, now: &job.Status, view: &cluster.View{Job: job}}
+	return job.Spec.Completions != nil && !isOver(&job.Status) && e.succeeds()
+}
+
 // ending is what a status is judged by that decides a Job.
 type ending struct {
 	*Ghost
@@ -173,7 +180,7 @@ func overdue(spec *batchv1.JobSpec, st *batchv1.JobStatus, now time.Time) bool {
 
 func reasonOf(st *batchv1.JobStatus, kind batchv1.JobConditionType) string {
 	for i := range st.Conditions {
-		if st.Conditions[i].Type == kind {
+		if st.Conditions[i].Type == kind && st.Conditions[i].Status == corev1.ConditionTrue {
 			return st.Conditions[i].Reason
 		}
 	}

@@ -38,7 +38,7 @@ func (r Rules) seeWrite(g *Ghost, s *cluster.Step) *Violation {
 		}
 		return nil
 	}
-	if !namesUID(s.Request) {
+	if !namesUID(s.Request, old.UID) {
 		return violated("S15", "a %s of %s does not name its UID", s.Request.Verb, old.UID)
 	}
 	// A pod may have changed since the controller saw it; what it saw decides.
@@ -86,11 +86,14 @@ func completedBefore(s *cluster.Step, pod *corev1.Pod) bool {
 		s.View.Job != nil && contains(s.View.Job.Status.CompletedIndexes, index)
 }
 
-func namesUID(r *cluster.Request) bool {
+// namesUID reports whether a write can meet no other pod of the same name: it names the
+// UID, or the resource version.
+func namesUID(r *cluster.Request, uid types.UID) bool {
 	if r.Verb == cluster.Delete {
-		return r.Options.Preconditions != nil && r.Options.Preconditions.UID != nil
+		p := r.Options.Preconditions
+		return p != nil && (p.UID != nil || p.ResourceVersion != nil)
 	}
-	return bytes.Contains(r.Patch, []byte(strconv.Quote(string(r.UID))))
+	return bytes.Contains(r.Patch, []byte(strconv.Quote(string(uid)))) || bytes.Contains(r.Patch, []byte(`"resourceVersion":"`))
 }
 
 // mayLose reports whether the finalizer of a pod may go.

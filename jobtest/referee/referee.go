@@ -47,20 +47,40 @@ func violated(property, format string, args ...any) *Violation {
 	return &Violation{property, fmt.Sprintf(format, args...)}
 }
 
-// See checks one change of the cluster and records it in the ghost. It returns the first
-// violated property, or nil. A controller that has read live may decide on the live
-// objects or on its caches: a write is correct if one of them justifies it.
+// See looks at one change of the cluster and enters it in the ghost. It returns
+// the first property that does not hold; nil when all do. A controller that has read
+// live, or has read its caches again, may decide on any of that: a write is right if one
+// of them says so.
 func (r Rules) See(g *Ghost, s *cluster.Step) *Violation {
-	if s.Read == nil {
+	if s.Read == nil && len(s.Earlier) == 0 {
 		return r.see(g, s)
 	}
-	live, cached := *s, g.Clone()
-	live.View, live.Read = s.Read, nil
-	v := r.see(g, &live)
-	if v != nil && r.see(&cached, s) == nil {
-		*g, v = cached, nil
+	views := []*cluster.View{s.View}
+	if s.Read != nil {
+		views = []*cluster.View{s.Read, s.View}
+	}
+	for i := range s.Earlier {
+		views = append(views, &s.Earlier[i])
+	}
+	before := g.Clone()
+	v := r.seeWith(g, s, views[0])
+	for _, view := range views[1:] {
+		if v == nil {
+			break
+		}
+		other := before.Clone()
+		if r.seeWith(&other, s, view) == nil {
+			*g, v = other, nil
+		}
 	}
 	return v
+}
+
+// seeWith judges a step by one of the views that the controller had.
+func (r Rules) seeWith(g *Ghost, s *cluster.Step, view *cluster.View) *Violation {
+	step := *s
+	step.View, step.Read, step.Earlier = view, nil, nil
+	return r.see(g, &step)
 }
 
 func (r Rules) see(g *Ghost, s *cluster.Step) *Violation {

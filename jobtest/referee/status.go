@@ -253,6 +253,11 @@ func ends(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 			return violated("S8", "%s is taken back", kind)
 		}
 	}
+	for i := range now.Conditions {
+		if kind := now.Conditions[i].Type; len(now.Conditions) > len(old.Conditions) && listed(now, kind) > max(1, listed(old, kind)) {
+			return violated("S8", "the condition %s is true twice", kind)
+		}
+	}
 	complete, failed := isTrue(now, batchv1.JobComplete), isTrue(now, batchv1.JobFailed)
 	met, target := isTrue(now, batchv1.JobSuccessCriteriaMet), isTrue(now, batchv1.JobFailureTarget)
 	switch {
@@ -266,6 +271,16 @@ func ends(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 		return violated("S8", "the status of a Job that has ended changes")
 	}
 	return nil
+}
+
+// listed is how often a condition is listed as true.
+func listed(st *batchv1.JobStatus, kind batchv1.JobConditionType) (n int) {
+	for i := range st.Conditions {
+		if st.Conditions[i].Type == kind && st.Conditions[i].Status == corev1.ConditionTrue {
+			n++
+		}
+	}
+	return n
 }
 
 func terminal(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
@@ -343,14 +358,8 @@ func uncounted(st *batchv1.JobStatus) (failed, succeeded []types.UID) {
 	return nil, nil
 }
 
-func isTrue(st *batchv1.JobStatus, kind batchv1.JobConditionType) bool {
-	for i := range st.Conditions {
-		if st.Conditions[i].Type == kind {
-			return st.Conditions[i].Status == corev1.ConditionTrue
-		}
-	}
-	return false
-}
+// isTrue reports whether a condition is true, also behind a false one of the same type.
+func isTrue(st *batchv1.JobStatus, kind batchv1.JobConditionType) bool { return listed(st, kind) > 0 }
 
 func isIndexed(job *batchv1.Job) bool {
 	return job.Spec.CompletionMode != nil && *job.Spec.CompletionMode == batchv1.IndexedCompletion

@@ -18,6 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate"
@@ -75,6 +76,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	result := m.Run(send)
 	if view.Job == nil && m.Idle() {
 		r.machines.Delete(request.NamespacedName)
+	}
+	if result.Err != nil && result.Requeue > 0 { // an error discards RequeueAfter, and a deadline would pass
+		ctrllog.FromContext(ctx).Error(result.Err, "The sync is retried")
+		return reconcile.Result{RequeueAfter: min(result.Requeue, 5*time.Second)}, nil
 	}
 	return reconcile.Result{RequeueAfter: result.Requeue}, result.Err
 }

@@ -1,0 +1,72 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/jobfate/jobfate/jobtest/kube/chaos"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// The controller, and what frees orphans beside it, under random schedules of faults.
+func TestSchedules(t *testing.T) {
+	c := chaos.Config{ManagedBy: managedBy, Requests: []string{"default/", "default/job"}}
+	c.Test(t, func(env *chaos.Env) reconcile.Reconciler {
+		c, err := scheduled(env)
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		return reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+			c.stores[""].barrier = env.Barrier()
+			if r.Name != "" {
+				return c.Reconcile(ctx, r)
+			}
+			return reconcile.Result{}, freeAll(ctx, c)
+		})
+	})
+}
+
+// scheduled returns a controller on the caches and the API server of a schedule.
+func scheduled(env *chaos.Env) (*controller, error) {
+	server, errServer := kubernetes.NewForConfig(env.Config())
+	o, errOptions := Options{ManagedBy: managedBy}.complete()
+	if err := errors.Join(errServer, errOptions, env.Pods.AddIndexers(cache.Indexers{byController: controllerIndex})); err != nil {
+		return nil, err
+	}
+	c, err := newController(o, jobsOf(server))
+	if err != nil {
+		return nil, err
+	}
+	c.stores[""] = &store{jobs: env.Jobs, pods: env.Pods}
+	c.recorder = &record.FakeRecorder{}
+	env.RateLimiter = c.retries
+	c.metrics, err = newMetrics(prometheus.NewRegistry(), tracking.Keys{})
+	return c, err
+}
+
+// freeAll frees the orphans of all Jobs whose pods are cached, and those without one.
+func freeAll(ctx context.Context, c *controller) (failed error) {
+	all := map[orphaned]bool{{NamespacedName: types.NamespacedName{Namespace: "default"}}: true}
+	for _, obj := range c.stores[""].pods.List() {
+		if ref := metav1.GetControllerOfNoCopy(obj.(*corev1.Pod)); ref != nil && ref.Kind == "Job" && ref.APIVersion == batchv1.SchemeGroupVersion.String() {
+			all[orphaned{types.NamespacedName{Namespace: "default", Name: ref.Name}, ref.UID}] = true
+		}
+	}
+	for r := range all {
+		_, err := orphans{c}.Reconcile(ctx, r)
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}

@@ -1,0 +1,23 @@
+package adopting
+
+import (
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/jobfate/jobfate/examples/adopting/reconciler"
+	"github.com/jobfate/jobfate/jobtest/kube/chaos"
+)
+
+// The Reconciler of docs/adopting.md under faults, called directly: for its Job, and for
+// the pods that have no controller.
+func TestReconcilerSchedules(t *testing.T) {
+	c := chaos.Config{ManagedBy: manager, Requests: []string{"default/", "default/job"}}
+	c.Test(t, func(env *chaos.Env) reconcile.Reconciler {
+		r := &reconciler.Reconciler{Name: manager}
+		if err := r.SetupWithManager(env.Manager); err != nil {
+			t.Error(err)
+		}
+		return r
+	})
+}

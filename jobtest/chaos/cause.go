@@ -1,0 +1,87 @@
+package chaos
+
+import (
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// open is a write of a controller of which it has not observed what came.
+type open struct {
+	name, answer string
+	uid          types.UID // of the pod that was created
+	step         int
+}
+
+// note enters a creation or deletion, whose pod the controller will look for in its cache.
+func (r *run) note(q *cluster.Request, a cluster.Answer, err error) {
+	l := r.acting
+	switch {
+	case q.Verb == cluster.Create && err == nil:
+		l.open = append(l.open, open{name: "the creation of " + string(a.Pod.UID), uid: a.Pod.UID, step: r.step})
+	case q.Verb == cluster.Create && r.served == q: // carried out, and the answer was lost
+		l.open = append(l.open, open{name: "the creation of " + string(r.created), uid: r.created, answer: err.Error(), step: r.step})
+	case q.Verb == cluster.Create && apierrors.IsAlreadyExists(err):
+		l.open = append(l.open, open{name: "the creation of pod " + q.Pod.Name, answer: err.Error(), step: r.step})
+	}
+}
+
+// observe removes what a view shows.
+func (l *leader) observe(pods []*corev1.Pod) {
+	var left []open
+	for _, o := range l.open {
+		if o.uid == "" || find(pods, o.uid) == nil {
+			left = append(left, o)
+		}
+	}
+	l.open = left
+}
+
+func find(pods []*corev1.Pod, uid types.UID) *corev1.Pod {
+	for _, pod := range pods {
+		if pod.UID == uid {
+			return pod
+		}
+	}
+	return nil
+}
+
+// explainer is a controller that says why a Job may stall.
+type explainer interface{ Explain() string }
+
+// explain names the cause of a stall, as far as it can be told from outside.
+func (r *run) explain(out cluster.Outcome) {
+	if r.tale == nil || len(r.leaders) == 0 {
+		return
+	}
+	l := r.leaders[0]
+	var causes []string
+	for _, o := range l.open {
+		if o.uid != "" && r.c.Pod(o.uid) != nil {
+			continue // it can still be observed
+		}
+		why := "its cache never showed the pod, which is gone"
+		if o.answer != "" {
+			why = fmt.Sprintf("its answer in step %d was %q, and no cache will show a pod for it", o.step, o.answer)
+		}
+		causes = append(causes, fmt.Sprintf("%s is still in flight and nothing will resolve it: %s", o.name, why))
+	}
+	if e, ok := l.controller.(explainer); ok && e.Explain() != "" {
+		causes = append(causes, e.Explain())
+	}
+	switch {
+	case out.Err != nil:
+		causes = append(causes, fmt.Sprintf("each look fails: %v", out.Err))
+	case out.At.IsZero():
+		causes = append(causes, "the controller does not want to look again")
+	default:
+		causes = append(causes, "the controller wants to look again at "+out.At.Format("15:04:05"))
+	}
+	r.cause = strings.Join(causes, ";\n  ")
+}

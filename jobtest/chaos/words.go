@@ -1,0 +1,147 @@
+package chaos
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// podLine tells of a pod in few words.
+func podLine(pod *corev1.Pod) string {
+	if pod == nil {
+		return "nothing"
+	}
+	words := []string{string(pod.UID)}
+	if pod.UID == "" {
+		words[0] = "a pod"
+	}
+	if index, ok := pod.Annotations[batchv1.JobCompletionIndexAnnotation]; ok {
+		words = append(words, "index "+index)
+	}
+	if n, ok := pod.Annotations[batchv1.JobIndexFailureCountAnnotation]; ok {
+		words = append(words, "failures "+n)
+	}
+	phase := string(pod.Status.Phase)
+	for _, c := range pod.Status.ContainerStatuses {
+		if ended := c.State.Terminated; ended != nil {
+			phase += "(" + strconv.Itoa(int(ended.ExitCode)) + ")"
+		}
+		if c.RestartCount > 0 {
+			phase += " restarts " + strconv.Itoa(int(c.RestartCount))
+		}
+	}
+	if phase != "" {
+		words = append(words, phase)
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget {
+			words = append(words, "disrupted")
+		}
+	}
+	if pod.DeletionTimestamp != nil {
+		words = append(words, "deleted")
+	}
+	if hasFinalizer(pod) {
+		words = append(words, "tracked")
+	}
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		words = append(words, "of "+string(owner.UID))
+	}
+	return strings.Join(words, " ")
+}
+
+// statusLine is a status without its times and messages.
+func statusLine(st *batchv1.JobStatus) string {
+	short := *st
+	short.Conditions, short.StartTime, short.CompletionTime = nil, nil, nil
+	text, _ := json.Marshal(&short) // a status always encodes
+	line := string(text)
+	for _, c := range st.Conditions {
+		line += " " + string(c.Type)
+		if c.Status != corev1.ConditionTrue {
+			line += "=" + string(c.Status)
+		}
+		if c.Reason != "" {
+			line += "(" + c.Reason + ")"
+		}
+	}
+	return line
+}
+
+// specLine is what of a spec matters here.
+func specLine(job *batchv1.Job) string {
+	short := job.Spec
+	short.Template, short.Selector, short.ManualSelector = corev1.PodTemplateSpec{}, nil, nil
+	text, _ := json.Marshal(&short) // a spec always encodes
+	line := strings.ReplaceAll(string(text), `"template":{"metadata":{"creationTimestamp":null},"spec":{"containers":null}},`, "")
+	line = strings.ReplaceAll(line, `"template":{"metadata":{},"spec":{"containers":null}},`, "")
+	if job.DeletionTimestamp != nil {
+		line += " deleted"
+	}
+	return string(job.UID) + " " + line + " restartPolicy " + string(job.Spec.Template.Spec.RestartPolicy)
+}
+
+// specChange is what is new in a Job that somebody else than its controller has changed.
+func specChange(old, now *batchv1.Job) string {
+	var was, is map[string]json.RawMessage
+	for job, fields := range map[*batchv1.Job]*map[string]json.RawMessage{old: &was, now: &is} {
+		text, _ := json.Marshal(job.Spec) // a spec always encodes,
+		_ = json.Unmarshal(text, fields)  // and what was encoded decodes
+	}
+	var changes []string
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if before := string(was[name]); before != string(is[name]) {
+			changes = append(changes, fmt.Sprintf("%s is %s", name, is[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if is[name] == nil {
+			changes = append(changes, name+" is unset")
+		}
+	}
+	if old.DeletionTimestamp == nil && now.DeletionTimestamp != nil {
+		changes = append(changes, "it is being deleted")
+	}
+	if text := statusLine(&now.Status); text != statusLine(&old.Status) {
+		changes = append(changes, "its status is "+text)
+	}
+	return strings.Join(changes, ", ")
+}
+
+// requestLine is what a request asks for.
+func requestLine(q *cluster.Request) string {
+	of := string(q.UID)
+	if of == "" {
+		of = q.Name
+	}
+	switch {
+	case q.Verb == cluster.Create:
+		return "create " + podLine(q.Pod)
+	case q.Verb == cluster.Delete:
+		return "delete " + of
+	case q.Verb == cluster.Get:
+		return "read the Job live"
+	case q.Verb == cluster.List:
+		return "list the pods live"
+	case q.Verb == cluster.GetPod:
+		return "read " + of + " live"
+	case q.Verb == cluster.Status:
+		return "store the status"
+	case removesFinalizer(q):
+		return "remove the finalizer of " + of
+	}
+	return fmt.Sprintf("patch %s with %s", of, q.Patch)
+}
+
+func removesFinalizer(q *cluster.Request) bool {
+	return q.Edit == nil && strings.Contains(string(q.Patch), `"$deleteFromPrimitiveList/finalizers":`) && !strings.Contains(string(q.Patch), "ownerReferences")
+}

@@ -1,0 +1,237 @@
+package chaos_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/machine"
+	"github.com/jobfate/jobfate/jobtest/internal/bugs"
+	"github.com/jobfate/jobfate/jobtest/kube/chaos"
+)
+
+// planted are bugs that people have put into controllers of Jobs. Each is put into the
+// correct Reconciler and must be found.
+var planted = []struct {
+	name, property string
+	with           func(*chaos.Env, *reconciler)
+	cause          string // that the report must name
+}{
+	{name: "a FailJob verdict is forgotten", property: "S1 S18", with: deciding(bugs.ForgetVerdict)},
+	{name: "a status that was put off is never stored", property: "L1", with: deciding(func(in decide.Input, d *bugs.Draft) {
+		if d.Status != nil && d.Status.Active != in.Job.Status.Active && len(d.Strip) == 0 && len(d.Status.Conditions) == len(in.Job.Status.Conditions) {
+			d.Status = nil
+		}
+	})},
+	{name: "the clock reads zero", property: "S9 S11 L1", with: rewriting(func(st map[string]any) {
+		if st["startTime"] != nil {
+			st["startTime"] = nil
+		}
+	})},
+	{name: "only the first condition of a type is read", property: "S7 S8 S11 L1", with: looking(func(v *jobfate.View) {
+		if v.Job == nil {
+			return
+		}
+		var first []batchv1.JobCondition
+		for _, c := range v.Job.Status.Conditions {
+			if !slices.ContainsFunc(first, func(o batchv1.JobCondition) bool { return o.Type == c.Type }) {
+				first = append(first, c)
+			}
+		}
+		v.Job.Status.Conditions = first
+	})},
+	{name: "a restart trusts caches that are older than the last creation", property: "S1 S5 S6 S19", with: func(_ *chaos.Env, r *reconciler) {
+		r.live = r.Client
+		versions := r.versions
+		r.versions = func() (string, string) {
+			jobs, pods := versions()
+			return jobs, pods
+		}
+		r.look = func(_ context.Context, _ *reconciler, v *jobfate.View) { v.Barrier = "1" }
+	}},
+	{name: "a creation is sent again, and counts though its pod has finished", property: "S10 L1 L2", with: resending},
+	{name: "a decision is dropped after its buffers were reused", property: "L1 L2 S1", with: func(_ *chaos.Env, r *reconciler) {
+		n := 0
+		r.ask = func(_ context.Context, q *jobfate.Request) (runtime.Object, bool) {
+			if n++; q.Verb == jobfate.PatchStatus && n > 5 {
+				return &batchv1.Job{}, true
+			}
+			return nil, false
+		}
+	}},
+	{name: "the interim condition is appended each time", property: "S8 S11", with: rewriting(func(st map[string]any) {
+		all, _ := st["conditions"].([]any)
+		for _, c := range all {
+			if kind := c.(map[string]any)["type"]; kind == "FailureTarget" || kind == "SuccessCriteriaMet" {
+				st["conditions"] = append(all, maps.Clone(c.(map[string]any)))
+			}
+		}
+	})},
+	{name: "restarts are summed over sidecars", property: "S17", with: looking(func(v *jobfate.View) {
+		for _, pod := range v.Pods {
+			for i := range pod.Status.ContainerStatuses {
+				pod.Status.ContainerStatuses[i].RestartCount *= 3
+			}
+		}
+	})},
+	{name: "succeeded pods are added for an Indexed Job", property: "S1", with: rewriting(func(st map[string]any) {
+		if st["completedIndexes"] != nil && st["succeeded"] != nil {
+			st["succeeded"] = st["succeeded"].(float64) + 1
+		}
+	})},
+	{name: "the end of a Job is put off", property: "S2 L1 L5", with: deciding(func(_ decide.Input, d *bugs.Draft) {
+		if d.Status != nil && len(d.Status.Conditions) > 0 && d.Status.Conditions[len(d.Status.Conditions)-1].Type == batchv1.JobSuccessCriteriaMet {
+			d.Status.Conditions = d.Status.Conditions[:len(d.Status.Conditions)-1]
+		}
+	})},
+	{name: "a failure count has no upper bound", property: "S13", with: func(_ *chaos.Env, r *reconciler) {
+		r.ask = func(_ context.Context, q *jobfate.Request) (runtime.Object, bool) {
+			if q.Verb == jobfate.CreatePod && len(q.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation]) > 0 && q.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation] != "0" {
+				q.Pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = "-2147483648"
+			}
+			return nil, false
+		}
+	}},
+	{name: "a delete event is handled between the list and its use", property: "S1 S11", with: racing},
+	{name: "the version of the cache is read after its pods", property: "S1 S5 S6 S7", with: func(_ *chaos.Env, r *reconciler) {
+		r.look = func(ctx context.Context, r *reconciler, v *jobfate.View) {
+			_ = r.live.Get(ctx, types.NamespacedName{Namespace: "default", Name: "job"}, &batchv1.Job{}) // any request
+			_, v.PodsVersion = r.versions()
+		}
+	}},
+	{name: "an error discards RequeueAfter", property: "L5", cause: "which discards it", with: func(_ *chaos.Env, r *reconciler) {
+		r.last = func(result jobfate.Result) (reconcile.Result, error) {
+			return reconcile.Result{RequeueAfter: result.Requeue}, result.Err
+		}
+	}},
+	{name: "raw delete options drop the UID", property: "S15", with: func(_ *chaos.Env, r *reconciler) {
+		r.ask = func(ctx context.Context, q *jobfate.Request) (runtime.Object, bool) {
+			if q.Verb != jobfate.DeletePod {
+				return nil, false
+			}
+			pod := &corev1.Pod{}
+			pod.Namespace, pod.Name = q.Namespace, q.Name
+			return nil, r.Delete(ctx, pod, &client.DeleteOptions{Raw: &q.Options}) == nil
+		}
+	}},
+}
+
+func deciding(bug func(decide.Input, *bugs.Draft)) func(*chaos.Env, *reconciler) {
+	return func(_ *chaos.Env, r *reconciler) { r.machine.Core().Decide = bugs.Amend(bug) }
+}
+
+func looking(bug func(*jobfate.View)) func(*chaos.Env, *reconciler) {
+	return func(_ *chaos.Env, r *reconciler) {
+		r.look = func(_ context.Context, _ *reconciler, v *jobfate.View) { bug(v) }
+	}
+}
+
+// rewriting changes the statuses that are stored.
+func rewriting(bug func(map[string]any)) func(*chaos.Env, *reconciler) {
+	return func(_ *chaos.Env, r *reconciler) {
+		r.ask = func(_ context.Context, q *jobfate.Request) (runtime.Object, bool) {
+			var patch map[string]any
+			if q.Verb == jobfate.PatchStatus && json.Unmarshal(q.Patch, &patch) == nil {
+				bug(patch["status"].(map[string]any))
+				q.Patch, _ = json.Marshal(patch)
+			}
+			return nil, false
+		}
+	}
+}
+
+// resending makes names up, and after a lost answer sends the creation again at a later
+// look. That the pod exists then counts as created, and what is waited for is a pod that
+// no cache will show.
+func resending(_ *chaos.Env, r *reconciler) {
+	made, lost := 0, ""
+	r.ask = func(_ context.Context, q *jobfate.Request) (runtime.Object, bool) {
+		if q.Verb == jobfate.CreatePod {
+			if q.Pod.Name = lost; lost == "" {
+				made++
+				q.Pod.Name = fmt.Sprintf("%smade-%d", q.Pod.GenerateName, made)
+			}
+		}
+		return nil, false
+	}
+	r.got = func(q jobfate.Request, o runtime.Object, err error) (runtime.Object, error) {
+		switch {
+		case q.Verb != jobfate.CreatePod:
+			return o, err
+		case apierrors.IsTimeout(err), errors.Is(err, context.DeadlineExceeded):
+			lost = q.Pod.Name
+			return nil, apierrors.NewForbidden(corev1.Resource("pods"), lost, err)
+		case apierrors.IsAlreadyExists(err):
+			pod := q.Pod.DeepCopy()
+			pod.UID, pod.ResourceVersion = "unknown", "999999"
+			o, err = pod, nil
+		}
+		lost = ""
+		return o, err
+	}
+}
+
+// racing keeps, by an event handler, which pods are gone, and forgets the finalizers that
+// it removed from them. It lists the pods, makes a request, and only then asks which are
+// gone: the list may still show them with the finalizer.
+func racing(env *chaos.Env, r *reconciler) {
+	gone := map[types.UID]bool{}
+	_, _ = env.Informer(&corev1.Pod{}).AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(o any) {
+		if pod, ok := o.(*corev1.Pod); ok {
+			gone[pod.UID] = true
+		}
+	}})
+	r.look = func(ctx context.Context, r *reconciler, v *jobfate.View) {
+		_ = r.live.Get(ctx, types.NamespacedName{Namespace: "default", Name: "job"}, &batchv1.Job{}) // any request
+		memory := &r.machine.Core().Memory
+		memory.Stripped = slices.DeleteFunc(memory.Stripped, func(s machine.Stripped) bool { return gone[s.UID] })
+	}
+}
+
+// The correct Reconciler breaks nothing.
+func TestCorrect(t *testing.T) {
+	chaos.Test(t, func(env *chaos.Env) reconcile.Reconciler { return newReconciler(env) })
+}
+
+// Each of the bugs is found, and the report fits a screen and names the property.
+func TestPlanted(t *testing.T) {
+	longest, at := 0, ""
+	for _, bug := range planted {
+		t.Run(bug.name, func(t *testing.T) {
+			began := time.Now()
+			r := chaos.Config{Schedules: 4000}.Search(t, func(env *chaos.Env) reconcile.Reconciler {
+				r := newReconciler(env)
+				bug.with(env, r)
+				return r
+			})
+			if r.Violation == nil || !slices.Contains(strings.Fields(bug.property), r.Violation.Property) {
+				t.Fatalf("found %v, want %s\n%s", r.Violation, bug.property, r.Story)
+			}
+			lines := strings.Count(r.Story, "\n")
+			if t.Logf("%d lines in %v\n%s", lines, time.Since(began).Round(time.Millisecond), r.Story); lines > longest {
+				longest, at = lines, bug.name
+			}
+			if lines > 60 || !strings.Contains(r.Story, bug.cause) || !strings.Contains(r.Story, r.Violation.Meaning()) {
+				t.Errorf("a report of %d lines, want 60 at most and the cause %q", lines, bug.cause)
+			}
+		})
+	}
+	t.Logf("the longest report has %d lines: %s", longest, at)
+}

@@ -1,0 +1,214 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// Env is what a controller process has of the cluster.
+type Env struct {
+	// Client reads Jobs and pods from caches that lag, and writes to the API server. Jobs
+	// are written through their status, pods by updates, patches and deletions. Objects of
+	// other kinds are stored, without faults; events are accepted and dropped.
+	Client client.Client
+	// Live reads past the caches.
+	Live client.Reader
+	// Manager is for SetupWithManager of a Reconciler. It starts nothing.
+	Manager manager.Manager
+	// RateLimiter delays a Reconcile after an error. It is the default of
+	// controller-runtime; a factory that sets another for its controller sets it here too.
+	RateLimiter workqueue.TypedRateLimiter[reconcile.Request]
+	// Jobs and Pods are the stores of the caches, as informers have them.
+	Jobs, Pods cache.Indexer
+
+	jobs, pods *indexer
+
+	mu     lock        // a Reconciler may start goroutines
+	moving atomic.Bool // event handlers are being called
+	now    *cluster.Client
+	stop   context.CancelFunc
+	broken error // what cannot be served was asked for
+	others client.Client
+}
+
+// Barrier is the resource version of a consistent list of pods when the process started.
+// It is known during Reconcile.
+func (e *Env) Barrier() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.now == nil {
+		return ""
+	}
+	return e.now.Barrier
+}
+
+// Informer returns the informer of Jobs or of pods: its store, and its event handlers. They
+// are called when the caches move, also while Reconcile makes a request; they must not need
+// a lock that it holds then.
+func (e *Env) Informer(of client.Object) cache.SharedIndexInformer {
+	if isJob(of) {
+		return informer{indexer: e.jobs}
+	}
+	return informer{indexer: e.pods}
+}
+
+func newEnv() *Env {
+	e := &Env{mu: make(lock, 1)}
+	e.jobs, e.pods = newIndexer(e, cluster.Jobs), newIndexer(e, cluster.Pods)
+	e.Jobs, e.Pods = e.jobs, e.pods
+	e.Client, e.Live = &writer{reader{e, true}}, reader{e, false}
+	e.Manager = setup{Env: e}
+	e.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 1000*time.Second)
+	return e
+}
+
+// lock is a mutex on which the time of a bubble passes: who waits for a [sync.Mutex] stops it.
+type lock chan struct{}
+
+func (l lock) Lock()   { l <- struct{}{} }
+func (l lock) Unlock() { <-l }
+
+// errOutside is what a request fails with that is made when Reconcile does not run.
+var errOutside = errors.New("chaos: the cluster can be used only while Reconcile runs")
+
+// send sends a request and lets everything follow that comes of it.
+func (e *Env) send(ctx context.Context, q *cluster.Request) (cluster.Answer, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return cluster.Answer{}, err
+	}
+	if e.now == nil {
+		return cluster.Answer{}, errOutside
+	}
+	a, err := e.now.Send(q)
+	e.moved()
+	switch {
+	case errors.Is(err, cluster.ErrNoAnswer):
+		return a, &url.Error{Op: "request", URL: string(q.Verb), Err: context.DeadlineExceeded}
+	case errors.Is(err, cluster.ErrKilled), errors.Is(err, cluster.ErrGivenUp):
+		e.stop()
+		e.now = nil
+		return a, &url.Error{Op: "request", URL: string(q.Verb), Err: context.Canceled}
+	}
+	return a, err
+}
+
+// look reads a cache.
+func (e *Env) look(kind cluster.Kind) (cluster.View, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.now == nil {
+		return cluster.View{}, errOutside
+	}
+	v := e.now.Look(kind)
+	e.moved()
+	return v, nil
+}
+
+// moved takes over the time and what the caches hold.
+func (e *Env) moved() {
+	v := e.now.Cached()
+	time.Sleep(time.Until(v.Now))
+	e.moving.Store(true)
+	defer e.moving.Store(false)
+	var jobs []*batchv1.Job
+	if v.Job != nil {
+		jobs = append(jobs, v.Job)
+	}
+	show(e.jobs, jobs, v.JobsVersion)
+	show(e.pods, v.Pods, v.PodsVersion)
+}
+
+// longest is the longest wait between two calls: the clock of a bubble ends in 2262.
+const longest = 100 * 24 * time.Hour
+
+// process is a controller process: a Reconciler and what it has of the cluster.
+type process struct {
+	*Env
+	reconcile.Reconciler
+	requests  []reconcile.Request
+	discarded time.Duration // the RequeueAfter that an error discarded
+}
+
+func newProcess(c Config, factory func(*Env) reconcile.Reconciler) *process {
+	p := &process{Env: newEnv()}
+	p.Reconciler = factory(p.Env)
+	for _, name := range c.Requests {
+		var request reconcile.Request
+		request.Namespace, request.Name, _ = strings.Cut(name, "/")
+		p.requests = append(p.requests, request)
+	}
+	return p
+}
+
+// Sync implements [cluster.Controller]: it calls Reconcile as controller-runtime does. An
+// error discards the result, a RequeueAfter with it; the rate limiter says when to retry.
+func (p *process) Sync(c *cluster.Client) (time.Duration, error) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	p.now, p.stop, p.discarded = c, stop, 0
+	defer func() { p.now = nil }()
+	p.moved()
+	var after time.Duration
+	var errs []error
+	for _, request := range p.requests {
+		result, err := p.reconcile(ctx, request)
+		again := result.RequeueAfter
+		switch {
+		case err == nil, errors.Is(err, reconcile.TerminalError(nil)):
+			p.RateLimiter.Forget(request)
+		default:
+			errs = append(errs, err)
+			p.discarded = max(p.discarded, again)
+			again = max(p.RateLimiter.When(request), time.Nanosecond)
+		}
+		if again > 0 && (after == 0 || again < after) {
+			after = again
+		}
+		if p.now == nil {
+			break // killed, or given up
+		}
+	}
+	if p.broken != nil {
+		return 0, p.broken
+	}
+	return min(after, longest), errors.Join(errs...)
+}
+
+// Explain says why a Job may stall.
+func (p *process) Explain() string {
+	if p.discarded > 0 {
+		return fmt.Sprintf("Reconcile returned a RequeueAfter of %v together with an error, which discards it", p.discarded)
+	}
+	return ""
+}
+
+func (p *process) reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &referee.Violation{Property: "S16", Text: fmt.Sprintf("Reconcile panics: %v", r)}
+		}
+	}()
+	return p.Reconcile(ctx, request)
+}
+
+// isPod and isJob are the kinds that the cluster itself holds.
+func isPod(o any) bool { _, ok := o.(*corev1.Pod); return ok }
+func isJob(o any) bool { _, ok := o.(*batchv1.Job); return ok }

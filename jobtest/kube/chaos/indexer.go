@@ -1,0 +1,132 @@
+package chaos
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// indexer is the store of an informer. What is read from it counts as seen.
+type indexer struct {
+	cache.Indexer
+	env      *Env
+	kind     cluster.Kind
+	shown    map[string]client.Object
+	version  string
+	handlers []cache.ResourceEventHandler
+	fields   map[string]client.IndexerFunc
+}
+
+func newIndexer(e *Env, kind cluster.Kind) *indexer {
+	return &indexer{
+		Indexer: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
+		env:     e, kind: kind, shown: map[string]client.Object{},
+	}
+}
+
+// show makes an indexer hold these objects, and calls its handlers.
+func show[T client.Object](x *indexer, objects []T, version string) {
+	x.version = version
+	for _, obj := range objects {
+		key := client.ObjectKeyFromObject(obj).String()
+		old := x.shown[key]
+		if client.Object(obj) == old {
+			continue
+		}
+		x.shown[key] = obj
+		_ = x.Indexer.Update(obj) // fails only for objects without a name
+		for _, h := range x.handlers {
+			switch {
+			case old == nil:
+				h.OnAdd(obj, false)
+			case old.GetUID() != obj.GetUID(): // a deletion was not seen
+				h.OnDelete(cache.DeletedFinalStateUnknown{Key: key, Obj: old})
+				h.OnAdd(obj, false)
+			default:
+				h.OnUpdate(old, obj)
+			}
+		}
+	}
+	if len(objects) == len(x.shown) {
+		return
+	}
+	left := make(map[string]bool, len(objects))
+	for _, obj := range objects {
+		left[client.ObjectKeyFromObject(obj).String()] = true
+	}
+	for _, key := range slices.Sorted(maps.Keys(x.shown)) {
+		if old := x.shown[key]; !left[key] {
+			delete(x.shown, key)
+			_ = x.Indexer.Delete(old)
+			for _, h := range x.handlers {
+				h.OnDelete(old)
+			}
+		}
+	}
+}
+
+// LastStoreSyncResourceVersion implements [cache.Store].
+func (x *indexer) LastStoreSyncResourceVersion() string { return x.version }
+
+// look reads the cache. Outside Reconcile, and in event handlers, the store is as it is.
+func (x *indexer) look() {
+	if !x.env.moving.Load() {
+		_, _ = x.env.look(x.kind)
+	}
+}
+
+// sorted puts what a store returns into an order that does not depend on chance.
+func sorted(found []any, err error) ([]any, error) {
+	slices.SortFunc(found, func(a, b any) int {
+		return strings.Compare(a.(client.Object).GetName(), b.(client.Object).GetName())
+	})
+	return found, err
+}
+
+// List implements [cache.Store].
+func (x *indexer) List() []any {
+	x.look()
+	found, _ := sorted(x.Indexer.List(), nil)
+	return found
+}
+
+// ListKeys implements [cache.Store].
+func (x *indexer) ListKeys() []string {
+	x.look()
+	return x.Indexer.ListKeys()
+}
+
+// Get implements [cache.Store].
+func (x *indexer) Get(obj any) (any, bool, error) {
+	x.look()
+	return x.Indexer.Get(obj)
+}
+
+// GetByKey implements [cache.Store].
+func (x *indexer) GetByKey(key string) (any, bool, error) {
+	x.look()
+	return x.Indexer.GetByKey(key)
+}
+
+// Index implements [cache.Indexer].
+func (x *indexer) Index(name string, obj any) ([]any, error) {
+	x.look()
+	return sorted(x.Indexer.Index(name, obj))
+}
+
+// ByIndex implements [cache.Indexer].
+func (x *indexer) ByIndex(name, value string) ([]any, error) {
+	x.look()
+	return sorted(x.Indexer.ByIndex(name, value))
+}
+
+// IndexKeys implements [cache.Indexer].
+func (x *indexer) IndexKeys(name, value string) ([]string, error) {
+	x.look()
+	return x.Indexer.IndexKeys(name, value)
+}

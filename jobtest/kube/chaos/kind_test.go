@@ -1,0 +1,24 @@
+package chaos_test
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobtest/kube/chaos"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// A Reconciler for objects of another kind, whose pods name that kind as their controller.
+func TestOtherKind(t *testing.T) {
+	kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Suite"}
+	c := chaos.Config{Schedules: 300, Rules: referee.Rules{Owner: kind.GroupKind()}}
+	c.Test(t, func(env *chaos.Env) reconcile.Reconciler {
+		r := newReconciler(env)
+		r.options = []jobfate.Option{jobfate.OwnerKind(kind)}
+		r.machine = jobfate.NewMachine(r.options...)
+		return r
+	})
+}

@@ -1,0 +1,128 @@
+package chaos_test
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/jobtest/kube/chaos"
+)
+
+// reconciler is a correct Reconciler around a Machine. Bugs are put in by what is set.
+type reconciler struct {
+	client.Client
+	live     client.Reader
+	versions func() (jobs, pods string)
+	machine  *jobfate.Machine
+	options  []jobfate.Option
+
+	send func(context.Context, jobfate.Request) (runtime.Object, error)
+
+	// What a bug changes: what the Reconciler sees, what it sends, what it gets, and what it
+	// returns.
+	look func(context.Context, *reconciler, *jobfate.View)
+	ask  func(ctx context.Context, q *jobfate.Request) (runtime.Object, bool)
+	got  func(q jobfate.Request, o runtime.Object, err error) (runtime.Object, error)
+	last func(jobfate.Result) (reconcile.Result, error)
+}
+
+func newReconciler(env *chaos.Env) *reconciler {
+	r := &reconciler{
+		Client: env.Client, live: env.Live, machine: jobfate.NewMachine(),
+		versions: func() (string, string) {
+			return env.Jobs.LastStoreSyncResourceVersion(), env.Pods.LastStoreSyncResourceVersion()
+		},
+	}
+	r.send = r.sendOn
+	return r
+}
+
+// Reconcile implements [reconcile.Reconciler].
+func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	v := jobfate.View{Now: time.Now()}
+	v.JobsVersion, v.PodsVersion = r.versions()
+	job := &batchv1.Job{}
+	switch err := r.Get(ctx, request.NamespacedName, job); {
+	case err == nil:
+		v.Job = job
+	case client.IgnoreNotFound(err) != nil:
+		return reconcile.Result{}, err
+	}
+	var pods corev1.PodList
+	if err := r.List(ctx, &pods, client.InNamespace(request.Namespace)); err != nil {
+		return reconcile.Result{}, err
+	}
+	for i := range pods.Items {
+		v.Pods = append(v.Pods, &pods.Items[i])
+	}
+	if r.look != nil {
+		r.look(ctx, r, &v)
+	}
+	var jobs []*batchv1.Job
+	if v.Job != nil {
+		jobs = append(jobs, v.Job)
+	}
+	send := func(q jobfate.Request) (runtime.Object, error) { return r.sendAs(ctx, q) }
+	for _, orphans := range jobfate.OrphansIn(v.Pods, jobs, r.options...) {
+		if err := orphans.Run(send).Err; err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	if err := r.machine.Begin(v); err != nil {
+		return reconcile.Result{}, err
+	}
+	result := r.machine.Run(send)
+	if r.last != nil {
+		return r.last(result)
+	}
+	if result.Err != nil && result.Requeue > 0 { // an error would discard it
+		return reconcile.Result{RequeueAfter: min(result.Requeue, time.Second)}, nil
+	}
+	return reconcile.Result{RequeueAfter: result.Requeue}, result.Err
+}
+
+func (r *reconciler) sendAs(ctx context.Context, q jobfate.Request) (runtime.Object, error) {
+	if r.ask != nil {
+		if answer, done := r.ask(ctx, &q); done {
+			return answer, nil
+		}
+	}
+	o, err := r.send(ctx, q)
+	if r.got != nil {
+		return r.got(q, o, err)
+	}
+	return o, err
+}
+
+func (r *reconciler) sendOn(ctx context.Context, q jobfate.Request) (runtime.Object, error) {
+	name := types.NamespacedName{Namespace: q.Namespace, Name: q.Name}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: q.Namespace, Name: q.Name}}
+	pod := &corev1.Pod{ObjectMeta: job.ObjectMeta}
+	switch q.Verb {
+	case jobfate.GetJob:
+		return job, r.live.Get(ctx, name, job)
+	case jobfate.ListPods:
+		list := &corev1.PodList{}
+		return list, r.live.List(ctx, list, client.InNamespace(q.Namespace))
+	case jobfate.GetPod:
+		return pod, r.live.Get(ctx, name, pod)
+	case jobfate.CreatePod:
+		return q.Pod, r.Create(ctx, q.Pod)
+	case jobfate.PatchPod:
+		return pod, r.Patch(ctx, pod, client.RawPatch(types.StrategicMergePatchType, q.Patch))
+	case jobfate.DeletePod:
+		return nil, r.Delete(ctx, pod, client.Preconditions(*q.Options.Preconditions))
+	case jobfate.PatchStatus:
+		return job, r.Status().Patch(ctx, job, client.RawPatch(types.MergePatchType, q.Patch))
+	}
+	return nil, errors.New("an unknown request")
+}

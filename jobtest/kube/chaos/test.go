@@ -1,0 +1,146 @@
+package chaos
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	engine "github.com/jobfate/jobfate/jobtest/chaos"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+var (
+	schedules = flag.Int("chaos.schedules", 0, "number of schedules of each chaos test; 0 is what the test says")
+	seed      = flag.Int64("chaos.seed", -1, "the only schedule to run")
+)
+
+// Config says what is tested, and for how long. The zero Config is ready to use.
+type Config struct {
+	// Schedules is the number of schedules; by default 1,000. The flag -chaos.schedules
+	// overrides it.
+	Schedules int
+	// Steps is the length of a schedule; by default 200.
+	Steps int
+	// ManagedBy is what spec.managedBy of the Jobs says.
+	ManagedBy string
+	// Job returns the Job of a schedule. By default Jobs are drawn that use everything
+	// that Jobs can do.
+	Job func(seed uint64) *batchv1.Job
+	// Requests name what Reconcile is called for, one after another, as namespace/name. By
+	// default that is default/job, the Job.
+	Requests []string
+	// Rules are what the referee must know of the controller.
+	Rules referee.Rules
+	// Without names faults and other events that are not to happen, as reports name them.
+	Without []string
+}
+
+// Test runs a Reconciler under faults: [Config.Test] with the zero Config.
+func Test(t *testing.T, factory func(*Env) reconcile.Reconciler) {
+	t.Helper()
+	Config{}.Test(t, factory)
+}
+
+// Test runs schedules of faults, each with Reconcilers of its own, which factory makes: one
+// for each start of the controller. It fails with a report of the first schedule that
+// breaks a property.
+func (c Config) Test(t *testing.T, factory func(*Env) reconcile.Reconciler) {
+	t.Helper()
+	began := time.Now()
+	if *schedules > 0 {
+		c.Schedules = *schedules
+	}
+	r := c.Search(t, factory)
+	if r.Violation != nil {
+		t.Fatal(r.Story)
+	}
+	t.Logf("%d schedules, %d reconciles and %d writes in %v: no property broken", c.ran(), r.Syncs, r.Writes, time.Since(began).Round(time.Millisecond))
+}
+
+// ran is how many schedules Search runs.
+func (c Config) ran() int {
+	if *seed >= 0 {
+		return 1
+	}
+	return cmp.Or(c.Schedules, 1000)
+}
+
+// Search runs the schedules and returns what Test reports.
+func (c Config) Search(t *testing.T, factory func(*Env) reconcile.Reconciler) engine.Report {
+	t.Helper()
+	c.Schedules = c.ran()
+	if c.Requests == nil {
+		c.Requests = []string{"default/job"}
+	}
+	if *seed >= 0 {
+		return c.run(t, uint64(*seed), 0, factory)
+	}
+	found, total := c.search(t, factory)
+	if found < 0 {
+		return total
+	}
+	return c.run(t, uint64(found), 0, factory)
+}
+
+// search runs the schedules on all processors. It returns the first one that breaks a
+// property; -1 is none.
+func (c Config) search(t *testing.T, factory func(*Env) reconcile.Reconciler) (found int, total engine.Report) {
+	var mu sync.Mutex
+	next, found := 0, -1
+	take := func() (int, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		next++
+		return next - 1, next <= c.Schedules && found < 0
+	}
+	var wait sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wait.Go(func() {
+			for n, ok := take(); ok; n, ok = take() {
+				r := c.run(t, uint64(n), -1, factory)
+				mu.Lock()
+				total.Syncs, total.Writes = total.Syncs+r.Syncs, total.Writes+r.Writes
+				if r.Violation != nil && (found < 0 || n < found) {
+					found = n
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	return found, total
+}
+
+// run runs one schedule in a bubble, in which the time is that of the cluster.
+func (c Config) run(t *testing.T, seed uint64, retries int, factory func(*Env) reconcile.Reconciler) engine.Report {
+	job := engine.Job(seed)
+	if c.Job != nil {
+		job = c.Job(seed)
+	}
+	if c.ManagedBy != "" {
+		job.Spec.ManagedBy = &c.ManagedBy
+	}
+	return engine.Run(engine.Config{
+		Seed:    seed,
+		Mode:    engine.Mode(seed % 2),
+		Job:     job,
+		Rules:   c.Rules,
+		Steps:   c.Steps,
+		Start:   time.Now,
+		Isolate: func(run func()) { synctest.Test(t, func(*testing.T) { run() }) },
+		// time.Now never goes back.
+		Without:    append([]string{"clock jumps an hour back"}, c.Without...),
+		Again:      fmt.Sprintf("go test -run '^%s$' -chaos.seed=%d", t.Name(), seed),
+		Retries:    retries,
+		Controller: func() cluster.Controller { return newProcess(c, factory) },
+	})
+}
