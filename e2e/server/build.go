@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,6 +19,28 @@ const (
 	apiServer         = "k8s.io/kubernetes/cmd/kube-apiserver"
 	controllerManager = "k8s.io/kubernetes/cmd/kube-controller-manager"
 )
+
+// programs are those that have been built, by what they are built from. Many tests at once
+// ask for the same.
+type programs struct {
+	mu    sync.Mutex
+	paths map[string]string
+}
+
+func (p *programs) of(what string, build func() (string, error)) (path string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if path, ok := p.paths[what]; ok {
+		return path, nil
+	}
+	if path, err = build(); err == nil {
+		if p.paths == nil {
+			p.paths = map[string]string{}
+		}
+		p.paths[what] = path
+	}
+	return path, err
+}
 
 // build makes a program of a tool line of e2e/go.mod, or takes the one that is
 // in Go's build cache, and returns its path.

@@ -40,6 +40,7 @@ type Server struct {
 	api        *Process
 	collector  *Controller
 	apiProgram string
+	builds     programs
 
 	mu          sync.Mutex
 	controllers []*Controller
@@ -119,9 +120,9 @@ func (s *Server) writeKeys() error {
 	)
 }
 
-func (s *Server) startAPI(ctx context.Context) error {
-	api, err := launch(s.dir, "kube-apiserver", s.apiProgram,
-		"--etcd-servers=unix://"+filepath.Join(s.dir, "localhost:0"),
+func (s *Server) startAPI(ctx context.Context, more ...string) error {
+	args := []string{
+		"--etcd-servers=unix://" + filepath.Join(s.dir, "localhost:0"),
 		"--bind-address=127.0.0.1",
 		"--advertise-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", s.port.number),
@@ -141,7 +142,8 @@ func (s *Server) startAPI(ctx context.Context) error {
 		// controller that sends 500 requests at once would have to send half of them twice.
 		"--max-requests-inflight=2000",
 		"--max-mutating-requests-inflight=2000",
-	)
+	}
+	api, err := launch(s.dir, "kube-apiserver", s.apiProgram, append(args, more...)...)
 	if err != nil {
 		return err
 	}
@@ -183,10 +185,11 @@ func (s *Server) ready(ctx context.Context) error {
 }
 
 // Restart kills the API server and starts it again, with the same address and
-// the same objects. It returns when the server is ready.
-func (s *Server) Restart(ctx context.Context) error {
+// the same objects. It returns when the server is ready. More flags hold until the next
+// restart.
+func (s *Server) Restart(ctx context.Context, flags ...string) error {
 	s.api.Kill()
-	return s.startAPI(ctx)
+	return s.startAPI(ctx, flags...)
 }
 
 // Stop ends all processes.
