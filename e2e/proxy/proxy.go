@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -175,6 +176,14 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, fault.code, "the proxy has lost the answer")
 	case before:
 		fault.call()
+		p.behind.ServeHTTP(w, r)
+	case looked:
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		fault.look(body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		p.behind.ServeHTTP(w, r)
 	case after:
 		answer := httptest.NewRecorder()
