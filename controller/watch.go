@@ -26,6 +26,9 @@ import (
 // accepts the condition SuccessCriteriaMet, without a feature gate that has to be set.
 var oldest = version.MustParseGeneric("1.32")
 
+// again is how long it takes until a namespace that could not be watched is tried again.
+const again = 10 * time.Second
+
 // watcher fills the stores of a controller: it holds the informers of each namespace. They
 // are not those of the manager's cache. A controller-runtime cache is filled before its
 // process leads, so it would be older than the barrier; what is dropped from these pods
@@ -47,8 +50,8 @@ type space struct {
 	jobs, pods cache.SharedIndexInformer
 	*store
 
-	mu      sync.Mutex
-	missing bool // whether the namespace does not exist
+	mu    sync.Mutex
+	lacks error // why it is not watched, if it cannot be
 }
 
 func newWatcher(o Options, objects objects) (*watcher, error) {
@@ -100,9 +103,10 @@ func consistent(options *metav1.ListOptions) {
 	}
 }
 
+// synced reports whether the caches are filled of all namespaces that can be watched.
 func (w *watcher) synced() bool {
 	for _, s := range w.spaces {
-		if !s.jobs.HasSynced() || !s.pods.HasSynced() {
+		if s.problem() == nil && !(s.jobs.HasSynced() && s.pods.HasSynced()) {
 			return false
 		}
 	}
@@ -116,13 +120,15 @@ func (w *watcher) ready() error {
 	}
 	var errs []error
 	for _, s := range w.spaces {
-		s.mu.Lock()
-		if s.missing {
-			errs = append(errs, fmt.Errorf("the namespace %s does not exist", s.namespace))
-		}
-		s.mu.Unlock()
+		errs = append(errs, s.problem())
 	}
 	return errors.Join(errs...)
+}
+
+func (s *space) problem() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lacks
 }
 
 // begin reads the barriers, and only then starts the informers, whose caches have thus
@@ -137,17 +143,35 @@ func (w *watcher) begin(ctx context.Context) error {
 		return err
 	}
 	for _, s := range w.spaces {
-		if err := w.open(ctx, s); err != nil {
-			return err
-		}
-		w.running.Go(func() { s.jobs.RunWithContext(ctx) })
-		w.running.Go(func() { s.pods.RunWithContext(ctx) })
-		if s.namespace != metav1.NamespaceAll {
-			w.running.Go(func() { w.lookFor(ctx, s) })
-		}
+		w.running.Go(func() { w.watch(ctx, s) })
 	}
 	w.begun = true
 	return nil
+}
+
+// watch watches a namespace once that is possible. The others do not wait for it.
+func (w *watcher) watch(ctx context.Context, s *space) {
+	for err := w.open(ctx, s); err != nil; err = w.open(ctx, s) {
+		if ctx.Err() != nil {
+			return
+		}
+		if s.problem() == nil {
+			w.log.Error(err, "Cannot watch a namespace", "namespace", s.namespace)
+		}
+		s.mu.Lock()
+		s.lacks = err
+		s.mu.Unlock()
+		select {
+		case <-time.After(again):
+		case <-ctx.Done():
+			return
+		}
+	}
+	w.running.Go(func() { s.jobs.RunWithContext(ctx) })
+	w.running.Go(func() { s.pods.RunWithContext(ctx) })
+	s.mu.Lock()
+	s.lacks = nil
+	s.mu.Unlock()
 }
 
 // persist tries again until the API server answers.
@@ -165,15 +189,32 @@ func (w *watcher) persist(ctx context.Context, what string, try func(context.Con
 	return nil
 }
 
-// open reads the barrier of a namespace.
-func (w *watcher) open(ctx context.Context, s *space) error {
-	return w.persist(ctx, "list a pod", func(ctx context.Context) error {
+// open reads the barrier of a namespace. It fails when there is no such namespace, or no
+// right to its pods.
+func (w *watcher) open(ctx context.Context, s *space) (lacks error) {
+	err := w.persist(ctx, "list a pod", func(ctx context.Context) error {
+		lacks = nil
+		if s.namespace != metav1.NamespaceAll {
+			_, err := w.client.CoreV1().Namespaces().Get(ctx, s.namespace, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				lacks = fmt.Errorf("the namespace %s does not exist", s.namespace)
+				return nil
+			}
+			if err != nil && !apierrors.IsForbidden(err) { // without the right it may exist
+				return err
+			}
+		}
 		list, err := w.client.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{Limit: 1})
+		if apierrors.IsForbidden(err) && s.namespace != metav1.NamespaceAll {
+			lacks = fmt.Errorf("the namespace %s does not exist or must not be watched: %w", s.namespace, err)
+			return nil
+		}
 		if err == nil {
 			s.barrier = list.ResourceVersion
 		}
 		return err
 	})
+	return errors.Join(err, lacks)
 }
 
 // checkServer refuses an API server that would drop the name in spec.managedBy, or refuse
@@ -188,28 +229,17 @@ func (w *watcher) checkServer(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		got, err := version.ParseGeneric(info.GitVersion)
+		acts := info.GitVersion
+		if info.EmulationMajor != "" {
+			acts = info.EmulationMajor + "." + info.EmulationMinor
+		}
+		got, err := version.ParseGeneric(acts)
 		if err == nil && got.Major() > 0 && got.LessThan(oldest) {
-			refused = fmt.Errorf("the API server is %s: from %s on it keeps spec.managedBy and accepts the condition SuccessCriteriaMet", info.GitVersion, oldest)
+			refused = fmt.Errorf("the API server is %s and acts as %s: from %s on it keeps spec.managedBy and accepts the condition SuccessCriteriaMet", info.GitVersion, acts, oldest)
 		}
 		return nil // a version of another form, and that of a build without one, is taken
 	})
 	return errors.Join(err, refused)
-}
-
-// lookFor says whether a namespace exists, as long as it does not.
-func (w *watcher) lookFor(ctx context.Context, s *space) {
-	_ = wait.PollUntilContextCancel(ctx, 10*time.Second, true, func(ctx context.Context) (bool, error) {
-		_, err := w.client.CoreV1().Namespaces().Get(ctx, s.namespace, metav1.GetOptions{})
-		missing := apierrors.IsNotFound(err)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if missing && !s.missing {
-			w.log.Error(err, "The namespace to watch does not exist", "namespace", s.namespace)
-		}
-		s.missing = missing
-		return !missing, nil
-	})
 }
 
 // source fills the queue of a controller with what changes concern. What is before a

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"runtime"
 	"strings"
@@ -82,15 +81,21 @@ func TestNamespaces(t *testing.T) {
 // A server of an older release would drop the name in spec.managedBy. The controller does
 // not start.
 func TestOldServer(t *testing.T) {
-	for release, want := range map[string]string{
-		"v1.31.9": "the API server is v1.31.9: from 1.32 on", "v1.32.0": "", "v1.32.0-alpha.1+x": "", "v1.40.1-eks-1234": "", "unknown": "", "v0.0.0-master+$Format": "",
+	for info, want := range map[string]string{
+		`"gitVersion":"v1.31.9"`:                                            "the API server is v1.31.9 and acts as v1.31.9: from 1.32 on",
+		`"gitVersion":"v1.32.0"`:                                            "",
+		`"gitVersion":"v1.32.0-alpha.1+x"`:                                  "",
+		`"gitVersion":"v1.40.1-eks-1234"`:                                   "",
+		`"gitVersion":"unknown"`:                                            "",
+		`"gitVersion":"v0.0.0-master+$Format"`:                              "",
+		`"gitVersion":"v1.34.1","emulationMajor":"1","emulationMinor":"31"`: "the API server is v1.34.1 and acts as 1.31: from 1.32 on",
+		`"gitVersion":"v1.34.1","emulationMajor":"1","emulationMinor":"32"`: "",
 	} {
 		client := transport(func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}},
-				Body: io.NopCloser(strings.NewReader(`{"gitVersion":"` + release + `"}`))}, nil
+			return answer(200, `{`+info+`}`), nil
 		}).sender(t).api().reader
 		if err := newWatcherOf(t, client).checkServer(t.Context()); want == "" && err != nil {
-			t.Errorf("%s: got %v, want nothing", release, err)
+			t.Errorf("%s: got %v, want nothing", info, err)
 		} else if want != "" {
 			wantError(t, err, want)
 		}
