@@ -120,12 +120,15 @@ func (c *controller) record(job *batchv1.Job, e jobfate.Event) {
 }
 
 // next says when to look again. Every error is returned, so that controller-runtime counts it.
+// Once a Job has been looked at, it is none of the backlog any more.
 func (c *controller) next(r reconcile.Request, result jobfate.Result) (reconcile.Result, error) {
+	next := reconcile.Result{Priority: new(0)}
 	switch err := result.Err; {
 	case err == nil:
-		return reconcile.Result{RequeueAfter: result.Requeue}, nil
+		next.RequeueAfter = result.Requeue
+		return next, nil
 	case hopeless(err):
-		return reconcile.Result{}, reconcile.TerminalError(err) // it is looked at again when it changes
+		return next, reconcile.TerminalError(err) // it is looked at again when it changes
 	default:
 		// With an error the queue goes by its own delay.
 		due := result.Requeue
@@ -133,7 +136,7 @@ func (c *controller) next(r reconcile.Request, result jobfate.Result) (reconcile
 			due = least(due, c.BatchPeriod)
 		}
 		c.retries.bounds.Store(r, bounds{due, result.RetryAfter})
-		return reconcile.Result{}, err
+		return next, err
 	}
 }
 

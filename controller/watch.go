@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -57,13 +59,14 @@ type space struct {
 func newWatcher(o Options, objects objects) (*watcher, error) {
 	_, ofKubernetes := objects.(jobs)
 	w := &watcher{client: objects.api().reader, anyServer: !ofKubernetes, stores: stores{}}
+	me := objects.controller(o)
 	for _, namespace := range o.Namespaces {
 		jobs, err := objects.informer(namespace)
 		if err != nil {
 			return nil, err
 		}
-		pods := coreinformers.NewFilteredPodInformer(w.client, namespace, 0, cache.Indexers{byController: controllerIndex}, consistent)
-		if err := pods.SetTransform(slim(objects.controller(o), o.Transform)); err != nil {
+		pods := coreinformers.NewFilteredPodInformer(w.client, namespace, 0, cache.Indexers{byController: controllerIndex(me)}, consistent)
+		if err := pods.SetTransform(slim(me, o.Transform)); err != nil {
 			return nil, err
 		}
 		s := &space{namespace: namespace, jobs: jobs, pods: pods, store: &store{jobs: jobs.GetIndexer(), pods: pods.GetIndexer()}}
@@ -81,7 +84,7 @@ func slim(me tracking.Controller, more func(*corev1.Pod)) cache.TransformFunc {
 		if !ok {
 			return obj, nil
 		}
-		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && !me.Owns(ref) {
+		if ofOthers(me, pod) {
 			return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 				Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
 				OwnerReferences: pod.OwnerReferences,
@@ -254,8 +257,8 @@ type source[T comparable] struct {
 func (s source[T]) Start(ctx context.Context, q workqueue.TypedRateLimitingInterface[T]) error {
 	for _, space := range s.spaces {
 		err := errors.Join(
-			handle(space.jobs, func(before, after *batchv1.Job) { s.job(q, before, after) }),
-			handle(space.pods, func(before, after *corev1.Pod) { s.pod(q, before, after) }),
+			handle(space.jobs, q, s.job),
+			handle(space.pods, q, s.pod),
 		)
 		if err != nil {
 			return err
@@ -274,16 +277,36 @@ func (s source[T]) WaitForSync(ctx context.Context) error {
 
 func (s source[T]) String() string { return "Jobs and pods" }
 
-func handle[O any](informer cache.SharedIndexInformer, changed func(before, after *O)) error {
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { changed(nil, obj.(*O)) },
-		UpdateFunc: func(old, obj any) { changed(old.(*O), obj.(*O)) },
+func handle[O any, T comparable](informer cache.SharedIndexInformer, q workqueue.TypedRateLimitingInterface[T], changed func(q workqueue.TypedRateLimitingInterface[T], before, after *O)) error {
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, isInInitialList bool) {
+			if isInInitialList {
+				changed(backlog[T]{q}, nil, obj.(*O))
+			} else {
+				changed(q, nil, obj.(*O))
+			}
+		},
+		UpdateFunc: func(old, obj any) { changed(q, old.(*O), obj.(*O)) },
 		DeleteFunc: func(obj any) {
 			if missed, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 				obj = missed.Obj
 			}
-			changed(obj.(*O), nil)
+			changed(q, obj.(*O), nil)
 		},
 	})
 	return err
+}
+
+// backlog is the queue for what was there before this process. What is new comes first: after
+// a restart a new Job does not wait for all that run already.
+type backlog[T comparable] struct {
+	workqueue.TypedRateLimitingInterface[T]
+}
+
+func (b backlog[T]) AddAfter(r T, after time.Duration) {
+	if q, ok := b.TypedRateLimitingInterface.(priorityqueue.PriorityQueue[T]); ok {
+		q.AddWithOpts(priorityqueue.AddOpts{After: after, Priority: new(handler.LowPriority)}, r)
+		return
+	}
+	b.TypedRateLimitingInterface.AddAfter(r, after)
 }

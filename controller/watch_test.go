@@ -14,10 +14,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -170,5 +171,47 @@ func TestMemoryOfForeignPods(t *testing.T) {
 	t.Logf("100,000 pods of others: %.0f MB, whole: %.0f MB", slimmed*10/1e6, whole*10/1e6)
 	if slimmed*10 > 200e6 || slimmed*5 > whole {
 		t.Errorf("got %.0f bytes a pod, whole %.0f, want at most 2,000 and a fifth", slimmed/pods, whole/pods)
+	}
+}
+
+// A pod whose owner reference has the UID of a Job and names another kind is not the Job's,
+// neither in the cache nor in a list of the API server.
+func TestLyingOwner(t *testing.T) {
+	job := newJob(started)
+	lies := newPod(job, "lies", "5", func(pod *corev1.Pod) { pod.OwnerReferences[0].APIVersion = "batch.example.com/v1" })
+	b := newBench(t, job, lies)
+	b.show(t, job, lies)
+	if v := b.store.view(theJob.NamespacedName); len(v.Pods) != 0 {
+		t.Errorf("the view has %d pods, want none", len(v.Pods))
+	}
+	listed, err := b.send(t.Context(), jobfate.Request{Verb: jobfate.ListPods, Namespace: "default"}, nil)
+	if list, ok := listed.(*corev1.PodList); err != nil || !ok || len(list.Items) != 0 {
+		t.Errorf("the list is %v, %v, want no pods", listed, err)
+	}
+}
+
+// recorded is a queue that tells with what priority it is asked for what.
+type recorded struct {
+	priorityqueue.PriorityQueue[string]
+	added []string
+}
+
+func (q *recorded) AddWithOpts(o priorityqueue.AddOpts, items ...string) {
+	q.added = append(q.added, fmt.Sprint(items, " after ", o.After, " priority ", *o.Priority))
+}
+
+// What was there before the process comes after what is new.
+func TestBacklog(t *testing.T) {
+	q := &recorded{}
+	backlog[string]{q}.AddAfter("job", time.Second)
+	wantList(t, "added", q.added, []string{"[job] after 1s priority -100"})
+	plain := &asked[string]{}
+	backlog[string]{plain}.AddAfter("job", time.Second)
+	wantList(t, "added to another queue", plain.all, []string{"job after 1s"})
+	job := newJob()
+	b := newBench(t, job)
+	b.show(t, job)
+	if result := b.reconcile(t); result.Priority == nil || *result.Priority != 0 {
+		t.Errorf("a Job that was looked at has the priority %v, want 0", result.Priority)
 	}
 }
