@@ -121,6 +121,21 @@ func marker(w *world.World) {
 	w.When("the marker's pod has been counted", func(s observe.State) bool { return len(s.Sorted(mine)[0].Finalizers) == 0 })
 }
 
+// succeed has all pods that the controller makes for the Job end, until the Job has.
+func succeed(w *world.World) {
+	w.T.Helper()
+	told := map[types.UID]bool{}
+	w.When("the Job has ended", func(s observe.State) bool {
+		for _, pod := range s.Active() {
+			if !told[pod.UID] && strings.HasPrefix(pod.Name, world.JobName+"-") {
+				told[pod.UID] = true
+				w.Become(kubelet.Succeed(), pod)
+			}
+		}
+		return observe.Ended(s.Job)
+	})
+}
+
 // ended goes on until the Job has ended, and nothing was refused or wrong on the way.
 func ended(w *world.World, p *proxy.Proxy) observe.State {
 	w.T.Helper()
@@ -153,16 +168,7 @@ func TestPodsOfOthers(t *testing.T) {
 	}
 	others.check()
 	w.Update(func(job *batchv1.Job) { job.Spec.Suspend = new(false) })
-	told := map[types.UID]bool{}
-	w.When("the Job has ended", func(s observe.State) bool {
-		for name, pod := range s.All {
-			if _, is := others.pods[name]; !is && !told[pod.UID] {
-				told[pod.UID] = true
-				w.Become(kubelet.Succeed(), pod)
-			}
-		}
-		return observe.Ended(s.Job)
-	})
+	succeed(w)
 	s = ended(w, p)
 	if got := s.Job.Status; got.Succeeded != 3 || got.Failed != 0 {
 		t.Errorf("%d pods have succeeded and %d failed, want 3 and none", got.Succeeded, got.Failed)
@@ -184,7 +190,6 @@ func TestPodsWithAnnotationsOfUsers(t *testing.T) {
 	spec.BackoffLimit, spec.BackoffLimitPerIndex = nil, new(int32(2))
 	w.Create(spec)
 	s := w.Until(observe.Want{Active: 3, Ready: 3})
-	mine := s.Active()
 	const index, failures = batchv1.JobCompletionIndexAnnotation, "batch.kubernetes.io/job-index-failure-count"
 	for i, annotations := range []map[string]string{
 		{index: "-1"}, {index: "99999999999999999999"}, {index: "2147483647"}, {index: "one"}, {index: ""}, {index: "3"}, nil,
@@ -199,17 +204,7 @@ func TestPodsWithAnnotationsOfUsers(t *testing.T) {
 		w.Become(kubelet.Fail(1), createPod(w, pod))
 	}
 	marker(w)
-	w.Become(kubelet.Succeed(), mine...)
-	told := map[types.UID]bool{}
-	w.When("the Job has ended", func(s observe.State) bool {
-		for _, pod := range s.Active() {
-			if !told[pod.UID] && strings.HasPrefix(pod.Name, "job-") {
-				told[pod.UID] = true
-				w.Become(kubelet.Succeed(), pod)
-			}
-		}
-		return observe.Ended(s.Job)
-	})
+	succeed(w)
 	s = ended(w, p)
 	if completed := s.Job.Status.CompletedIndexes; completed != "0-2" && completed != "0,2" {
 		t.Errorf("the completed indexes are %q, want all that have not failed", completed)
@@ -278,7 +273,7 @@ func TestStatusesOfUsers(t *testing.T) {
 			_, err = w.Client.BatchV1().Jobs(w.Namespace).Patch(t.Context(), s.Job.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 			w.Must(err)
 			marker(w)
-			w.Become(kubelet.Succeed(), mine...)
+			succeed(w)
 			ended(w, p)
 			others.check()
 			w.When("the pods of the Job are free", func(s observe.State) bool {
