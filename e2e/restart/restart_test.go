@@ -46,10 +46,7 @@ var (
 	sides   = []side{jobfate, builtIn}
 )
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { os.Exit(server.RunInTurn(m)) }
 
 // With many Jobs of one running pod a new Job waits for its pod as long as with the built-in
 // controller.

@@ -34,7 +34,7 @@ type Server struct {
 	Client kubernetes.Interface
 
 	dir        string // of this server alone: logs, keys, the data of etcd
-	lock       *os.File
+	giveBack   func() // the turn
 	port       port
 	etcd       *Process
 	api        *Process
@@ -58,7 +58,7 @@ func Start(ctx context.Context) (*Server, error) {
 }
 
 func (s *Server) start(ctx context.Context) (err error) {
-	if s.lock, err = alone(); err != nil {
+	if s.giveBack, err = Turn(); err != nil {
 		return err
 	}
 	if s.dir, err = os.MkdirTemp("", "jobfate-e2e-"); err != nil {
@@ -210,8 +210,8 @@ func (s *Server) Stop() error {
 	if s.port.socket != nil {
 		s.port.close()
 	}
-	if s.lock != nil {
-		s.lock.Close()
+	if s.giveBack != nil {
+		s.giveBack()
 	}
 	return errors.Join(errs...)
 }
