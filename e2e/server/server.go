@@ -188,8 +188,29 @@ func (s *Server) ready(ctx context.Context) error {
 // the same objects. It returns when the server is ready. More flags hold until the next
 // restart.
 func (s *Server) Restart(ctx context.Context, flags ...string) error {
+	if err := s.awaitCollector(ctx); err != nil {
+		return err
+	}
 	s.api.Kill()
 	return s.startAPI(ctx, flags...)
+}
+
+// awaitCollector waits until the garbage collector is at work. One that starts ends by itself
+// when the server is not ready within ten seconds.
+func (s *Server) awaitCollector(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	for s.collector.Log("all resource monitors have synced", 1) == "" {
+		if err := s.collector.Err(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the garbage collector is not ready: %s", s.collector.Log("", 10))
+		case <-time.After(pollTime):
+		}
+	}
+	return nil
 }
 
 // Stop ends all processes.
