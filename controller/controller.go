@@ -107,14 +107,14 @@ func add(mgr manager.Manager, o Options, objects objects) error {
 	c.recorder = told.broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "jobfate-controller"})
 	name := strings.ToLower(c.me.Kind.Kind)
 	jobs, err := ctrlcontroller.NewTyped(name, mgr, ctrlcontroller.TypedOptions[reconcile.Request]{
-		Reconciler: c, MaxConcurrentReconciles: c.Workers, RateLimiter: c.retries,
+		Reconciler: c, MaxConcurrentReconciles: c.Workers, RateLimiter: c.retries, Logger: quietly(c.log),
 	})
 	if err != nil {
 		return err
 	}
 	free := orphans{c}
 	freed, err := ctrlcontroller.NewTyped(name+"-orphans", mgr, ctrlcontroller.TypedOptions[orphaned]{
-		Reconciler: free, RateLimiter: newRetries[orphaned](),
+		Reconciler: free, RateLimiter: newRetries[orphaned](), Logger: quietly(c.log),
 	})
 	if err != nil {
 		return err

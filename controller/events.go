@@ -33,8 +33,8 @@ const (
 	// mostIndexes is how many failed indexes one event names.
 	mostIndexes = 3
 	// eventsPerSync is how many successful creations or deletions a sync reports as events.
-	// client-go sends no more about one object in a short time, and to make up those
-	// that it drops costs a tenth of the CPU.
+	// client-go sends no more of one budget in a short time, and to make up those that it
+	// drops costs a tenth of the CPU.
 	eventsPerSync = 25
 )
 

@@ -55,7 +55,7 @@ func newBench(t *testing.T, onServer ...runtime.Object) *bench {
 	s := &store{
 		barrier: "1",
 		jobs:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
-		pods:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byController: controllerIndex}),
+		pods:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byController: controllerIndex(tracking.Controller{})}),
 	}
 	o, err := Options{ManagedBy: managedBy}.complete()
 	if err != nil {

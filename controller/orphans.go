@@ -2,11 +2,9 @@ package controller
 
 import (
 	"context"
-	"errors"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate"
@@ -30,11 +28,9 @@ func (c orphans) Reconcile(ctx context.Context, r orphaned) (reconcile.Result, e
 		if !c.drive(ctx, m, nil, orphansAtATime) {
 			return reconcile.Result{}, nil // it is to stop
 		}
-		failed = errors.Join(failed, m.Result().Err)
-	}
-	if expected(failed) {
-		log.FromContext(ctx).V(1).Info("Freeing again", "because", failed)
-		return reconcile.Result{RequeueAfter: c.BatchPeriod}, nil
+		if err := m.Result().Err; err != nil && (failed == nil || expected(failed)) {
+			failed = err
+		}
 	}
 	return reconcile.Result{}, failed
 }

@@ -80,6 +80,24 @@ func TestFree(t *testing.T) {
 	}
 }
 
+// Of several errors the one that an operator must know about is returned.
+func TestFreeTellsTheWorst(t *testing.T) {
+	job := newJob()
+	b := newBench(t)
+	for _, name := range []string{"a", "b", "c"} {
+		b.show(t, newPod(job, name, "5", ownerless))
+	}
+	b.server.PrependReactor("patch", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
+		if a.(ktesting.PatchAction).GetName() == "b" {
+			return true, nil, errTimeout
+		}
+		return true, nil, apierrors.NewConflict(pods, "pod", nil)
+	})
+	if _, err := (orphans{b.controller}).Reconcile(t.Context(), alone); !apierrors.IsTimeout(err) {
+		t.Errorf("got %v, want %v", err, errTimeout)
+	}
+}
+
 // A Job that is made while pods are freed may adopt one: that keeps its finalizer. A
 // pod that cannot be freed does not keep the others from it, and they are looked at
 // again.
@@ -96,8 +114,8 @@ func TestFreeGoesOn(t *testing.T) {
 		}
 		return true, nil, apierrors.NewConflict(pods, "pod", nil)
 	})
-	again, err := orphans{b.controller}.Reconcile(t.Context(), alone)
-	if err != nil || again.RequeueAfter != defaultBatchPeriod || versions != 3 {
-		t.Errorf("got %v, %v and %d patches for version 5, want to look again after %v, and 3", again, err, versions, defaultBatchPeriod)
+	_, err := orphans{b.controller}.Reconcile(t.Context(), alone)
+	if !apierrors.IsConflict(err) || versions != 3 {
+		t.Errorf("got %v and %d patches for version 5, want a conflict, after which it is tried again, and 3", err, versions)
 	}
 }

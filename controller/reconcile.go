@@ -78,7 +78,7 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	if (job == nil || jobstatus.Finished(job) != nil) && m.machine.Idle() {
 		c.memories.Delete(r)
 	}
-	return c.next(ctx, r, result)
+	return c.next(r, result)
 }
 
 // optionsOf returns the options of one sync: the names of the Job's rules, if it has any,
@@ -119,20 +119,24 @@ func (c *controller) record(job *batchv1.Job, e jobfate.Event) {
 	}
 }
 
-// next says when to look again.
-func (c *controller) next(ctx context.Context, r reconcile.Request, result jobfate.Result) (reconcile.Result, error) {
+// next says when to look again. Every error is returned, so that controller-runtime counts it.
+// Once a Job has been looked at, it is none of the backlog any more.
+func (c *controller) next(r reconcile.Request, result jobfate.Result) (reconcile.Result, error) {
+	next := reconcile.Result{Priority: new(0)}
 	switch err := result.Err; {
 	case err == nil:
-		return reconcile.Result{RequeueAfter: result.Requeue}, nil
+		next.RequeueAfter = result.Requeue
+		return next, nil
 	case hopeless(err):
-		return reconcile.Result{}, nil // it is looked at again when it changes
-	case expected(err):
-		log.FromContext(ctx).V(1).Info("Beginning again", "because", err)
-		return reconcile.Result{RequeueAfter: least(result.Requeue, c.BatchPeriod)}, nil
+		return next, reconcile.TerminalError(err) // it is looked at again when it changes
 	default:
 		// With an error the queue goes by its own delay.
-		c.retries.bounds.Store(r, bounds{result.Requeue, result.RetryAfter})
-		return reconcile.Result{}, err
+		due := result.Requeue
+		if expected(err) {
+			due = least(due, c.BatchPeriod)
+		}
+		c.retries.bounds.Store(r, bounds{due, result.RetryAfter})
+		return next, err
 	}
 }
 

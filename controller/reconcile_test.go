@@ -32,6 +32,17 @@ func (b *bench) reconcile(t *testing.T) reconcile.Result {
 	return result
 }
 
+// interfered syncs the Job, which others change or delete, and looks again soon.
+func (b *bench) interfered(t *testing.T) {
+	t.Helper()
+	if _, err := b.Reconcile(t.Context(), theJob); !expected(err) {
+		t.Errorf("got %v, want an error that others cause", err)
+	}
+	if got := b.retries.When(theJob); got != defaultBatchPeriod {
+		t.Errorf("looks again in %v, want %v", got, defaultBatchPeriod)
+	}
+}
+
 // remembered are the Jobs that have a memory.
 func (b *bench) remembered() (n int) {
 	b.memories.Range(func(any, any) bool { n++; return true })
@@ -137,7 +148,8 @@ func (l *lateIndexer) GetByKey(key string) (any, bool, error) {
 	return l.Indexer.GetByKey(key)
 }
 
-// A Job that cannot be decided is told so once, and asks for no further turn.
+// A Job that cannot be decided is told so once, and asks for no further turn. Each sync has
+// failed, also for controller-runtime.
 func TestBadInput(t *testing.T) {
 	job := newJob(func(job *batchv1.Job) {
 		mode := batchv1.CompletionMode("Unheard")
@@ -146,8 +158,8 @@ func TestBadInput(t *testing.T) {
 	b := newBench(t, job)
 	b.show(t, job)
 	for range 3 {
-		if got := b.reconcile(t); got.RequeueAfter != 0 {
-			t.Errorf("looks again in %v, want only when the Job changes", got.RequeueAfter)
+		if _, err := b.Reconcile(t.Context(), theJob); !errors.Is(err, reconcile.TerminalError(nil)) {
+			t.Errorf("got %v, want an error after which the Job is looked at only when it changes", err)
 		}
 	}
 	got := b.told()
@@ -215,8 +227,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// Others change or delete the Job during a sync: that is no error, and the Job is
-// looked at again soon.
+// Others change or delete the Job during a sync. That is counted as a sync that has failed,
+// and the Job is looked at again soon, however often it happens.
 func TestOthersInterfere(t *testing.T) {
 	for name, err := range map[string]error{
 		"a conflict":      apierrors.NewConflict(pods, "job", nil),
@@ -227,9 +239,8 @@ func TestOthersInterfere(t *testing.T) {
 			b := newBench(t, job)
 			b.show(t, job)
 			b.fail("patch", "jobs", 1, false, err)
-			if got := b.reconcile(t).RequeueAfter; got != defaultBatchPeriod {
-				t.Errorf("looks again in %v, want %v", got, defaultBatchPeriod)
-			}
+			b.retries.When(theJob) // it failed before
+			b.interfered(t)
 			if got := testutil.ToFloat64(b.metrics.counters[syncsTotal].WithLabelValues("NonIndexed", "error", "pods_created")); got != 1 {
 				t.Errorf("%s: got %v syncs with an error, want 1", syncsTotal, got)
 			}
@@ -238,7 +249,7 @@ func TestOthersInterfere(t *testing.T) {
 }
 
 // "A Job that is gone, or is being deleted, must not adopt pods": it is read past the
-// cache first. That it is gone is no error either.
+// cache first.
 func TestAdoptOnlyForAJobThatIsThere(t *testing.T) {
 	now := metav1.NewTime(noon)
 	for name, onServer := range map[string]*batchv1.Job{
@@ -249,9 +260,7 @@ func TestAdoptOnlyForAJobThatIsThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, onServer)
 			b.show(t, newJob(), newPod(newJob(), "alone", "5", ownerless, stripped))
-			if got := b.reconcile(t).RequeueAfter; got != defaultBatchPeriod {
-				t.Errorf("looks again in %v, want %v", got, defaultBatchPeriod)
-			}
+			b.interfered(t)
 			wantList(t, "writes", b.writes(), nil)
 		})
 	}
@@ -301,7 +310,7 @@ func TestMemoryGoesWithTheJob(t *testing.T) {
 		t.Errorf("%d Jobs are remembered, want none", n)
 	}
 	b.show(t, job)
-	b.reconcile(t)
+	b.interfered(t)
 	b.show(t, newJob(builtIn))
 	b.reconcile(t)
 	if n := b.remembered(); n != 0 {

@@ -3,10 +3,12 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -74,7 +76,12 @@ func (s sender) send(ctx context.Context, r jobfate.Request, seen *batchv1.Job) 
 	case jobfate.GetJob:
 		return s.get(ctx, r.Namespace, r.Name)
 	case jobfate.ListPods:
-		return read.List(ctx, metav1.ListOptions{})
+		list, err := read.List(ctx, metav1.ListOptions{})
+		if err == nil {
+			me := s.controller(Options{})
+			list.Items = slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return ofOthers(me, &pod) })
+		}
+		return list, err
 	case jobfate.GetPod:
 		return read.Get(ctx, r.Name, metav1.GetOptions{})
 	case jobfate.CreatePod:

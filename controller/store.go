@@ -11,18 +11,33 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/tracking"
 )
 
 // byController is the index of the cached pods: by the UID of their controller,
 // or by their namespace when they have none.
 const byController = "controller"
 
-func controllerIndex(obj any) ([]string, error) {
-	pod := obj.(*corev1.Pod)
-	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
-		return []string{string(ref.UID)}, nil
+// controllerIndex leaves out the pods of others. An owner reference of another kind that has
+// the UID of a Job is a lie, and its pod is not the Job's.
+func controllerIndex(me tracking.Controller) cache.IndexFunc {
+	return func(obj any) ([]string, error) {
+		pod := obj.(*corev1.Pod)
+		switch ref := metav1.GetControllerOfNoCopy(pod); {
+		case ref == nil:
+			return []string{uncontrolled(pod.Namespace)}, nil
+		case me.Owns(ref):
+			return []string{string(ref.UID)}, nil
+		default:
+			return nil, nil
+		}
 	}
-	return []string{uncontrolled(pod.Namespace)}, nil
+}
+
+// ofOthers reports whether something else than this kind controls a pod.
+func ofOthers(me tracking.Controller, pod *corev1.Pod) bool {
+	ref := metav1.GetControllerOfNoCopy(pod)
+	return ref != nil && !me.Owns(ref)
 }
 
 func uncontrolled(namespace string) string { return "namespace/" + namespace }

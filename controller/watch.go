@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -25,6 +27,9 @@ import (
 // oldest is the first release of Kubernetes whose API server keeps spec.managedBy, and
 // accepts the condition SuccessCriteriaMet, without a feature gate that has to be set.
 var oldest = version.MustParseGeneric("1.32")
+
+// again is how long it takes until a namespace that could not be watched is tried again.
+const again = 10 * time.Second
 
 // watcher fills the stores of a controller: it holds the informers of each namespace. They
 // are not those of the manager's cache. A controller-runtime cache is filled before its
@@ -47,20 +52,21 @@ type space struct {
 	jobs, pods cache.SharedIndexInformer
 	*store
 
-	mu      sync.Mutex
-	missing bool // whether the namespace does not exist
+	mu    sync.Mutex
+	lacks error // why it is not watched, if it cannot be
 }
 
 func newWatcher(o Options, objects objects) (*watcher, error) {
 	_, ofKubernetes := objects.(jobs)
 	w := &watcher{client: objects.api().reader, anyServer: !ofKubernetes, stores: stores{}}
+	me := objects.controller(o)
 	for _, namespace := range o.Namespaces {
 		jobs, err := objects.informer(namespace)
 		if err != nil {
 			return nil, err
 		}
-		pods := coreinformers.NewFilteredPodInformer(w.client, namespace, 0, cache.Indexers{byController: controllerIndex}, consistent)
-		if err := pods.SetTransform(slim(objects.controller(o), o.Transform)); err != nil {
+		pods := coreinformers.NewFilteredPodInformer(w.client, namespace, 0, cache.Indexers{byController: controllerIndex(me)}, consistent)
+		if err := pods.SetTransform(slim(me, o.Transform)); err != nil {
 			return nil, err
 		}
 		s := &space{namespace: namespace, jobs: jobs, pods: pods, store: &store{jobs: jobs.GetIndexer(), pods: pods.GetIndexer()}}
@@ -78,7 +84,7 @@ func slim(me tracking.Controller, more func(*corev1.Pod)) cache.TransformFunc {
 		if !ok {
 			return obj, nil
 		}
-		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && !me.Owns(ref) {
+		if ofOthers(me, pod) {
 			return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 				Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
 				OwnerReferences: pod.OwnerReferences,
@@ -100,9 +106,10 @@ func consistent(options *metav1.ListOptions) {
 	}
 }
 
+// synced reports whether the caches are filled of all namespaces that can be watched.
 func (w *watcher) synced() bool {
 	for _, s := range w.spaces {
-		if !s.jobs.HasSynced() || !s.pods.HasSynced() {
+		if s.problem() == nil && !(s.jobs.HasSynced() && s.pods.HasSynced()) {
 			return false
 		}
 	}
@@ -116,13 +123,15 @@ func (w *watcher) ready() error {
 	}
 	var errs []error
 	for _, s := range w.spaces {
-		s.mu.Lock()
-		if s.missing {
-			errs = append(errs, fmt.Errorf("the namespace %s does not exist", s.namespace))
-		}
-		s.mu.Unlock()
+		errs = append(errs, s.problem())
 	}
 	return errors.Join(errs...)
+}
+
+func (s *space) problem() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lacks
 }
 
 // begin reads the barriers, and only then starts the informers, whose caches have thus
@@ -137,17 +146,35 @@ func (w *watcher) begin(ctx context.Context) error {
 		return err
 	}
 	for _, s := range w.spaces {
-		if err := w.open(ctx, s); err != nil {
-			return err
-		}
-		w.running.Go(func() { s.jobs.RunWithContext(ctx) })
-		w.running.Go(func() { s.pods.RunWithContext(ctx) })
-		if s.namespace != metav1.NamespaceAll {
-			w.running.Go(func() { w.lookFor(ctx, s) })
-		}
+		w.running.Go(func() { w.watch(ctx, s) })
 	}
 	w.begun = true
 	return nil
+}
+
+// watch watches a namespace once that is possible. The others do not wait for it.
+func (w *watcher) watch(ctx context.Context, s *space) {
+	for err := w.open(ctx, s); err != nil; err = w.open(ctx, s) {
+		if ctx.Err() != nil {
+			return
+		}
+		if s.problem() == nil {
+			w.log.Error(err, "Cannot watch a namespace", "namespace", s.namespace)
+		}
+		s.mu.Lock()
+		s.lacks = err
+		s.mu.Unlock()
+		select {
+		case <-time.After(again):
+		case <-ctx.Done():
+			return
+		}
+	}
+	w.running.Go(func() { s.jobs.RunWithContext(ctx) })
+	w.running.Go(func() { s.pods.RunWithContext(ctx) })
+	s.mu.Lock()
+	s.lacks = nil
+	s.mu.Unlock()
 }
 
 // persist tries again until the API server answers.
@@ -165,15 +192,32 @@ func (w *watcher) persist(ctx context.Context, what string, try func(context.Con
 	return nil
 }
 
-// open reads the barrier of a namespace.
-func (w *watcher) open(ctx context.Context, s *space) error {
-	return w.persist(ctx, "list a pod", func(ctx context.Context) error {
+// open reads the barrier of a namespace. It fails when there is no such namespace, or no
+// right to its pods.
+func (w *watcher) open(ctx context.Context, s *space) (lacks error) {
+	err := w.persist(ctx, "list a pod", func(ctx context.Context) error {
+		lacks = nil
+		if s.namespace != metav1.NamespaceAll {
+			_, err := w.client.CoreV1().Namespaces().Get(ctx, s.namespace, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				lacks = fmt.Errorf("the namespace %s does not exist", s.namespace)
+				return nil
+			}
+			if err != nil && !apierrors.IsForbidden(err) { // without the right it may exist
+				return err
+			}
+		}
 		list, err := w.client.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{Limit: 1})
+		if apierrors.IsForbidden(err) && s.namespace != metav1.NamespaceAll {
+			lacks = fmt.Errorf("the namespace %s does not exist or must not be watched: %w", s.namespace, err)
+			return nil
+		}
 		if err == nil {
 			s.barrier = list.ResourceVersion
 		}
 		return err
 	})
+	return errors.Join(err, lacks)
 }
 
 // checkServer refuses an API server that would drop the name in spec.managedBy, or refuse
@@ -188,28 +232,17 @@ func (w *watcher) checkServer(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		got, err := version.ParseGeneric(info.GitVersion)
+		acts := info.GitVersion
+		if info.EmulationMajor != "" {
+			acts = info.EmulationMajor + "." + info.EmulationMinor
+		}
+		got, err := version.ParseGeneric(acts)
 		if err == nil && got.Major() > 0 && got.LessThan(oldest) {
-			refused = fmt.Errorf("the API server is %s: from %s on it keeps spec.managedBy and accepts the condition SuccessCriteriaMet", info.GitVersion, oldest)
+			refused = fmt.Errorf("the API server is %s and acts as %s: from %s on it keeps spec.managedBy and accepts the condition SuccessCriteriaMet", info.GitVersion, acts, oldest)
 		}
 		return nil // a version of another form, and that of a build without one, is taken
 	})
 	return errors.Join(err, refused)
-}
-
-// lookFor says whether a namespace exists, as long as it does not.
-func (w *watcher) lookFor(ctx context.Context, s *space) {
-	_ = wait.PollUntilContextCancel(ctx, 10*time.Second, true, func(ctx context.Context) (bool, error) {
-		_, err := w.client.CoreV1().Namespaces().Get(ctx, s.namespace, metav1.GetOptions{})
-		missing := apierrors.IsNotFound(err)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if missing && !s.missing {
-			w.log.Error(err, "The namespace to watch does not exist", "namespace", s.namespace)
-		}
-		s.missing = missing
-		return !missing, nil
-	})
 }
 
 // source fills the queue of a controller with what changes concern. What is before a
@@ -224,8 +257,8 @@ type source[T comparable] struct {
 func (s source[T]) Start(ctx context.Context, q workqueue.TypedRateLimitingInterface[T]) error {
 	for _, space := range s.spaces {
 		err := errors.Join(
-			handle(space.jobs, func(before, after *batchv1.Job) { s.job(q, before, after) }),
-			handle(space.pods, func(before, after *corev1.Pod) { s.pod(q, before, after) }),
+			handle(space.jobs, q, s.job),
+			handle(space.pods, q, s.pod),
 		)
 		if err != nil {
 			return err
@@ -244,16 +277,36 @@ func (s source[T]) WaitForSync(ctx context.Context) error {
 
 func (s source[T]) String() string { return "Jobs and pods" }
 
-func handle[O any](informer cache.SharedIndexInformer, changed func(before, after *O)) error {
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { changed(nil, obj.(*O)) },
-		UpdateFunc: func(old, obj any) { changed(old.(*O), obj.(*O)) },
+func handle[O any, T comparable](informer cache.SharedIndexInformer, q workqueue.TypedRateLimitingInterface[T], changed func(q workqueue.TypedRateLimitingInterface[T], before, after *O)) error {
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, isInInitialList bool) {
+			if isInInitialList {
+				changed(backlog[T]{q}, nil, obj.(*O))
+			} else {
+				changed(q, nil, obj.(*O))
+			}
+		},
+		UpdateFunc: func(old, obj any) { changed(q, old.(*O), obj.(*O)) },
 		DeleteFunc: func(obj any) {
 			if missed, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 				obj = missed.Obj
 			}
-			changed(obj.(*O), nil)
+			changed(q, obj.(*O), nil)
 		},
 	})
 	return err
+}
+
+// backlog is the queue for what was there before this process. What is new comes first: after
+// a restart a new Job does not wait for all that run already.
+type backlog[T comparable] struct {
+	workqueue.TypedRateLimitingInterface[T]
+}
+
+func (b backlog[T]) AddAfter(r T, after time.Duration) {
+	if q, ok := b.TypedRateLimitingInterface.(priorityqueue.PriorityQueue[T]); ok {
+		q.AddWithOpts(priorityqueue.AddOpts{After: after, Priority: new(handler.LowPriority)}, r)
+		return
+	}
+	b.TypedRateLimitingInterface.AddAfter(r, after)
 }

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"runtime"
 	"strings"
@@ -15,10 +14,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -82,15 +82,21 @@ func TestNamespaces(t *testing.T) {
 // A server of an older release would drop the name in spec.managedBy. The controller does
 // not start.
 func TestOldServer(t *testing.T) {
-	for release, want := range map[string]string{
-		"v1.31.9": "the API server is v1.31.9: from 1.32 on", "v1.32.0": "", "v1.32.0-alpha.1+x": "", "v1.40.1-eks-1234": "", "unknown": "", "v0.0.0-master+$Format": "",
+	for info, want := range map[string]string{
+		`"gitVersion":"v1.31.9"`:                                            "the API server is v1.31.9 and acts as v1.31.9: from 1.32 on",
+		`"gitVersion":"v1.32.0"`:                                            "",
+		`"gitVersion":"v1.32.0-alpha.1+x"`:                                  "",
+		`"gitVersion":"v1.40.1-eks-1234"`:                                   "",
+		`"gitVersion":"unknown"`:                                            "",
+		`"gitVersion":"v0.0.0-master+$Format"`:                              "",
+		`"gitVersion":"v1.34.1","emulationMajor":"1","emulationMinor":"31"`: "the API server is v1.34.1 and acts as 1.31: from 1.32 on",
+		`"gitVersion":"v1.34.1","emulationMajor":"1","emulationMinor":"32"`: "",
 	} {
 		client := transport(func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}},
-				Body: io.NopCloser(strings.NewReader(`{"gitVersion":"` + release + `"}`))}, nil
+			return answer(200, `{`+info+`}`), nil
 		}).sender(t).api().reader
 		if err := newWatcherOf(t, client).checkServer(t.Context()); want == "" && err != nil {
-			t.Errorf("%s: got %v, want nothing", release, err)
+			t.Errorf("%s: got %v, want nothing", info, err)
 		} else if want != "" {
 			wantError(t, err, want)
 		}
@@ -165,5 +171,47 @@ func TestMemoryOfForeignPods(t *testing.T) {
 	t.Logf("100,000 pods of others: %.0f MB, whole: %.0f MB", slimmed*10/1e6, whole*10/1e6)
 	if slimmed*10 > 200e6 || slimmed*5 > whole {
 		t.Errorf("got %.0f bytes a pod, whole %.0f, want at most 2,000 and a fifth", slimmed/pods, whole/pods)
+	}
+}
+
+// A pod whose owner reference has the UID of a Job and names another kind is not the Job's,
+// neither in the cache nor in a list of the API server.
+func TestLyingOwner(t *testing.T) {
+	job := newJob(started)
+	lies := newPod(job, "lies", "5", func(pod *corev1.Pod) { pod.OwnerReferences[0].APIVersion = "batch.example.com/v1" })
+	b := newBench(t, job, lies)
+	b.show(t, job, lies)
+	if v := b.store.view(theJob.NamespacedName); len(v.Pods) != 0 {
+		t.Errorf("the view has %d pods, want none", len(v.Pods))
+	}
+	listed, err := b.send(t.Context(), jobfate.Request{Verb: jobfate.ListPods, Namespace: "default"}, nil)
+	if list, ok := listed.(*corev1.PodList); err != nil || !ok || len(list.Items) != 0 {
+		t.Errorf("the list is %v, %v, want no pods", listed, err)
+	}
+}
+
+// recorded is a queue that tells with what priority it is asked for what.
+type recorded struct {
+	priorityqueue.PriorityQueue[string]
+	added []string
+}
+
+func (q *recorded) AddWithOpts(o priorityqueue.AddOpts, items ...string) {
+	q.added = append(q.added, fmt.Sprint(items, " after ", o.After, " priority ", *o.Priority))
+}
+
+// What was there before the process comes after what is new.
+func TestBacklog(t *testing.T) {
+	q := &recorded{}
+	backlog[string]{q}.AddAfter("job", time.Second)
+	wantList(t, "added", q.added, []string{"[job] after 1s priority -100"})
+	plain := &asked[string]{}
+	backlog[string]{plain}.AddAfter("job", time.Second)
+	wantList(t, "added to another queue", plain.all, []string{"job after 1s"})
+	job := newJob()
+	b := newBench(t, job)
+	b.show(t, job)
+	if result := b.reconcile(t); result.Priority == nil || *result.Priority != 0 {
+		t.Errorf("a Job that was looked at has the priority %v, want 0", result.Priority)
 	}
 }

@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -54,6 +55,31 @@ func TestRequestsGoWrong(t *testing.T) {
 	t.Logf("watches cut: %d", watches)
 	if watches == 0 {
 		t.Error("no watch was cut")
+	}
+}
+
+// All that the controller hears of Jobs and pods is old by some seconds, and of the two by
+// another number of them.
+func TestNewsIsLate(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]map[string]time.Duration{
+		"pods": {"pods": 4 * time.Second, "jobs": time.Second},
+		"jobs": {"pods": time.Second, "jobs": 4 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, side := throughProxy(t, "late-"+name)
+			for resource, by := range late {
+				p.Lag(resource, by)
+			}
+			survive(t, side, small(), func(over <-chan struct{}) {
+				// Those that the controller had before it lagged.
+				if p.CutWatches() == 0 {
+					t.Error("no watch was cut")
+				}
+				<-over
+			})
+		})
 	}
 }
 
@@ -114,6 +140,11 @@ func throughProxy(t *testing.T, name string, args ...string) (*proxy.Proxy, worl
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Kill() }) // the process that runs by then, not the first
+	t.Cleanup(func() {
+		c.Kill() // the process that runs by then, not the first
+		if n := p.Answers(proxy.Call{Verb: "patch", Resource: "jobs/status"}, http.StatusUnprocessableEntity); n > 0 {
+			t.Errorf("the server has refused %d statuses", n)
+		}
+	})
 	return p, world.Side{Controller: c, ManagedBy: &managedBy}
 }

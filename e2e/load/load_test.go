@@ -1,11 +1,15 @@
 package main
 
 import (
+	"os"
 	"testing"
 	"time"
 
 	"github.com/jobfate/jobfate/e2e/proxy"
+	"github.com/jobfate/jobfate/e2e/server"
 )
+
+func TestMain(m *testing.M) { os.Exit(server.RunInTurn(m)) }
 
 // All workloads, small: each controller makes one call to create a pod and one to
 // let it go, and jobfate's no more of the others than the built-in one, but for a

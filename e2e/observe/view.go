@@ -18,9 +18,12 @@ import (
 )
 
 const (
-	// DefaultPatience is how long a view waits for what a test expects. It is long for a
+	// DefaultPatience is how long a view waits for any change when what a test expects has not
+	// come. It is long for a
 	// machine that does other things, too; it matters only to tests that fail.
 	DefaultPatience = 90 * time.Second
+	// atMost is how many times as long it waits while something else changes.
+	atMost = 5
 	// storyLines is how much of the story is told.
 	storyLines = 150
 )
@@ -133,11 +136,11 @@ func (v *View) Until(t testing.TB, w Want) State {
 // That may be the present one.
 func (v *View) When(t testing.TB, what string, holds func(State) bool) State {
 	t.Helper()
-	late := time.After(v.patience)
+	began := time.Now()
 	for !holds(v.state) {
-		c, ok := v.take(t.Context(), late)
-		if !ok {
-			t.Fatalf("did not come within %s: %s\n%s", v.patience, what, v.Story())
+		c, ok := v.take(t.Context(), time.After(v.patience))
+		if took := time.Since(began); !ok || took > atMost*v.patience {
+			t.Fatalf("did not come within %s: %s\n%s", took, what, v.Story())
 		}
 		v.step(t, c)
 	}

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -26,12 +27,14 @@ type Proxy struct {
 	server *httptest.Server
 	behind *httputil.ReverseProxy
 
-	mu     sync.Mutex
-	counts Counts
-	rules  []*Handle
-	cut    bool
-	next   int
-	open   map[int]openCall // what is being answered
+	mu      sync.Mutex
+	counts  Counts
+	answers map[Call]map[int]int
+	lags    map[string]time.Duration // by resource
+	rules   []*Handle
+	cut     bool
+	next    int
+	open    map[int]openCall // what is being answered
 }
 
 type openCall struct {
@@ -49,7 +52,7 @@ func Start(target *rest.Config) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{counts: Counts{}, open: map[int]openCall{}}
+	p := &Proxy{counts: Counts{}, answers: map[Call]map[int]int{}, lags: map[string]time.Duration{}, open: map[int]openCall{}}
 	quiet := log.New(io.Discard, "", 0) // a cut connection is what was asked for
 	p.behind = &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(host) },
@@ -57,7 +60,8 @@ func Start(target *rest.Config) (*Proxy, error) {
 		FlushInterval: -1, // a watch is passed on event by event
 		ErrorLog:      quiet,
 		// The server is down: the client is to see that as a cut connection.
-		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+		ModifyResponse: p.answered,
 	}
 	p.server = httptest.NewUnstartedServer(p)
 	p.server.EnableHTTP2 = true
@@ -89,6 +93,40 @@ func (p *Proxy) Counts() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.counts)
+}
+
+// Answers returns how many requests of a kind the server has answered with a code.
+func (p *Proxy) Answers(call Call, code int) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for other, codes := range p.answers {
+		if call.matches(other) {
+			n += codes[code]
+		}
+	}
+	return n
+}
+
+func (p *Proxy) answered(r *http.Response) error {
+	call := callOf(r.Request)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.answers[call] == nil {
+		p.answers[call] = map[int]int{}
+	}
+	p.answers[call][r.StatusCode]++
+	if by := p.lags[call.Resource]; call.Verb == "watch" && by > 0 {
+		r.Body = newLate(r.Body, by)
+	}
+	return nil
+}
+
+// Lag has all news of a resource come later, by some time. It holds for watches that begin
+// from now on.
+func (p *Proxy) Lag(resource string, by time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lags[resource] = by
 }
 
 // Add adds a rule.
@@ -175,6 +213,14 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, fault.code, "the proxy has lost the answer")
 	case before:
 		fault.call()
+		p.behind.ServeHTTP(w, r)
+	case looked:
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		fault.look(body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		p.behind.ServeHTTP(w, r)
 	case after:
 		answer := httptest.NewRecorder()

@@ -165,3 +165,38 @@ func TestCutWatchesAndPartition(t *testing.T) {
 		t.Errorf("after the partition: %v", err)
 	}
 }
+
+// A watch that lags passes on all that comes, in order, and later.
+func TestLag(t *testing.T) {
+	const lag = 300 * time.Millisecond
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for _, line := range []string{"one\n", "two\n"} {
+			_, _ = w.Write([]byte(line))
+			w.(http.Flusher).Flush()
+			time.Sleep(50 * time.Millisecond)
+		}
+	}))
+	t.Cleanup(server.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}
+	p, err := Start(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	p.Lag("pods", lag)
+	client := kubernetes.NewForConfigOrDie(p.Config(config))
+	for resource, late := range map[string]bool{"pods": true, "services": false} {
+		began := time.Now()
+		body, err := client.CoreV1().RESTClient().Get().Resource(resource).Namespace("ns").Param("watch", "1").DoRaw(t.Context())
+		if err != nil || string(body) != "one\ntwo\n" {
+			t.Errorf("%s: got %q, %v, want both lines", resource, body, err)
+		}
+		if took := time.Since(began); late && took < lag+50*time.Millisecond {
+			t.Errorf("%s: it took %s, want later than %s", resource, took, lag)
+		}
+	}
+	if n := p.Answers(Call{Verb: "watch"}, 200); n != 2 {
+		t.Errorf("%d answers, want 2", n)
+	}
+}

@@ -27,6 +27,7 @@ type Fault struct {
 	code  int
 	delay time.Duration
 	call  func()
+	look  func(body []byte)
 }
 
 type kind uint8
@@ -39,6 +40,7 @@ const (
 	slow                  // the server sees it later
 	before                // something else happens first
 	after                 // the server carries it out, something else happens, and then it is answered
+	looked                // its body is looked at first
 )
 
 var (
@@ -65,6 +67,9 @@ func Before(f func()) Fault { return Fault{kind: before, call: f} }
 // After has the server carry out the request, calls a function, and then passes
 // the answer on.
 func After(f func()) Fault { return Fault{kind: after, call: f} }
+
+// Looking calls a function with the body of the request, and then passes it on.
+func Looking(f func(body []byte)) Fault { return Fault{kind: looked, look: f} }
 
 // Handle is a rule that was added.
 type Handle struct {

@@ -13,6 +13,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -22,8 +23,9 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// Permissions are the kinds that say who may do what.
-var Permissions = []string{"Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
+// kinds are those of manifests, in the order in which they are applied: a namespace and a
+// kind come before what is of them.
+var kinds = []string{"Namespace", "CustomResourceDefinition", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
 
 // tokenSeconds is how long a token is good: longer than any test.
 const tokenSeconds = 24 * 60 * 60
@@ -48,11 +50,11 @@ func (s *Server) Account(ctx context.Context, namespace, name string) (*rest.Con
 	return config, nil
 }
 
-// Apply puts the objects of some kinds, or of all when none is named, from the
-// YAML files of a folder named relative to e2e, on the server. It returns them
-// in the order of the kinds, then of the files.
-func (s *Server) Apply(ctx context.Context, dir string, kinds ...string) ([]*unstructured.Unstructured, error) {
-	objects, err := readManifests(dir, kinds)
+// Apply puts the objects of YAML files, named relative to e2e, on the server. Those that
+// name no namespace, and need one, get that which is given. It returns them in the order of
+// their kinds, then of the files.
+func (s *Server) Apply(ctx context.Context, namespace string, files ...string) ([]*unstructured.Unstructured, error) {
+	objects, err := readManifests(files)
 	if err != nil {
 		return nil, err
 	}
@@ -69,43 +71,33 @@ func (s *Server) Apply(ctx context.Context, dir string, kinds ...string) ([]*uns
 		kind := object.GroupVersionKind()
 		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		if err != nil {
-			return nil, fmt.Errorf("%s %s of %s: %w", kind.Kind, object.GetName(), dir, err)
+			return nil, fmt.Errorf("%s %s of %s: %w", kind.Kind, object.GetName(), files, err)
+		}
+		if mapping.Scope.Name() == meta.RESTScopeNameNamespace && object.GetNamespace() == "" {
+			object.SetNamespace(namespace)
 		}
 		_, err = client.Resource(mapping.Resource).Namespace(object.GetNamespace()).
 			Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: "e2e", Force: true})
 		if err != nil {
-			return nil, fmt.Errorf("applying %s %s of %s: %w", kind.Kind, object.GetName(), dir, err)
+			return nil, fmt.Errorf("applying %s %s of %s: %w", kind.Kind, object.GetName(), files, err)
 		}
 	}
 	return objects, nil
 }
 
-func readManifests(dir string, kinds []string) ([]*unstructured.Unstructured, error) {
+func readManifests(files []string) ([]*unstructured.Unstructured, error) {
 	root, err := moduleRoot()
 	if err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(root, dir, "*.yaml"))
-	if err != nil {
-		return nil, err
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("there are no YAML files in %s", filepath.Join(root, dir))
-	}
 	var objects []*unstructured.Unstructured
 	for _, file := range files {
-		found, err := readManifest(file)
+		found, err := readManifest(filepath.Join(root, file))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		objects = append(objects, found...)
 	}
-	if len(kinds) > 0 {
-		objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
-			return !slices.Contains(kinds, o.GetKind())
-		})
-	}
-	// A namespace and a kind come before what is of them.
 	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int {
 		return slices.Index(kinds, a.GetKind()) - slices.Index(kinds, b.GetKind())
 	})

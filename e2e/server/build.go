@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,6 +19,28 @@ const (
 	apiServer         = "k8s.io/kubernetes/cmd/kube-apiserver"
 	controllerManager = "k8s.io/kubernetes/cmd/kube-controller-manager"
 )
+
+// programs are those that have been built, by what they are built from. Many tests at once
+// ask for the same.
+type programs struct {
+	mu    sync.Mutex
+	paths map[string]string
+}
+
+func (p *programs) of(what string, build func() (string, error)) (path string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if path, ok := p.paths[what]; ok {
+		return path, nil
+	}
+	if path, err = build(); err == nil {
+		if p.paths == nil {
+			p.paths = map[string]string{}
+		}
+		p.paths[what] = path
+	}
+	return path, err
+}
 
 // build makes a program of a tool line of e2e/go.mod, or takes the one that is
 // in Go's build cache, and returns its path.
@@ -72,21 +95,39 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// alone waits until no other test binary of this module has a server, and keeps
-// them waiting until the file is closed. Go runs the tests of several packages
-// at once; they would build the same programs twice and measure each other.
-func alone() (*os.File, error) {
-	root, err := moduleRoot()
-	if err != nil {
-		return nil, err
+// turn is that of this process among the test binaries of this module.
+var turn struct {
+	mu    sync.Mutex
+	users int
+	dir   *os.File
+}
+
+// Turn waits until no other test binary of this module has a server, and keeps them waiting
+// until it is given back as often as it was taken. Go runs the tests of several packages at
+// once; they would build the same programs twice and measure each other. Start takes it by
+// itself; a TestMain that takes it first keeps the wait out of the time of its tests.
+func Turn() (giveBack func(), err error) {
+	turn.mu.Lock()
+	defer turn.mu.Unlock()
+	if turn.users == 0 {
+		root, err := moduleRoot()
+		if err != nil {
+			return nil, err
+		}
+		if turn.dir, err = os.Open(root); err != nil {
+			return nil, err
+		}
+		if err := unix.Flock(int(turn.dir.Fd()), unix.LOCK_EX); err != nil {
+			turn.dir.Close()
+			return nil, fmt.Errorf("locking %s: %w", root, err)
+		}
 	}
-	dir, err := os.Open(root)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
-		dir.Close()
-		return nil, fmt.Errorf("locking %s: %w", root, err)
-	}
-	return dir, nil
+	turn.users++
+	return sync.OnceFunc(func() {
+		turn.mu.Lock()
+		defer turn.mu.Unlock()
+		if turn.users--; turn.users == 0 {
+			turn.dir.Close()
+		}
+	}), nil
 }

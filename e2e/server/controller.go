@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -21,6 +22,9 @@ const (
 	groupDir      = "../examples/jobgroup"
 )
 
+// controllerDeploy are the manifests of the controller of jobfate.
+const controllerDeploy = controllerDir + "/deploy/"
+
 // Options of a Job controller. The zero value gives equal limits to both.
 type Options struct {
 	// Name of the log file, when there are several controllers of a kind.
@@ -32,6 +36,9 @@ type Options struct {
 	// QPS and Burst limit the requests; 0: 200 and 400. Kubernetes' defaults, 20
 	// and 30, would make tests of many pods wait for the limit and nothing else.
 	QPS, Burst int
+	// Namespaces are those in which the controller of jobfate has rights and looks for Jobs;
+	// none: all.
+	Namespaces []string
 	// Metrics is whether metrics are served, for Controller.Metrics.
 	Metrics bool
 	// Args are put behind all others.
@@ -87,7 +94,17 @@ func (s *Server) BuiltIn(ctx context.Context, o Options) (*Controller, error) {
 // Jobfate starts examples/controller with the rights of its manifests.
 func (s *Server) Jobfate(ctx context.Context, o Options) (*Controller, error) {
 	o = o.withDefaults("jobfate").serving("http", "--metrics-bind-address=ADDRESS:8080")
-	return s.example(ctx, controllerDir, o,
+	manifests := []string{controllerDeploy + "account.yaml"}
+	for _, namespace := range o.Namespaces {
+		if _, err := s.Apply(ctx, namespace, controllerDeploy+"rbac-namespace.yaml"); err != nil {
+			return nil, err
+		}
+	}
+	if len(o.Namespaces) == 0 {
+		manifests = append(manifests, controllerDeploy+"rbac.yaml")
+	}
+	return s.example(ctx, controllerDir, o, manifests,
+		"--namespaces="+strings.Join(o.Namespaces, ","),
 		"--concurrent-syncs="+strconv.Itoa(o.Workers),
 		"--qps="+strconv.Itoa(o.QPS),
 		"--burst="+strconv.Itoa(o.Burst),
@@ -98,20 +115,18 @@ func (s *Server) Jobfate(ctx context.Context, o Options) (*Controller, error) {
 // JobGroups starts examples/jobgroup with the rights of its manifests. Of the
 // options those of limits and workers are not for it.
 func (s *Server) JobGroups(ctx context.Context, o Options) (*Controller, error) {
-	if _, err := s.Apply(ctx, groupDir+"/deploy", "CustomResourceDefinition"); err != nil {
-		return nil, err
-	}
-	return s.example(ctx, groupDir, o.withDefaults("jobgroup"), "--job-managed-by="+ManagedBy)
+	manifests := []string{groupDir + "/deploy/crd.yaml", groupDir + "/deploy/rbac.yaml"}
+	return s.example(ctx, groupDir, o.withDefaults("jobgroup"), manifests, "--job-managed-by="+ManagedBy)
 }
 
-// example starts the controller of a folder as the service account that the
-// manifests in its folder deploy name, with the rights that they give it.
-func (s *Server) example(ctx context.Context, dir string, o Options, args ...string) (*Controller, error) {
-	program, err := BuildMain(ctx, dir)
+// example starts the controller of a folder as the service account that its manifests name,
+// with the rights that they give it.
+func (s *Server) example(ctx context.Context, dir string, o Options, manifests []string, args ...string) (*Controller, error) {
+	program, err := s.builds.of(dir, func() (string, error) { return BuildMain(ctx, dir) })
 	if err != nil {
 		return nil, err
 	}
-	objects, err := s.Apply(ctx, dir+"/deploy", Permissions...)
+	objects, err := s.Apply(ctx, "", manifests...)
 	if err != nil {
 		return nil, err
 	}
@@ -121,13 +136,13 @@ func (s *Server) example(ctx context.Context, dir string, o Options, args ...str
 			return s.controller(ctx, o.Name, program, object.GetNamespace(), object.GetName(), o, args...)
 		}
 	}
-	return nil, fmt.Errorf("no manifest in %s/deploy is a ServiceAccount", dir)
+	return nil, fmt.Errorf("none of %v is a ServiceAccount", manifests)
 }
 
 // manager starts a kube-controller-manager for one of its controllers, as the
 // service account that Kubernetes has a role for.
 func (s *Server) manager(ctx context.Context, name, account string, o Options, args ...string) (*Controller, error) {
-	program, err := build(ctx, controllerManager)
+	program, err := s.builds.of(controllerManager, func() (string, error) { return build(ctx, controllerManager) })
 	if err != nil {
 		return nil, err
 	}

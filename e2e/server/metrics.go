@@ -41,9 +41,21 @@ func (o Options) serving(scheme string, flags ...string) Options {
 
 // Metrics returns the metrics of Job controllers as a controller gives them that was
 // started with the option Metrics: by name and labels, as in
-// jobs_finished_total{result="failed"}, without the prefix that all share. It waits
-// until a controller that has just been started gives any.
+// jobs_finished_total{result="failed"}, without the prefix that all share.
 func (c *Controller) Metrics(ctx context.Context) (map[string]float64, error) {
+	all, err := c.AllMetrics(ctx)
+	ours := map[string]float64{}
+	for name, value := range all {
+		if name, ok := strings.CutPrefix(name, metricsPrefix); ok {
+			ours[name] = value
+		}
+	}
+	return ours, err
+}
+
+// AllMetrics returns all metrics that a controller gives. It waits until one that has just
+// been started gives any.
+func (c *Controller) AllMetrics(ctx context.Context) (map[string]float64, error) {
 	text, err := c.scrape(ctx)
 	for late := time.After(startTime); errors.Is(err, unix.ECONNREFUSED) && c.Err() == nil; text, err = c.scrape(ctx) {
 		select {
@@ -57,9 +69,9 @@ func (c *Controller) Metrics(ctx context.Context) (map[string]float64, error) {
 	}
 	all := map[string]float64{}
 	for line := range strings.Lines(text) {
-		metric, ours := strings.CutPrefix(strings.TrimSpace(line), metricsPrefix)
-		if !ours {
-			continue // a comment, or of something else
+		metric := strings.TrimSpace(line)
+		if metric == "" || strings.HasPrefix(metric, "#") {
+			continue
 		}
 		space := strings.LastIndex(metric, " ") + 1
 		value, err := strconv.ParseFloat(metric[space:], 64)

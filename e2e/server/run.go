@@ -39,3 +39,14 @@ func Run(m *testing.M, ready func(context.Context, *Server) error) int {
 	os.RemoveAll(s.Dir())
 	return 0
 }
+
+// RunInTurn runs the tests of a package that start servers themselves, for TestMain.
+func RunInTurn(m *testing.M) int {
+	giveBack, err := Turn()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer giveBack()
+	return m.Run()
+}

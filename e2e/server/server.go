@@ -34,12 +34,13 @@ type Server struct {
 	Client kubernetes.Interface
 
 	dir        string // of this server alone: logs, keys, the data of etcd
-	lock       *os.File
+	giveBack   func() // the turn
 	port       port
 	etcd       *Process
 	api        *Process
 	collector  *Controller
 	apiProgram string
+	builds     programs
 
 	mu          sync.Mutex
 	controllers []*Controller
@@ -57,7 +58,7 @@ func Start(ctx context.Context) (*Server, error) {
 }
 
 func (s *Server) start(ctx context.Context) (err error) {
-	if s.lock, err = alone(); err != nil {
+	if s.giveBack, err = Turn(); err != nil {
 		return err
 	}
 	if s.dir, err = os.MkdirTemp("", "jobfate-e2e-"); err != nil {
@@ -119,9 +120,9 @@ func (s *Server) writeKeys() error {
 	)
 }
 
-func (s *Server) startAPI(ctx context.Context) error {
-	api, err := launch(s.dir, "kube-apiserver", s.apiProgram,
-		"--etcd-servers=unix://"+filepath.Join(s.dir, "localhost:0"),
+func (s *Server) startAPI(ctx context.Context, more ...string) error {
+	args := []string{
+		"--etcd-servers=unix://" + filepath.Join(s.dir, "localhost:0"),
 		"--bind-address=127.0.0.1",
 		"--advertise-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", s.port.number),
@@ -141,7 +142,8 @@ func (s *Server) startAPI(ctx context.Context) error {
 		// controller that sends 500 requests at once would have to send half of them twice.
 		"--max-requests-inflight=2000",
 		"--max-mutating-requests-inflight=2000",
-	)
+	}
+	api, err := launch(s.dir, "kube-apiserver", s.apiProgram, append(args, more...)...)
 	if err != nil {
 		return err
 	}
@@ -183,10 +185,32 @@ func (s *Server) ready(ctx context.Context) error {
 }
 
 // Restart kills the API server and starts it again, with the same address and
-// the same objects. It returns when the server is ready.
-func (s *Server) Restart(ctx context.Context) error {
+// the same objects. It returns when the server is ready. More flags hold until the next
+// restart.
+func (s *Server) Restart(ctx context.Context, flags ...string) error {
+	if err := s.awaitCollector(ctx); err != nil {
+		return err
+	}
 	s.api.Kill()
-	return s.startAPI(ctx)
+	return s.startAPI(ctx, flags...)
+}
+
+// awaitCollector waits until the garbage collector is at work. One that starts ends by itself
+// when the server is not ready within ten seconds.
+func (s *Server) awaitCollector(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	for s.collector.Log("all resource monitors have synced", 1) == "" {
+		if err := s.collector.Err(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the garbage collector is not ready: %s", s.collector.Log("", 10))
+		case <-time.After(pollTime):
+		}
+	}
+	return nil
 }
 
 // Stop ends all processes.
@@ -207,8 +231,8 @@ func (s *Server) Stop() error {
 	if s.port.socket != nil {
 		s.port.close()
 	}
-	if s.lock != nil {
-		s.lock.Close()
+	if s.giveBack != nil {
+		s.giveBack()
 	}
 	return errors.Join(errs...)
 }

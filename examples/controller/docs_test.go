@@ -33,9 +33,13 @@ func TestPermissionsAreDocumented(t *testing.T) {
 			told[resource+" "+verb] = true
 		}
 	}
-	manifests, err := os.ReadFile("deploy/rbac.yaml")
-	if err != nil {
-		t.Fatal(err)
+	var manifests []byte
+	for _, file := range []string{"account.yaml", "rbac.yaml", "rbac-namespace.yaml"} {
+		manifest, err := os.ReadFile("deploy/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		manifests = append(append(manifests, manifest...), "\n---\n"...)
 	}
 	for _, manifest := range strings.Split(string(manifests), "\n---\n") {
 		var role rbacv1.ClusterRole // a Role has the same fields

@@ -14,12 +14,12 @@ import (
 func TestManifestsNameTheLease(t *testing.T) {
 	var s settings
 	s.register(flag.NewFlagSet("", flag.ContinueOnError))
-	rbac, err := os.ReadFile("deploy/rbac.yaml")
+	account, err := os.ReadFile("deploy/account.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "resourceNames: [" + controller.LeaseName(s.ManagedBy) + "]"; !strings.Contains(string(rbac), want) {
-		t.Errorf("deploy/rbac.yaml: want %q in it", want)
+	if want := "resourceNames: [" + controller.LeaseName(s.ManagedBy) + "]"; !strings.Contains(string(account), want) {
+		t.Errorf("deploy/account.yaml: want %q in it", want)
 	}
 	deployment, err := os.ReadFile("deploy/deployment.yaml")
 	if err != nil {

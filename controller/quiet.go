@@ -1,0 +1,36 @@
+package controller
+
+import "github.com/go-logr/logr"
+
+// quiet is a sink of a log that takes only those failures of a sync for errors that an
+// operator can do something about.
+type quiet struct{ logr.LogSink }
+
+func quietly(log logr.Logger) logr.Logger {
+	if log.IsZero() {
+		return log
+	}
+	return log.WithSink(quiet{log.GetSink()})
+}
+
+func (q quiet) Error(err error, message string, keysAndValues ...any) {
+	level := 0
+	switch {
+	case expected(err):
+		level, message = 1, "Beginning again"
+	case hopeless(err):
+		message = "Cannot decide"
+	default:
+		q.LogSink.Error(err, message, keysAndValues...)
+		return
+	}
+	if q.Enabled(level) {
+		q.Info(level, message, append(keysAndValues[:len(keysAndValues):len(keysAndValues)], "because", err)...)
+	}
+}
+
+func (q quiet) WithValues(keysAndValues ...any) logr.LogSink {
+	return quiet{q.LogSink.WithValues(keysAndValues...)}
+}
+
+func (q quiet) WithName(name string) logr.LogSink { return quiet{q.LogSink.WithName(name)} }

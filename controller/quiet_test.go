@@ -1,0 +1,38 @@
+package controller
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/jobfate/jobfate"
+)
+
+// What others cause is logged only when more is asked for, and never as an error.
+func TestQuiet(t *testing.T) {
+	conflict, input := apierrors.NewConflict(pods, "job", nil), jobfate.ErrNotManaged
+	again := `"level"=1 "msg"="Beginning again" "name"="job" "because"=` + strconv.Quote(conflict.Error())
+	rest := []string{
+		`"level"=0 "msg"="Cannot decide" "name"="job" "because"="` + input.Error() + `"`,
+		`"msg"="Reconciler error" "error"="` + errTimeout.Error() + `" "name"="job"`,
+	}
+	for verbosity, want := range [][]string{rest, append([]string{again}, rest...)} {
+		var lines []string
+		log := quietly(funcr.New(func(prefix, line string) {
+			if prefix != "controller" {
+				t.Errorf("the prefix is %q, want controller", prefix)
+			}
+			lines = append(lines, line)
+		}, funcr.Options{Verbosity: verbosity})).WithName("controller").WithValues("name", "job")
+		for _, err := range []error{conflict, input, errTimeout} {
+			log.Error(err, "Reconciler error")
+		}
+		wantList(t, "lines", lines, want)
+	}
+	if !quietly(logr.Logger{}).IsZero() {
+		t.Error("a log of nothing is one of something")
+	}
+}

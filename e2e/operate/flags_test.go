@@ -1,0 +1,72 @@
+package operate
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+// refuses starts a controller that ends by itself and says why.
+func refuses(t *testing.T, name, why string, args ...string) {
+	t.Helper()
+	c := run(t, server.Options{Name: name, Args: args})
+	<-c.Done()
+	if log := c.Log(why, 1); log == "" {
+		t.Errorf("%v: logged %s, want %q in it", args, c.Log("", 5), why)
+	}
+}
+
+// A name that no Job can have, and that of the built-in controller, are refused.
+func TestNamesAreChecked(t *testing.T) {
+	t.Parallel()
+	refuses(t, "no-domain", "managedBy: Invalid value", "--managed-by=controller")
+	refuses(t, "upper-case", "managedBy: Invalid value", "--managed-by=Acme.io/x")
+	refuses(t, "too-long", "managedBy: Too long", "--managed-by=acme.io/"+strings.Repeat("x", 56))
+	refuses(t, "the-built-in", "the built-in controller runs these Jobs", "--managed-by="+batchv1.JobControllerName)
+}
+
+// With a flag of its own it runs ordinary Jobs. There is no built-in controller here.
+func TestInPlaceOfTheBuiltIn(t *testing.T) {
+	t.Parallel()
+	c := run(t, server.Options{Name: "in-place", Args: []string{"--replace-built-in"}})
+	w := newWorld(t, world.BuiltIn(c), kubelet.Succeed())
+	w.Create(at(3))
+	w.Until(observe.Want{Succeeded: 3, Completed: "0-2", Conditions: completed})
+}
+
+// Controllers whose names differ in what a lease cannot name lead side by side.
+func TestLeases(t *testing.T) {
+	t.Parallel()
+	const namespace = "jobfate"
+	for i, managedBy := range []string{"acme.io/My_Controller", "a.io/b-c", "a.io/b/c", "a.io/~!$&'()*+,;=:"} {
+		c := run(t, server.Options{
+			// The manifests allow one lease.
+			Name: "lease-" + string('a'+rune(i)), Via: func(*rest.Config) *rest.Config { return api.Config() },
+			Args: []string{"--managed-by=" + managedBy, "--leader-elect=true", "--leader-elect-namespace=" + namespace},
+		})
+		w := newWorld(t, world.Side{Controller: c, ManagedBy: &managedBy}, kubelet.Succeed())
+		w.Create(at(1))
+		w.Until(observe.Want{Succeeded: 1, Completed: "0", Conditions: completed})
+	}
+	leases, err := api.Client.CoordinationV1().Leases(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, lease := range leases.Items {
+		names = append(names, lease.Name)
+	}
+	slices.Sort(names)
+	if len(names) != 4 || len(slices.Compact(names)) != 4 {
+		t.Errorf("the leases are %q, want four", names)
+	}
+}

@@ -1,0 +1,44 @@
+package operate
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobfate/jobfate/e2e/server"
+)
+
+// A server of today whose gate JobManagedBy is switched off by emulation stores Jobs without
+// the name, so they are the built-in controller's. Its version does not tell, and jobfate's
+// controller starts and leaves them alone.
+func TestManagedByIsSwitchedOff(t *testing.T) {
+	if err := api.Restart(t.Context(), "--emulated-version=1.34", "--feature-gates=JobManagedBy=false"); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := api.Restart(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	namespace, err := api.Namespace(t.Context(), "gates")
+	if err != nil {
+		t.Fatal(err)
+	}
+	managedBy := "jobfate.dev/gates"
+	c := run(t, server.Options{Name: "gates", Args: []string{"--managed-by=" + managedBy}})
+	awaitLog(t, c, "Starting workers")
+	job, err := api.Client.BatchV1().Jobs(namespace).Create(t.Context(), &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: "job"},
+		Spec: batchv1.JobSpec{ManagedBy: &managedBy, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}},
+		}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job.Spec.ManagedBy != nil {
+		t.Errorf("the Job is stored for %s, want that the name is dropped", *job.Spec.ManagedBy)
+	}
+}

@@ -1,0 +1,289 @@
+package operate
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/proxy"
+	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+// claims is what a controller may change of a pod, if not its status.
+type claims struct {
+	UID                 types.UID
+	Labels, Annotations map[string]string
+	Finalizers          []string
+	Owners              []metav1.OwnerReference
+	Deleted             bool
+}
+
+func claimsOf(pod *corev1.Pod) claims {
+	return claims{pod.UID, pod.Labels, pod.Annotations, pod.Finalizers, pod.OwnerReferences, pod.DeletionTimestamp != nil}
+}
+
+// safe are pods of others, as they were.
+type safe struct {
+	w    *world.World
+	pods map[string]claims
+}
+
+// keep makes a pod that belongs to another, and looks like one of the Job.
+func (s *safe) keep(name string, job *batchv1.Job, change func(*corev1.Pod)) {
+	s.w.T.Helper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: maps.Clone(job.Spec.Template.Labels), Annotations: map[string]string{batchv1.JobCompletionIndexAnnotation: "0"},
+		Finalizers: []string{batchv1.JobTrackingFinalizer},
+	}}
+	change(pod)
+	s.pods[name] = claimsOf(createPod(s.w, pod))
+}
+
+// check fails the test if one was touched, or one of those that are named.
+func (s *safe) check(names ...string) {
+	s.w.T.Helper()
+	for name, before := range s.pods {
+		if len(names) > 0 && !slices.Contains(names, name) {
+			continue
+		}
+		if diff := gocmp.Diff(before, claimsOf(getPod(s.w, name))); diff != "" {
+			s.w.T.Errorf("the pod %s of another was touched (-before +now):\n%s", name, diff)
+		}
+	}
+}
+
+// othersOf makes pods that are not the Job's, though they say so in every way but one.
+func othersOf(w *world.World, job *batchv1.Job) *safe {
+	w.T.Helper()
+	template := job.Spec.Template.Spec.DeepCopy()
+	template.RestartPolicy = corev1.RestartPolicyAlways
+	labels := map[string]string{"app": "web"}
+	set, err := w.Client.AppsV1().ReplicaSets(w.Namespace).Create(w.T.Context(), &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Name: job.Name},
+		Spec: appsv1.ReplicaSetSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: *template},
+		},
+	}, metav1.CreateOptions{})
+	w.Must(err)
+	jobKind := batchv1.SchemeGroupVersion.WithKind("Job")
+	s := &safe{w, map[string]claims{}}
+	s.keep("of-a-replicaset", job, func(pod *corev1.Pod) {
+		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
+	})
+	s.keep("of-a-replicaset-that-owns-with-the-job", job, func(pod *corev1.Pod) {
+		owner := *metav1.NewControllerRef(job, jobKind)
+		owner.Controller = new(false)
+		pod.OwnerReferences = []metav1.OwnerReference{owner, *metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
+	})
+	s.keep("of-a-kind-of-the-same-name", job, func(pod *corev1.Pod) {
+		owner := *metav1.NewControllerRef(job, jobKind)
+		owner.APIVersion = "batch.example.com/v1"
+		pod.OwnerReferences = []metav1.OwnerReference{owner}
+	})
+	s.keep("owned-and-not-controlled", job, func(pod *corev1.Pod) {
+		owner := *metav1.NewControllerRef(job, jobKind)
+		owner.Controller = new(false)
+		pod.OwnerReferences, pod.Labels, pod.Finalizers = []metav1.OwnerReference{owner}, nil, nil
+	})
+	s.keep("labels-of-another-job", job, func(pod *corev1.Pod) {
+		pod.Finalizers = nil
+		for key := range pod.Labels {
+			if strings.Contains(key, "uid") {
+				pod.Labels[key] = "another"
+			}
+		}
+	})
+	return s
+}
+
+// marker has the controller run another Job from beginning to end. What it makes of all
+// that came before has then been seen.
+func marker(w *world.World) {
+	w.T.Helper()
+	job := w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}})
+	mine := func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, job) }
+	s := w.When("the marker's pod", func(s observe.State) bool { return len(s.Sorted(mine)) > 0 })
+	w.Become(kubelet.Succeed(), s.Sorted(mine)...)
+	w.When("the marker's pod has been counted", func(s observe.State) bool { return len(s.Sorted(mine)[0].Finalizers) == 0 })
+}
+
+// succeed has all pods that the controller makes for the Job end, until the Job has.
+func succeed(w *world.World) {
+	w.T.Helper()
+	told := map[types.UID]bool{}
+	w.When("the Job has ended", func(s observe.State) bool {
+		for _, pod := range s.Active() {
+			if !told[pod.UID] && strings.HasPrefix(pod.Name, world.JobName+"-") {
+				told[pod.UID] = true
+				w.Become(kubelet.Succeed(), pod)
+			}
+		}
+		return observe.Ended(s.Job)
+	})
+}
+
+// ended goes on until the Job has ended, and nothing was refused or wrong on the way.
+func ended(w *world.World, p *proxy.Proxy) observe.State {
+	w.T.Helper()
+	s := w.When("the Job has ended", func(s observe.State) bool { return s.Job != nil && observe.Ended(s.Job) })
+	marker(w)
+	status := proxy.Call{Verb: "patch", Resource: "jobs/status"}
+	if n := p.Answers(status, 422) + p.Answers(status, 400); n > 0 {
+		w.T.Errorf("%d statuses were refused", n)
+	}
+	if log := w.Side.Log("level=ERROR", 5); log != "" {
+		w.T.Errorf("logged: %s", log)
+	}
+	return s
+}
+
+// Pods of others that look like pods of a Job are neither counted, nor deleted, nor changed,
+// while the Job runs, when it ends and when it is deleted.
+func TestPodsOfOthers(t *testing.T) {
+	t.Parallel()
+	p, side := start(t, "others", server.Options{})
+	w := newWorld(t, side, kubelet.Run())
+	w.Create(at(3))
+	s := w.Until(observe.Want{Active: 3, Ready: 3})
+	pods := s.Active()
+	others := othersOf(w, s.Job)
+	w.Update(func(job *batchv1.Job) { job.Spec.Suspend = new(true) })
+	s = w.When("the Job is suspended", func(s observe.State) bool { return s.Job.Status.Active == 0 && s.Event("Suspended") != nil })
+	for _, pod := range pods {
+		w.When("the pods of the Job are gone", func(s observe.State) bool { return s.All[pod.Name] == nil })
+	}
+	others.check()
+	w.Update(func(job *batchv1.Job) { job.Spec.Suspend = new(false) })
+	succeed(w)
+	s = ended(w, p)
+	if got := s.Job.Status; got.Succeeded != 3 || got.Failed != 0 {
+		t.Errorf("%d pods have succeeded and %d failed, want 3 and none", got.Succeeded, got.Failed)
+	}
+	others.check()
+	w.Delete(metav1.DeletePropagationOrphan)
+	w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil })
+	marker(w)
+	others.check("of-a-replicaset") // garbage collection changes the others
+}
+
+// Who may create pods may give a Job some: with annotations that mean nothing, or very much.
+// The Job ends all the same, and counts no index that it does not have.
+func TestPodsWithAnnotationsOfUsers(t *testing.T) {
+	t.Parallel()
+	p, side := start(t, "annotations", server.Options{})
+	w := newWorld(t, side, kubelet.Run())
+	spec := at(3)
+	spec.BackoffLimit, spec.BackoffLimitPerIndex = nil, new(int32(2))
+	w.Create(spec)
+	s := w.Until(observe.Want{Active: 3, Ready: 3})
+	const index, failures = batchv1.JobCompletionIndexAnnotation, "batch.kubernetes.io/job-index-failure-count"
+	for i, annotations := range []map[string]string{
+		{index: "-1"}, {index: "99999999999999999999"}, {index: "2147483647"}, {index: "one"}, {index: ""}, {index: "3"}, nil,
+		{index: "+1"}, {index: "01"}, {index: "1", failures: "NaN"}, {index: "1", failures: "-7"}, {index: "1", failures: "99999999999999999999"},
+		{index: "1", failures: "2147483647"}, {index: strings.Repeat("9", 100_000)},
+		{index: "1", "batch.kubernetes.io/job-index-ignored-failure-count": strings.Repeat("7", 1000)},
+	} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Name: fmt.Sprintf("given-%d", i), Annotations: annotations, Labels: s.Job.Spec.Template.Labels, Finalizers: []string{batchv1.JobTrackingFinalizer},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s.Job, batchv1.SchemeGroupVersion.WithKind("Job"))},
+		}}
+		w.Become(kubelet.Fail(1), createPod(w, pod))
+	}
+	marker(w)
+	succeed(w)
+	s = ended(w, p)
+	if completed := s.Job.Status.CompletedIndexes; completed != "0-2" && completed != "0,2" {
+		t.Errorf("the completed indexes are %q, want all that have not failed", completed)
+	}
+	w.When("no pod carries the finalizer", func(s observe.State) bool { return len(s.Tracked()) == 0 })
+}
+
+// Who may write statuses can end a Job, or make it count what never was. The Job still comes
+// to an end that the API server accepts, other Jobs run, and the pods of others are safe.
+func TestStatusesOfUsers(t *testing.T) {
+	t.Parallel()
+	uids := func(n int) (all []types.UID) {
+		for i := range n {
+			all = append(all, types.UID(fmt.Sprintf("of-nobody-%d", i)))
+		}
+		return all
+	}
+	condition := func(kind batchv1.JobConditionType, reason string) batchv1.JobCondition {
+		return batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue, Reason: reason}
+	}
+	p, side := start(t, "statuses", server.Options{Workers: 1})
+	for name, change := range map[string]func(s *batchv1.JobStatus, other types.UID){
+		"counts that are too high": func(s *batchv1.JobStatus, _ types.UID) {
+			s.Active, s.Terminating = 1<<30, new(int32(1<<30))
+		},
+		"no counts":       func(s *batchv1.JobStatus, _ types.UID) { s.Active, s.Ready, s.Terminating = 0, nil, nil },
+		"failures":        func(s *batchv1.JobStatus, _ types.UID) { s.Failed = 1<<31 - 1 },
+		"almost too many": func(s *batchv1.JobStatus, _ types.UID) { s.Failed = 3 },
+		"a success":       func(s *batchv1.JobStatus, _ types.UID) { s.Succeeded, s.CompletedIndexes = 1, "1" },
+		"criteria met": func(s *batchv1.JobStatus, _ types.UID) {
+			s.Conditions = append(s.Conditions, condition(batchv1.JobSuccessCriteriaMet, "Because"))
+		},
+		"failure target": func(s *batchv1.JobStatus, _ types.UID) {
+			s.Conditions = append(s.Conditions, condition(batchv1.JobFailureTarget, "Because"))
+		},
+		"many conditions": func(s *batchv1.JobStatus, _ types.UID) {
+			for i := range 500 {
+				s.Conditions = append(s.Conditions, condition(batchv1.JobConditionType(fmt.Sprintf("example.com/c-%d", i)), "Because"))
+			}
+		},
+		"a false condition before a true one": func(s *batchv1.JobStatus, _ types.UID) {
+			s.Conditions = append(s.Conditions, batchv1.JobCondition{Type: batchv1.JobFailureTarget, Status: corev1.ConditionFalse}, condition(batchv1.JobFailureTarget, "Because"))
+		},
+		"uncounted failures of nobody": func(s *batchv1.JobStatus, _ types.UID) {
+			s.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: uids(1000)}
+		},
+		"uncounted successes of nobody": func(s *batchv1.JobStatus, _ types.UID) {
+			s.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: uids(1)}
+		},
+		"the pod of another is uncounted": func(s *batchv1.JobStatus, other types.UID) {
+			s.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{other}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, side, kubelet.Run())
+			spec := at(2)
+			spec.BackoffLimit, spec.ActiveDeadlineSeconds = new(int32(3)), new(int64(10_000))
+			w.Create(spec)
+			s := w.Until(observe.Want{Active: 2, Ready: 2})
+			mine, others := s.Active(), othersOf(w, s.Job)
+			status := s.Job.Status.DeepCopy()
+			change(status, others.pods["of-a-replicaset"].UID)
+			patch, err := json.Marshal(map[string]any{"status": status})
+			w.Must(err)
+			_, err = w.Client.BatchV1().Jobs(w.Namespace).Patch(t.Context(), s.Job.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+			w.Must(err)
+			marker(w)
+			succeed(w)
+			ended(w, p)
+			others.check()
+			w.When("the pods of the Job are free", func(s observe.State) bool {
+				for _, pod := range mine {
+					if now := s.All[pod.Name]; now != nil && len(now.Finalizers) > 0 {
+						return false
+					}
+				}
+				return true
+			})
+		})
+	}
+}

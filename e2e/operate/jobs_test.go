@@ -1,0 +1,238 @@
+package operate
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/proxy"
+	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+// at returns the spec of an Indexed Job, all of whose indexes run at once.
+func at(indexes int32) batchv1.JobSpec {
+	return batchv1.JobSpec{
+		CompletionMode: new(batchv1.IndexedCompletion), Completions: &indexes, Parallelism: &indexes, BackoffLimit: new(2 * indexes),
+	}
+}
+
+var completed = []string{"SuccessCriteriaMet/CompletionsReached", "Complete/CompletionsReached"}
+
+func newWorld(t *testing.T, side world.Side, life kubelet.Life) *world.World {
+	t.Helper()
+	w := world.New(t, api, side, kubelet.Always(life))
+	t.Cleanup(w.TellOfFailure)
+	return w
+}
+
+// client-go sends few events about one object in a short time. Those of a hundred pods
+// that are created at once leave room for the ones that say why there is no pod.
+func TestEventsAfterManyCreations(t *testing.T) {
+	t.Parallel()
+	_, side := start(t, "events", server.Options{})
+	w := newWorld(t, side, kubelet.Run())
+	w.Create(at(100))
+	s := w.Until(observe.Want{Active: 100, Ready: 100})
+	w.Become(kubelet.Fail(1), s.Active()...)
+	s = w.When("an event says that the Job backs off", func(s observe.State) bool { return s.Event("BackingOff") != nil })
+	if s.Event("SuccessfulCreate") == nil {
+		t.Error("no event says that pods were created")
+	}
+	w.Update(func(job *batchv1.Job) { job.Spec.Suspend = new(true) })
+	w.When("an event says that the Job is suspended", func(s observe.State) bool { return s.Event("Suspended") != nil })
+}
+
+// The names that the controller makes up for pods happen to be taken. It tries others, and
+// tells nothing of it.
+func TestNamesAreTaken(t *testing.T) {
+	t.Parallel()
+	p, side := start(t, "names", server.Options{})
+	w := newWorld(t, side, kubelet.Succeed())
+	var mu sync.Mutex
+	taken := map[string]*corev1.Pod{}
+	take := proxy.Looking(func(body []byte) {
+		obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		name := obj.(*corev1.Pod).Name
+		taken[name] = createPod(w, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{NodeName: "elsewhere"}})
+	})
+	for _, nth := range []int{1, 4, 5} {
+		p.Add(proxy.Rule{Call: proxy.Call{Verb: "create", Resource: "pods"}, Nth: nth, Do: take})
+	}
+	w.Create(at(20))
+	s := w.Until(observe.Want{Succeeded: 20, Completed: "0-19", Conditions: completed})
+	if got := len(s.Pods()); got != 20 || len(taken) != 3 {
+		t.Errorf("the Job has %d pods and %d names were taken, want 20 and 3", got, len(taken))
+	}
+	for name, before := range taken {
+		if now := getPod(w, name); now.UID != before.UID || len(now.OwnerReferences)+len(now.Finalizers) > 0 {
+			t.Errorf("the pod of another was touched: %+v", now.ObjectMeta)
+		}
+	}
+	for _, e := range s.Events {
+		if e.Type == corev1.EventTypeWarning {
+			t.Errorf("a warning: %s: %s", e.Reason, e.Message)
+		}
+	}
+	if n := sum(t, side.Controller, "job_controller_job_syncs_total", `result="error"`); n != 0 {
+		t.Errorf("%v syncs have failed, want none", n)
+	}
+	if log := side.Log("level=ERROR", 5); log != "" {
+		t.Errorf("logged: %s", log)
+	}
+}
+
+// failures returns how many syncs have failed, for the Job controller's metric and for
+// that of controller-runtime.
+func failures(t *testing.T, side world.Side) (ours, runtimes float64) {
+	t.Helper()
+	return sum(t, side.Controller, "job_controller_job_syncs_total", `result="error"`),
+		sum(t, side.Controller, "controller_runtime_reconcile_errors_total", `controller="job"`)
+}
+
+func awaitFailures(t *testing.T, side world.Side, least float64) {
+	t.Helper()
+	await(t, "failed syncs are counted", func() string {
+		if ours, runtimes := failures(t, side); ours < least || runtimes < least {
+			return "too few are counted"
+		}
+		return ""
+	})
+	if ours, runtimes := failures(t, side); ours > runtimes {
+		t.Errorf("%v failed syncs, and %v of controller-runtime, want the same", ours, runtimes)
+	}
+}
+
+// A quota lets no pod be created. The failures are counted, and the Job fails at its
+// deadline, and not at the next of its tries: those are after 1, 3, 7, 15 and 31 s.
+func TestDeadlineInSpiteOfErrors(t *testing.T) {
+	t.Parallel()
+	const deadline, nextTry = 18, 31
+	_, side := start(t, "quota", server.Options{})
+	w := newWorld(t, side, kubelet.Run())
+	quotas := w.Client.CoreV1().ResourceQuotas(w.Namespace)
+	_, err := quotas.Create(t.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}}, metav1.CreateOptions{})
+	w.Must(err)
+	_, err = quotas.Patch(t.Context(), "none", types.MergePatchType, []byte(`{"status":{"hard":{"pods":"0"},"used":{"pods":"0"}}}`), metav1.PatchOptions{}, "status")
+	w.Must(err)
+	w.Create(batchv1.JobSpec{ActiveDeadlineSeconds: new(int64(deadline))})
+	awaitFailures(t, side, 3)
+	s := w.When("the Job has failed", func(s observe.State) bool { return s.Job != nil && observe.Ended(s.Job) })
+	ended := s.Job.Status.Conditions[len(s.Job.Status.Conditions)-1]
+	if ended.Reason != batchv1.JobReasonDeadlineExceeded {
+		t.Errorf("the Job has failed for %s, want its deadline", ended.Reason)
+	}
+	if took := ended.LastTransitionTime.Sub(s.Job.Status.StartTime.Time); took >= nextTry*time.Second {
+		t.Errorf("it has failed after %s, want %ds", took, deadline)
+	}
+}
+
+// Others write the Job at the same time, and the API server fails. Both are counted, and
+// only the latter is logged as an error.
+func TestFailuresAreCounted(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		do     proxy.Fault
+		logged bool
+	}{"conflict": {proxy.Conflict, false}, "internal": {proxy.Internal, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, side := start(t, name, server.Options{})
+			p.Add(proxy.Rule{Call: proxy.Call{Verb: "patch", Resource: "jobs/status"}, Nth: 1, Do: test.do})
+			w := newWorld(t, side, kubelet.Succeed())
+			w.Create(batchv1.JobSpec{})
+			w.Until(observe.Want{Succeeded: 1, Conditions: completed})
+			awaitFailures(t, side, 1)
+			if log := side.Log("level=ERROR", 5); (log != "") != test.logged {
+				t.Errorf("logged %q, want something: %t", log, test.logged)
+			}
+		})
+	}
+}
+
+// The pods of a Job that is gone cannot be freed at first. That is counted, too.
+func TestFailuresToFreeAreCounted(t *testing.T) {
+	t.Parallel()
+	p, side := start(t, "freeing", server.Options{})
+	w := newWorld(t, side, kubelet.Run())
+	w.Create(at(2))
+	s := w.Until(observe.Want{Active: 2, Ready: 2})
+	rule := p.Add(proxy.Rule{Call: proxy.Call{Verb: "patch", Resource: "pods"}, Probability: 1, Do: proxy.Internal})
+	w.Delete(metav1.DeletePropagationOrphan)
+	await(t, "failures are counted", func() string {
+		if sum(t, side.Controller, "controller_runtime_reconcile_errors_total", `controller="job-orphans"`) == 0 {
+			return "none is"
+		}
+		return ""
+	})
+	p.Remove(rule)
+	w.When("the pods are free", func(now observe.State) bool {
+		return len(now.All[s.Active()[0].Name].Finalizers)+len(now.All[s.Active()[1].Name].Finalizers) == 0
+	})
+}
+
+// A deletion names the UID of the pod: another that has come under its name stays.
+func TestPodIsReplacedBeforeItsDeletion(t *testing.T) {
+	t.Parallel()
+	p, side := start(t, "precondition", server.Options{})
+	w := newWorld(t, side, kubelet.Run())
+	w.Create(at(2))
+	s := w.Until(observe.Want{Active: 2, Ready: 2})
+	victim := s.OfIndex(1)[0]
+	var once sync.Once
+	var other *corev1.Pod
+	deletion := p.Add(proxy.Rule{Call: proxy.Call{Verb: "delete", Resource: "pods"}, Probability: 1, Do: proxy.Before(func() {
+		once.Do(func() {
+			removePod(w, victim.Name)
+			other = createPod(w, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: victim.Name}})
+		})
+	})})
+	w.Update(func(job *batchv1.Job) { job.Spec.Parallelism, job.Spec.Completions = new(int32(1)), new(int32(1)) })
+	w.Until(observe.Want{Active: 1, Ready: 1})
+	w.Become(kubelet.Succeed(), s.OfIndex(0)...)
+	w.Until(observe.Want{Succeeded: 1, Completed: "0", Conditions: completed})
+	if p.Hits(deletion) == 0 {
+		t.Fatal("no pod was deleted")
+	}
+	if now := getPod(w, victim.Name); now.UID != other.UID || now.DeletionTimestamp != nil {
+		t.Errorf("the pod of another was deleted: %+v", now.ObjectMeta)
+	}
+}
+
+// Nothing is wrong with a Job that is deleted while the controller looks at it.
+func TestDeletedDuringASync(t *testing.T) {
+	t.Parallel()
+	for _, how := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan} {
+		name := "deleted-" + strings.ToLower(string(how))
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, side := start(t, name, server.Options{})
+			w := newWorld(t, side, kubelet.Run())
+			p.Add(proxy.Rule{Call: proxy.Call{Verb: "create", Resource: "pods"}, Nth: 2, Do: proxy.Before(func() { w.Delete(how) })})
+			w.Create(at(5))
+			w.When("the Job is there", func(s observe.State) bool { return s.Job != nil })
+			w.When("the Job is gone", func(s observe.State) bool { return s.Job == nil })
+			w.When("its pods are gone, or free", func(s observe.State) bool {
+				return len(s.Tracked()) == 0 && (how == metav1.DeletePropagationOrphan || len(s.All) == 0)
+			})
+			if log := side.Log("level=ERROR", 5); log != "" {
+				t.Errorf("logged: %s", log)
+			}
+		})
+	}
+}

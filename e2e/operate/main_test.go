@@ -1,0 +1,135 @@
+// Package operate has tests of what operators of the controller of jobfate count on: its
+// rights, flags, metrics, events and leases, and that the objects of others are safe.
+package operate
+
+import (
+	"context"
+	"flag"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/e2e/proxy"
+	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/e2e/world"
+)
+
+const (
+	// atOnce is how many tests run at a time. They mostly wait.
+	atOnce = 16
+	// patience is how long a test waits for what nothing tells of.
+	patience = 90 * time.Second
+	// pollTime is how often it looks.
+	pollTime = 100 * time.Millisecond
+)
+
+var api *server.Server
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
+		panic(err)
+	}
+	os.Exit(server.Run(m, func(_ context.Context, s *server.Server) error {
+		api = s
+		return nil
+	}))
+}
+
+// start starts a controller behind a proxy, for the Jobs that name it.
+func start(t *testing.T, name string, o server.Options) (*proxy.Proxy, world.Side) {
+	t.Helper()
+	p, err := proxy.Start(api.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	managedBy := "jobfate.dev/" + name
+	o.Name, o.Via, o.Metrics = name, p.Config, true
+	o.Args = slices.Concat([]string{"--managed-by=" + managedBy}, o.Args)
+	return p, world.Side{Controller: run(t, o), ManagedBy: &managedBy}
+}
+
+// run starts a controller until the test ends.
+func run(t *testing.T, o server.Options) *server.Controller {
+	t.Helper()
+	c, err := api.Jobfate(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Kill() })
+	return c
+}
+
+// await waits until a function has nothing more to say.
+func await(t *testing.T, what string, lacking func() string) {
+	t.Helper()
+	late := time.After(patience)
+	for lacks := lacking(); lacks != ""; lacks = lacking() {
+		select {
+		case <-time.After(pollTime):
+		case <-late:
+			t.Fatalf("did not come within %s: %s: %s", patience, what, lacks)
+		}
+	}
+}
+
+// awaitLog waits until a controller has logged a text.
+func awaitLog(t *testing.T, c *server.Controller, text string) {
+	t.Helper()
+	await(t, c.Name+" logs "+text, func() string {
+		if c.Log(text, 1) == "" {
+			return c.Log("", 5)
+		}
+		return ""
+	})
+}
+
+// sum adds up the series of a metric whose labels contain some texts.
+func sum(t *testing.T, c *server.Controller, name string, labels ...string) (n float64) {
+	t.Helper()
+	all, err := c.AllMetrics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for series, value := range all {
+		if strings.HasPrefix(series, name+"{") && !slices.ContainsFunc(labels, func(l string) bool { return !strings.Contains(series, l) }) {
+			n += value
+		}
+	}
+	return n
+}
+
+func createPod(w *world.World, pod *corev1.Pod) *corev1.Pod {
+	w.T.Helper()
+	if len(pod.Spec.Containers) == 0 {
+		pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "image"}}
+	}
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	made, err := w.Client.CoreV1().Pods(w.Namespace).Create(w.T.Context(), pod, metav1.CreateOptions{})
+	w.Must(err)
+	return made
+}
+
+func getPod(w *world.World, name string) *corev1.Pod {
+	w.T.Helper()
+	pod, err := w.Client.CoreV1().Pods(w.Namespace).Get(w.T.Context(), name, metav1.GetOptions{})
+	w.Must(err)
+	return pod
+}
+
+// removePod removes a pod at once, whatever holds it.
+func removePod(w *world.World, name string) {
+	w.T.Helper()
+	pods := w.Client.CoreV1().Pods(w.Namespace)
+	_, err := pods.Patch(w.T.Context(), name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	w.Must(err)
+	w.Must(pods.Delete(w.T.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+}
