@@ -22,10 +22,10 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/jobfate/jobfate/e2e/kubelet"
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 var groups = schema.GroupVersionResource{Group: "jobfate.dev", Version: "v1alpha1", Resource: "jobgroups"}
