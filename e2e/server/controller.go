@@ -19,6 +19,7 @@ const ManagedBy = "jobfate.dev/controller"
 const (
 	controllerDir = "../examples/controller"
 	groupDir      = "../examples/jobgroup"
+	suiteDir      = "../examples/suite"
 )
 
 // Options of a Job controller. The zero value gives equal limits to both.
@@ -102,6 +103,15 @@ func (s *Server) JobGroups(ctx context.Context, o Options) (*Controller, error) 
 		return nil, err
 	}
 	return s.example(ctx, groupDir, o.withDefaults("jobgroup"), "--job-managed-by="+ManagedBy)
+}
+
+// Suites starts examples/suite with the rights of its manifests. Of the options those of
+// limits and workers are not for it.
+func (s *Server) Suites(ctx context.Context, o Options) (*Controller, error) {
+	if _, err := s.Apply(ctx, suiteDir+"/deploy", "CustomResourceDefinition"); err != nil {
+		return nil, err
+	}
+	return s.example(ctx, suiteDir, o.withDefaults("suite"))
 }
 
 // example starts the controller of a folder as the service account that the
