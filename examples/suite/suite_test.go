@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -20,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobfate/jobfate/jobtest/kube"
-	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+	"github.com/jobfate/jobfate/jobtest/live"
 )
 
 func init() { ctrl.SetLogger(logr.Discard()) }
@@ -32,25 +31,18 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// cluster is an API server in process with a kubelet, in a bubble of synctest.
+// cluster is an API server in process, whose pods live by rules, in a bubble of synctest.
 type cluster struct {
 	*testing.T
 	*kube.Server
 	user client.Client
 }
 
-func newCluster(t *testing.T, script kubelet.Script) *cluster {
+func newCluster(t *testing.T, rules ...live.Rule) *cluster {
 	t.Helper()
 	s := kube.New(kube.Options{Kinds: []kube.Kind{{
 		GroupVersionKind: schema.GroupVersionKind{Group: "jobfate.dev", Version: "v1alpha1", Kind: "Suite"}, Status: true}}})
-	pods, err := kubernetes.NewForConfig(s.Config())
-	must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	k := kubelet.Start(ctx, pods, "", script)
-	t.Cleanup(func() {
-		cancel()
-		k.Wait()
-	})
+	live.Start(t, s.Config(), live.PodsOnly(), live.Pods(rules...))
 	scheme := runtime.NewScheme()
 	must(t, addToScheme(scheme))
 	user, err := client.New(s.Config(), client.Options{Scheme: scheme})
@@ -109,12 +101,7 @@ func (c *cluster) want(suite *Suite, want string) {
 // restart of the controller.
 func TestSuitePasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, func(p kubelet.Pod) kubelet.Life {
-			if p.Index == 1 && p.Attempt == 0 {
-				return kubelet.Fail(1).After(10 * time.Second)
-			}
-			return kubelet.Succeed().After(10 * time.Second)
-		})
+		c := newCluster(t, live.Fail(1).After(10*time.Second).ForIndex(1).Times(1), live.Succeed().After(10*time.Second))
 		stop := c.start()
 		suite := c.create(nil)
 		time.Sleep(5 * time.Second)
@@ -142,12 +129,7 @@ func TestSuitePasses(t *testing.T) {
 // A shard that fails as often as it may fails the suite, after the others have ended.
 func TestSuiteFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, func(p kubelet.Pod) kubelet.Life {
-			if p.Index == 1 {
-				return kubelet.Fail(1)
-			}
-			return kubelet.Succeed().After(time.Second)
-		})
+		c := newCluster(t, live.Fail(1).ForIndex(1), live.Succeed().After(time.Second))
 		defer c.start()()
 		suite := c.create(func(s *Spec) { s.Parallel = nil })
 		time.Sleep(5 * time.Minute)
@@ -161,7 +143,7 @@ func TestSuiteFails(t *testing.T) {
 // A paused suite has no pods, and goes on where it was.
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, kubelet.Always(kubelet.Succeed().After(time.Minute)))
+		c := newCluster(t, live.Succeed().After(time.Minute))
 		defer c.start()()
 		suite := c.create(nil)
 		pause := func(paused bool) {
@@ -176,5 +158,21 @@ func TestPause(t *testing.T) {
 		pause(false)
 		time.Sleep(5 * time.Minute)
 		c.want(suite, "0 active, 5 passed, 0 failed pods, Suspended/JobResumed, SuccessCriteriaMet/CompletionsReached, Complete/CompletionsReached")
+	})
+}
+
+// A deleted suite goes with its pods.
+func TestDelete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, live.Run())
+		defer c.start()()
+		suite := c.create(nil)
+		time.Sleep(5 * time.Second)
+		c.want(suite, "2 active, 0 passed, 0 failed pods")
+		must(t, c.user.Delete(t.Context(), suite))
+		time.Sleep(time.Minute)
+		if left := kube.List[*corev1.Pod](c.Server, "default"); len(left) > 0 {
+			t.Errorf("%d pods are left, want none", len(left))
+		}
 	})
 }

@@ -37,6 +37,7 @@ type Option func(*settings)
 type settings struct {
 	namespace  string
 	pods       []Rule
+	podsOnly   bool
 	controller controller.Options
 }
 
@@ -73,6 +74,12 @@ func Decide(options ...jobfate.Option) Option {
 // is those without.
 func ManagedBy(name string) Option {
 	return func(s *settings) { s.controller.ManagedBy = name }
+}
+
+// PodsOnly runs pods and collects garbage, and leaves the Jobs to the controller that is
+// tested.
+func PodsOnly() Option {
+	return func(s *settings) { s.podsOnly = true }
 }
 
 // Start runs the Jobs of an API server until the test ends.
@@ -124,8 +131,10 @@ func newManager(t testing.TB, cfg *rest.Config, s settings) (manager.Manager, er
 	if err != nil {
 		return nil, err
 	}
-	if err := controller.Add(mgr, s.controller); err != nil {
-		return nil, err
+	if !s.podsOnly {
+		if err := controller.Add(mgr, s.controller); err != nil {
+			return nil, err
+		}
 	}
 	collector, err := newCollector(cfg, mgr.GetRESTMapper(), s.namespace)
 	if err != nil {

@@ -103,6 +103,18 @@ func TestIndexIsKilledTwice(t *testing.T) {
 	})
 }
 
+// A Job that is created anew under its name goes on where the rules were.
+func TestRulesCountOn(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		c := w.start(live.Pods(live.Fail(1).Times(1)))
+		for _, want := range []string{"Failed/BackoffLimitExceeded, 0 succeeded, 1 failed", "Complete/CompletionsReached, 1 succeeded, 0 failed"} {
+			w.create("job", func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(0)) })
+			w.wantOutcome(c.Ended("default", "job", time.Minute), want)
+			must(t, w.client.BatchV1().Jobs("default").Delete(t.Context(), "job", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
+		}
+	})
+}
+
 // The first rule that fits decides. A rule without conditions fits all pods.
 func TestFirstRuleDecides(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
@@ -189,6 +201,31 @@ func TestOptions(t *testing.T) {
 		}
 		if plain, _ := kube.Get[*batchv1.Job](w.Server, "default", "plain"); plain.Status.StartTime != nil {
 			t.Errorf("the Job without a manager has started: %+v", plain.Status)
+		}
+	})
+}
+
+// Without a Job controller pods run and garbage is collected all the same.
+func TestPodsOnly(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.start(live.PodsOnly(), live.Pods(live.Run()))
+		job := w.create("job", nil)
+		for name, owners := range map[string][]metav1.OwnerReference{
+			"owned": {*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}, "bare": nil,
+		} {
+			_, err := w.client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners}, Spec: job.Spec.Template.Spec,
+			}, metav1.CreateOptions{})
+			must(t, err)
+		}
+		time.Sleep(time.Minute)
+		if job, _ := kube.Get[*batchv1.Job](w.Server, "default", "job"); job.Status.StartTime != nil || len(w.pods()) != 2 || w.pods()[0].Status.Phase != corev1.PodRunning {
+			t.Errorf("got the status %+v and %d pods, want no status, and both pods running", job.Status, len(w.pods()))
+		}
+		must(t, w.client.BatchV1().Jobs("default").Delete(t.Context(), "job", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
+		time.Sleep(time.Minute)
+		if left := w.pods(); len(left) != 1 || left[0].Name != "bare" {
+			t.Errorf("%d pods are left, want the one without an owner", len(left))
 		}
 	})
 }

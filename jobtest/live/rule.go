@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
@@ -64,7 +63,7 @@ func (r Rule) ForIndex(index int) Rule {
 }
 
 // Times ends the rule after a number of pods, counted for each index of each Job, or for
-// each Job that has no indexes.
+// each Job that has no indexes. A Job that is created anew under its name counts on.
 func (r Rule) Times(n int) Rule {
 	r.times = &n
 	return r
@@ -78,21 +77,21 @@ func (r Rule) fits(p kubelet.Pod) bool {
 
 // used is what the uses of a rule are counted by.
 type used struct {
-	rule  int
-	owner types.UID
-	index int
+	rule                   int
+	namespace, kind, owner string
+	index                  int
 }
 
 // script returns the script that follows rules.
 func script(rules []Rule) kubelet.Script {
 	uses := map[used]int{}
 	return func(p kubelet.Pod) kubelet.Life {
-		var owner types.UID
+		kind := ""
 		if controller := metav1.GetControllerOf(p.Pod); controller != nil {
-			owner = controller.UID
+			kind = controller.Kind
 		}
 		for i, r := range rules {
-			use := used{i, owner, p.Index}
+			use := used{i, p.Namespace, kind, p.Job, p.Index}
 			if !r.fits(p) || r.times != nil && uses[use] >= *r.times {
 				continue
 			}
