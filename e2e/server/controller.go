@@ -96,13 +96,13 @@ func (s *Server) Jobfate(ctx context.Context, o Options) (*Controller, error) {
 	)
 }
 
-// JobGroups starts examples/jobgroup with the rights of its manifests. Of the
+// JobGroups starts examples/jobgroup, which runs its Jobs itself, with the rights of its manifests. Of the
 // options those of limits and workers are not for it.
 func (s *Server) JobGroups(ctx context.Context, o Options) (*Controller, error) {
 	if _, err := s.Apply(ctx, groupDir+"/deploy", "CustomResourceDefinition"); err != nil {
 		return nil, err
 	}
-	return s.example(ctx, groupDir, o.withDefaults("jobgroup"), "--job-managed-by="+ManagedBy)
+	return s.example(ctx, groupDir, o.withDefaults("jobgroup"))
 }
 
 // Suites starts examples/suite with the rights of its manifests. Of the options those of
