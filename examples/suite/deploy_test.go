@@ -85,3 +85,20 @@ func TestDeployment(t *testing.T) {
 		t.Errorf("the role has no right to the lease %s", lease)
 	}
 }
+
+// README.md shows the sample, and what it says of the size is true.
+func TestReadme(t *testing.T) {
+	const most = 200 // lines
+	file := func(name string) string {
+		text, err := os.ReadFile(name)
+		must(t, err)
+		return string(text)
+	}
+	_, sample, _ := strings.Cut(file("deploy/samples/suite.yaml"), "\n") // without the comment
+	if !strings.Contains(file("README.md"), "```yaml\n"+sample+"```") {
+		t.Errorf("README.md does not show the sample:\n%s", sample)
+	}
+	if lines := strings.Count(file("main.go")+file("types.go"), "\n"); lines > most {
+		t.Errorf("there are %d lines, want at most %d", lines, most)
+	}
+}
