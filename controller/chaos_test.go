@@ -42,7 +42,7 @@ func TestSchedules(t *testing.T) {
 func scheduled(env *chaos.Env) (*controller, error) {
 	server, errServer := kubernetes.NewForConfig(env.Config())
 	o, errOptions := Options{ManagedBy: managedBy}.complete()
-	if err := errors.Join(errServer, errOptions, env.Pods.AddIndexers(cache.Indexers{byController: controllerIndex})); err != nil {
+	if err := errors.Join(errServer, errOptions, env.Pods.AddIndexers(cache.Indexers{byController: controllerIndex(tracking.Controller{Name: managedBy})})); err != nil {
 		return nil, err
 	}
 	c, err := newController(o, jobsOf(server))

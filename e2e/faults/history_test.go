@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/e2e/kubelet"
 	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 // history is which pods a Job's status has named as failed and not counted yet, in

@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/e2e/kubelet"
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 // play is a Job that must come to the same end whatever happens to its controller:

@@ -2,21 +2,17 @@ package jobgroup
 
 import (
 	"net/http"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/jobfate/jobfate/e2e/kubelet"
 	"github.com/jobfate/jobfate/e2e/proxy"
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 // All tests here run the controller with the rights of its manifests, so none is
@@ -46,9 +42,13 @@ func TestPermissionsAreUsed(t *testing.T) {
 
 	// What other servers ask for: those whose admission plugins include
 	// OwnerReferencesPermissionEnforcement, and those that cannot fill a cache by a watch.
-	unasked := []string{"update jobgroups/finalizers", "list jobgroups", "list jobs"}
+	// And what other Jobs ask for: a creation that is not answered, a Job that has pods left
+	// when it ends.
+	unasked := []string{"update jobgroups/finalizers", "update jobs/finalizers", "list jobgroups", "list jobs", "get pods", "delete pods"}
 	used := p.Counts()
-	for _, right := range clusterRights(t) {
+	rights, err := proxy.ClusterRights("../../examples/jobgroup/deploy/rbac.yaml")
+	s.must(err)
+	for _, right := range rights {
 		if used.Of(right) == 0 && !slices.Contains(unasked, right.String()) {
 			t.Errorf("the right to %s is not used; what is:\n%s", right, used)
 		}
@@ -79,31 +79,4 @@ func (s *stage) untilToldTwice(reason string) {
 		}
 	}
 	s.t.Fatalf("no event %s came twice", reason)
-}
-
-// clusterRights are what the ClusterRole of the manifests allows.
-func clusterRights(t *testing.T) (rights []proxy.Call) {
-	t.Helper()
-	manifests, err := os.ReadFile("../../examples/jobgroup/deploy/rbac.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, manifest := range strings.Split(string(manifests), "\n---\n") {
-		var role rbacv1.ClusterRole
-		if err := yaml.Unmarshal([]byte(manifest), &role); err != nil {
-			t.Fatal(err)
-		}
-		if role.Kind != "ClusterRole" {
-			continue
-		}
-		for _, rule := range role.Rules {
-			for _, verb := range rule.Verbs {
-				rights = append(rights, proxy.Call{Verb: verb, Resource: rule.Resources[0]})
-			}
-		}
-	}
-	if len(rights) == 0 {
-		t.Fatal("there is no ClusterRole")
-	}
-	return rights
 }

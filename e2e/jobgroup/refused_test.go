@@ -7,7 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 // What the schema refuses never gets to the controller.

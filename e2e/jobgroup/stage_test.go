@@ -22,10 +22,10 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/jobfate/jobfate/e2e/kubelet"
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 var groups = schema.GroupVersionResource{Group: "jobfate.dev", Version: "v1alpha1", Resource: "jobgroups"}
@@ -64,14 +64,13 @@ type change struct {
 	object any
 }
 
-// newStage makes a stage on which pods live as the script says. The arguments are
-// for the controller of groups.
-func newStage(t *testing.T, script kubelet.Script, args ...string) *stage {
+// newStage makes a stage on which pods live as the script says.
+func newStage(t *testing.T, script kubelet.Script) *stage {
 	t.Helper()
-	return newStageWith(t, script, server.Options{Args: args})
+	return newStageWith(t, script, server.Options{})
 }
 
-// newStageWith is newStage with more options for the controller of groups.
+// newStageWith is newStage with options for the controller of groups.
 func newStageWith(t *testing.T, script kubelet.Script, o server.Options) *stage {
 	t.Helper()
 	namespace, err := api.Namespace(t.Context(), "group")

@@ -8,8 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/e2e/kubelet"
-	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 func worker(n int) string     { return fmt.Sprintf("fail-group-workers-%d", n) }
@@ -117,18 +116,12 @@ func TestGroupFailsAfterTooManyRestarts(t *testing.T) {
 	s.wantMade(3, 3, worker)
 }
 
-// The controller of groups and that of their Jobs are killed at the first change of
-// anything, again and again, in the middle of a restart: it is one restart all the
-// same, and each pod is counted once.
+// The controller of groups and of their Jobs is killed at the first change of anything,
+// again and again, in the middle of a restart: it is one restart all the same, and each
+// pod is counted once.
 func TestKilledInTheMiddleOfARestart(t *testing.T) {
 	t.Parallel()
 	const jobs, kills = 4, 60
-	const managedBy = "jobfate.dev/killed"
-	jobController, err := api.Jobfate(t.Context(), server.Options{Name: "killed", Args: []string{"--managed-by=" + managedBy}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { jobController.Kill() })
 	second := map[string]bool{}
 	script := func(p kubelet.Pod) kubelet.Life {
 		if second[p.Job] {
@@ -137,7 +130,7 @@ func TestKilledInTheMiddleOfARestart(t *testing.T) {
 		second[p.Job] = true
 		return kubelet.Run()
 	}
-	s := newStage(t, script, "--job-managed-by="+managedBy)
+	s := newStage(t, script)
 	s.create("fail-group", set(int64(jobs), "jobs", 0, "replicas"))
 	s.untilReady(jobs)
 	s.end(kubelet.Fail(1), worker(1))
@@ -147,11 +140,9 @@ func TestKilledInTheMiddleOfARestart(t *testing.T) {
 	killed := 0
 	for ; killed < kills && s.status.Phase != "Succeeded"; killed++ {
 		s.controller.Kill()
-		jobController.Kill()
 		for s.step() {
 		}
 		s.must(s.controller.Start())
-		s.must(jobController.Start())
 		seen := len(s.story)
 		s.until("something changes", func() bool { return len(s.story) > seen })
 	}
@@ -169,8 +160,7 @@ func TestKilledInTheMiddleOfARestart(t *testing.T) {
 	s.noFinalizerLeft()
 }
 
-// Jobs are given to the controller that puts the names into the reasons, and go with
-// the group.
+// Jobs have what the reasons are made from, and go with the group.
 func TestJobsAreAsTheGroupSays(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, kubelet.Always(kubelet.Run()))
@@ -180,8 +170,8 @@ func TestJobsAreAsTheGroupSays(t *testing.T) {
 	if got := job.Annotations["jobfate.dev/failure-rule-names"]; got != `{"0":"ExitCode2","1":"ExitCode3"}` {
 		t.Errorf("the annotation with the names: got %s", got)
 	}
-	if got := job.Spec.ManagedBy; got == nil || *got != "jobfate.dev/controller" {
-		t.Errorf("managedBy: got %v, want jobfate.dev/controller", got)
+	if got := job.Spec.ManagedBy; got == nil || *got != "jobfate.dev/jobgroup" {
+		t.Errorf("managedBy: got %v, want jobfate.dev/jobgroup", got)
 	}
 	if owner := metav1.GetControllerOf(job); owner == nil || owner.Kind != "JobGroup" || owner.Name != "restart-job" {
 		t.Errorf("the owner: got %v, want the group", owner)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 // stage is where a workload runs: it makes Jobs, and knows when they get their

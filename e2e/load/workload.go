@@ -9,7 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/e2e/kubelet"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 // workload makes Jobs and returns when they are complete.

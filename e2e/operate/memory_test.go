@@ -10,9 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/e2e/kubelet"
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 // Of the pods that something else controls only the metadata is cached: many large ones take

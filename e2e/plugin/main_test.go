@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jobfate/jobfate/e2e/kubelet"
 	"github.com/jobfate/jobfate/e2e/server"
 	"github.com/jobfate/jobfate/e2e/world"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 var (

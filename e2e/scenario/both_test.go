@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/jobfate/jobfate/e2e/compare"
-	"github.com/jobfate/jobfate/e2e/kubelet"
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 // both plays a scenario with either controller at the same time, and then

@@ -5,9 +5,9 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/jobfate/jobfate/e2e/kubelet"
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 // scale changes the completions of an Indexed Job, and the parallelism with them

@@ -6,9 +6,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobfate/jobfate/e2e/kubelet"
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 // A rule with a name says so in the reason (KEP-4443), which the built-in

@@ -6,9 +6,9 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/jobfate/jobfate/e2e/kubelet"
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 // Without completions, failed pods are replaced until the first one succeeds.

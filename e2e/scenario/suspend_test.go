@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/e2e/compare"
-	"github.com/jobfate/jobfate/e2e/kubelet"
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/world"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 // resumed reports whether the condition says that the Job has been resumed.

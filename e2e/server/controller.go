@@ -20,6 +20,7 @@ const ManagedBy = "jobfate.dev/controller"
 const (
 	controllerDir = "../examples/controller"
 	groupDir      = "../examples/jobgroup"
+	suiteDir      = "../examples/suite"
 )
 
 // controllerDeploy are the manifests of the controller of jobfate.
@@ -112,11 +113,20 @@ func (s *Server) Jobfate(ctx context.Context, o Options) (*Controller, error) {
 	)
 }
 
-// JobGroups starts examples/jobgroup with the rights of its manifests. Of the
-// options those of limits and workers are not for it.
+// JobGroups starts examples/jobgroup, which runs its Jobs itself, with the rights of its
+// manifests. Of the options those of limits and workers are not for it.
 func (s *Server) JobGroups(ctx context.Context, o Options) (*Controller, error) {
-	manifests := []string{groupDir + "/deploy/crd.yaml", groupDir + "/deploy/rbac.yaml"}
-	return s.example(ctx, groupDir, o.withDefaults("jobgroup"), manifests, "--job-managed-by="+ManagedBy)
+	return s.example(ctx, groupDir, o.withDefaults("jobgroup"), crdAndRights(groupDir))
+}
+
+// Suites starts examples/suite with the rights of its manifests. Of the options those of
+// limits and workers are not for it.
+func (s *Server) Suites(ctx context.Context, o Options) (*Controller, error) {
+	return s.example(ctx, suiteDir, o.withDefaults("suite"), crdAndRights(suiteDir))
+}
+
+func crdAndRights(dir string) []string {
+	return []string{dir + "/deploy/crd.yaml", dir + "/deploy/rbac.yaml"}
 }
 
 // example starts the controller of a folder as the service account that its manifests name,

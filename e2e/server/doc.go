@@ -9,5 +9,5 @@
 // The garbage collector always runs, as a process of its own, so that the time
 // and memory of a Job controller are its own.
 //
-// There are no nodes and no scheduler. Package kubelet plays their part.
+// There are no nodes and no scheduler. Package jobtest/live/kubelet plays their part.
 package server

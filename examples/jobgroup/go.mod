@@ -3,7 +3,11 @@ module github.com/jobfate/jobfate/examples/jobgroup
 go 1.26.0
 
 require (
+	github.com/go-logr/logr v1.4.3
 	github.com/jobfate/jobfate v0.0.0
+	github.com/jobfate/jobfate/controller v0.0.0
+	github.com/jobfate/jobfate/jobtest/kube v0.0.0
+	github.com/jobfate/jobfate/jobtest/live v0.0.0
 	k8s.io/api v0.36.3
 	k8s.io/apiextensions-apiserver v0.36.0
 	k8s.io/apimachinery v0.36.3
@@ -22,7 +26,6 @@ require (
 	github.com/evanphx/json-patch/v5 v5.9.11 // indirect
 	github.com/fsnotify/fsnotify v1.9.0 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.0 // indirect
-	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-openapi/jsonpointer v0.21.0 // indirect
 	github.com/go-openapi/jsonreference v0.20.2 // indirect
 	github.com/go-openapi/swag v0.23.0 // indirect
@@ -62,3 +65,9 @@ require (
 )
 
 replace github.com/jobfate/jobfate => ../..
+
+replace github.com/jobfate/jobfate/controller => ../../controller
+
+replace github.com/jobfate/jobfate/jobtest/kube => ../../jobtest/kube
+
+replace github.com/jobfate/jobfate/jobtest/live => ../../jobtest/live

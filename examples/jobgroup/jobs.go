@@ -12,6 +12,8 @@ import (
 )
 
 const (
+	// managedBy is the name in spec.managedBy of the Jobs.
+	managedBy = "jobfate.dev/jobgroup"
 	// groupLabel has the name of the group.
 	groupLabel = "jobfate.dev/job-group"
 	// restartAnnotation has the number of the restart that a Job was made by.
@@ -21,7 +23,7 @@ const (
 )
 
 // newJob makes a Job of the group, as of now.
-func newJob(group *JobGroup, m member, managedBy string) *batchv1.Job {
+func newJob(group *JobGroup, m member) *batchv1.Job {
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       group.Namespace,

@@ -27,10 +27,10 @@ func readSample(t *testing.T, name string) *JobGroup {
 func TestNewJob(t *testing.T) {
 	group := readSample(t, "restart-job")
 	group.Status.Restarted = map[string]int{"restart-job-simulations-3": 7}
-	job := newJob(group, group.members()[3], "example.com/jobs")
+	job := newJob(group, group.members()[3])
 	for what, pair := range map[string][2]string{
 		"name":    {job.Name, "restart-job-simulations-3"},
-		"manager": {*job.Spec.ManagedBy, "example.com/jobs"},
+		"manager": {*job.Spec.ManagedBy, "jobfate.dev/jobgroup"},
 		"names":   {job.Annotations[namesAnnotation], `{"0":"ExitCode2","1":"ExitCode3"}`},
 		"restart": {job.Annotations[restartAnnotation], "7"},
 		"group":   {job.Labels[groupLabel], "restart-job"},
@@ -54,11 +54,11 @@ func TestRulesWithoutNames(t *testing.T) {
 	group := newGroup(1, 0)
 	rules := group.Spec.Jobs[0].Spec.PodFailurePolicy.Rules
 	rules[0].Name, rules[1].Name = "", ""
-	if got := newJob(group, group.members()[0], "m").Annotations[namesAnnotation]; got != "{}" {
+	if got := newJob(group, group.members()[0]).Annotations[namesAnnotation]; got != "{}" {
 		t.Errorf("got the names %s, want {}", got)
 	}
 	group.Spec.Jobs[0].Spec.PodFailurePolicy = nil
-	job := newJob(group, group.members()[0], "m")
+	job := newJob(group, group.members()[0])
 	if _, ok := job.Annotations[namesAnnotation]; ok || job.Spec.PodFailurePolicy != nil {
 		t.Error("got names or rules of no policy")
 	}

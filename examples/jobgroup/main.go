@@ -3,12 +3,12 @@
 // condition, which names the rule of the pod failure policy that failed it:
 // PodFailurePolicy_{name} (KEP-4443, both user stories).
 //
-// The Jobs are run by examples/controller, to which they are given with
-// spec.managedBy, and which puts the names into the reasons.
+// The same process runs the Jobs, with the module github.com/jobfate/jobfate/controller,
+// which puts the names into the reasons.
 //
 // To read it, begin with decide.go, which is all there is to know about groups and
 // does no I/O. reconcile.go carries it out. types.go has the kind, jobs.go makes
-// the Jobs. To try it, with examples/controller on the same cluster:
+// the Jobs. To try it:
 //
 //	kubectl apply -f deploy/crd.yaml -f deploy/samples/fail-group.yaml
 //	go run . --leader-elect=false
@@ -25,22 +25,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/jobfate/jobfate/controller"
 )
 
 // settings are the flags. --kubeconfig is controller-runtime's.
 type settings struct {
-	managedBy, namespace, metricsAddress, probeAddress string
-	leaderElect                                        bool
+	namespace, metricsAddress, probeAddress string
+	leaderElect                             bool
 }
 
 func (s *settings) register(flags *flag.FlagSet) {
-	flags.StringVar(&s.managedBy, "job-managed-by", "jobfate.dev/controller", "the `name` in spec.managedBy of the Jobs that are made")
 	flags.StringVar(&s.namespace, "namespace", "", "the only namespace to watch; empty: all")
 	flags.BoolVar(&s.leaderElect, "leader-elect", true, "elect a leader, so that of several replicas only one acts")
 	flags.StringVar(&s.metricsAddress, "metrics-bind-address", ":8080", "where to serve metrics; 0: nowhere")
@@ -63,18 +66,26 @@ func run(s settings) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := ctrl.NewManager(config, s.managerOptions())
+	mgr, err := newManager(config, s.managerOptions(), s.namespace)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
-		return err
-	}
-	c := &controller{client: mgr.GetClient(), live: mgr.GetAPIReader(), recorder: mgr.GetEventRecorder("jobgroup-controller"), managedBy: s.managedBy}
-	if err := ctrl.NewControllerManagedBy(mgr).For(&JobGroup{}).Owns(&batchv1.Job{}).Complete(c); err != nil {
-		return err
-	}
 	return mgr.Start(ctrl.SetupSignalHandler())
+}
+
+// newManager returns a manager with two controllers: that of groups, and that of their
+// Jobs.
+func newManager(config *rest.Config, o ctrl.Options, namespace string) (manager.Manager, error) {
+	mgr, err := ctrl.NewManager(config, o)
+	if err != nil {
+		return nil, err
+	}
+	groups := &groupController{client: mgr.GetClient(), live: mgr.GetAPIReader(), recorder: mgr.GetEventRecorder("jobgroup-controller")}
+	return mgr, errors.Join(
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		ctrl.NewControllerManagedBy(mgr).For(&JobGroup{}).Owns(&batchv1.Job{}).Complete(groups),
+		controller.Add(mgr, controller.Options{ManagedBy: managedBy, Namespaces: []string{namespace}}),
+	)
 }
 
 func (s *settings) managerOptions() ctrl.Options {
@@ -87,6 +98,8 @@ func (s *settings) managerOptions() ctrl.Options {
 		HealthProbeBindAddress: s.probeAddress,
 		LeaderElection:         s.leaderElect,
 		LeaderElectionID:       "jobgroup.jobfate.dev",
+		// The process ends when the manager does, so nothing acts without the lease.
+		LeaderElectionReleaseOnCancel: true,
 	}
 	if s.namespace != "" {
 		options.Cache.DefaultNamespaces = map[string]cache.Config{s.namespace: {}}

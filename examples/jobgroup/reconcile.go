@@ -14,12 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// controller carries out what is decided about groups.
-type controller struct {
-	client    client.Client // reads from the cache
-	live      client.Reader // reads past it
-	recorder  events.EventRecorder
-	managedBy string // who runs the Jobs
+// groupController carries out what is decided about groups.
+type groupController struct {
+	client   client.Client // reads from the cache
+	live     client.Reader // reads past it
+	recorder events.EventRecorder
 }
 
 // errBehind says that the cache is behind. It calls again when it has caught up.
@@ -28,7 +27,7 @@ var errBehind = errors.New("the cache is behind")
 // Reconcile takes a look at one group. It may be stopped at any point, and may see
 // Jobs as they were a while ago: what it would then do wrongly is refused, for a
 // deletion names the UID of the Job, and a name can be taken only once.
-func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+func (c *groupController) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	group := &JobGroup{}
 	if err := c.client.Get(ctx, r.NamespacedName, group); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
@@ -48,7 +47,7 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 }
 
 // jobs returns the Jobs that the group controls.
-func (c *controller) jobs(ctx context.Context, group *JobGroup) (jobs []*batchv1.Job, err error) {
+func (c *groupController) jobs(ctx context.Context, group *JobGroup) (jobs []*batchv1.Job, err error) {
 	var list batchv1.JobList
 	if err := c.client.List(ctx, &list, client.InNamespace(group.Namespace), client.MatchingLabels{groupLabel: group.Name}); err != nil {
 		return nil, err
@@ -63,7 +62,7 @@ func (c *controller) jobs(ctx context.Context, group *JobGroup) (jobs []*batchv1
 
 // carryOut stores what has been decided before anything else. The resource version
 // of the group goes with it, so nothing is decided twice.
-func (c *controller) carryOut(ctx context.Context, group *JobGroup, p plan) error {
+func (c *groupController) carryOut(ctx context.Context, group *JobGroup, p plan) error {
 	if err := c.store(ctx, group, p.status); err != nil {
 		return err
 	}
@@ -97,8 +96,8 @@ func (c *controller) carryOut(ctx context.Context, group *JobGroup, p plan) erro
 
 // create creates a Job, unless the group has it already and the cache does not show
 // it yet.
-func (c *controller) create(ctx context.Context, group *JobGroup, m member) error {
-	err := c.client.Create(ctx, newJob(group, m, c.managedBy))
+func (c *groupController) create(ctx context.Context, group *JobGroup, m member) error {
+	err := c.client.Create(ctx, newJob(group, m))
 	if apierrors.IsAlreadyExists(err) {
 		found := &batchv1.Job{}
 		key := client.ObjectKey{Namespace: group.Namespace, Name: m.name}
@@ -109,7 +108,7 @@ func (c *controller) create(ctx context.Context, group *JobGroup, m member) erro
 	return err
 }
 
-func (c *controller) store(ctx context.Context, group *JobGroup, status Status) error {
+func (c *groupController) store(ctx context.Context, group *JobGroup, status Status) error {
 	if equality.Semantic.DeepEqual(status, group.Status) {
 		return nil
 	}

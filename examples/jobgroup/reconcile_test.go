@@ -26,7 +26,7 @@ var errFault = errors.New("a fault")
 type world struct {
 	t      *testing.T
 	server client.WithWatch
-	*controller
+	*groupController
 	events *events.FakeRecorder
 
 	group *JobGroup // what the caches show
@@ -82,7 +82,7 @@ func newWorld(t *testing.T, group *JobGroup) *world {
 			return w.write(func() error { return c.SubResource(sub).Update(ctx, o, options...) })
 		},
 	})
-	w.controller = &controller{client: cached, live: w.server, recorder: w.events, managedBy: "jobfate.dev/controller"}
+	w.groupController = &groupController{client: cached, live: w.server, recorder: w.events}
 	return w
 }
 
@@ -231,7 +231,7 @@ func TestNameIsTaken(t *testing.T) {
 func TestInvalidJob(t *testing.T) {
 	w := newWorld(t, newGroup(1, 0))
 	w.showGroup()
-	w.controller.client = interceptor.NewClient(w.controller.client.(client.WithWatch), interceptor.Funcs{
+	w.groupController.client = interceptor.NewClient(w.groupController.client.(client.WithWatch), interceptor.Funcs{
 		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
 			return apierrors.NewInvalid(batchv1.SchemeGroupVersion.WithKind("Job").GroupKind(), "g-a-0", nil)
 		},

@@ -96,6 +96,10 @@ func (s *Server) resources(gv schema.GroupVersion) metav1.APIResourceList {
 				Name: k.Resource + "/status", Namespaced: !k.ClusterScoped,
 				Kind: k.GroupVersionKind.Kind, Verbs: metav1.Verbs{"get", "patch", "update"}})
 		}
+		if k.hasSubresource("binding") {
+			list.APIResources = append(list.APIResources, metav1.APIResource{
+				Name: k.Resource + "/binding", Namespaced: true, Kind: "Binding", Verbs: metav1.Verbs{"create"}})
+		}
 	}
 	return list
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,6 +59,12 @@ func (k *kind) conflict(name, format string, args ...any) error {
 
 func (k *kind) staleVersion(name string) error {
 	return k.conflict(name, "the object has been modified; please apply your changes to the latest version and try again")
+}
+
+// preconditionFailed is the answer to an update of another object of the same name.
+func (k *kind) preconditionFailed(obj Object, what, wanted, has string) error {
+	return k.conflict(obj.GetName(), "StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %s in precondition: %s, %[3]s in object meta: %[5]s",
+		k.Resource, strings.TrimPrefix(keyOf(obj), "/"), what, wanted, has)
 }
 
 func gone(text string) error { return apierrors.NewResourceExpired(text) }

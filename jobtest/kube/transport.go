@@ -205,7 +205,7 @@ func verb(method string, r *Request) string {
 		return "watch"
 	case method == http.MethodGet:
 		return "list"
-	case method == http.MethodPost && !named:
+	case method == http.MethodPost && (!named || r.Subresource == "binding"):
 		return "create"
 	case method == http.MethodPut && named:
 		return "update"
@@ -242,6 +242,12 @@ func (s *Server) serve(ctx context.Context, r *Request) (answer, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if r.Subresource == "binding" {
+		if r.Verb != "create" {
+			return answer{}, noMethod()
+		}
+		return s.serveBind(r)
+	}
 	switch r.Verb {
 	case "create":
 		return s.serveCreate(r)
@@ -263,7 +269,8 @@ func (s *Server) serve(ctx context.Context, r *Request) (answer, error) {
 }
 
 func (k *kind) hasSubresource(name string) bool {
-	return name == "status" && k.updateStatus != nil || name == "finalize" && k.Resource == "namespaces"
+	return name == "status" && k.updateStatus != nil || name == "finalize" && k.Resource == "namespaces" ||
+		name == "binding" && k.Resource == "pods"
 }
 
 func acceptsJSON(accept string) bool {

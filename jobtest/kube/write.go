@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -151,8 +150,7 @@ func (s *Server) serveUpdate(r *Request) (answer, error) {
 		return s.show(http.StatusCreated, r, v)
 	}
 	if uid := next.GetUID(); uid != "" && uid != old.obj.GetUID() {
-		return answer{}, r.kind.conflict(r.Name, "StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %v, UID in object meta: %v",
-			r.kind.Resource, strings.TrimPrefix(keyOf(old.obj), "/"), uid, old.obj.GetUID())
+		return answer{}, r.kind.preconditionFailed(old.obj, "UID", string(uid), string(old.obj.GetUID()))
 	}
 	v, err := s.update(r.kind, old, next, r)
 	if err != nil {

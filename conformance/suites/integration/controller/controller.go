@@ -73,7 +73,7 @@ func NewController(_ context.Context, client kubernetes.Interface, pods coreinfo
 			kubemetrics.JobByExternalControllerTotal.WithLabelValues(*job.Spec.ManagedBy).Inc()
 		}
 	}})
-	return &Controller{c, client}, errors.Join(err, watch.pods.AddIndexers(cache.Indexers{byController: controllerIndex}))
+	return &Controller{c, client}, errors.Join(err, watch.pods.AddIndexers(cache.Indexers{byController: controllerIndex(c.me)}))
 }
 
 // running is an informer that the test starts.

@@ -1,4 +1,5 @@
-package kubelet_test
+// Package live runs jobtest/live against a real API server.
+package live
 
 import (
 	"context"
@@ -12,10 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/jobfate/jobfate/e2e/kubelet"
 	"github.com/jobfate/jobfate/e2e/observe"
 	"github.com/jobfate/jobfate/e2e/proxy"
 	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
 var api *server.Server

@@ -46,6 +46,7 @@ type Kubelet struct {
 	script Script
 	pods   cache.SharedIndexInformer
 	queue  workqueue.TypedRateLimitingInterface[target]
+	wait   func() // until all goroutines have ended
 
 	mu       sync.Mutex
 	records  map[types.UID]*record
@@ -92,12 +93,20 @@ func Start(ctx context.Context, client kubernetes.Interface, namespace string, s
 		DeleteFunc: k.forget,
 	})
 	factory.Start(ctx.Done())
+	var running sync.WaitGroup
 	for range workers {
-		go k.work(ctx)
+		running.Go(func() { k.work(ctx) })
 	}
 	context.AfterFunc(ctx, k.queue.ShutDown)
+	k.wait = func() {
+		running.Wait()
+		factory.Shutdown()
+	}
 	return k
 }
+
+// Wait waits, after the context of [Start] is done, until the kubelet has stopped.
+func (k *Kubelet) Wait() { k.wait() }
 
 // Become changes what becomes of some pods from now on. It has no effect on pods
 // that have ended.

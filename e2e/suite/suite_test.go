@@ -1,0 +1,142 @@
+// Package suite runs examples/suite as a process with the rights of its manifests.
+package suite
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/jobfate/jobfate/e2e/proxy"
+	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+)
+
+const deploy = "../../examples/suite/deploy"
+
+var api *server.Server
+
+func TestMain(m *testing.M) {
+	os.Exit(server.Run(m, func(_ context.Context, s *server.Server) error {
+		api = s
+		return nil
+	}))
+}
+
+// All that the controller needs, its cluster role gives; and all that this gives, it uses.
+// A shard fails once, and the controller is killed in between.
+func TestSuite(t *testing.T) {
+	p, err := proxy.Start(api.Config())
+	must(t, err)
+	t.Cleanup(p.Close)
+	controller, err := api.Suites(t.Context(), server.Options{Via: p.Config})
+	must(t, err)
+	t.Cleanup(func() { controller.Kill() })
+	namespace, err := api.Namespace(t.Context(), "suite")
+	must(t, err)
+	k := kubelet.Start(t.Context(), api.Client, namespace, func(p kubelet.Pod) kubelet.Life {
+		if p.Index == 0 && p.Attempt == 0 {
+			return kubelet.Fail(1)
+		}
+		return kubelet.Run()
+	})
+	suites := clientOf(t, namespace)
+	_, err = suites.Create(t.Context(), sample(t), metav1.CreateOptions{})
+	must(t, err)
+
+	running := func(s batchv1.JobStatus) bool { return s.Ready != nil && *s.Ready == 2 }
+	until(t, suites, "shard 0 has failed, and two shards run", func(s batchv1.JobStatus) bool { return s.Failed == 1 && running(s) })
+	controller.Kill()
+	pods, err := api.Client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	for i := range pods.Items {
+		k.Become(kubelet.Succeed(), &pods.Items[i])
+	}
+	must(t, controller.Start())
+	until(t, suites, "two shards have passed, and two more run", func(s batchv1.JobStatus) bool { return s.Succeeded == 2 && running(s) })
+
+	patch := []byte(`{"spec": {"paused": true}}`)
+	_, err = suites.Patch(t.Context(), "nightly", "application/merge-patch+json", patch, metav1.PatchOptions{})
+	must(t, err)
+	status := until(t, suites, "the suite is paused", func(s batchv1.JobStatus) bool { return s.Active == 0 && *s.Terminating == 0 })
+	if got := jobstatus.OutcomeOf(&batchv1.Job{Status: status}).Phase; got != jobstatus.SuspendedPhase || status.UncountedTerminatedPods == nil {
+		t.Errorf("got the phase %s of %+v, want it suspended", got, status)
+	}
+
+	_, err = suites.Patch(t.Context(), "nightly", "application/merge-patch+json", []byte(`{"spec": {"shards": 6}}`), metav1.PatchOptions{})
+	if err == nil || !strings.Contains(err.Error(), "the number of shards cannot change") {
+		t.Errorf("another number of shards: got %v, want it refused", err)
+	}
+	unused(t, p.Counts())
+}
+
+// unused compares the rights of the cluster role with what was asked for.
+func unused(t *testing.T, used proxy.Counts) {
+	t.Helper()
+	// What other servers ask for, those that check owner references and those that cannot
+	// fill a cache by a watch; and what a creation and a status write ask for that have
+	// not been answered.
+	unasked := []string{"update suites/finalizers", "list suites", "get suites", "get pods", "patch events"}
+	rights, err := proxy.ClusterRights(deploy + "/rbac.yaml")
+	must(t, err)
+	for _, right := range rights {
+		if used.Of(right) == 0 && !slices.Contains(unasked, right.String()) {
+			t.Errorf("the right to %s is not used; what is:\n%s", right, used)
+		}
+	}
+}
+
+func clientOf(t *testing.T, namespace string) dynamic.ResourceInterface {
+	t.Helper()
+	config := api.Config()
+	config.ContentType = ""
+	client, err := dynamic.NewForConfig(config)
+	must(t, err)
+	return client.Resource(schema.GroupVersionResource{Group: "jobfate.dev", Version: "v1alpha1", Resource: "suites"}).Namespace(namespace)
+}
+
+func sample(t *testing.T) *unstructured.Unstructured {
+	t.Helper()
+	text, err := os.ReadFile(deploy + "/samples/suite.yaml")
+	must(t, err)
+	suite := &unstructured.Unstructured{}
+	must(t, yaml.Unmarshal(text, &suite.Object))
+	return suite
+}
+
+// until waits until the status of the suite is as wanted.
+func until(t *testing.T, suites dynamic.ResourceInterface, what string, holds func(batchv1.JobStatus) bool) batchv1.JobStatus {
+	t.Helper()
+	var status batchv1.JobStatus
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		suite, err := suites.Get(t.Context(), "nightly", metav1.GetOptions{})
+		must(t, err)
+		job, _, err := unstructured.NestedMap(suite.Object, "status", "job")
+		must(t, err)
+		status = batchv1.JobStatus{}
+		must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(job, &status))
+		if holds(status) {
+			return status
+		}
+	}
+	t.Fatalf("it did not come true that %s; the status is %+v", what, status)
+	return status
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+	"github.com/jobfate/jobfate/jobtest/live"
+)
+
+func init() { ctrl.SetLogger(logr.Discard()) }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// start starts both controllers, and returns how to stop them.
+func start(t *testing.T, s *kube.Server) (stop func()) {
+	t.Helper()
+	mgr, err := newManager(s.Config(), ctrl.Options{
+		Scheme: newScheme(), Metrics: metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: new(true)}, // one is started after the other
+	}, "")
+	must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- mgr.Start(ctx) }()
+	return func() {
+		cancel()
+		must(t, <-ended)
+	}
+}
+
+// One process runs groups and their Jobs, through a restart of it: a rule restarts a Job
+// by the name of the rule that failed it, and the group succeeds.
+func TestManagerRunsGroups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := kube.New(kube.Options{Kinds: []kube.Kind{{GroupVersionKind: groupVersion.WithKind("JobGroup"), Status: true}}})
+		live.Start(t, s.Config(), live.PodsOnly(), live.Pods(
+			live.Fail(3).After(time.Minute).ForJob("restart-job-simulations-1").Times(1), // the rule ExitCode3
+			live.Succeed().After(time.Hour),
+		))
+		users, err := client.New(s.Config(), client.Options{Scheme: newScheme()})
+		must(t, err)
+		stop := start(t, s)
+		defer func() { stop() }()
+		group := readSample(t, "restart-job")
+		group.Namespace = "default"
+		group.Spec.Jobs[0].Replicas = 2
+		must(t, users.Create(t.Context(), group))
+		time.Sleep(30 * time.Second)
+		stop()
+		time.Sleep(5 * time.Minute) // a pod fails while there is no controller
+		stop = start(t, s)
+		time.Sleep(time.Minute)
+		must(t, users.Get(t.Context(), client.ObjectKeyFromObject(group), group))
+		if got := group.Status; got.Phase != Running || got.Restarts != 1 {
+			t.Errorf("after a failure: got %+v, want it running after a restart", got)
+		}
+		time.Sleep(2 * time.Hour)
+		must(t, users.Get(t.Context(), client.ObjectKeyFromObject(group), group))
+		if got := group.Status; got.Phase != Succeeded || got.Restarts != 1 {
+			t.Errorf("in the end: got %+v, want it succeeded after a restart", got)
+		}
+		for _, job := range kube.List[*batchv1.Job](s, "default") {
+			if job.Status.Succeeded != 1 || job.Status.Failed != 0 {
+				t.Errorf("the Job %s: got %+v, want one pod succeeded", job.Name, job.Status)
+			}
+		}
+		for _, pod := range kube.List[*corev1.Pod](s, "default") {
+			if len(pod.Finalizers) > 0 {
+				t.Errorf("the pod %s has the finalizers %v", pod.Name, pod.Finalizers)
+			}
+		}
+	})
+}

@@ -1,0 +1,232 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// retryTime is how long after an error the collector looks again.
+const retryTime = time.Second
+
+var (
+	jobKind = batchv1.SchemeGroupVersion.WithKind("Job")
+	podKind = corev1.SchemeGroupVersion.WithKind("Pod")
+)
+
+// collector is a garbage collector of Jobs and pods: envtest and the server in process
+// have none. Beside another one it does no harm, for every deletion names a UID.
+type collector struct {
+	client    client.Client // without a cache
+	metadata  metadata.Interface
+	namespace string
+	informers map[schema.GroupVersionKind]cache.SharedIndexInformer
+	running   sync.WaitGroup
+	gone      map[types.UID]bool
+	wake      chan struct{} // has an element when something may have changed
+}
+
+func newCollector(cfg *rest.Config, mapper meta.RESTMapper, namespace string) (*collector, error) {
+	direct, errDirect := client.New(cfg, client.Options{Mapper: mapper})
+	of, errMetadata := metadata.NewForConfig(cfg)
+	return &collector{
+		client: direct, metadata: of, namespace: namespace,
+		informers: map[schema.GroupVersionKind]cache.SharedIndexInformer{},
+		gone:      map[types.UID]bool{},
+		wake:      make(chan struct{}, 1),
+	}, errors.Join(errDirect, errMetadata)
+}
+
+// Start implements manager.Runnable.
+func (c *collector) Start(ctx context.Context) error {
+	defer c.running.Wait()
+	for {
+		var again <-chan time.Time
+		if err := c.sweep(ctx); err != nil {
+			again = time.After(retryTime)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.wake:
+		case <-again:
+		}
+	}
+}
+
+// informer returns the informer of a kind, which wakes the collector up.
+func (c *collector) informer(ctx context.Context, kind schema.GroupVersionKind) (cache.SharedIndexInformer, error) {
+	if informer := c.informers[kind]; informer != nil {
+		return informer, nil
+	}
+	mapping, err := c.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return nil, err
+	}
+	namespace := c.namespace
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		namespace = metav1.NamespaceAll
+	}
+	informer := metadatainformer.NewFilteredMetadataInformer(c.metadata, mapping.Resource, namespace, 0, nil, nil).Informer()
+	changed := func(any) {
+		select {
+		case c.wake <- struct{}{}:
+		default:
+		}
+	}
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: changed, DeleteFunc: changed, UpdateFunc: func(_, o any) { changed(o) },
+	}); err != nil {
+		return nil, err
+	}
+	c.running.Go(func() { informer.RunWithContext(ctx) })
+	c.informers[kind] = informer
+	return informer, nil
+}
+
+// list returns what is cached of a kind. The metadata must not be changed.
+func (c *collector) list(ctx context.Context, kind schema.GroupVersionKind) ([]*metav1.PartialObjectMetadata, error) {
+	informer, err := c.informer(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		return nil, ctx.Err()
+	}
+	var all []*metav1.PartialObjectMetadata
+	for _, o := range informer.GetStore().List() {
+		of := *o.(*metav1.PartialObjectMetadata)
+		of.SetGroupVersionKind(kind)
+		all = append(all, &of)
+	}
+	return all, nil
+}
+
+// sweep does all that there is to do.
+func (c *collector) sweep(ctx context.Context) error {
+	jobs, errJobs := c.list(ctx, jobKind)
+	pods, errPods := c.list(ctx, podKind)
+	errs := []error{errJobs, errPods}
+	for _, o := range slices.Concat(jobs, pods) {
+		if o.DeletionTimestamp == nil && len(o.OwnerReferences) > 0 {
+			errs = append(errs, c.deleteOrphan(ctx, o))
+		}
+	}
+	for _, job := range jobs {
+		if job.DeletionTimestamp != nil {
+			errs = append(errs, c.finish(ctx, job.DeepCopy()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// deleteOrphan deletes an object that no owner keeps: each is gone, or is being deleted
+// and waits for it to go.
+func (c *collector) deleteOrphan(ctx context.Context, o *metav1.PartialObjectMetadata) error {
+	policy := metav1.DeletePropagationBackground
+	for _, ref := range o.OwnerReferences {
+		owner, err := c.owner(ctx, o.Namespace, ref)
+		switch {
+		case err != nil:
+			return err
+		case owner == nil:
+		case owner.DeletionTimestamp != nil && slices.Contains(owner.Finalizers, metav1.FinalizerDeleteDependents):
+			policy = metav1.DeletePropagationForeground
+		default:
+			return nil
+		}
+	}
+	if o.GroupVersionKind() == podKind {
+		policy = metav1.DeletePropagationBackground // it owns nothing
+	}
+	// What the cache shows may have lost its owner since: then it stays.
+	as := client.Preconditions{UID: &o.UID, ResourceVersion: &o.ResourceVersion}
+	return settled(c.client.Delete(ctx, o, as, client.PropagationPolicy(policy)))
+}
+
+// owner returns the owner that a reference names, or nil when it is gone. That a cache
+// does not show it is not enough: the cache may be behind.
+func (c *collector) owner(ctx context.Context, namespace string, ref metav1.OwnerReference) (*metav1.PartialObjectMetadata, error) {
+	if c.gone[ref.UID] {
+		return nil, nil
+	}
+	owners, err := c.list(ctx, schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(owners, func(o *metav1.PartialObjectMetadata) bool { return o.UID == ref.UID })
+	if i >= 0 {
+		return owners[i], nil
+	}
+	owner := &metav1.PartialObjectMetadata{}
+	owner.SetGroupVersionKind(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
+	err = c.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, owner)
+	if apierrors.IsNotFound(err) || err == nil && owner.UID != ref.UID {
+		c.gone[ref.UID] = true
+		return nil, nil
+	}
+	return owner, err
+}
+
+// finish does what a finalizer asks for that the deletion of a Job has set.
+func (c *collector) finish(ctx context.Context, job *metav1.PartialObjectMetadata) error {
+	orphan := slices.Contains(job.Finalizers, metav1.FinalizerOrphanDependents)
+	if !orphan && !slices.Contains(job.Finalizers, metav1.FinalizerDeleteDependents) {
+		return nil
+	}
+	pods := &metav1.PartialObjectMetadataList{}
+	pods.SetGroupVersionKind(podKind.GroupVersion().WithKind("PodList"))
+	if err := c.client.List(ctx, pods, client.InNamespace(job.Namespace)); err != nil {
+		return err
+	}
+	ofJob := func(ref metav1.OwnerReference) bool { return ref.UID == job.UID }
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		pod.SetGroupVersionKind(podKind)
+		switch at := slices.IndexFunc(pod.OwnerReferences, ofJob); {
+		case at < 0:
+		case orphan:
+			if err := c.change(ctx, pod, func() { pod.OwnerReferences = slices.DeleteFunc(pod.OwnerReferences, ofJob) }); err != nil {
+				return err
+			}
+		case pod.OwnerReferences[at].BlockOwnerDeletion != nil && *pod.OwnerReferences[at].BlockOwnerDeletion:
+			return nil
+		}
+	}
+	return c.change(ctx, job, func() {
+		job.Finalizers = slices.DeleteFunc(job.Finalizers, func(f string) bool {
+			return f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
+		})
+	})
+}
+
+// change patches an object, provided that it is still as it was seen.
+func (c *collector) change(ctx context.Context, o *metav1.PartialObjectMetadata, change func()) error {
+	before := o.DeepCopy()
+	change()
+	return settled(c.client.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
+}
+
+// settled drops errors that say that an object has changed or gone: its event wakes the
+// collector again.
+func settled(err error) error {
+	if apierrors.IsConflict(err) {
+		return nil
+	}
+	return client.IgnoreNotFound(err)
+}
