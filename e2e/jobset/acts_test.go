@@ -50,15 +50,15 @@ func (s *stage) update(change func(*jobset.JobSet)) {
 	}))
 }
 
-// become changes what becomes of the pods of some Jobs.
+// become changes what becomes of the pods of some Jobs, once they are there: the news of
+// pods may come after that of their Job.
 func (s *stage) become(life kubelet.Life, jobs ...string) {
 	s.t.Helper()
 	for _, job := range jobs {
-		pods := s.podsOf(job)
-		if len(pods) == 0 {
-			s.t.Fatalf("%s has no pod; what came:\n%s", job, s.told())
-		}
-		s.kubelet.Become(life, pods...)
+		s.until(job+" has its pods", func() bool {
+			return s.jobs[job] != nil && len(s.podsOf(job)) >= int(*s.jobs[job].Spec.Parallelism)
+		})
+		s.kubelet.Become(life, s.podsOf(job)...)
 	}
 }
 
@@ -98,10 +98,15 @@ const (
 	byRule    = "Failed=True/FailJobSetFailurePolicyAction"
 	paused    = "Suspended=True/SuspendedJobs"
 	resumed   = "Suspended=False/ResumeJobs"
+	starting  = "StartupPolicyInProgress=True/InOrderStartupPolicyInProgress"
+	started   = "StartupPolicyCompleted=True/InOrderStartupPolicyCompleted"
 )
 
+// counted is how a JobSet counts the Jobs of a replicated Job.
+type counted = jobset.ReplicatedJobStatus
+
 // untilCounted waits until the JobSet counts its Jobs so, by replicated Job.
-func (s *stage) untilCounted(want ...jobset.ReplicatedJobStatus) {
+func (s *stage) untilCounted(want ...counted) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("the JobSet counts %v", want), func() bool {
 		return s.set != nil && slices.Equal(counts(s.set), want)
@@ -110,7 +115,7 @@ func (s *stage) untilCounted(want ...jobset.ReplicatedJobStatus) {
 
 // counts are how a JobSet counts its Jobs, in the order of its spec. JobSet writes them in
 // any order.
-func counts(js *jobset.JobSet) (in []jobset.ReplicatedJobStatus) {
+func counts(js *jobset.JobSet) (in []counted) {
 	for _, r := range js.Spec.ReplicatedJobs {
 		for _, status := range js.Status.ReplicatedJobsStatus {
 			if status.Name == r.Name {
@@ -135,8 +140,23 @@ func (s *stage) goesOn() {
 func (s *stage) untilRestarted(restarts, counting int32, jobs ...string) {
 	s.t.Helper()
 	s.untilReady(int(restarts)+1, jobs...)
-	if got := s.set.Status; got.Restarts != restarts || got.RestartsCountTowardsMax != counting {
-		s.t.Errorf("restarts: got %d, %d of which count; want %d and %d", got.Restarts, got.RestartsCountTowardsMax, restarts, counting)
+	s.wantRestarts(restarts, counting)
+}
+
+// wantRestarts waits until the JobSet says how often it was restarted, and how often that
+// counted. It is for what was just waited for: the news of the JobSet may come later.
+func (s *stage) wantRestarts(restarts, counting int32) {
+	s.t.Helper()
+	s.until(fmt.Sprintf("%d restarts, %d of which count", restarts, counting), func() bool {
+		return s.set != nil && s.set.Status.Restarts == restarts && s.set.Status.RestartsCountTowardsMax == counting
+	})
+}
+
+// wantStuck checks that a Job of the first run is still being deleted.
+func (s *stage) wantStuck(name string) {
+	s.t.Helper()
+	if job := s.jobs[name]; job == nil || job.DeletionTimestamp == nil || job.Labels[restartAttempt] != "0" {
+		s.t.Errorf("%s: want the Job of the first run, being deleted; what came:\n%s", name, s.told())
 	}
 }
 
@@ -154,5 +174,15 @@ func (s *stage) failedWith(reason, job string) {
 	s.t.Helper()
 	if got := observe.Conditions(s.jobs[job]); !slices.Contains(got, string(batchv1.JobFailed)+"/"+reason) {
 		s.t.Errorf("%s: got the conditions %v, want it failed with %s", job, got, reason)
+	}
+}
+
+// wantManaged checks that all Jobs are for the controller of this side.
+func (s *stage) wantManaged() {
+	s.t.Helper()
+	for name, job := range s.jobs {
+		if got, want := job.Spec.ManagedBy, s.side.managedBy; (got == nil) != (want == nil) || got != nil && *got != *want {
+			s.t.Errorf("%s: spec.managedBy is %v, want %v", name, got, want)
+		}
 	}
 }

@@ -52,8 +52,8 @@ func (s *stage) settled() bool {
 	})
 }
 
-// end is what is compared beside the statuses and pods of the Jobs.
-type end struct {
+// outcome is what is compared beside the statuses and pods of the Jobs.
+type outcome struct {
 	Status   jobset.JobSetStatus
 	Made     map[string]int
 	Specs    map[string]batchv1.JobSpec
@@ -74,8 +74,8 @@ func difference(a, b *stage) string {
 	return ""
 }
 
-func endOf(s *stage) end {
-	e := end{Made: map[string]int{}, Specs: map[string]batchv1.JobSpec{}, Services: map[string]corev1.ServiceSpec{}}
+func endOf(s *stage) outcome {
+	e := outcome{Made: map[string]int{}, Specs: map[string]batchv1.JobSpec{}, Services: map[string]corev1.ServiceSpec{}}
 	if s.set != nil {
 		e.Status = *s.set.Status.DeepCopy()
 		e.Status.ReplicatedJobsStatus = counts(s.set)

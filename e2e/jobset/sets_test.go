@@ -38,9 +38,17 @@ func replicated(name string, replicas int32, changes ...func(*jobset.ReplicatedJ
 	return r
 }
 
-// leaderAndWorkers is the JobSet of most cases: a leader and three workers.
+// leaderAndWorkers is the JobSet of most cases: a leader without indexes and three workers
+// with them, as is JobSet's default.
 func leaderAndWorkers(changes ...func(*jobset.JobSetSpec)) *jobset.JobSet {
-	js := set(replicated("leader", 1), replicated("worker", 3))
+	return withSpec(set(replicated("leader", 1, nonIndexed), replicated("worker", 3)), changes...)
+}
+
+func nonIndexed(r *jobset.ReplicatedJob) {
+	r.Template.Spec.CompletionMode = new(batchv1.NonIndexedCompletion)
+}
+
+func withSpec(js *jobset.JobSet, changes ...func(*jobset.JobSetSpec)) *jobset.JobSet {
 	for _, change := range changes {
 		change(&js.Spec)
 	}
@@ -56,6 +64,11 @@ var (
 	workers  = []string{worker(0), worker(1), worker(2)}
 	everyone = append([]string{leader}, workers...)
 )
+
+// pending keeps the pods of a replicated Job pending until a case says how they go on.
+func pending(r *jobset.ReplicatedJob) {
+	r.Template.Spec.Template.Spec.NodeSelector = map[string]string{corev1.LabelOSStable: noSystem}
+}
 
 // after makes a replicated Job wait for another one.
 func after(name string, status jobset.DependsOnStatus) func(*jobset.ReplicatedJob) {

@@ -1,6 +1,7 @@
 package jobset
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,18 +69,22 @@ func lives(p kubelet.Pod) kubelet.Life {
 	return kubelet.Run()
 }
 
+// restartAttempt is a label of Jobs: the restart of the JobSet that they were made in.
+const restartAttempt = "jobset.sigs.k8s.io/restart-attempt"
+
 // noSystem is an operating system that no node has.
 const noSystem = "none"
 
-func newStage(t *testing.T, by side) *stage {
+// newStage makes a stage for a test that goes on until the context is done.
+func newStage(ctx context.Context, t *testing.T, by side) *stage {
 	t.Helper()
-	namespace, err := api.Namespace(t.Context(), by.name)
+	namespace, err := api.Namespace(ctx, by.name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &stage{
 		t: t, side: by, namespace: namespace,
-		kubelet: kubelet.Start(t.Context(), api.Client, namespace, lives),
+		kubelet: kubelet.Start(ctx, api.Client, namespace, lives),
 		news:    make(chan struct{}, 1), start: time.Now(),
 		jobs: map[string]*batchv1.Job{}, pods: map[string]*corev1.Pod{}, services: map[string]*corev1.Service{},
 		made: map[string][]types.UID{},
@@ -110,8 +115,8 @@ func newStage(t *testing.T, by side) *stage {
 			},
 		})
 	}
-	setFactory.Start(t.Context().Done())
-	factory.Start(t.Context().Done())
+	setFactory.Start(ctx.Done())
+	factory.Start(ctx.Done())
 	return s
 }
 
@@ -168,7 +173,7 @@ func (s *stage) step() bool {
 		if !slices.Contains(s.made[o.Name], o.UID) {
 			s.made[o.Name] = append(s.made[o.Name], o.UID)
 		}
-		line = fmt.Sprintf("Job %s of restart %s: %s", o.Name, o.Labels["jobset.sigs.k8s.io/restart-attempt"], observe.Status(o))
+		line = fmt.Sprintf("Job %s of restart %s: %s", o.Name, o.Labels[restartAttempt], observe.Status(o))
 		keep(s.jobs, o.Name, o, c.gone)
 	case *corev1.Pod:
 		line = fmt.Sprintf("pod %s: %s, deleted %t", o.Name, o.Status.Phase, o.DeletionTimestamp != nil)
