@@ -24,18 +24,18 @@ var scenes = slices.Concat(success, failure, restarts, indexes, suspension, star
 const byDefault = "one failure, one restart, then all succeed"
 
 func TestScenes(t *testing.T) {
-	played := map[string]result{}
+	played := map[string]*result{}
 	t.Run("case", func(t *testing.T) {
 		for _, c := range scenes {
 			if !*all && !*write && c.name != byDefault {
 				continue
 			}
-			r := &result{}
 			t.Run(c.name, func(t *testing.T) {
+				r := &result{}
+				played[c.name] = r
 				t.Parallel()
 				r.play(t, c)
 			})
-			t.Cleanup(func() { played[c.name] = *r })
 		}
 	})
 	checkTable(t, played)
