@@ -40,6 +40,7 @@ soak:
 	go -C controller test . -timeout 0 -run TestSchedules -chaos.schedules 100000
 	go -C conformance test ./sync -timeout 0 -decisions 5000000
 	.ci/fuzz 10000000x
+	go -C e2e/jobset test . -timeout 0 -count 1 -all
 	$(MAKE) suites releases
 
 # Kubernetes' own tests of the Job controller, each three times: an hour. They must have

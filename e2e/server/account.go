@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -50,7 +49,7 @@ func (s *Server) Account(ctx context.Context, namespace, name string) (*rest.Con
 	return config, nil
 }
 
-// Apply puts the objects of YAML files, named relative to e2e, on the server. Those that
+// Apply puts the objects of YAML files, whose paths are relative to e2e or absolute, on the server. Those that
 // name no namespace, and need one, get that which is given. It returns them in the order of
 // their kinds, then of the files.
 func (s *Server) Apply(ctx context.Context, namespace string, files ...string) ([]*unstructured.Unstructured, error) {
@@ -86,13 +85,13 @@ func (s *Server) Apply(ctx context.Context, namespace string, files ...string) (
 }
 
 func readManifests(files []string) ([]*unstructured.Unstructured, error) {
-	root, err := moduleRoot()
-	if err != nil {
-		return nil, err
-	}
 	var objects []*unstructured.Unstructured
 	for _, file := range files {
-		found, err := readManifest(filepath.Join(root, file))
+		file, err := absolute(file)
+		if err != nil {
+			return nil, err
+		}
+		found, err := readManifest(file)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}

@@ -48,8 +48,8 @@ func build(ctx context.Context, tool string) (string, error) {
 	return goCommand(ctx, ".", "tool", "-n", tool)
 }
 
-// BuildMain does the same for the main package of a folder, named relative to e2e, that
-// is a module of its own. The program that go run leaves in the build cache is not run, its
+// BuildMain does the same for the main package of a folder that is a module of its own; its
+// path is relative to e2e or absolute. The program that go run leaves in the build cache is not run, its
 // path is printed.
 func BuildMain(ctx context.Context, dir string) (string, error) {
 	// A program that is not in the cache yet is first put into a folder that
@@ -60,21 +60,29 @@ func BuildMain(ctx context.Context, dir string) (string, error) {
 	return goCommand(ctx, dir, "run", "-exec", "echo", ".")
 }
 
-// goCommand runs go in a folder named relative to e2e, and returns what it
-// prints.
+// goCommand runs go in a folder, and returns what it prints.
 func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
-	root, err := moduleRoot()
+	dir, err := absolute(dir)
 	if err != nil {
 		return "", err
 	}
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = filepath.Join(root, dir)
+	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("go %s in %s: %w\n%s", strings.Join(args, " "), cmd.Dir, err, errs.String())
 	}
 	return strings.TrimSpace(out.String()), nil
+}
+
+// absolute returns an absolute path for one that is relative to e2e or absolute.
+func absolute(path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return path, nil
+	}
+	root, err := moduleRoot()
+	return filepath.Join(root, path), err
 }
 
 // moduleRoot finds the folder of e2e/go.mod from within it: tests run in the

@@ -149,6 +149,12 @@ func (s *Server) example(ctx context.Context, dir string, o Options, manifests [
 	return nil, fmt.Errorf("none of %v is a ServiceAccount", manifests)
 }
 
+// Program starts a controller of another project as a service account. Of the options
+// those of limits and workers are not for it.
+func (s *Server) Program(ctx context.Context, program, namespace, account string, o Options) (*Controller, error) {
+	return s.controller(ctx, o.Name, program, namespace, account, o)
+}
+
 // manager starts a kube-controller-manager for one of its controllers, as the
 // service account that Kubernetes has a role for.
 func (s *Server) manager(ctx context.Context, name, account string, o Options, args ...string) (*Controller, error) {

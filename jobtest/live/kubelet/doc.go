@@ -12,8 +12,8 @@
 // What a script has decided for a pod, [Kubelet.Become] changes, so that a test
 // can also go step by step: let pods run for ever, then end the ones it picks.
 //
-// A pod is bound to a node that does not exist, runs, is ready, and ends: with
-// the statuses and finish times of its containers. A pod that is deleted first
-// gets a terminal phase and is then deleted with no grace period, as by the real
-// kubelet; it stays, of course, as long as it has a finalizer.
+// A pod is bound to a node that does not exist, once it has no scheduling gates; it
+// runs, is ready, and ends: with the statuses and finish times of its containers. A pod
+// that is deleted first gets a terminal phase and is then deleted with no grace period,
+// as by the real kubelet; it stays, of course, as long as it has a finalizer.
 package kubelet

@@ -31,6 +31,8 @@ func next(pod *corev1.Pod, life Life) (step, time.Duration) {
 			return rest, 0
 		}
 		return end, life.Running
+	case len(pod.Spec.SchedulingGates) > 0:
+		return rest, 0
 	case pod.Spec.NodeName == "" && !life.Direct:
 		return bind, 0
 	case life.Stuck:

@@ -20,6 +20,7 @@ func TestNext(t *testing.T) {
 	deleted := func(grace int64) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{}, &grace }
 	}
+	gated := func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}} }
 	slow := Life{Pending: 1, Running: 2, Stopping: 3}
 	for name, test := range map[string]struct {
 		pod   *corev1.Pod
@@ -28,6 +29,7 @@ func TestNext(t *testing.T) {
 		after time.Duration
 	}{
 		"new":                            {with(corev1.PodPending, unbound), slow, bind, 0},
+		"new with a scheduling gate":     {with(corev1.PodPending, unbound, gated), slow, rest, 0},
 		"new and direct":                 {with(corev1.PodPending, unbound), Life{Direct: true, Pending: 1, Running: 2}, end, 3},
 		"new, direct, runs for ever":     {with(corev1.PodPending, unbound), Life{Direct: true, Forever: true}, run, 0},
 		"bound":                          {with(corev1.PodPending), slow, run, 1},

@@ -1,0 +1,188 @@
+package jobset
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+)
+
+// create makes the JobSet; its Jobs are for the controller of this side.
+func (s *stage) create(js *jobset.JobSet) {
+	s.t.Helper()
+	_, err := s.sets.Create(s.t.Context(), plain(s.managed(js)), metav1.CreateOptions{})
+	s.must(err)
+	s.until("the JobSet is there", func() bool { return s.set != nil })
+}
+
+// managed is a copy of a JobSet whose Jobs are for the controller of this side.
+func (s *stage) managed(js *jobset.JobSet) *jobset.JobSet {
+	js = js.DeepCopy()
+	for i := range js.Spec.ReplicatedJobs {
+		js.Spec.ReplicatedJobs[i].Template.Spec.ManagedBy = s.side.managedBy
+	}
+	return js
+}
+
+// update changes the JobSet, as a user does.
+func (s *stage) update(change func(*jobset.JobSet)) {
+	s.t.Helper()
+	s.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		object, err := s.sets.Get(s.t.Context(), setName, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		js, err := typed(object)
+		if err != nil {
+			return err
+		}
+		change(js)
+		_, err = s.sets.Update(s.t.Context(), plain(js), metav1.UpdateOptions{})
+		return err
+	}))
+}
+
+// become changes what becomes of the pods of some Jobs, once they are there: the news of
+// pods may come after that of their Job.
+func (s *stage) become(life kubelet.Life, jobs ...string) {
+	s.t.Helper()
+	for _, job := range jobs {
+		s.until(job+" has its pods", func() bool {
+			return s.jobs[job] != nil && len(s.podsOf(job)) >= int(*s.jobs[job].Spec.Parallelism)
+		})
+		s.kubelet.Become(life, s.podsOf(job)...)
+	}
+}
+
+// podsOf returns the pods of the present Job of a name, by index.
+func (s *stage) podsOf(job string) []*corev1.Pod {
+	return s.stateOf(job).Pods()
+}
+
+// stateOf is a Job with all pods.
+func (s *stage) stateOf(job string) observe.State {
+	return observe.State{Job: s.jobs[job], All: s.pods}
+}
+
+// untilReady waits until all pods of some Jobs are ready, in a Job that has been made a
+// number of times.
+func (s *stage) untilReady(times int, jobs ...string) {
+	s.t.Helper()
+	s.until(fmt.Sprintf("the Jobs %v, made %d times, are ready", jobs, times), func() bool {
+		return !slices.ContainsFunc(jobs, func(name string) bool {
+			job := s.jobs[name]
+			return job == nil || len(s.made[name]) != times || job.Status.Ready == nil || *job.Status.Ready != *job.Spec.Parallelism ||
+				len(s.stateOf(name).Active()) != int(*job.Spec.Parallelism)
+		})
+	})
+}
+
+// untilCondition waits until the JobSet has a condition, as Type=Status/Reason.
+func (s *stage) untilCondition(want string) {
+	s.t.Helper()
+	s.until(want, func() bool { return s.set != nil && slices.Contains(conditions(s.set), want) })
+}
+
+const (
+	completed = "Completed=True/AllJobsCompleted"
+	anyFailed = "Failed=True/FailedJobs"
+	tooMany   = "Failed=True/ReachedMaxRestarts"
+	byRule    = "Failed=True/FailJobSetFailurePolicyAction"
+	paused    = "Suspended=True/SuspendedJobs"
+	resumed   = "Suspended=False/ResumeJobs"
+	starting  = "StartupPolicyInProgress=True/InOrderStartupPolicyInProgress"
+	started   = "StartupPolicyCompleted=True/InOrderStartupPolicyCompleted"
+)
+
+// counted is how a JobSet counts the Jobs of a replicated Job.
+type counted = jobset.ReplicatedJobStatus
+
+// untilCounted waits until the JobSet counts its Jobs so, by replicated Job.
+func (s *stage) untilCounted(want ...counted) {
+	s.t.Helper()
+	s.until(fmt.Sprintf("the JobSet counts %v", want), func() bool {
+		return s.set != nil && slices.Equal(counts(s.set), want)
+	})
+}
+
+// counts are how a JobSet counts its Jobs, in the order of its spec. JobSet writes them in
+// any order.
+func counts(js *jobset.JobSet) (in []counted) {
+	for _, r := range js.Spec.ReplicatedJobs {
+		for _, status := range js.Status.ReplicatedJobsStatus {
+			if status.Name == r.Name {
+				in = append(in, status)
+			}
+		}
+	}
+	return in
+}
+
+// goesOn checks that the JobSet has not ended. It is for what was just waited for: JobSet
+// writes how it counts its Jobs together with what comes of that.
+func (s *stage) goesOn() {
+	s.t.Helper()
+	if s.set.Status.TerminalState != "" {
+		s.t.Errorf("the JobSet has ended: %v; what came:\n%s", conditions(s.set), s.told())
+	}
+}
+
+// untilRestarted waits until all Jobs are ready after a number of restarts, some of which
+// count.
+func (s *stage) untilRestarted(restarts, counting int32, jobs ...string) {
+	s.t.Helper()
+	s.untilReady(int(restarts)+1, jobs...)
+	s.wantRestarts(restarts, counting)
+}
+
+// wantRestarts waits until the JobSet says how often it was restarted, and how often that
+// counted. It is for what was just waited for: the news of the JobSet may come later.
+func (s *stage) wantRestarts(restarts, counting int32) {
+	s.t.Helper()
+	s.until(fmt.Sprintf("%d restarts, %d of which count", restarts, counting), func() bool {
+		return s.set != nil && s.set.Status.Restarts == restarts && s.set.Status.RestartsCountTowardsMax == counting
+	})
+}
+
+// wantStuck checks that a Job of the first run is still being deleted.
+func (s *stage) wantStuck(name string) {
+	s.t.Helper()
+	if job := s.jobs[name]; job == nil || job.DeletionTimestamp == nil || job.Labels[restartAttempt] != "0" {
+		s.t.Errorf("%s: want the Job of the first run, being deleted; what came:\n%s", name, s.told())
+	}
+}
+
+// untilOnly waits until there are no Jobs but some.
+func (s *stage) untilOnly(jobs ...string) {
+	s.t.Helper()
+	slices.Sort(jobs)
+	s.until(fmt.Sprintf("there are the Jobs %v alone", jobs), func() bool {
+		return slices.Equal(slices.Sorted(maps.Keys(s.jobs)), jobs)
+	})
+}
+
+// failedWith checks the reason for which a Job has failed.
+func (s *stage) failedWith(reason, job string) {
+	s.t.Helper()
+	if got := observe.Conditions(s.jobs[job]); !slices.Contains(got, string(batchv1.JobFailed)+"/"+reason) {
+		s.t.Errorf("%s: got the conditions %v, want it failed with %s", job, got, reason)
+	}
+}
+
+// wantManaged checks that all Jobs are for the controller of this side.
+func (s *stage) wantManaged() {
+	s.t.Helper()
+	for name, job := range s.jobs {
+		if got, want := job.Spec.ManagedBy, s.side.managedBy; (got == nil) != (want == nil) || got != nil && *got != *want {
+			s.t.Errorf("%s: spec.managedBy is %v, want %v", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package jobset
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/jobfate/jobfate/e2e/compare"
+	"github.com/jobfate/jobfate/e2e/observe"
+)
+
+// agree goes on with both stages until nothing is on its way and their ends are the same.
+func agree(t *testing.T, a, b *stage) {
+	t.Helper()
+	late := time.After(observe.DefaultPatience)
+	for {
+		for a.step() {
+		}
+		for b.step() {
+		}
+		diff := difference(a, b)
+		if diff == "" && a.settled() && b.settled() {
+			return
+		}
+		select {
+		case <-a.news:
+		case <-b.news:
+		case <-late:
+			t.Fatalf("still different after %s (%s -, %s +):\n%s\n%s:\n%s\n\n%s:\n%s", observe.DefaultPatience,
+				a.side.name, b.side.name, diff, a.side.name, a.told(), b.side.name, b.told())
+		}
+	}
+}
+
+// settled reports whether no Job is being deleted and no pod that has ended waits to be
+// counted.
+func (s *stage) settled() bool {
+	for _, job := range s.jobs {
+		if job.DeletionTimestamp != nil {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(observe.State{All: s.pods}.Tracked(), func(p *corev1.Pod) bool {
+		return p.DeletionTimestamp != nil || observe.PodEnded(p)
+	})
+}
+
+// outcome is what is compared beside the statuses and pods of the Jobs.
+type outcome struct {
+	Status   jobset.JobSetStatus
+	Made     map[string]int
+	Specs    map[string]batchv1.JobSpec
+	Services map[string]corev1.ServiceSpec
+}
+
+// difference says where the ends of a case differ: the JobSet, its Jobs, their pods, its
+// Service.
+func difference(a, b *stage) string {
+	if diff := gocmp.Diff(endOf(a), endOf(b)); diff != "" {
+		return diff
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.jobs)) {
+		if diff := compare.Ends(keyless(a.stateOf(name)), keyless(b.stateOf(name))); diff != "" {
+			return name + ":\n" + diff
+		}
+	}
+	return ""
+}
+
+func endOf(s *stage) outcome {
+	e := outcome{Made: map[string]int{}, Specs: map[string]batchv1.JobSpec{}, Services: map[string]corev1.ServiceSpec{}}
+	if s.set != nil {
+		e.Status = *s.set.Status.DeepCopy()
+		e.Status.ReplicatedJobsStatus = counts(s.set)
+		for i := range e.Status.Conditions {
+			e.Status.Conditions[i].LastTransitionTime = metav1.Time{}
+		}
+	}
+	for name, uids := range s.made {
+		e.Made[name] = len(uids)
+	}
+	for name := range s.jobs {
+		spec := keyless(s.stateOf(name)).Job.Spec
+		spec.ManagedBy, spec.Selector = nil, nil // the selector is the Job's UID
+		delete(spec.Template.Labels, batchv1.ControllerUidLabel)
+		delete(spec.Template.Labels, "controller-uid")
+		e.Specs[name] = spec
+	}
+	for name, service := range s.services {
+		e.Services[name] = service.Spec
+	}
+	return e
+}
+
+// keyless replaces the hash that JobSet makes of the namespace and the name of a Job.
+func keyless(s observe.State) observe.State {
+	plain := observe.State{Job: s.Job.DeepCopy(), All: map[string]*corev1.Pod{}}
+	hideKey(plain.Job.Labels, plain.Job.Annotations, plain.Job.Spec.Template.Labels, plain.Job.Spec.Template.Annotations)
+	for _, pod := range s.Pods() {
+		plain.All[pod.Name] = pod.DeepCopy()
+		hideKey(plain.All[pod.Name].Labels, plain.All[pod.Name].Annotations)
+	}
+	return plain
+}
+
+func hideKey(in ...map[string]string) {
+	for _, m := range in {
+		if _, has := m[jobset.JobKey]; has {
+			m[jobset.JobKey] = "JOB-KEY"
+		}
+	}
+}

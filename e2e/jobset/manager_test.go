@@ -1,0 +1,134 @@
+package jobset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/cert"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/jobfate/jobfate/e2e/server"
+)
+
+// manager is that of JobSet, which both sides share.
+var manager *server.Controller
+
+const (
+	// The account that JobSet's manifests give rights to.
+	namespace, account = "system", "controller-manager"
+	// webhookPort is on an address that no other process has.
+	webhookPort = 9443
+
+	startTime = time.Minute
+	pollTime  = 50 * time.Millisecond
+)
+
+// startManager builds JobSet's manager, gives it the rights and the webhooks of its
+// manifests and starts it. It returns when the webhooks answer.
+func startManager(ctx context.Context, s *server.Server) (*server.Controller, error) {
+	source, err := sourceOf(ctx, "sigs.k8s.io/jobset")
+	if err != nil {
+		return nil, err
+	}
+	program, err := server.BuildMain(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	components := filepath.Join(source, "config", "components")
+	if _, err := s.Apply(ctx, "", filepath.Join(components, "crd", "bases", "jobset.x-k8s.io_jobsets.yaml")); err != nil {
+		return nil, err
+	}
+	if _, err := s.Client.CoreV1().Namespaces().Create(ctx,
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
+		return nil, err
+	}
+	rights := filepath.Join(components, "rbac")
+	if _, err := s.Apply(ctx, namespace, filepath.Join(rights, "service_account.yaml"), filepath.Join(rights, "role.yaml"), filepath.Join(rights, "role_binding.yaml")); err != nil {
+		return nil, err
+	}
+	host := server.Loopback()
+	ca, config, err := configure(s.Dir(), host)
+	if err != nil {
+		return nil, err
+	}
+	controller, err := s.Program(ctx, program, namespace, account, server.Options{Name: "jobset", Args: []string{
+		"--config=" + config, "--leader-elect=false", "--metrics-bind-address=0", "--health-probe-bind-address=0",
+	}})
+	if err != nil {
+		return nil, err
+	}
+	if err := installWebhooks(ctx, s.Client, filepath.Join(components, "webhook"), fmt.Sprintf("https://%s:%d", host, webhookPort), ca); err != nil {
+		return nil, err
+	}
+	return controller, awaitWebhooks(ctx, s, controller)
+}
+
+// sourceOf returns the folder of a module in the module cache.
+func sourceOf(ctx context.Context, module string) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		return "", fmt.Errorf("looking for the source of %s: %w", module, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// configure writes a certificate for the webhooks and the file that tells the manager of it.
+func configure(dir, host string) (ca []byte, config string, err error) {
+	ca, key, err := cert.GenerateSelfSignedCertKey(host, []net.IP{net.ParseIP(host)}, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	dir = filepath.Join(dir, "jobset")
+	config = filepath.Join(dir, "config.yaml")
+	text := fmt.Sprintf(`apiVersion: config.jobset.x-k8s.io/v1alpha1
+kind: Configuration
+internalCertManagement: {enable: false}
+webhook: {host: %q, port: %d, certDir: %q}
+`, host, webhookPort, dir)
+	return ca, config, errors.Join(
+		os.Mkdir(dir, 0o755),
+		os.WriteFile(filepath.Join(dir, "tls.crt"), ca, 0o600),
+		os.WriteFile(filepath.Join(dir, "tls.key"), key, 0o600),
+		os.WriteFile(config, []byte(text), 0o600),
+	)
+}
+
+// awaitWebhooks asks for a JobSet and a pod, which are not stored, until both pass the
+// webhooks. Nothing tells when all of them are served.
+func awaitWebhooks(ctx context.Context, s *server.Server, controller *server.Controller) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	client, err := jobSets(s, metav1.NamespaceDefault)
+	if err != nil {
+		return err
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "probe", Labels: map[string]string{jobset.JobSetNameKey: "probe"}}}
+	pod.Spec.Containers = containers
+	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+	for {
+		_, last := client.Create(ctx, plain(set(replicated("probe", 1))), dry)
+		if last == nil {
+			_, last = s.Client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, pod, dry)
+		}
+		if last == nil {
+			return nil
+		}
+		if err := controller.Err(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("JobSet's webhooks are not ready: %w\n%s", last, controller.Log("", 40))
+		case <-time.After(pollTime):
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package jobset
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/jobfate/jobfate/e2e/server"
+)
+
+// setName is the JobSet of every case.
+const setName = "set"
+
+var containers = []corev1.Container{{Name: "main", Image: "image"}}
+
+// set makes a JobSet of replicated Jobs.
+func set(jobs ...jobset.ReplicatedJob) *jobset.JobSet {
+	js := &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Name: setName}}
+	js.APIVersion, js.Kind = jobset.GroupVersion.String(), "JobSet"
+	js.Spec.ReplicatedJobs = jobs
+	return js
+}
+
+// replicated makes a replicated Job, each of whose Jobs fails with its first pod.
+func replicated(name string, replicas int32, changes ...func(*jobset.ReplicatedJob)) jobset.ReplicatedJob {
+	r := jobset.ReplicatedJob{Name: name, Replicas: replicas}
+	r.Template.Spec.BackoffLimit = new(int32(0))
+	r.Template.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: containers}
+	for _, change := range changes {
+		change(&r)
+	}
+	return r
+}
+
+// leaderAndWorkers is the JobSet of most cases: a leader without indexes and three workers
+// with them, as is JobSet's default.
+func leaderAndWorkers(changes ...func(*jobset.JobSetSpec)) *jobset.JobSet {
+	return withSpec(set(replicated("leader", 1, nonIndexed), replicated("worker", 3)), changes...)
+}
+
+func nonIndexed(r *jobset.ReplicatedJob) {
+	r.Template.Spec.CompletionMode = new(batchv1.NonIndexedCompletion)
+}
+
+func withSpec(js *jobset.JobSet, changes ...func(*jobset.JobSetSpec)) *jobset.JobSet {
+	for _, change := range changes {
+		change(&js.Spec)
+	}
+	return js
+}
+
+// Names of its Jobs.
+const leader = "set-leader-0"
+
+func worker(n int) string { return fmt.Sprintf("set-worker-%d", n) }
+
+var (
+	workers  = []string{worker(0), worker(1), worker(2)}
+	everyone = append([]string{leader}, workers...)
+)
+
+// pending keeps the pods of a replicated Job pending until a case says how they go on.
+func pending(r *jobset.ReplicatedJob) {
+	r.Template.Spec.Template.Spec.NodeSelector = map[string]string{corev1.LabelOSStable: noSystem}
+}
+
+// after makes a replicated Job wait for another one.
+func after(name string, status jobset.DependsOnStatus) func(*jobset.ReplicatedJob) {
+	return func(r *jobset.ReplicatedJob) { r.DependsOn = []jobset.DependsOn{{Name: name, Status: status}} }
+}
+
+func suspended(spec *jobset.JobSetSpec) { spec.Suspend = new(true) }
+
+func inOrder(spec *jobset.JobSetSpec) {
+	spec.StartupPolicy = &jobset.StartupPolicy{StartupPolicyOrder: jobset.InOrder}
+}
+
+func succeedsWith(operator jobset.Operator, targets ...string) func(*jobset.JobSetSpec) {
+	return func(spec *jobset.JobSetSpec) {
+		spec.SuccessPolicy = &jobset.SuccessPolicy{Operator: operator, TargetReplicatedJobs: targets}
+	}
+}
+
+// restartsOnce allows one restart that counts; rules come before that.
+func restartsOnce(rules ...jobset.FailurePolicyRule) func(*jobset.JobSetSpec) {
+	return func(spec *jobset.JobSetSpec) {
+		spec.FailurePolicy = &jobset.FailurePolicy{MaxRestarts: 1, Rules: rules}
+	}
+}
+
+func recreates(strategy jobset.JobSetRestartStrategy) func(*jobset.JobSetSpec) {
+	return func(spec *jobset.JobSetSpec) {
+		spec.FailurePolicy = &jobset.FailurePolicy{MaxRestarts: 1, RestartStrategy: strategy}
+	}
+}
+
+func rule(action jobset.FailurePolicyAction, reason string, targets ...string) jobset.FailurePolicyRule {
+	r := jobset.FailurePolicyRule{Action: action, TargetReplicatedJobs: targets}
+	if reason != "" {
+		r.OnJobFailureReasons = []string{reason}
+	}
+	return r
+}
+
+// policyExit is the exit code with which podFailurePolicy fails a Job.
+const policyExit = 42
+
+// podFailurePolicy has the exit code fail every Job with the reason PodFailurePolicy.
+func podFailurePolicy(spec *jobset.JobSetSpec) {
+	for i := range spec.ReplicatedJobs {
+		spec.ReplicatedJobs[i].Template.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+			Action:      batchv1.PodFailurePolicyActionFailJob,
+			OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{policyExit}},
+		}}}
+	}
+}
+
+// perIndex gives every Job two indexes, each of which fails with its first pod. The Job
+// fails with FailedIndexes; when a number of failed indexes is given, with
+// MaxFailedIndexesExceeded once there are more.
+func perIndex(most ...int32) func(*jobset.JobSetSpec) {
+	return func(spec *jobset.JobSetSpec) {
+		for i := range spec.ReplicatedJobs {
+			job := &spec.ReplicatedJobs[i].Template.Spec
+			job.CompletionMode = new(batchv1.IndexedCompletion)
+			job.Completions, job.Parallelism = new(int32(2)), new(int32(2))
+			job.BackoffLimit, job.BackoffLimitPerIndex = nil, new(int32(0))
+			if len(most) > 0 {
+				job.MaxFailedIndexes = &most[0]
+			}
+		}
+	}
+}
+
+var jobSetResource = jobset.GroupVersion.WithResource("jobsets")
+
+// jobSets is a client of the JobSets of a namespace.
+func jobSets(s *server.Server, namespace string) (dynamic.ResourceInterface, error) {
+	config := s.Config()
+	config.ContentType = "" // resources of definitions have no protocol buffers
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return client.Resource(jobSetResource).Namespace(namespace), nil
+}
+
+// plain is a JobSet as the dynamic client wants it.
+func plain(js *jobset.JobSet) *unstructured.Unstructured {
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(js)
+	if err != nil {
+		panic(err) // there is nothing in a JobSet that is not JSON
+	}
+	return &unstructured.Unstructured{Object: object}
+}
+
+// typed is the inverse of plain.
+func typed(object *unstructured.Unstructured) (*jobset.JobSet, error) {
+	js := &jobset.JobSet{}
+	return js, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, js)
+}

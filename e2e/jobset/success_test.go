@@ -1,0 +1,72 @@
+package jobset
+
+import (
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+)
+
+var success = []scene{
+	{"Jobs run and are counted as ready", integration, func(s *stage) {
+		s.create(leaderAndWorkers())
+		s.untilReady(1, everyone...)
+		s.untilCounted(counted{Name: "leader", Ready: 1, Active: 1}, counted{Name: "worker", Ready: 3, Active: 3})
+		s.goesOn()
+	}},
+	{"all Jobs succeed", integration, func(s *stage) {
+		s.create(leaderAndWorkers())
+		s.untilReady(1, everyone...)
+		s.become(kubelet.Succeed(), everyone...)
+		s.untilCondition(completed)
+		s.untilCounted(counted{Name: "leader", Succeeded: 1}, counted{Name: "worker", Succeeded: 3})
+	}},
+	{"all Jobs but one succeed", integration, func(s *stage) {
+		s.create(leaderAndWorkers())
+		s.untilReady(1, everyone...)
+		s.become(kubelet.Succeed(), leader, worker(0), worker(2))
+		s.untilCounted(counted{Name: "leader", Succeeded: 1}, counted{Name: "worker", Ready: 1, Active: 1, Succeeded: 2})
+		s.goesOn()
+	}},
+	{"success policy All, no targets", integration, func(s *stage) {
+		s.create(leaderAndWorkers(succeedsWith(jobset.OperatorAll)))
+		s.untilReady(1, everyone...)
+		s.become(kubelet.Succeed(), leader)
+		s.untilCounted(counted{Name: "leader", Succeeded: 1}, counted{Name: "worker", Ready: 3, Active: 3})
+		s.goesOn()
+		s.become(kubelet.Succeed(), workers...)
+		s.untilCondition(completed)
+	}},
+	{"success policy All, one target", integration, func(s *stage) {
+		s.create(leaderAndWorkers(succeedsWith(jobset.OperatorAll, "worker")))
+		s.untilReady(1, everyone...)
+		s.become(kubelet.Succeed(), worker(0))
+		s.untilCounted(counted{Name: "leader", Ready: 1, Active: 1}, counted{Name: "worker", Ready: 2, Active: 2, Succeeded: 1})
+		s.goesOn()
+		s.become(kubelet.Succeed(), worker(1), worker(2))
+		s.untilCondition(completed)
+		s.untilOnly(workers...)
+	}},
+	{"success policy All, another than the target succeeds", integration, func(s *stage) {
+		s.create(leaderAndWorkers(succeedsWith(jobset.OperatorAll, "worker")))
+		s.untilReady(1, everyone...)
+		s.become(kubelet.Succeed(), leader)
+		s.untilCounted(counted{Name: "leader", Succeeded: 1}, counted{Name: "worker", Ready: 3, Active: 3})
+		s.goesOn()
+		s.become(kubelet.Succeed(), workers...)
+		s.untilCondition(completed)
+	}},
+	{"success policy Any, one target", integration, func(s *stage) {
+		s.create(leaderAndWorkers(succeedsWith(jobset.OperatorAny, "worker")))
+		s.untilReady(1, everyone...)
+		s.become(kubelet.Succeed(), worker(1))
+		s.untilCondition(completed)
+		s.untilOnly(worker(1))
+	}},
+	{"success policy Any, no targets; Jobs that run are deleted", integration, func(s *stage) {
+		s.create(leaderAndWorkers(succeedsWith(jobset.OperatorAny)))
+		s.untilReady(1, everyone...)
+		s.become(kubelet.Succeed(), leader)
+		s.untilCondition(completed)
+		s.untilOnly(leader)
+	}},
+}
