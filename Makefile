@@ -40,6 +40,7 @@ soak:
 	go -C controller test . -timeout 0 -run TestSchedules -chaos.schedules 100000
 	go -C conformance test ./sync -timeout 0 -decisions 5000000
 	.ci/fuzz 10000000x
+	go -C e2e test ./restart -timeout 0 -jobs 600,3000 -workers 1,5
 	go -C e2e/jobset test . -timeout 0 -count 1 -all
 	$(MAKE) suites releases
 

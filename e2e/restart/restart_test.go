@@ -18,7 +18,7 @@ import (
 
 var (
 	sizes   = flag.String("jobs", "600", "how many Jobs there are already, separated by commas")
-	workers = flag.String("workers", "1,5", "how many Jobs the controllers look at at once, separated by commas")
+	workers = flag.String("workers", "5", "how many Jobs the controllers look at at once, separated by commas")
 	times   = flag.Int("times", 3, "how often each start is measured; the median counts")
 	orphans = flag.Int("orphans", 600, "how many pods there are whose Job is gone")
 )
