@@ -201,25 +201,27 @@ func (c *collector) finish(ctx context.Context, job *metav1.PartialObjectMetadat
 		switch at := slices.IndexFunc(pod.OwnerReferences, ofJob); {
 		case at < 0:
 		case orphan:
-			if err := c.change(ctx, pod, func() { pod.OwnerReferences = slices.DeleteFunc(pod.OwnerReferences, ofJob) }); err != nil {
-				return err
+			// After a conflict the pod still has its owner, so the Job must stay.
+			err := c.change(ctx, pod, func() { pod.OwnerReferences = slices.DeleteFunc(pod.OwnerReferences, ofJob) })
+			if client.IgnoreNotFound(err) != nil {
+				return settled(err)
 			}
 		case pod.OwnerReferences[at].BlockOwnerDeletion != nil && *pod.OwnerReferences[at].BlockOwnerDeletion:
 			return nil
 		}
 	}
-	return c.change(ctx, job, func() {
+	return settled(c.change(ctx, job, func() {
 		job.Finalizers = slices.DeleteFunc(job.Finalizers, func(f string) bool {
 			return f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
 		})
-	})
+	}))
 }
 
 // change patches an object, provided that it is still as it was seen.
 func (c *collector) change(ctx context.Context, o *metav1.PartialObjectMetadata, change func()) error {
 	before := o.DeepCopy()
 	change()
-	return settled(c.client.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
+	return c.client.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
 // settled drops errors that say that an object has changed or gone: its event wakes the

@@ -1,7 +1,9 @@
 package live_test
 
 import (
+	"bytes"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,6 +113,30 @@ func TestTimeToLive(t *testing.T) {
 			if got := len(kube.List[*batchv1.Job](w.Server, "default")); got != test.left || len(w.pods()) != test.left {
 				t.Errorf("%v later there are %d Jobs and %d pods, want %d", test.after, got, len(w.pods()), test.left)
 			}
+		}
+	})
+}
+
+// A pod that changes while it is orphaned keeps its owner for now, and so the Job stays: it
+// would be deleted with the Job otherwise.
+func TestOrphanConflict(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.start(live.Pods(live.Run()))
+		w.create("job", indexed(1))
+		time.Sleep(5 * time.Second)
+		conflicts := 0
+		w.Server.Intercept(func(r *kube.Request) kube.Verdict {
+			if r.Verb == "patch" && r.Resource.Resource == "pods" && bytes.Contains(r.Body, []byte("ownerReferences")) && conflicts < 2 {
+				conflicts++
+				kube.Edit(w.Server, r.Namespace, r.Name, func(pod *corev1.Pod) { pod.Annotations = map[string]string{"conflict": strconv.Itoa(conflicts)} })
+			}
+			return kube.Verdict{}
+		})
+		must(t, w.client.BatchV1().Jobs("default").Delete(t.Context(), "job", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
+		time.Sleep(time.Minute)
+		pods := w.pods()
+		if conflicts != 2 || len(pods) != 1 || len(pods[0].OwnerReferences) > 0 {
+			t.Errorf("after %d conflicts: %d pods, want one without an owner after 2", conflicts, len(pods))
 		}
 	})
 }

@@ -187,7 +187,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/failurepolicy"
 )
 
 var table = [...]struct{ n int }{{1}, {2}}
@@ -208,7 +208,7 @@ func MustBe(ok bool) {
 }
 
 func reads(pod *corev1.Pod, d time.Duration) int {
-	backoff.FinishTime(pod)
+	failurepolicy.Match(pod)
 	table := table     // a local variable of the same name
 	table[0].n = 3
 	for i := range list {
