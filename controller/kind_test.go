@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -159,11 +160,11 @@ func TestOwnKindConflict(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conflicts := 0
+		var conflicts atomic.Int32
 		c.beforeEach(func(r *kube.Request) {
-			if r.Subresource == "status" && conflicts < 3 {
-				conflicts++
-				kube.Edit(c.Server, "default", "sweep", func(s kube.Object) { s.SetAnnotations(map[string]string{"n": fmt.Sprint(conflicts)}) })
+			if r.Subresource == "status" && conflicts.Load() < 3 {
+				n := conflicts.Add(1)
+				kube.Edit(c.Server, "default", "sweep", func(s kube.Object) { s.SetAnnotations(map[string]string{"n": fmt.Sprint(n)}) })
 			}
 		})
 		stop := run(t, mgr)
@@ -179,8 +180,8 @@ func TestOwnKindConflict(t *testing.T) {
 		if err := users.Get(t.Context(), client.ObjectKeyFromObject(sweep), sweep); err != nil {
 			t.Fatal(err)
 		}
-		if conflicts != 3 || sweep.Status.Job.Succeeded != 2 || len(kube.List[*corev1.Pod](c.Server, "default")) != 2 {
-			t.Errorf("after %d conflicts: %+v, want 2 pods counted after 3", conflicts, sweep.Status.Job)
+		if conflicts.Load() != 3 || sweep.Status.Job.Succeeded != 2 || len(kube.List[*corev1.Pod](c.Server, "default")) != 2 {
+			t.Errorf("after %d conflicts: %+v, want 2 pods counted after 3", conflicts.Load(), sweep.Status.Job)
 		}
 	})
 }

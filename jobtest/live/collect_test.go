@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,19 +125,19 @@ func TestOrphanConflict(t *testing.T) {
 		w.start(live.Pods(live.Run()))
 		w.create("job", indexed(1))
 		time.Sleep(5 * time.Second)
-		conflicts := 0
+		var conflicts atomic.Int32
 		w.Server.Intercept(func(r *kube.Request) kube.Verdict {
-			if r.Verb == "patch" && r.Resource.Resource == "pods" && bytes.Contains(r.Body, []byte("ownerReferences")) && conflicts < 2 {
-				conflicts++
-				kube.Edit(w.Server, r.Namespace, r.Name, func(pod *corev1.Pod) { pod.Annotations = map[string]string{"conflict": strconv.Itoa(conflicts)} })
+			if r.Verb == "patch" && r.Resource.Resource == "pods" && bytes.Contains(r.Body, []byte("ownerReferences")) && conflicts.Load() < 2 {
+				n := conflicts.Add(1)
+				kube.Edit(w.Server, r.Namespace, r.Name, func(pod *corev1.Pod) { pod.Annotations = map[string]string{"conflict": strconv.Itoa(int(n))} })
 			}
 			return kube.Verdict{}
 		})
 		must(t, w.client.BatchV1().Jobs("default").Delete(t.Context(), "job", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
 		time.Sleep(time.Minute)
 		pods := w.pods()
-		if conflicts != 2 || len(pods) != 1 || len(pods[0].OwnerReferences) > 0 {
-			t.Errorf("after %d conflicts: %d pods, want one without an owner after 2", conflicts, len(pods))
+		if conflicts.Load() != 2 || len(pods) != 1 || len(pods[0].OwnerReferences) > 0 {
+			t.Errorf("after %d conflicts: %d pods, want one without an owner after 2", conflicts.Load(), len(pods))
 		}
 	})
 }
