@@ -218,7 +218,7 @@ func TestStatusesOfUsers(t *testing.T) {
 	t.Parallel()
 	uids := func(n int) (all []types.UID) {
 		for i := range n {
-			all = append(all, types.UID(fmt.Sprintf("of-nobody-%d", i)))
+			all = append(all, types.UID(fmt.Sprintf("of-no-pod-%d", i)))
 		}
 		return all
 	}
@@ -248,10 +248,10 @@ func TestStatusesOfUsers(t *testing.T) {
 		"a false condition before a true one": func(s *batchv1.JobStatus, _ types.UID) {
 			s.Conditions = append(s.Conditions, batchv1.JobCondition{Type: batchv1.JobFailureTarget, Status: corev1.ConditionFalse}, condition(batchv1.JobFailureTarget, "Because"))
 		},
-		"uncounted failures of nobody": func(s *batchv1.JobStatus, _ types.UID) {
+		"uncounted failures without a pod": func(s *batchv1.JobStatus, _ types.UID) {
 			s.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: uids(1000)}
 		},
-		"uncounted successes of nobody": func(s *batchv1.JobStatus, _ types.UID) {
+		"uncounted successes without a pod": func(s *batchv1.JobStatus, _ types.UID) {
 			s.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: uids(1)}
 		},
 		"the pod of another is uncounted": func(s *batchv1.JobStatus, other types.UID) {

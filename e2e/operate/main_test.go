@@ -24,7 +24,7 @@ import (
 const (
 	// atOnce is how many tests run at a time. They mostly wait.
 	atOnce = 16
-	// patience is how long a test waits for what nothing tells of.
+	// patience is how long a test waits for a change that no watch reports.
 	patience = 90 * time.Second
 	// pollTime is how often it looks.
 	pollTime = 100 * time.Millisecond

@@ -24,8 +24,8 @@ var (
 )
 
 const (
-	// factor and extra bound the wait: so many times that of the built-in controller, or so
-	// much more, whatever is longer.
+	// factor and extra bound the wait: factor times that of the built-in controller, or extra
+	// more, whichever is longer.
 	factor = 2
 	extra  = 300 * time.Millisecond
 	// orphansWait bounds the wait beside orphans.

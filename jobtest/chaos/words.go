@@ -15,7 +15,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// podLine tells of a pod in few words.
+// podLine describes a pod on one line.
 func podLine(pod *corev1.Pod) string {
 	if pod == nil {
 		return "nothing"
@@ -90,7 +90,7 @@ func specLine(job *batchv1.Job) string {
 	return string(job.UID) + " " + line + " restartPolicy " + string(job.Spec.Template.Spec.RestartPolicy)
 }
 
-// specChange is what is new in a Job that somebody else than its controller has changed.
+// specChange describes what another client has changed in a Job.
 func specChange(old, now *batchv1.Job) string {
 	var was, is map[string]json.RawMessage
 	for job, fields := range map[*batchv1.Job]*map[string]json.RawMessage{old: &was, now: &is} {
