@@ -108,7 +108,7 @@ var anyName = config.Controller{SkipNameValidation: new(true)}
 func run(t *testing.T, mgr manager.Manager) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
+	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	time.Sleep(time.Second)
 	return func() {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -103,12 +104,12 @@ func TestOwnKind(t *testing.T) {
 		sweep := &Sweep{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sweep"}}
 		sweep.Spec.Trials = 3
 		sweep.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "image"}}}
-		sweep.Status.Note = "kept"
 		if err := users.Create(t.Context(), sweep); err != nil {
 			t.Fatal(err)
 		}
-		sweep.Status.Note = "kept"
-		if err := users.Status().Update(t.Context(), sweep); err != nil {
+		// The controller may have written the status by now.
+		note := client.RawPatch(types.MergePatchType, []byte(`{"status":{"note":"kept"}}`))
+		if err := users.Status().Patch(t.Context(), sweep, note); err != nil {
 			t.Fatal(err)
 		}
 		c.create(t, "job")

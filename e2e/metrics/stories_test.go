@@ -164,6 +164,11 @@ var stories = []story{
 		want: `
 			job_pods_creation_total{reason="new",status="succeeded"} 2`,
 	},
+}
+
+// endings are stories in which the controller deletes pods that run. Whether it sees such
+// a pod end before its finalizer is removed is a matter of time.
+var endings = []story{
 	{
 		// Pods that a Job does not need any more are not counted.
 		name:   "suspended",
@@ -177,11 +182,6 @@ var stories = []story{
 		want: `
 			job_pods_creation_total{reason="new",status="succeeded"} 2`,
 	},
-}
-
-// endings are stories in which pods are ended with their Job. Whether such a pod is
-// seen to have ended before it loses its finalizer is a matter of time.
-var endings = []story{
 	{
 		name: "backoff limit",
 		script: func(p kubelet.Pod) kubelet.Life {
