@@ -103,8 +103,8 @@ func add(mgr manager.Manager, o Options, objects objects) error {
 	if c.metrics, err = newMetrics(ctrlmetrics.Registry, c.me.Keys); err != nil {
 		return err
 	}
-	told := &telling{broadcaster: record.NewBroadcasterWithCorrelatorOptions(record.CorrelatorOptions{SpamKeyFunc: budget}), sink: &typedcorev1.EventSinkImpl{Interface: c.api().writer.CoreV1().Events("")}}
-	c.recorder = told.broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "jobfate-controller"})
+	events := &eventSender{broadcaster: record.NewBroadcasterWithCorrelatorOptions(record.CorrelatorOptions{SpamKeyFunc: budget}), sink: &typedcorev1.EventSinkImpl{Interface: c.api().writer.CoreV1().Events("")}}
+	c.recorder = events.broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "jobfate-controller"})
 	name := strings.ToLower(c.me.Kind.Kind)
 	jobs, err := ctrlcontroller.NewTyped(name, mgr, ctrlcontroller.TypedOptions[reconcile.Request]{
 		Reconciler: c, MaxConcurrentReconciles: c.Workers, RateLimiter: c.retries, Logger: quietly(c.log),
@@ -131,7 +131,7 @@ func add(mgr manager.Manager, o Options, objects objects) error {
 		jobs.Watch(source[reconcile.Request]{c.watcher, c.jobChanged, c.podChanged}),
 		freed.Watch(source[orphaned]{c.watcher, free.jobChanged, free.podChanged}),
 		mgr.AddReadyzCheck(name+"-caches", ready),
-		mgr.Add(told),
+		mgr.Add(events),
 	)
 }
 
@@ -141,16 +141,16 @@ func budget(e *corev1.Event) string {
 	return string(e.InvolvedObject.UID) + " " + e.Reason
 }
 
-// telling sends events until the controllers have stopped: it is none of those that need
-// the lease, which the manager stops first.
-type telling struct {
+// eventSender sends events until the controllers have stopped. It does not need the lease:
+// the manager stops what does before it stops the rest.
+type eventSender struct {
 	broadcaster record.EventBroadcaster
 	sink        record.EventSink
 }
 
-func (t *telling) NeedLeaderElection() bool { return false }
+func (t *eventSender) NeedLeaderElection() bool { return false }
 
-func (t *telling) Start(ctx context.Context) error {
+func (t *eventSender) Start(ctx context.Context) error {
 	t.broadcaster.StartRecordingToSink(t.sink)
 	<-ctx.Done()
 	t.broadcaster.Shutdown()

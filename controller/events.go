@@ -16,19 +16,19 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// told is what the user has been told of a Job by itself, so that it is not told
-// again at each sync.
-type told struct {
+// reported is what the controller has already sent events about for a Job, so that it does
+// not send them again with every sync.
+type reported struct {
 	job     types.UID
 	failed  indexset.Set // the indexes that have failed
 	refusal string       // why the Job cannot be decided
 	names   string       // what is wrong with the names of its rules
 	waits   explain.Reason
-	at      time.Time // when waits was told
+	at      time.Time // when waits was reported
 }
 
 const (
-	// explainAgain is how long it takes until the same kind of wait is told again.
+	// explainAgain is the time after which the same kind of wait is reported again.
 	explainAgain = 5 * time.Minute
 	// mostIndexes is how many failed indexes one event names.
 	mostIndexes = 3
@@ -38,25 +38,24 @@ const (
 	eventsPerSync = 25
 )
 
-// explains are the reasons of a Job that a user would ask for: there is no pod,
-// and nothing else tells why. A Job that is suspended or that ends has events and
-// conditions of its own.
+// explains are the reasons that are worth an event: the Job has no pod, and nothing else
+// says why. A Job that is suspended or has ended has other events and conditions.
 var explains = map[explain.Code]bool{
 	explain.JobBackingOff:          true,
 	explain.JobAwaitingTermination: true,
 	explain.JobNoParallelism:       true,
 }
 
-// about begins anew for another Job of the same name.
-func (t *told) about(job *batchv1.Job) {
+// about starts from nothing for another Job of the same name.
+func (t *reported) about(job *batchv1.Job) {
 	if t.job != job.UID {
-		*t = told{job: job.UID, failed: jobstatus.Indexes(job).Failed}
+		*t = reported{job: job.UID, failed: jobstatus.Indexes(job).Failed}
 	}
 }
 
-// explained tells why there is no pod, when that is new. This and what follows
-// return the empty event when there is nothing to tell.
-func (t *told) explained(why explain.Reason, now time.Time) (e jobfate.Event) {
+// explained reports why there is no pod, if the reason is new. Like the functions below it
+// returns an empty event if there is nothing to report.
+func (t *reported) explained(why explain.Reason, now time.Time) (e jobfate.Event) {
 	again := now.Sub(t.at) >= explainAgain && why.Until.After(t.waits.Until)
 	if !explains[why.Code] || why.Code == t.waits.Code && !again {
 		return e
@@ -65,8 +64,8 @@ func (t *told) explained(why explain.Reason, now time.Time) (e jobfate.Event) {
 	return jobfate.Event{Type: corev1.EventTypeNormal, Reason: string(why.Code), Message: why.Text}
 }
 
-// refused tells why a Job cannot be decided.
-func (t *told) refused(err error) (e jobfate.Event) {
+// refused reports why the Job cannot be decided.
+func (t *reported) refused(err error) (e jobfate.Event) {
 	refusal := ""
 	if hopeless(err) {
 		refusal = err.Error()
@@ -80,17 +79,17 @@ func (t *told) refused(err error) (e jobfate.Event) {
 	return e
 }
 
-// badNames tells what is wrong with the names of the rules.
-func (t *told) badNames(err error) (e jobfate.Event) {
+// badNames reports what is wrong with the names of the rules.
+func (t *reported) badNames(err error) (e jobfate.Event) {
 	if err == nil || t.names == err.Error() {
 		return e
 	}
 	t.names = err.Error()
-	return jobfate.Event{Type: corev1.EventTypeWarning, Reason: "InvalidRuleNames", Message: err.Error() + "; the rules go by their indexes"}
+	return jobfate.Event{Type: corev1.EventTypeWarning, Reason: "InvalidRuleNames", Message: err.Error() + "; the rules are named by their indexes"}
 }
 
-// failedIndexes tells which indexes fail with a decision, and how.
-func (t *told) failedIndexes(d jobfate.Decision) (e jobfate.Event) {
+// failedIndexes reports which indexes fail with a decision, and why.
+func (t *reported) failedIndexes(d jobfate.Decision) (e jobfate.Event) {
 	if d.Status == nil || ptr.Deref(d.Status.FailedIndexes, "") == t.failed.String() {
 		return e
 	}

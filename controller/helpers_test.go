@@ -135,8 +135,8 @@ func (b *bench) writes() []string {
 
 func (b *bench) reads() int { return len(b.server.Actions()) - len(b.writes()) }
 
-// told are the events so far.
-func (b *bench) told() []string {
+// sent returns the events so far.
+func (b *bench) sent() []string {
 	var all []string
 	for len(b.events.Events) > 0 {
 		all = append(all, <-b.events.Events)

@@ -200,12 +200,12 @@ func TestConsistent(t *testing.T) {
 func TestEventsOfAMissingPod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		var told atomic.Int32 // client-go sends events beside the test
+		var explained atomic.Int32 // client-go sends events beside the test
 		c.Intercept(func(r *kube.Request) kube.Verdict {
 			// In virtual time events of the same moment have the same name, and only the first
 			// of these is stored. That they are sent is what matters.
 			if r.Resource.Resource == "events" && bytes.Contains(r.Body, []byte("BackingOff")) {
-				told.Add(1)
+				explained.Add(1)
 			}
 			return kube.Verdict{}
 		})
@@ -221,8 +221,8 @@ func TestEventsOfAMissingPod(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		stop()
-		if len(pods) != 100 || told.Load() != 1 {
-			t.Errorf("%d pods, and %d events that say why there are no more, want 100 and 1", len(pods), told.Load())
+		if len(pods) != 100 || explained.Load() != 1 {
+			t.Errorf("%d pods, and %d events that say why there are no more, want 100 and 1", len(pods), explained.Load())
 		}
 	})
 }

@@ -25,7 +25,7 @@ type orphans struct{ *controller }
 func (c orphans) Reconcile(ctx context.Context, r orphaned) (reconcile.Result, error) {
 	var failed error
 	for _, m := range c.find(r) {
-		if !c.drive(ctx, m, nil, orphansAtATime) {
+		if !c.drive(ctx, m, nil, orphansInFlight) {
 			return reconcile.Result{}, nil // it is to stop
 		}
 		if err := m.Result().Err; err != nil && (failed == nil || expected(failed)) {

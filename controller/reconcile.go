@@ -35,8 +35,8 @@ type controller struct {
 // memory is what is kept of a Job between two syncs. Only the worker that has the Job
 // touches it: the queue hands a Job out to one at a time.
 type memory struct {
-	machine *jobfate.Machine
-	told    told
+	machine  *jobfate.Machine
+	reported reported
 }
 
 // Reconcile syncs a Job.
@@ -58,15 +58,15 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	m := kept.(*memory)
 	var options []jobfate.Option
 	if job != nil {
-		m.told.about(job)
+		m.reported.about(job)
 		options = c.optionsOf(job, m)
 	}
 	began := time.Now()
 	// What Begin fails with is in the result as well.
-	over := m.machine.Begin(view, options...) != nil || c.drive(ctx, m.machine, job, atATime)
+	over := m.machine.Begin(view, options...) != nil || c.drive(ctx, m.machine, job, inFlight(c.QPS))
 	result := m.machine.Result()
 	if job != nil {
-		c.tell(job, m, result)
+		c.report(job, m, result)
 	}
 	if !over {
 		return reconcile.Result{}, nil // the controller is to stop: the next leader goes on
@@ -85,7 +85,7 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 // and those of the caller.
 func (c *controller) optionsOf(job *batchv1.Job, m *memory) (options []jobfate.Option) {
 	names, named, err := ruleNames(job)
-	c.record(job, m.told.badNames(err))
+	c.record(job, m.reported.badNames(err))
 	if named {
 		options = append(options, jobfate.RuleNames(names...))
 	}
@@ -95,8 +95,8 @@ func (c *controller) optionsOf(job *batchv1.Job, m *memory) (options []jobfate.O
 	return options
 }
 
-// tell tells the user what a sync came to.
-func (c *controller) tell(job *batchv1.Job, m *memory, result jobfate.Result) {
+// report sends the events and counts the metrics of a sync.
+func (c *controller) report(job *batchv1.Job, m *memory, result jobfate.Result) {
 	routine := 0
 	for _, e := range result.Events {
 		if e.Reason == "SuccessfulCreate" || e.Reason == "SuccessfulDelete" {
@@ -107,20 +107,20 @@ func (c *controller) tell(job *batchv1.Job, m *memory, result jobfate.Result) {
 		c.record(job, e)
 	}
 	c.metrics.add(result.Metrics)
-	c.record(job, m.told.refused(result.Err))
-	c.record(job, m.told.explained(explain.Of(result.Decision).Job(), c.now()))
-	c.record(job, m.told.failedIndexes(result.Decision))
+	c.record(job, m.reported.refused(result.Err))
+	c.record(job, m.reported.explained(explain.Of(result.Decision).Job(), c.now()))
+	c.record(job, m.reported.failedIndexes(result.Decision))
 }
 
-// record sends an event unless it is the empty one: nothing to tell.
+// record sends an event unless it is empty.
 func (c *controller) record(job *batchv1.Job, e jobfate.Event) {
 	if e.Reason != "" {
 		c.recorder.Event(c.reference(job), string(e.Type), e.Reason, e.Message)
 	}
 }
 
-// next says when to look again. Every error is returned, so that controller-runtime counts it.
-// Once a Job has been looked at, it is none of the backlog any more.
+// next returns when to sync the Job again. Every error is returned, so that controller-runtime
+// counts it. After its first sync a Job no longer has the low priority of the backlog.
 func (c *controller) next(r reconcile.Request, result jobfate.Result) (reconcile.Result, error) {
 	next := reconcile.Result{Priority: new(0)}
 	switch err := result.Err; {

@@ -80,7 +80,7 @@ func TestCount(t *testing.T) {
 	if err != nil || stored.Status.Succeeded != 1 || stored.Status.CompletionTime == nil {
 		t.Errorf("got %+v, %v, want a complete Job with one pod", stored.Status, err)
 	}
-	wantList(t, "events", b.told(), []string{"Normal Completed Job completed"})
+	wantList(t, "events", b.sent(), []string{"Normal Completed Job completed"})
 }
 
 // The cache of pods still shows a pod as it was before another process counted it, and
@@ -148,8 +148,8 @@ func (l *lateIndexer) GetByKey(key string) (any, bool, error) {
 	return l.Indexer.GetByKey(key)
 }
 
-// A Job that cannot be decided is told so once, and asks for no further turn. Each sync has
-// failed, also for controller-runtime.
+// A Job that cannot be decided gets one event and is not requeued. Every sync fails, and
+// controller-runtime counts it.
 func TestBadInput(t *testing.T) {
 	job := newJob(func(job *batchv1.Job) {
 		mode := batchv1.CompletionMode("Unheard")
@@ -162,14 +162,14 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("got %v, want an error after which the Job is looked at only when it changes", err)
 		}
 	}
-	got := b.told()
+	got := b.sent()
 	if len(got) != 1 || !strings.HasPrefix(got[0], "Warning CannotDecide ") || !strings.Contains(got[0], "spec.completionMode") {
 		t.Errorf("events: got %q, want one that names the field", got)
 	}
 	wantList(t, "writes", b.writes(), nil)
 }
 
-// Names of rules that cannot be read are told once, and the Job runs without.
+// Rule names that cannot be read are reported once, and the Job runs without them.
 func TestBadNames(t *testing.T) {
 	job := newJob(func(job *batchv1.Job) { job.Annotations = map[string]string{namesAnnotation: "?"} })
 	b := newBench(t, job)
@@ -177,13 +177,13 @@ func TestBadNames(t *testing.T) {
 	b.reconcile(t)
 	b.reconcile(t)
 	bad := 0
-	for _, e := range b.told() {
+	for _, e := range b.sent() {
 		if strings.HasPrefix(e, "Warning InvalidRuleNames ") {
 			bad++
 		}
 	}
 	if bad != 1 {
-		t.Errorf("told %d times, want once", bad)
+		t.Errorf("%d events, want 1", bad)
 	}
 	wantList(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
 }
@@ -327,22 +327,22 @@ func TestMemoryGoesWithTheJob(t *testing.T) {
 	}
 }
 
-// Nothing of what was told of an earlier Job of the same name is remembered.
+// What was reported of an earlier Job of the same name is forgotten.
 func TestToldIsOfAUID(t *testing.T) {
-	told := told{job: "earlier", refusal: "no", failed: indexset.MustParse("1")}
-	told.about(newJob())
-	if told.refusal != "" || !told.failed.IsEmpty() || told.job != "job-uid" {
-		t.Errorf("got %+v, want that of a Job that was told of nothing", told)
+	events := reported{job: "earlier", refusal: "no", failed: indexset.MustParse("1")}
+	events.about(newJob())
+	if events.refusal != "" || !events.failed.IsEmpty() || events.job != "job-uid" {
+		t.Errorf("got %+v, want that of a Job without events", events)
 	}
-	told.refusal = "no"
-	if told.about(newJob()); told.refusal != "no" {
-		t.Error("what was told of the same Job is forgotten")
+	events.refusal = "no"
+	if events.about(newJob()); events.refusal != "no" {
+		t.Error("what was reported of the same Job is forgotten")
 	}
 }
 
-// A wait is told when it begins, and not again at each turn.
+// A wait is reported when it begins, and not with every sync.
 func TestExplained(t *testing.T) {
-	var told told
+	var events reported
 	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 	for _, step := range []struct {
 		code       explain.Code
@@ -360,13 +360,13 @@ func TestExplained(t *testing.T) {
 		{explain.JobBackingOff, 401, 900, "BackingOff"},
 	} {
 		reason := explain.Reason{Code: step.code, Until: at(step.until), Text: "text"}
-		if got := told.explained(reason, at(step.now)); got.Reason != step.want {
-			t.Errorf("%s after %d s: told %q, want %q", step.code, step.now, got.Reason, step.want)
+		if got := events.explained(reason, at(step.now)); got.Reason != step.want {
+			t.Errorf("%s after %d s: reported %q, want %q", step.code, step.now, got.Reason, step.want)
 		}
 	}
 }
 
-// Indexes that fail are told with what failed them; many of them in one event.
+// Indexes that fail are reported with the cause, many of them in one event.
 func TestFailedIndexes(t *testing.T) {
 	indexed, five, none := batchv1.IndexedCompletion, int32(5), int32(0)
 	earlier := "0"
@@ -384,9 +384,9 @@ func TestFailedIndexes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told told
-	told.about(job)
-	got := told.failedIndexes(d).Message
+	var events reported
+	events.about(job)
+	got := events.failedIndexes(d).Message
 	for _, want := range []string{"index 1: ", "pod pod-1: container main, exit code 3", "index 3: ", "; and 1 more"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q in it", got, want)
@@ -395,10 +395,10 @@ func TestFailedIndexes(t *testing.T) {
 	if strings.Contains(got, "index 0") {
 		t.Errorf("got %q: index 0 had failed before", got)
 	}
-	if e := told.failedIndexes(d); e.Reason != "" {
-		t.Errorf("told again: %+v", e)
+	if e := events.failedIndexes(d); e.Reason != "" {
+		t.Errorf("reported again: %+v", e)
 	}
-	if e := told.failedIndexes(jobfate.Decision{}); e.Reason != "" {
+	if e := events.failedIndexes(jobfate.Decision{}); e.Reason != "" {
 		t.Errorf("without a status: got %+v, want nothing", e)
 	}
 }

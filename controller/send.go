@@ -20,13 +20,21 @@ const (
 	// A request that is not answered within this time is lost. It is shorter than
 	// the time that the controller has to stop.
 	requestTimeout = 20 * time.Second
-	// atATime is how many requests of one sync are under way at the same time. More
-	// would only wait for the client's limit, and before those of other Jobs.
-	atATime = 16
-	// orphansAtATime is how many of those that free orphans, which wait for the same
-	// limit.
-	orphansAtATime = 2
+	// orphansInFlight is how many requests that free orphans are in flight at the same time.
+	// They wait for the same limit as the others.
+	orphansInFlight = 2
 )
+
+// inFlight returns how many requests of one sync are in flight at the same time: what the
+// limit lets through in a fifth of a second. More would only wait for the limit, ahead of
+// the requests of other Jobs; with fewer a slow API server leaves part of the limit unused.
+func inFlight(qps float32) int {
+	const least, most = 16, 64
+	if qps < 0 {
+		return most
+	}
+	return min(max(least, int(qps/5)), most)
+}
 
 // sender sends the requests of machines.
 type sender struct{ objects }
@@ -40,11 +48,11 @@ type machine interface {
 // drive sends what a Machine asks for, some of it at the same time, and reports whether
 // it came to the end. seen is the Job that the Machine was shown. When the controller is
 // to stop, what has begun is finished, and nothing else begins.
-func (s sender) drive(ctx context.Context, m machine, seen *batchv1.Job, atATime int) bool {
+func (s sender) drive(ctx context.Context, m machine, seen *batchv1.Job, inFlight int) bool {
 	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
 		objects, errs := make([]runtime.Object, len(batch)), make([]error, len(batch))
 		var group errgroup.Group
-		group.SetLimit(atATime)
+		group.SetLimit(inFlight)
 		for i, r := range batch {
 			group.Go(func() error {
 				if err := ctx.Err(); err != nil {

@@ -158,7 +158,7 @@ func TestStop(t *testing.T) {
 		t.Errorf("got %v, %v, want nothing more", result, err)
 	}
 	wantList(t, "writes", b.writes(), nil)
-	wantList(t, "events", b.told(), nil)
+	wantList(t, "events", b.sent(), nil)
 }
 
 // A creation whose answer is lost is looked for under its name: there is never a second
@@ -196,8 +196,7 @@ func TestLostCreation(t *testing.T) {
 	}
 }
 
-// A name that happens to be taken is not taken for the pod: another is tried, and
-// nothing is told of it.
+// A generated name that is taken by another pod is replaced by a new one, without an event.
 func TestNameIsTaken(t *testing.T) {
 	job := newJob()
 	b := newBench(t, job)
@@ -205,12 +204,12 @@ func TestNameIsTaken(t *testing.T) {
 	b.fail("create", "pods", 1, false, apierrors.NewAlreadyExists(pods, "job-12345"))
 	b.reconcile(t)
 	wantList(t, "writes", b.writes(), []string{"create pods", "create pods", "patch jobs/status"})
-	if got := b.told(); len(got) != 1 || !strings.HasPrefix(got[0], "Normal SuccessfulCreate ") {
+	if got := b.sent(); len(got) != 1 || !strings.HasPrefix(got[0], "Normal SuccessfulCreate ") {
 		t.Errorf("events: got %q, want that of the pod", got)
 	}
 }
 
-// A quota that is used up is told once, and no more is tried.
+// An exhausted quota is reported once, and no more pods are tried.
 func TestCreateRefused(t *testing.T) {
 	job := newJob(many(5))
 	b := newBench(t, job)
@@ -220,11 +219,11 @@ func TestCreateRefused(t *testing.T) {
 		t.Errorf("got %v, want %v", err, errQuota)
 	}
 	wantList(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
-	wantList(t, "events", b.told(), []string{`Warning FailedCreate Error creating: pods "pod" is forbidden: the quota is used up`})
+	wantList(t, "events", b.sent(), []string{`Warning FailedCreate Error creating: pods "pod" is forbidden: the quota is used up`})
 }
 
-// Of very many pods only as many are told of as client-go would send, and a failure all
-// the same.
+// A sync of many pods sends no more events than client-go would let through, and the event
+// of a failure in any case.
 func TestFewEvents(t *testing.T) {
 	job := newJob(many(2*eventsPerSync + 20))
 	b := newBench(t, job)
@@ -239,12 +238,12 @@ func TestFewEvents(t *testing.T) {
 	if _, err := b.Reconcile(t.Context(), theJob); !apierrors.IsForbidden(err) {
 		t.Fatalf("got %v, want %v", err, errQuota)
 	}
-	told := map[string]int{}
-	for _, e := range b.told() {
-		told[strings.Fields(e)[1]]++
+	sent := map[string]int{}
+	for _, e := range b.sent() {
+		sent[strings.Fields(e)[1]]++
 	}
-	if told["SuccessfulCreate"] != eventsPerSync || told["FailedCreate"] != 1 {
-		t.Errorf("told %v, want %d SuccessfulCreate and 1 FailedCreate", told, eventsPerSync)
+	if sent["SuccessfulCreate"] != eventsPerSync || sent["FailedCreate"] != 1 {
+		t.Errorf("sent %v, want %d SuccessfulCreate and 1 FailedCreate", sent, eventsPerSync)
 	}
 }
 
@@ -262,6 +261,15 @@ func TestClaim(t *testing.T) {
 		pod, err := b.server.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil || metav1.IsControlledBy(pod, job) != owned || (len(pod.Finalizers) > 0) != owned {
 			t.Errorf("pod %s: owners %v, finalizers %v, %v, want it owned and tracked: %t", name, pod.OwnerReferences, pod.Finalizers, err, owned)
+		}
+	}
+}
+
+// As many requests are in flight as the limit lets through in a fifth of a second.
+func TestInFlight(t *testing.T) {
+	for qps, want := range map[float32]int{-1: 64, 1: 16, 20: 16, 200: 40, 1000: 64} {
+		if got := inFlight(qps); got != want {
+			t.Errorf("at %v requests a second %d are in flight, want %d", qps, got, want)
 		}
 	}
 }

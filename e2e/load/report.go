@@ -61,10 +61,10 @@ type measured struct {
 
 func (r *row) measures() []measured {
 	list := []measured{
-		{"time to completion, s", 1, mean(func(c *cost) float64 { return c.took.Seconds() })},
-		{"CPU, s", 2, mean(func(c *cost) float64 { return c.cpu.Seconds() })},
-		{"CPU per pod, ms", 2, mean(func(c *cost) float64 { return c.cpu.Seconds() * 1000 / float64(c.pods) })},
-		{"peak memory, MB", 0, mean(func(c *cost) float64 { return float64(c.memory) / (1 << 20) })},
+		{"time to completion, s", 1, median(func(c *cost) float64 { return c.took.Seconds() })},
+		{"CPU, s", 2, median(func(c *cost) float64 { return c.cpu.Seconds() })},
+		{"CPU per pod, ms", 2, median(func(c *cost) float64 { return c.cpu.Seconds() * 1000 / float64(c.pods) })},
+		{"peak memory, MB", 0, median(func(c *cost) float64 { return float64(c.memory) / (1 << 20) })},
 		{"calls per pod", 3, perPod(proxy.Call{})},
 	}
 	for _, call := range r.calls() {
@@ -92,17 +92,23 @@ func (r *row) calls() []proxy.Call {
 	})
 }
 
-func mean(of func(*cost) float64) func([]*cost) float64 {
-	return func(list []*cost) (sum float64) {
-		for _, c := range list {
-			sum += of(c)
+// median returns the median of the runs, of two the mean.
+func median(of func(*cost) float64) func([]*cost) float64 {
+	return func(list []*cost) float64 {
+		if len(list) == 0 {
+			return 0
 		}
-		return sum / float64(max(len(list), 1))
+		var values []float64
+		for _, c := range list {
+			values = append(values, of(c))
+		}
+		slices.Sort(values)
+		return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 	}
 }
 
 func perPod(call proxy.Call) func([]*cost) float64 {
-	return mean(func(c *cost) float64 { return float64(c.calls.Of(call)) / float64(c.pods) })
+	return median(func(c *cost) float64 { return float64(c.calls.Of(call)) / float64(c.pods) })
 }
 
 // wait returns the time that a share of the Jobs of all runs has not waited for
