@@ -136,6 +136,8 @@ func (s *Server) startAPI(ctx context.Context, more ...string) error {
 		"--service-cluster-ip-range=10.0.0.0/24",
 		// Pods need no service account, for nobody makes the default one.
 		"--disable-admission-plugins=ServiceAccount",
+		// It is off by default, and asks of controllers the right to update finalizers.
+		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 		// Accounts of kube-system would come before all others.
 		"--enable-priority-and-fairness=false",
 		// Without it there is a plain limit, and what is above is answered with 429. A

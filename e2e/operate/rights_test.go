@@ -1,0 +1,48 @@
+package operate
+
+import (
+	"slices"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate/e2e/observe"
+	"github.com/jobfate/jobfate/e2e/proxy"
+	"github.com/jobfate/jobfate/e2e/server"
+	"github.com/jobfate/jobfate/jobtest/live/kubelet"
+)
+
+// The controller needs every right of its ClusterRole. All tests run it with these rights
+// only.
+func TestEveryRightIsUsed(t *testing.T) {
+	t.Parallel()
+	p, side := start(t, "rights", server.Options{})
+	// A creation and a status write without an answer have it look at the server.
+	p.Add(proxy.Rule{Call: proxy.Call{Verb: "create", Resource: "pods"}, Nth: 2, Do: proxy.LoseReply})
+	p.Add(proxy.Rule{Call: proxy.Call{Verb: "patch", Resource: "jobs/status"}, Nth: 2, Do: proxy.LoseReply})
+	w := newWorld(t, side, kubelet.Run())
+	w.Create(at(4))
+	w.Until(observe.Want{Active: 4, Ready: 4})
+	// The same event again becomes a patch of the first. The one of a lost reply is not sent.
+	for _, suspend := range []bool{true, false, true, false, true} {
+		w.Update(func(job *batchv1.Job) { job.Spec.Suspend = &suspend })
+		w.When("the Job is suspended or resumed", func(s observe.State) bool { return (len(s.Active()) == 0) == suspend })
+	}
+	rights, err := proxy.ClusterRights("../../examples/controller/deploy/rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The server asks for the first on behalf of the controller, with the admission plugin
+	// OwnerReferencesPermissionEnforcement; the second is for servers that cannot fill a
+	// cache by a watch.
+	unseen := []string{"update jobs/finalizers", "list jobs"}
+	await(t, "every right is used", func() (unused string) {
+		used := p.Counts()
+		for _, right := range rights {
+			if used.Of(right) == 0 && !slices.Contains(unseen, right.String()) {
+				unused += right.String() + "\n"
+			}
+		}
+		return unused
+	})
+}
