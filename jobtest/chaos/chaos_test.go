@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/jobfate/jobfate/internal/effort"
 )
 
 var (
-	schedules = flag.Int("schedules", 5_000, "number of random schedules, of 200 steps each; .ci/run asks for 50,000")
+	schedules = effort.Flag("schedules", "number of random schedules, of 200 steps each", 1_000, 50_000)
 	seeds     = flag.Uint64("seeds", 0, "first seed of the random schedules")
 )
 
@@ -34,7 +36,7 @@ func TestSchedules(t *testing.T) {
 			t.Run(fmt.Sprint(shard), func(t *testing.T) {
 				t.Parallel()
 				total, found := &reports[shard], 0
-				for n := shard; n < *schedules && found < 3; n += shards {
+				for n := shard; n < schedules() && found < 3; n += shards {
 					r := Run(Config{Seed: *seeds + uint64(n), Mode: Mode(n / shards % 2)})
 					total.Syncs, total.Writes = total.Syncs+r.Syncs, total.Writes+r.Writes
 					total.Reach.Add(&r.Reach)
@@ -51,8 +53,8 @@ func TestSchedules(t *testing.T) {
 		sum.Syncs, sum.Writes = sum.Syncs+reports[i].Syncs, sum.Writes+reports[i].Writes
 		sum.Reach.Add(&reports[i].Reach)
 	}
-	t.Logf("%d schedules, %d syncs, %d writes\n%s", *schedules, sum.Syncs, sum.Writes, &sum.Reach)
-	floor := *schedules / 5000
+	t.Logf("%d schedules, %d syncs, %d writes\n%s", schedules(), sum.Syncs, sum.Writes, &sum.Reach)
+	floor := schedules() / 5000
 	for _, p := range sum.Reach.Pairs() {
 		if p.Times < floor && !slices.Contains(never[p.Event], p.Policy) {
 			t.Errorf("%q met %q %d times, want %d at least", p.Event, p.Policy, p.Times, floor)

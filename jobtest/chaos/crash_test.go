@@ -4,10 +4,12 @@ import (
 	"flag"
 	"fmt"
 	"testing"
+
+	"github.com/jobfate/jobfate/internal/effort"
 )
 
 var (
-	traces   = flag.Int("traces", 40, "number of lives in which the controller is killed at every write; .ci/run asks for 200")
+	traces   = effort.Flag("traces", "number of lives in which the controller is killed at every write", 10, 200)
 	pairs    = flag.Int("pairs", 12, "kill it at every two writes in lives of at most so many writes")
 	lifeSeed = flag.Uint64("lives", 0, "first seed of the lives")
 )
@@ -21,7 +23,7 @@ func TestCrashes(t *testing.T) {
 			t.Run(fmt.Sprint(shard), func(t *testing.T) {
 				t.Parallel()
 				total, found := &reports[shard], 0
-				for n := shard; n < *traces && found < 3; n += shards {
+				for n := shard; n < traces() && found < 3; n += shards {
 					r := Crashes(Config{Seed: *lifeSeed + uint64(n)}, *pairs)
 					total.add(r)
 					if r.Violation != nil {
@@ -37,8 +39,8 @@ func TestCrashes(t *testing.T) {
 		sum.add(r)
 	}
 	t.Logf("%d lives with %d writes; %d runs with a crash, %d of them with two; %d ended otherwise, as they may",
-		*traces, sum.Writes, sum.Runs, sum.Pairs, sum.Excused)
-	if sum.Runs < 20**traces || sum.Excused*50 > sum.Runs {
+		traces(), sum.Writes, sum.Runs, sum.Pairs, sum.Excused)
+	if sum.Runs < 20*traces() || sum.Excused*50 > sum.Runs {
 		t.Errorf("%d runs, %d of which were excused; want 20 for each life, and excuse for 2 %% at most", sum.Runs, sum.Excused)
 	}
 }

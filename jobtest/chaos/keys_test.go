@@ -32,7 +32,7 @@ var ownKeys = tracking.Keys{
 // With keys of its own a controller does what it does with those of Kubernetes, under
 // other names: in random lives, with all faults, two Machines ask for the same.
 func TestOwnKeys(t *testing.T) {
-	for seed := range uint64(*schedules / 25) {
+	for seed := range uint64(schedules() / 25) {
 		var differs string
 		r := Run(Config{Seed: seed, Mode: Mode(seed % 2), Controller: func() cluster.Controller {
 			return &renamed{own: jobfate.NewMachine(jobfate.Keys(ownKeys)), plain: jobfate.NewMachine(), differs: &differs}

@@ -107,15 +107,37 @@ func spec(how func(*batchv1.JobSpec)) func() cluster.Controller {
 	})
 }
 
+// foundBy has a seed that finds a bug which few runs find. It is tried first; if the
+// generator has changed since, the search takes longer and must find another.
+var foundBy = map[string]uint64{
+	"maxFailedIndexes is ignored": 1809,
+	"FailJob is read as Count":    137,
+	"seen, a pod that fails the Job is counted before the verdict is stored": 1559,
+	"k131917, k142142, memory is keyed by the name":                          965,
+	"seen, k125410, k111646, a pod whose phase flips is classified anew":     483,
+	"a creation is sent again and counts, though its pod has finished":       479,
+	"a lost creation is called refused":                                      249,
+	"KEP-3329, not the first rule that matches decides":                      195,
+}
+
+// seedsFor are those of the runs that must find a bug.
+func seedsFor(bug string) []uint64 {
+	const runs = 3000
+	all := []uint64{foundBy[bug]}
+	for seed := range uint64(runs) {
+		all = append(all, seed)
+	}
+	return all
+}
+
 // TestPutBack puts bugs in, one at a time, and demands that a run finds each. The
 // names are the threads of kubernetes/kubernetes in which they were met; "seen" are
 // those that release 1.36.3 has.
 func TestPutBack(t *testing.T) {
-	const seeds = 3000
 	for _, bug := range knownBugs {
 		t.Run(bug.name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(seeds) {
+			for _, seed := range seedsFor(bug.name) {
 				cfg := Config{Seed: seed, Mode: Liveness, Controller: bug.controller, Retries: -1}
 				if bug.job != nil {
 					cfg.Job = Job(seed)
@@ -126,7 +148,7 @@ func TestPutBack(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("%d runs have not found it", seeds)
+			t.Error("no run has found it")
 		})
 	}
 }

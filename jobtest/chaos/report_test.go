@@ -23,7 +23,7 @@ func TestReports(t *testing.T) {
 			at := slices.IndexFunc(knownBugs, func(k bug) bool {
 				return k.name == c.name
 			})
-			for seed := range uint64(3000) {
+			for _, seed := range seedsFor(c.name) {
 				cfg := Config{Seed: seed, Mode: Liveness, Controller: knownBugs[at].controller, Retries: -1}
 				found := Run(cfg).Violation
 				if found == nil || found.Property != c.property {

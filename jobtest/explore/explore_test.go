@@ -12,12 +12,13 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/internal/effort"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// Each search goes on until it has seen every state, or so many times that of
-// its scope. One that ends early goes on by calm ways alone.
-var unit = flag.Int("states", 200, "the states of one search, times those of its scope; .ci/run asks for 4,000")
+// Each search goes on until it has seen every state, or this number times that of its
+// scope. One that ends early goes on by calm ways alone.
+var unit = effort.Flag("states", "the states of one search, times those of its scope", 10, 4_000)
 
 var states, calm, complete, searches atomic.Int64
 
@@ -58,7 +59,7 @@ func TestEverything(t *testing.T) {
 			t.Run(s.name+"/"+k.name, func(t *testing.T) {
 				t.Parallel()
 				c := k.make(s.completions)
-				c.Pods, c.Faults, c.Kinds, c.Limit = int(s.pods), s.faults, s.kinds, *unit*s.times
+				c.Pods, c.Faults, c.Kinds, c.Limit = int(s.pods), s.faults, s.kinds, unit()*s.times
 				if len(c.Edits) > 0 {
 					c.Limit /= 2 // there are too many states to see all, and each costs the most
 				}

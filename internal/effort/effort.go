@@ -1,0 +1,25 @@
+// Package effort sets how far the searches of a test binary go: a little by default, so
+// that "go test ./..." stays quick, and with the flag -long as far as .ci/run demands.
+package effort
+
+import (
+	"flag"
+	"fmt"
+)
+
+var long = flag.Bool("long", false, "search as far as .ci/run does")
+
+// Flag defines a flag for the size of a search. The function that it returns gives the
+// value of the flag, or one of the defaults when it is not set.
+func Flag(name, usage string, quick, full int) func() int {
+	value := flag.Int(name, 0, fmt.Sprintf("%s; 0 means %d, with -long %d", usage, quick, full))
+	return func() int {
+		switch {
+		case *value > 0:
+			return *value
+		case *long:
+			return full
+		}
+		return quick
+	}
+}
