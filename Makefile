@@ -2,7 +2,7 @@
 # main one must not depend on.
 modules := $(shell find . -name go.mod -not -path '*/.*' -not -path '*/testdata/*' -exec dirname {} \; | sort)
 
-.PHONY: test check golden vectors bench mutate soak suites releases
+.PHONY: test quick check golden vectors bench mutate soak suites releases
 
 # All tests of all modules. One that fails does not keep the others from running. On a slow
 # or busy machine those of e2e take longer than go test's ten minutes.
@@ -11,6 +11,10 @@ test:
 		echo "== $$module: go test ./..."; \
 		go -C $$module test -timeout 1h ./... || status=1; \
 	done; exit $$status
+
+# The first stages of check, in two minutes: format, architecture, vet, staticcheck, unit tests.
+quick:
+	.ci/run quick
 
 # Everything that a change must pass.
 check:
