@@ -201,7 +201,7 @@ func TestActions_whichPodsGoFirst(t *testing.T) {
 		pod(corev1.PodRunning, func(pod *corev1.Pod) {
 			ready(1, 0, 0)(pod)
 			pod.Status.Conditions[0].LastTransitionTime = metav1.Time{}
-		}), // since nobody knows when
+		}), // since an unknown time
 		pod(corev1.PodRunning, ready(9, 0, 0)), // for the shortest time
 		pod(corev1.PodRunning, ready(5, 7, 0)), // restarted
 		pod(corev1.PodRunning, ready(5, 0, 7)), // its sidecar was

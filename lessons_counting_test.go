@@ -130,7 +130,7 @@ func removalIsOfferedAgain(t *testing.T) {
 			t.Errorf("%s: %d to strip though none has the finalizer", state, len(d.Strip))
 		}
 	}
-	// Pods of a finished Job that nobody owns any more, or that it does not select,
+	// Pods of a finished Job that have no owner, or that it does not select,
 	// are freed: not adopted, and not released.
 	job := specJob(t, "completions: 1\nparallelism: 1")
 	orphan, stray, odd := podIn(job, 1, corev1.PodFailed), podIn(job, 2, corev1.PodRunning), podIn(job, 3, corev1.PodRunning)
@@ -286,7 +286,7 @@ func duplicatesAndOutOfRange(t *testing.T) {
 	}
 }
 
-// Panics on terminating > active, on a nil policy, on a Job that nobody
+// Panics on terminating > active, on a nil policy, on a Job that no server
 // defaulted.
 func noPanic(t *testing.T) {
 	bare := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "job-1"}}

@@ -185,7 +185,7 @@ func suspendAndResume(t *testing.T) {
 		w.advance(time.Hour)
 		w.edit("suspend: false")
 	}
-	// A resumption that nobody noted before does not move the start time.
+	// A resumption that was not noted before does not move the start time.
 	w = newWorld(t, "completions: 2\nparallelism: 2")
 	w.settle()
 	started := w.Job().Status.StartTime

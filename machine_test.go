@@ -135,7 +135,7 @@ func TestMachine_podPatches(t *testing.T) {
 	}
 }
 
-// Pods of a finished Job that nobody owns any more, or that it does not select, are
+// Pods of a finished Job that have no owner, or that it does not select, are
 // freed: not adopted, and not released.
 func TestMachine_freesAfterTheEnd(t *testing.T) {
 	job := specJob(t, "completions: 1\nparallelism: 1")

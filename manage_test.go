@@ -35,7 +35,7 @@ func TestManage_action(t *testing.T) {
 		{"too many", "completions: 2\nparallelism: 2", func(w *world) { w.runAll(); w.edit("parallelism: 1") }, "pods_deleted"},
 		{"suspended", "completions: 2\nparallelism: 2", func(w *world) { w.runAll(); w.edit("suspend: true") }, "pods_deleted"},
 		{"the end is known", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1) }, "reconciling"},
-		{"pods to be seen", "completions: 2\nparallelism: 2", func(w *world) { w.lag(false); w.sync() }, "reconciling"},
+		{"pods not observed", "completions: 2\nparallelism: 2", func(w *world) { w.lag(false); w.sync() }, "reconciling"},
 		{"being deleted", "completions: 2\nparallelism: 2", func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, "reconciling"},
 	} {
 		w := newWorld(t, test.spec)
@@ -57,7 +57,7 @@ func TestManage_suspensionIsNotedInItsPlace(t *testing.T) {
 		want    bool
 	}{
 		{"managed", func(*world) {}, true},
-		{"pods to be seen", func(w *world) {
+		{"pods not observed", func(w *world) {
 			w.edit("suspend: false")
 			w.Vanish("pod-1")
 			w.lag(false)

@@ -202,9 +202,9 @@ func TestS8S9_theEndIsSound(t *testing.T) {
 			t.Fatalf("uncounted in the end: %v", st.UncountedTerminatedPods)
 		case st.StartTime == nil, complete != (st.CompletionTime != nil), complete && st.CompletionTime.Before(st.StartTime):
 			t.Fatalf("started %v, completed %v", st.StartTime, st.CompletionTime)
-		case over: // pods that turn up later are nobody's fault
+		case over: // pods that turn up later do not matter
 		case r.s.InFlight.Creations > 0, r.s.InFlight.Deletions > 0:
-			t.Fatal("the Job ended while pods were still to be seen")
+			t.Fatal("the Job ended before all pods were observed")
 		case len(r.gone) != len(r.d.Strip):
 			t.Fatal("the Job ended while a finalizer was left")
 		}

@@ -63,15 +63,15 @@ func TestExplanation_Prospect(t *testing.T) {
 			"yes: 2 of 2 pods to go; only with the pods it has, because it is being deleted; at most 6 failures, 0 so far", ""},
 		{"being deleted without", two, func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, explain.ProspectOutOfReach,
 			"no: the Job is being deleted, and 0 pods cannot reach the 2 successes that are still needed", ""},
-		{"its status is still to be seen", two, func(w *world) { w.lag(true); w.sync() }, explain.ProspectPossible,
+		{"its status is not observed yet", two, func(w *world) { w.lag(true); w.sync() }, explain.ProspectPossible,
 			"yes: 2 of 2 pods to go; at most 6 failures, 0 so far", ""},
-		{"its status is still to be seen, and the deadline is there", two + "\nactiveDeadlineSeconds: 60", func(w *world) {
+		{"its status is not observed yet, and the deadline is there", two + "\nactiveDeadlineSeconds: 60", func(w *world) {
 			w.stale("pod-1")
 			w.advance(time.Minute)
 		}, explain.ProspectPossible, "yes: 2 of 2 pods to go; at most 6 failures, 0 so far", ""},
 		{"succeeding now", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 0) }, explain.ProspectSuccess,
 			"yes, it is decided that the Job succeeds", ""},
-		{"failing, pods to be seen", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnseen, explain.ProspectFailure, "no, it is decided that the Job fails", ""},
+		{"failing, pods not observed", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnseen, explain.ProspectFailure, "no, it is decided that the Job fails", ""},
 		{"failing now", two + "\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1) }, explain.ProspectFailure,
 			"no, it is decided that the Job fails", ""},
 		{"failed", "completions: 1\nbackoffLimit: 0", func(w *world) { w.settle(); w.End("pod-1", 1); w.settle() }, explain.ProspectFailure,
@@ -131,7 +131,7 @@ func TestExplanation_Waits(t *testing.T) {
 		}, "OwnWrite: the last status write to be observed\nPodsToFinish: 1 pod to finish\nPodsToTerminate 12:00:30: 1 pod to terminate, due by 12:00:30"},
 		{"the Job to be gone", "completions: 1\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll(); w.DeleteJob(metav1.DeletePropagationForeground) },
 			"Deletion: the Job to be deleted\nPodsToFinish: 1 pod to finish"},
-		{"pods to be seen", "completions: 1", func(w *world) { w.lag(false); w.sync() }, "PodsToBeObserved: 1 creation and 0 deletions to be observed"},
+		{"pods not observed", "completions: 1", func(w *world) { w.lag(false); w.sync() }, "PodsToBeObserved: 1 creation and 0 deletions to be observed"},
 		{"its own write", "completions: 1", func(w *world) { w.lag(true); w.sync() },
 			"OwnWrite: the last status write to be observed\nPodsToBeObserved: 1 creation and 0 deletions to be observed"},
 		{"failing", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1) },

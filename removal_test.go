@@ -43,10 +43,10 @@ func TestRemoval_lesserOfTwo(t *testing.T) {
 	}{
 		{"pending, and of an unknown phase", phase(corev1.PodPending), phase(corev1.PodUnknown)},
 		{"of an unknown phase, and running", phase(corev1.PodUnknown), phase(corev1.PodRunning)},
-		{"ready, nobody knows since when", readySince(metav1.Time{}), readySince(atMinute(9))},
+		{"ready, since an unknown time", readySince(metav1.Time{}), readySince(atMinute(9))},
 		{"ready for a shorter time", readySince(atMinute(9)), readySince(atMinute(1))},
 		{"only the condition Ready tells since when", readySince(atMinute(5)), scheduledLately},
-		{"created, nobody knows when", createdAt(metav1.Time{}), createdAt(atMinute(3))},
+		{"created, at an unknown time", createdAt(metav1.Time{}), createdAt(atMinute(3))},
 		{"created later", createdAt(atMinute(3)), createdAt(atMinute(2))},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -22,12 +22,12 @@ import (
 var rewrite = flag.Bool("rewrite", false, "write what the scenarios come to into testdata/scenarios")
 
 // TestScenarios plays the stories in testdata/scenarios. A story is a series of
-// commands. Those of which something is to be seen are followed by it:
+// commands. Those that print something are followed by it:
 //
 //	command argument key=value
 //	more input, where the command takes some
 //	----
-//	what is to be seen, up to an empty line
+//	what is printed, up to an empty line
 //
 // Lines that begin with # are comments; they quote what is checked. With
 // -rewrite the results are written anew. "expect" fails the test even then.

@@ -288,8 +288,8 @@ func (w *world) stale(uid types.UID) {
 	w.sync()
 }
 
-// failUnseen lets one of two pods fail while a third has been created and is still
-// to be seen.
+// failUnseen lets one of two pods fail while a third has been created and is not
+// observed yet.
 func (w *world) failUnseen() {
 	w.runAll()
 	w.edit("parallelism: 3")

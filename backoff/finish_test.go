@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 )
 
-// at is so many seconds after t0.
+// at is a number of seconds after t0.
 func at(seconds int) metav1.Time { return metav1.NewTime(t0.Add(time.Duration(seconds) * time.Second)) }
 
 func ptrTo[T any](v T) *T { return &v }

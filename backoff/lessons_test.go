@@ -72,7 +72,7 @@ func remaining(r backoff.Record, now time.Time) time.Duration {
 }
 
 // A pod event reset the delay. What is left of it depends on the finish times
-// and the present only, however often somebody looks.
+// and the present only, however often a caller looks.
 func TestEventsDoNotResetTheDelay_k114391_k114516(t *testing.T) {
 	record := backoff.Record{Job: "uid"}.With(nil, seconds(0, 1))
 	for elapsed := time.Duration(0); elapsed <= 20*time.Second; elapsed += time.Second {

@@ -8,7 +8,7 @@ import (
 
 // A side is one of those that are measured side by side.
 type side struct {
-	// run does the work so many times, and returns how long once took.
+	// run does the work that number of times, and returns how long once took.
 	run func(times int) (time.Duration, error)
 	// litters says that so much garbage is left behind that it is to be collected
 	// before the next side runs, which is not to pay for it.

@@ -12,7 +12,7 @@ import (
 	"github.com/jobfate/jobfate/conformance/real"
 )
 
-// sink keeps the compiler from leaving out what nobody needs.
+// sink keeps the compiler from leaving out what is not used.
 var sink int
 
 // floor is the least that any decision must do: read once, of each pod, the

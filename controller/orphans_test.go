@@ -58,7 +58,7 @@ func TestFree(t *testing.T) {
 		"the Job is gone":             {leftBehind, nil, []runtime.Object{newPod(job, "pod", "5"), newPod(job, "done", "5", stripped)}, false, []string{"patch pods"}},
 		"the Job was made again":      {leftBehind, newJob(func(job *batchv1.Job) { job.UID = "next" }), []runtime.Object{newPod(job, "pod", "5")}, false, []string{"patch pods"}},
 		"the Job is there":            {leftBehind, job, []runtime.Object{newPod(job, "pod", "5")}, true, nil},
-		"nobody controls it":          {alone, nil, []runtime.Object{newPod(job, "pod", "5", ownerless)}, false, []string{"patch pods"}},
+		"no controller":               {alone, nil, []runtime.Object{newPod(job, "pod", "5", ownerless)}, false, []string{"patch pods"}},
 		"a Job may adopt it":          {alone, nil, []runtime.Object{newPod(job, "pod", "5", ownerless), newJob(builtIn)}, false, nil},
 		"the Job has been seen since": {leftBehind, nil, []runtime.Object{newPod(job, "pod", "5"), job}, false, nil},
 		"there is nothing to free":    {leftBehind, nil, nil, false, nil},

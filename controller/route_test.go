@@ -37,7 +37,7 @@ func TestPodChanged(t *testing.T) {
 		"of something else":                        {job, nil, newPod(job, "pod", "5", other), nil},
 		"one that may be adopted":                  {job, nil, newPod(job, "pod", "5", ownerless), []string{batched}},
 		"one that another may adopt":               {newJob(builtIn), nil, newPod(job, "pod", "5", ownerless), nil},
-		"one that nobody may adopt":                {job, nil, newPod(job, "pod", "5", ownerless, elsewhere), []string{alone}},
+		"one that may not be adopted":              {job, nil, newPod(job, "pod", "5", ownerless, elsewhere), []string{alone}},
 		"orphaned":                                 {job, pod, newPod(job, "pod", "6", ownerless), []string{batched}},
 		"without an owner, as before":              {job, newPod(job, "pod", "5", ownerless, stripped), newPod(job, "pod", "6", ownerless, stripped), nil},
 		"without an owner, with new labels":        {job, newPod(job, "pod", "5", ownerless, stripped, elsewhere), newPod(job, "pod", "6", ownerless, stripped), []string{batched}},

@@ -60,7 +60,7 @@ type store struct {
 	barrier string
 }
 
-// view returns what is to be seen of a Job. The versions are read first, and so they
+// view returns what the caches hold of a Job. The versions are read first, and so they
 // are never newer than the objects.
 func (s *store) view(name types.NamespacedName) jobfate.View {
 	v := jobfate.View{
@@ -95,7 +95,7 @@ func (s *store) podsUnder(keys ...string) (pods []*corev1.Pod) {
 }
 
 // ownerOf returns the Job that a controller reference in a namespace names; nil when
-// there is none to be seen.
+// none is observed.
 func (s *store) ownerOf(namespace string, ref *metav1.OwnerReference) *batchv1.Job {
 	job := s.job(types.NamespacedName{Namespace: namespace, Name: ref.Name})
 	if job == nil || job.UID != ref.UID {

@@ -14,7 +14,7 @@ type Set struct {
 	n   int64      // the number of indexes
 }
 
-// newSet makes a Set of canonical intervals that nobody else will change. A
+// newSet makes a Set of canonical intervals that will not change. A
 // list that is mostly room is copied, for sets outlive what built them.
 func newSet(ivs []Interval) Set {
 	switch {

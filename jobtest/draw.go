@@ -14,7 +14,7 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // Noon returns the time around which everything that is generated takes place.
 func Noon() time.Time { return noon }
 
-// chance is true in so many of a hundred cases. It shrinks to false.
+// chance is true in that many of a hundred cases. It shrinks to false.
 //
 // It is made of coin tosses, because rapid draws numbers near the ends of a
 // range far more often than others. Each toss halves the range in which the

@@ -18,7 +18,7 @@ type Mix struct {
 	// Damaged makes interval lists that no controller has written, and
 	// counters that contradict them.
 	Damaged int
-	// Edited makes pods whose annotations, index, owner or phase somebody has
+	// Edited makes pods whose annotations, index, owner or phase a client has
 	// tampered with.
 	Edited int
 	// Deleted makes Jobs that are being deleted.

@@ -19,7 +19,7 @@ import (
 // Life is how a Job lives in a cluster: what happens to it and to its pods,
 // besides what its controller does.
 type Life struct {
-	// Tampered says that somebody does to pods what nobody should.
+	// Tampered says that clients do to pods what they should not.
 	Tampered bool
 	// Lag is of how many percent of the changed pods a cache shows nothing at
 	// first.
@@ -224,7 +224,7 @@ var podEvents = []podEvent{
 	{"pod vanishes", 1, anyPod, func(_ *rapid.T, c *cluster.Cluster, p *corev1.Pod) { c.Vanish(p.UID) }},
 }
 
-// tamperings are what nobody should do to pods. The last is left out where
+// tamperings are what no client should do to pods. The last is left out where
 // caches lag: a pod that is orphaned while it is counted would be adopted, with a
 // finalizer, and counted again, by Kubernetes as well as by jobfate.
 var tamperings = []podEvent{

@@ -70,7 +70,7 @@ func drawOwner(t *rapid.T, m Mix, pod *corev1.Pod) {
 		pod.OwnerReferences[0].UID = "other-uid"
 	case 3: // the Job's, but not selected
 		pod.Labels = map[string]string{"other": "label"}
-	case 4: // nobody's, and not selected
+	case 4: // without an owner, and not selected
 		pod.OwnerReferences, pod.Labels = nil, map[string]string{"other": "label"}
 	}
 }

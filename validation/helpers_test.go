@@ -30,7 +30,7 @@ func prepared(edits ...func(*batchv1.Job)) *batchv1.Job {
 	return job
 }
 
-// indexedJob is an edit: an Indexed Job of so many completions.
+// indexedJob is an edit: an Indexed Job with these completions.
 func indexedJob(completions int32) func(*batchv1.Job) {
 	return func(job *batchv1.Job) {
 		job.Spec.CompletionMode = ptr(batchv1.IndexedCompletion)
@@ -67,5 +67,5 @@ func wantErrors(t *testing.T, got field.ErrorList, want ...string) {
 	}
 }
 
-// times returns so many copies of a value.
+// times returns n copies of a value.
 func times[T any](n int, value T) []T { return slices.Repeat([]T{value}, n) }

@@ -17,7 +17,7 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 )
 
-// anyJob draws a Job of which nobody defaulted anything.
+// anyJob draws a Job without defaults.
 func anyJob(t *rapid.T) *batchv1.Job {
 	job := &batchv1.Job{}
 	job.Name = drawn(t, "name", "", "job", "a.b", "B_d", strings.Repeat("a", 64))
@@ -157,7 +157,7 @@ func TestStatusUpdateHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { statusUpdateHolds(t, anyJob(t), anyJob(t)) })
 }
 
-// Nothing panics and no input changes, whatever nobody defaulted.
+// Nothing panics and no input changes, whatever is not defaulted.
 func TestAnythingGoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		job, old := anyJob(t), anyJob(t)

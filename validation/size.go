@@ -59,7 +59,7 @@ func IndexesSize(spec *batchv1.JobSpec) Size {
 }
 
 // listed returns how many numbers a list of indexes below completions shows when
-// at most so many of them are missing. Each gap separates two intervals of at
+// at most that number of them is missing. Each gap separates two intervals of at
 // most two numbers; once every third index is missing, more gaps shorten it.
 func listed(completions, missing int64) int64 {
 	return min(2*(missing+1), (2*completions+2)/3)

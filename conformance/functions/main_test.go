@@ -27,7 +27,7 @@ type draw struct {
 	size int // from 0 to 9, growing
 }
 
-// each runs the comparison on one case in so many of -cases, and prints what
+// each runs the comparison on a share of -cases, and prints what
 // the cases reached.
 func each(t *testing.T, oneIn int, compare func(t *testing.T, d draw, reached func(string))) {
 	t.Helper()
@@ -48,7 +48,7 @@ func each(t *testing.T, oneIn int, compare func(t *testing.T, d draw, reached fu
 	}
 }
 
-// percent is true in so many of a hundred cases.
+// percent is true in that many of a hundred cases.
 func (d draw) percent(n int) bool { return d.IntN(100) < n }
 
 // upTo draws a number from 0 to most, or to less while cases are small.

@@ -169,7 +169,7 @@ func TestFirstPendingIndexes(t *testing.T) {
 	})
 }
 
-// Which pods lose their finalizer because nobody is left who would count them.
+// Which pods lose their finalizer because no controller is left that would count them.
 func TestOrphans(t *testing.T) {
 	each(t, 20, func(t *testing.T, d draw, reached func(string)) {
 		job := d.job(false)

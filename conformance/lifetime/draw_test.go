@@ -19,7 +19,7 @@ func among(t *rapid.T, n int, label string) int {
 	return number * n >> 10
 }
 
-// chance is true in so many of a hundred cases.
+// chance is true in that many of a hundred cases.
 func chance(t *rapid.T, percent int, label string) bool {
 	return among(t, 100, label) >= 100-percent
 }

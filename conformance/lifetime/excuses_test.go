@@ -201,7 +201,7 @@ func completionTime(c *comparison) verdict {
 	return no
 }
 
-// Kubernetes ends a Job with success while writes are still to be seen.
+// Kubernetes ends a Job with success before all writes are observed.
 func inFlightEnd(c *comparison) verdict {
 	if len(c.before.created)+len(c.before.deleted) == 0 || decided(&c.before.Job().Status) {
 		return no

@@ -345,7 +345,7 @@ func kubernetesSyncs(before *world, h habits, f faults) (*outcome, real.Output) 
 }
 
 // freeOrphans does what the real controller does from another queue: pods that
-// nobody owns, and that it did not adopt, lose their finalizer.
+// have no owner, and that it did not adopt, lose their finalizer.
 func (o *outcome) freeOrphans(before *world, adopted uids) {
 	for _, pod := range before.seen() {
 		if len(pod.OwnerReferences) == 0 && !adopted[pod.UID] && real.StripsOrphan(pod, nil) {

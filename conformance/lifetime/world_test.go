@@ -57,7 +57,7 @@ func newWorld(c *cluster.Cluster, tampered bool) *world {
 	return w
 }
 
-// clone returns a world like this one, in which nobody judges.
+// clone returns a world like this one, without a judge.
 func (w *world) clone() *world {
 	c := *w
 	c.Cluster = w.Cluster.Clone()

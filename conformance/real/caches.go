@@ -52,7 +52,7 @@ type podCache struct {
 }
 
 // ByIndex returns the pods that the Job controls together with those that
-// nobody controls, when asked for the former; it returns nothing when asked
+// have no controller, when asked for the former; it returns nothing when asked
 // for the latter.
 func (c podCache) ByIndex(_, key string) ([]any, error) {
 	orphan := controller.PodControllerIndexKey(c.job.Namespace, nil)

@@ -42,7 +42,7 @@ func (x Intervals) Merge(y Intervals) Intervals { return intervalsMerge(x, y) }
 func FinishedTime(pod *corev1.Pod) time.Time { return getFinishedTime(pod) }
 
 // Remaining runs getRemainingTimeForFailuresCount: the rest, at now, of the
-// delay after so many failures, the last of them at last.
+// delay after a number of failures, the last of them at last.
 func Remaining(now time.Time, base, limit time.Duration, failures int32, last *time.Time) time.Duration {
 	return getRemainingTimeForFailuresCount(clocktesting.NewFakeClock(now), base, limit, failures, last)
 }
@@ -108,7 +108,7 @@ func PastBackoffLimitOnFailure(job *batchv1.Job, pods []*corev1.Pod) bool {
 }
 
 // ActivePodsForRemoval runs activePodsForRemoval: which of the active pods to
-// delete, at least so many of them.
+// delete, at least that many of them.
 func ActivePodsForRemoval(job *batchv1.Job, active []*corev1.Pod, atLeast int) []*corev1.Pod {
 	// The controller sorts the slice in place.
 	return activePodsForRemoval(job, slices.Clone(active), atLeast)

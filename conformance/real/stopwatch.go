@@ -54,11 +54,11 @@ func (s *Stopwatch) Sync() (time.Duration, error) {
 type preparedPodCache struct {
 	cache.Indexer
 	found  []any
-	orphan string // the key of the pods that nobody controls
+	orphan string // the key of the pods without a controller
 }
 
 // ByIndex returns the pods when asked for those of the Job, and nothing when
-// asked for those that nobody controls.
+// asked for those without a controller.
 func (c preparedPodCache) ByIndex(_, key string) ([]any, error) {
 	if key == c.orphan {
 		return nil, nil

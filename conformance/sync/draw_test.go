@@ -17,7 +17,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 )
 
-// chance is true in so many of a hundred cases. It is made of coin tosses,
+// chance is true in that many of a hundred cases. It is made of coin tosses,
 // because rapid draws numbers near the ends of a range far more often than
 // others.
 func chance(t *rapid.T, percent int, label string) bool {

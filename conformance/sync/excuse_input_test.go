@@ -280,7 +280,7 @@ func (d *dispute) status() *batchv1.JobStatus {
 }
 
 // ends reports whether the Job ends with this sync, so that nothing is replaced:
-// no pod is left that should be gone, and no write is still to be seen.
+// no pod is left that should be gone, and every write is observed.
 func (d *dispute) ends() bool {
 	interim := isTrue(d.status(), batchv1.JobSuccessCriteriaMet) || isTrue(d.status(), batchv1.JobFailureTarget)
 	return interim && d.them.in.Creations+d.them.in.Deletions == 0 && !slices.ContainsFunc(d.us.out.Deletions, call.failed)
@@ -308,7 +308,7 @@ func (d *dispute) settled() indexset.Set {
 const phantom = "phantom"
 
 // seeInFlight lets the controller see a pod that is in flight: an active one,
-// that nobody counts.
+// that is not counted.
 func seeInFlight(d *dispute) bool {
 	in := &d.them.in
 	if in.Creations+in.Deletions == 0 || isTrue(d.stored, batchv1.JobSuccessCriteriaMet) || !d.endsByCompletions() {

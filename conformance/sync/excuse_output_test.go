@@ -401,7 +401,7 @@ func (d *dispute) dropEvents(reasons ...string) bool {
 	return dropped
 }
 
-// lookAgain sets a timer while the end of the Job is still to be seen. Orphans
+// lookAgain sets a timer until the end of the Job is observed. Orphans
 // wait until then.
 func lookAgain(d *dispute) bool {
 	o := &d.them.outcome

@@ -27,7 +27,7 @@ type outcome struct {
 	// StoredFirst is how many statuses were written before the first finalizer
 	// went; zero when none went.
 	StoredFirst int
-	Freed       []string // pods that lose the finalizer since nobody will count them
+	Freed       []string // pods that lose the finalizer since they will not be counted
 
 	Events    []real.Event
 	PodEvents []real.Event

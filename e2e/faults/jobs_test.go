@@ -38,7 +38,7 @@ var plays = []play{
 const (
 	fatal     = 42          // the exit code that ends an index or a Job
 	worktime  = time.Second // of pods that succeed, longer than of those that fail: a success ends the backoff
-	runsTwice = 10          // one of so many pods fails once
+	runsTwice = 10          // one of this number of pods fails once
 )
 
 func quick(l kubelet.Life) kubelet.Life {

@@ -165,7 +165,7 @@ func (r *replicas) change(ctx context.Context, seed uint64, end func(*server.Con
 	return leader.Start()
 }
 
-// awaitLeader waits until somebody else holds the lease.
+// awaitLeader waits until another process holds the lease.
 func (r *replicas) awaitLeader(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, takeover)
 	defer cancel()
@@ -183,5 +183,5 @@ func (r *replicas) awaitLeader(ctx context.Context) error {
 			return nil
 		}
 	}
-	return errors.New("nobody else has taken the lease")
+	return errors.New("no other process has taken the lease")
 }

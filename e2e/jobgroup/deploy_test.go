@@ -55,7 +55,7 @@ func TestPermissionsAreUsed(t *testing.T) {
 	}
 }
 
-// takeName makes a Job of a name that is nobody's.
+// takeName makes a Job of a name that no group has.
 func (s *stage) takeName(name string) *batchv1.Job {
 	s.t.Helper()
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}}

@@ -46,7 +46,7 @@ func newStage(t *testing.T, client kubernetes.Interface, script kubelet.Script) 
 	owner, err := api.Client.BatchV1().Jobs(namespace).Create(t.Context(), &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: "job"},
 		Spec: batchv1.JobSpec{
-			ManagedBy: new("example.com/nobody"),
+			ManagedBy: new("example.com/none"),
 			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 				RestartPolicy: corev1.RestartPolicyNever,
 				Containers:    []corev1.Container{{Name: "main", Image: "image"}, {Name: "side", Image: "image"}},

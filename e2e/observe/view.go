@@ -85,7 +85,7 @@ func Watch(ctx context.Context, client kubernetes.Interface, namespace, job stri
 	return v
 }
 
-// strip drops what nobody here reads and takes most of the memory.
+// strip drops what is not read here and takes most of the memory.
 func strip(o any) (any, error) {
 	if m, err := meta.Accessor(o); err == nil {
 		m.SetManagedFields(nil)

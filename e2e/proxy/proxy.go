@@ -228,7 +228,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fault.call()
 		maps.Copy(w.Header(), answer.Header())
 		w.WriteHeader(answer.Code)
-		_, _ = answer.Body.WriteTo(w) // nobody may be left to read it
+		_, _ = answer.Body.WriteTo(w) // the client may be gone
 	case slow:
 		select {
 		case <-time.After(fault.delay):

@@ -77,7 +77,7 @@ func TestBackoffLimitExceededThenDeleted(t *testing.T) {
 }
 
 // alone plays a scenario with one controller and then with the other, while the
-// other one is stopped. Each frees pods that nobody controls, whosever they were.
+// other one is stopped. Each frees pods without a controller, whosever they were.
 func alone(t *testing.T, script kubelet.Script, scenario func(*world.World)) {
 	t.Helper()
 	sides := []world.Side{world.Jobfate(jobfate), world.BuiltIn(builtIn)}

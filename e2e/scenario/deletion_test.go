@@ -13,13 +13,13 @@ import (
 )
 
 // Each controller frees the pods whose Job is gone, whoever ran it; so what is
-// played here with both is played again where jobfate's has nobody beside it. What
+// played here with both is played again where jobfate's is alone. What
 // happens over a restart is in backoff_limit_test.go.
 var freeing = map[string]func(*world.World){
 	"background": deleteJob(metav1.DeletePropagationBackground),
 	"foreground": deleteJob(metav1.DeletePropagationForeground),
 	"orphan":     orphanPods,
-	"nobody":     orphanOfNobody,
+	"no owner":   orphanOfNoOwner,
 }
 
 func TestFreePods(t *testing.T) {
@@ -88,9 +88,9 @@ func orphanPods(w *world.World) {
 	}
 }
 
-// A pod that loses its owner and its labels at once belongs to nobody. It loses its
+// A pod that loses its owner and its labels at once has no owner. It loses its
 // finalizer, and another takes its place.
-func orphanOfNobody(w *world.World) {
+func orphanOfNoOwner(w *world.World) {
 	w.Create(regular(2))
 	s := w.Until(observe.Want{Active: 2, Ready: 2})
 	pod := s.Active()[0]
@@ -140,7 +140,7 @@ func TestPodDeletedByForce(t *testing.T) {
 	})
 }
 
-// A pod that has lost its finalizer to somebody else is not counted, however it
+// A pod that has lost its finalizer to another client is not counted, however it
 // ends, for it may be gone before anybody looks. Another does its work.
 func TestFinalizerRemovedBySomebody(t *testing.T) {
 	t.Parallel()
@@ -185,7 +185,7 @@ func TestPodTornAway(t *testing.T) {
 	})
 }
 
-// A pod ends, and loses its finalizer to somebody else, while the controller is
+// A pod ends, and loses its finalizer to another client, while the controller is
 // away. Whether it was counted before cannot be told any more, so it is not.
 func TestFinalizerRemovedDuringRestart(t *testing.T) {
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {

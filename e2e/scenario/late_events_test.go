@@ -122,7 +122,7 @@ func TestLateJobEvents(t *testing.T) {
 	}
 }
 
-// The status that the controller has stored is not to be seen, and more pods end:
+// The status that the controller has stored is not observed, and more pods end:
 // what it has counted it does not count again.
 func TestLateJobEventsWhileMorePodsEnd(t *testing.T) {
 	bothProxied(t, kubelet.Always(kubelet.Run()), func(w *world.World, p *proxy.Proxy) {

@@ -14,14 +14,14 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// nobody manages no Jobs.
-const nobody = "example.com/nobody"
+// noManager manages no Jobs.
+const noManager = "example.com/none"
 
-// untouched checks from now on that no controller has a part in a Job that nobody
+// untouched checks from now on that no controller has a part in a Job that no controller
 // manages.
 func untouched(w *world.World) {
 	w.View.Always("the Job has no status and no pods", func(s observe.State) bool {
-		if s.Job == nil || s.Job.Spec.ManagedBy == nil || *s.Job.Spec.ManagedBy != nobody {
+		if s.Job == nil || s.Job.Spec.ManagedBy == nil || *s.Job.Spec.ManagedBy != noManager {
 			return true
 		}
 		return equality.Semantic.DeepEqual(s.Job.Status, batchv1.JobStatus{}) && len(s.Pods()) == 0
@@ -37,7 +37,7 @@ func TestManagedByAnother(t *testing.T) {
 			t.Parallel()
 			both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 				untouched(w)
-				w.Create(batchv1.JobSpec{ManagedBy: new(nobody), Suspend: &suspend})
+				w.Create(batchv1.JobSpec{ManagedBy: new(noManager), Suspend: &suspend})
 				setParallelism(w, 2)
 				setSuspend(w, !suspend)
 				marker(w)
@@ -51,7 +51,7 @@ func TestManagedByAnother(t *testing.T) {
 func TestManagedByAnotherWithFinalizers(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Succeed()), func(w *world.World) {
-		job := w.Create(batchv1.JobSpec{ManagedBy: new(nobody)})
+		job := w.Create(batchv1.JobSpec{ManagedBy: new(noManager)})
 		pod := &corev1.Pod{ObjectMeta: job.Spec.Template.ObjectMeta, Spec: job.Spec.Template.Spec}
 		pod.Name, pod.Finalizers = "theirs", []string{batchv1.JobTrackingFinalizer}
 		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
@@ -107,7 +107,7 @@ func TestHandOver(t *testing.T) {
 }
 
 // A pod of the Job has just ended, and the controller is about to look at it, when
-// another Job comes under the name, which is for somebody else.
+// another Job comes under the name, which is for another controller.
 func TestHandOverWithSyncPending(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -119,7 +119,7 @@ func TestHandOverWithSyncPending(t *testing.T) {
 			return s.All[first.Pods()[0].Name].Status.Phase == corev1.PodSucceeded
 		})
 		w.Delete(metav1.DeletePropagationBackground)
-		w.Create(batchv1.JobSpec{ManagedBy: new(nobody)})
+		w.Create(batchv1.JobSpec{ManagedBy: new(noManager)})
 		w.When("the pods of the first Job are gone", func(s observe.State) bool { return s.Job != nil && len(s.All) == 0 })
 		marker(w)
 	})

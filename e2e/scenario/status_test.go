@@ -13,7 +13,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// A condition that somebody else has put into the status stays there to the end,
+// A condition that another client has put into the status stays there to the end,
 // before those of the controller.
 func TestForeignConditionStays(t *testing.T) {
 	t.Parallel()

@@ -116,7 +116,7 @@ func TestTerminalConditionScaledDown(t *testing.T) {
 }
 
 // A Job without completions is complete with its first success, and when the others
-// are gone. What they do counts: nobody ends them.
+// are gone. What they do counts: they are not deleted.
 func TestTerminalConditionWorkQueue(t *testing.T) {
 	t.Parallel()
 	both(t, lingers(), func(w *world.World) {
@@ -131,7 +131,7 @@ func TestTerminalConditionWorkQueue(t *testing.T) {
 	})
 }
 
-// A finalizer of somebody else keeps a pod there, but not the Job waiting: the pod
+// A finalizer of another client keeps a pod there, but not the Job waiting: the pod
 // has ended.
 func TestTerminalConditionForeignFinalizer(t *testing.T) {
 	t.Parallel()

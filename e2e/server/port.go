@@ -10,7 +10,7 @@ import (
 // port is a TCP port of 127.0.0.1 that is ours until it is closed. A socket is
 // bound to it and never listens; a program that asks for port sharing, as
 // kube-apiserver does with --permit-port-sharing, can listen on it, also after a
-// restart, and nobody else is given it.
+// restart, and no other process is given it.
 type port struct {
 	number int
 	socket *os.File

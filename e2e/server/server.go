@@ -84,7 +84,7 @@ func (s *Server) start(ctx context.Context) (err error) {
 	return err
 }
 
-// startEtcd uses sockets in the file system, which nobody else can take. What is
+// startEtcd uses sockets in the file system, which no other process can take. What is
 // written need not survive the machine, so nothing is synced to disk.
 func (s *Server) startEtcd(ctx context.Context) error {
 	program, err := build(ctx, etcd)
@@ -134,7 +134,7 @@ func (s *Server) startAPI(ctx context.Context, more ...string) error {
 		"--service-account-key-file=account.key",
 		"--service-account-signing-key-file=account.key",
 		"--service-cluster-ip-range=10.0.0.0/24",
-		// Pods need no service account, for nobody makes the default one.
+		// Pods need no service account, since the default one is not made.
 		"--disable-admission-plugins=ServiceAccount",
 		// It is off by default, and asks of controllers the right to update finalizers.
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",

@@ -79,9 +79,9 @@ func TestDecide(t *testing.T) {
 		create string
 	}{
 		{name: "the Jobs are made", want: Status{Phase: Running}, create: "0 1 2"},
-		{name: "one has been made, or was deleted by somebody", jobs: "1 Running",
+		{name: "one has been made, or was deleted by a user", jobs: "1 Running",
 			want: Status{Phase: Running}, create: "0 2"},
-		{name: "one is being deleted by somebody: it is made again when it is gone", jobs: "0 Running, 1 Failed/BackoffLimitExceeded deleted, 2 Running",
+		{name: "one is being deleted by a user: it is made again when it is gone", jobs: "0 Running, 1 Failed/BackoffLimitExceeded deleted, 2 Running",
 			want: Status{Phase: Running}},
 		{name: "all are complete", jobs: "0 Complete, 1 Complete, 2 Complete", want: Status{Phase: Succeeded}},
 		{name: "not yet", jobs: "0 Complete, 1 Complete, 2 SuccessCriteriaMet", want: Status{Phase: Running}},

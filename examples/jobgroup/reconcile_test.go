@@ -93,7 +93,7 @@ func (w *world) write(do func() error) error {
 		return do()
 	}
 	if done {
-		_ = do() // whatever it says, nobody hears it
+		_ = do() // its answer is lost
 	}
 	return errFault
 }

@@ -123,7 +123,7 @@ type JobGroupList struct {
 }
 
 // DeepCopyObject makes a runtime.Object of a group. Rules and names are shared with
-// the copy, for nobody changes them; controller-gen would write code that copies
+// the copy, since they never change; controller-gen would write code that copies
 // all.
 func (g *JobGroup) DeepCopyObject() runtime.Object {
 	c := *g

@@ -112,7 +112,7 @@ func TestKEP2307_account(t *testing.T) {
 			want: "succeeded[] failed[] +0 +0 strip[r] handledmap[Ignore:1] recorded 0 full false",
 		},
 		{
-			sentence: "Lists that are full already take nobody in; those in them still leave.",
+			sentence: "Lists that are full already take no pod in; those in them still leave.",
 			inputs:   census.AccountInputs{Cap: 2}, lists: lists(uids("s"), uids("f")),
 			pods: []*corev1.Pod{newPod("a", succeeded), newPod("f", failed), newPod("s", succeeded)},
 			want: "succeeded[s] failed[f] +0 +0 strip[f s] handledmap[] recorded 0 full true",

@@ -106,7 +106,7 @@ func TestLesson_k104666_cap499_500_501(t *testing.T) {
 			t.Errorf("%d pods: %d stripped, %d listed, %d recorded, full %v, want %d of each, full %v",
 				tc.pods, len(a.Strip), len(a.Lists.Failed), a.Recorded, a.Full, tc.first, tc.full)
 		}
-		// No removal succeeds: nobody leaves the lists, nobody is added to full ones.
+		// No removal succeeds: no UID leaves the lists, none is added to full ones.
 		again := take(census.Classifier{Uncounted: census.ReadUncounted(a.Lists)}, pods...).Account(census.AccountInputs{})
 		same(t, "lists after removals failed", again.Lists, a.Lists)
 		same(t, "offered again", uidsOf(again.Strip), a.Lists.Failed)

@@ -176,7 +176,7 @@ func not(f func(*corev1.Pod) bool) func(*corev1.Pod) bool {
 	return func(pod *corev1.Pod) bool { return !f(pod) }
 }
 
-// fresh are the pods that finished and nobody has recorded.
+// fresh are the pods that finished and are not recorded.
 func (w world) fresh(how func(*corev1.Pod) bool) []*corev1.Pod {
 	return w.filter(w.tracked, w.valid, how, not(w.listed))
 }

@@ -125,7 +125,7 @@ func fitting(text string, width, height int) []string {
 	return lines
 }
 
-// wrapped cuts a line into lines of at most so many characters, as they are printed.
+// wrapped cuts a line into lines of at most width characters, as they are printed.
 // What the terminal obeys takes no room.
 func wrapped(line string, width int) (out []string) {
 	var b strings.Builder

@@ -117,7 +117,7 @@ func TestColor(t *testing.T) {
 	}
 }
 
-// TestTypedInput checks that somebody who gave no file is told what is awaited.
+// TestTypedInput checks that a user who gave no file is told what is awaited.
 func TestTypedInput(t *testing.T) {
 	var out, err bytes.Buffer
 	env := testEnvironment()

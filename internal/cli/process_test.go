@@ -94,7 +94,7 @@ func interruptPlaying(t *testing.T, binary string) {
 	for signalled := false; ; {
 		n, err := terminal.Read(buffer)
 		shown = append(shown, buffer[:n]...)
-		if err != nil { // nobody has the other end any more
+		if err != nil { // the other end is closed
 			break
 		}
 		if !signalled {
@@ -139,7 +139,7 @@ func openTerminal(t *testing.T) (terminal, device *os.File) {
 }
 
 // forbidden checks what is told of a file that may not be read. Root may read
-// everything, so the command runs as somebody else then.
+// everything, so the command runs as another user then.
 func forbidden(t *testing.T, binary string) {
 	folder := filepath.Dir(binary)
 	for _, path := range []string{filepath.Dir(folder), folder} {
@@ -155,8 +155,8 @@ func forbidden(t *testing.T, binary string) {
 		cmd := exec.Command(binary, command, secret)
 		cmd.Dir = folder
 		if os.Getuid() == 0 {
-			const nobody = 65534
-			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+			const unprivileged = 65534
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
 		}
 		out, _ := cmd.CombinedOutput() // the status is looked at
 		want := fmt.Sprintf("jobfate %s: open %s: permission denied\n", command, secret)

@@ -16,7 +16,7 @@ const (
 // progress shows on a terminal how far something is that takes long, on one line
 // that is written over and in the end cleared.
 type progress struct {
-	out   io.Writer // nil: there is nobody to show it to
+	out   io.Writer // nil: not shown
 	clock func() time.Time
 	next  time.Time
 	shown bool

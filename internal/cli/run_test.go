@@ -106,7 +106,7 @@ func TestExplainEdited(t *testing.T) {
 		{reason: "pods of another Job are ignored and told of", sample: "backing-off",
 			edits: []string{"      kind: Job\n      name: crawl\n      uid: 5b2e0032-", "      kind: Job\n      name: crawl\n      uid: 00000000-"},
 			want:  []string{"Notes:\n  ForeignPodsIgnored: 3 pods in the snapshot are not the Job's"}},
-		{reason: "pods that nobody owns are adopted", sample: "backing-off",
+		{reason: "pods without an owner are adopted", sample: "backing-off",
 			edits: []string{"      controller: true\n", "      controller: false\n"},
 			want:  []string{"  adopt pod crawl-7pn4s\n"}},
 		{reason: "pods that the selector no longer matches are released", sample: "backing-off",

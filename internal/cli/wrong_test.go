@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// wrongFiles are what somebody may give to a command by mistake. A file without
+// wrongFiles are what users may give to a command by mistake. A file without
 // a text is not there.
 func wrongFiles(t *testing.T) (names []string, texts map[string]string) {
 	whole := edit(t, "indexes-backing-off")

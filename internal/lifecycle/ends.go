@@ -35,8 +35,8 @@ type Facts struct {
 	// Succeeded is the number of succeeded pods; for an Indexed Job, of
 	// completed indexes.
 	Succeeded int32
-	// Settled says that the pods to create and delete are known, and that no
-	// earlier write is still to be seen; Active is the number of active pods
+	// Settled says that the pods to create and delete are known, and that
+	// every earlier write is observed; Active is the number of active pods
 	// that will be left. Completions are reached only then.
 	Settled bool
 	Active  int32
@@ -204,7 +204,7 @@ func completions(f *Facts) End {
 }
 
 // OutranksDeadline reports whether the Job ends by its deadline or by a row
-// before it, so that nobody needs to look again when the deadline comes.
+// before it, so that no caller needs to look again when the deadline comes.
 func (e End) OutranksDeadline() bool {
 	for i := range ends {
 		switch ends[i].name {

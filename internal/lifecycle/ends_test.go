@@ -145,7 +145,7 @@ func TestDecide_rows(t *testing.T) {
 			lifecycle.Facts{Completed: indexset.Of(0, 1), Succeeded: 2, Completions: two, Limit: perIndex, Settled: true}, "Completions",
 		},
 		{"pods are still active", lifecycle.Facts{Succeeded: 2, Completions: two, Settled: true, Active: 1, Limit: perIndex}, ""},
-		{"pods are still to be seen", lifecycle.Facts{Succeeded: 2, Completions: two, Limit: perIndex}, ""},
+		{"pods are not observed yet", lifecycle.Facts{Succeeded: 2, Completions: two, Limit: perIndex}, ""},
 		{"more than enough", lifecycle.Facts{Succeeded: 3, Completions: two, Settled: true, Limit: perIndex}, "Completions"},
 		{"not enough", lifecycle.Facts{Succeeded: 1, Completions: two, Settled: true, Limit: perIndex}, ""},
 		{"without completions any success is enough", lifecycle.Facts{Succeeded: 1, Settled: true, Limit: perIndex}, "Completions"},

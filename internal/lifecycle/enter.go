@@ -41,7 +41,7 @@ func EnterTerminal(status *batchv1.JobStatus, end End, terminating int32, now ti
 	}
 	c := newCondition(end.Terminal(), corev1.ConditionTrue, end.Reason, end.Message, now)
 	status.Conditions, _ = set(status.Conditions, c)
-	// A completion time that is there already, though nobody completed the Job,
+	// A completion time that is there already, though the Job has not completed,
 	// can never change again.
 	if end.Succeeds() && status.CompletionTime.IsZero() {
 		completed := metav1.NewTime(now)

@@ -72,7 +72,7 @@ func TestEnterTerminal(t *testing.T) {
 			&batchv1.JobStatus{StartTime: ptrTo(after(5)), CompletionTime: ptrTo(after(5)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
 		},
 		{
-			"a completion time that nobody earned can never change again",
+			"a completion time without a completion can never change again",
 			batchv1.JobStatus{StartTime: ptrTo(after(-5)), CompletionTime: ptrTo(after(-3)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
 			&batchv1.JobStatus{StartTime: ptrTo(after(-5)), CompletionTime: ptrTo(after(-3)), Conditions: []batchv1.JobCondition{met, terminal(batchv1.JobComplete)}},
 		},

@@ -92,7 +92,7 @@ func TestLesson_k123775_k109485_k119160_notBeforeAllIsDone(t *testing.T) {
 	same(t, "uncounted", lifecycle.EnterTerminal(uncounted, failing, 0, noon), false)
 	same(t, "no interim condition", lifecycle.EnterTerminal(&batchv1.JobStatus{}, failing, 0, noon), false)
 	same(t, "done", lifecycle.EnterTerminal(status(), failing, 0, noon), true)
-	// Completions are not reached while a creation is still to be seen.
+	// Completions are not reached before a creation is observed.
 	facts := lifecycle.Facts{Completions: ptrTo[int32](1), Succeeded: 1}
 	same(t, "unseen", lifecycle.Decide(&facts).Ended(), false)
 	facts.Settled = true

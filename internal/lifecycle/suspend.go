@@ -27,7 +27,7 @@ const (
 // The start time of a Job that is not suspended may change only together with
 // the condition going from True to False: the API server refuses anything else.
 // So a condition that was not True to begin with, which nothing but a write by
-// somebody else explains, leaves the start time alone.
+// another controller explains, leaves the start time alone.
 func Suspend(status *batchv1.JobStatus, suspend bool, now time.Time) Change {
 	if status == nil {
 		return Unchanged

@@ -23,7 +23,7 @@ func resumed(at int) batchv1.JobCondition {
 	}
 }
 
-// edited returns what somebody else has made of the condition.
+// edited returns what another client has made of the condition.
 func edited(edit func(*batchv1.JobCondition)) batchv1.JobCondition {
 	c := suspended(-5)
 	edit(&c)
@@ -63,7 +63,7 @@ func TestSuspend(t *testing.T) {
 			batchv1.JobStatus{Conditions: []batchv1.JobCondition{suspended(0)}}, lifecycle.Suspended,
 		},
 		{
-			"somebody wrote the condition: the start time stays", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{no(batchv1.JobSuspended)}}, false,
+			"another client wrote the condition: the start time stays", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{no(batchv1.JobSuspended)}}, false,
 			batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{resumed(0)}}, lifecycle.Resumed,
 		},
 		{

@@ -22,7 +22,7 @@ var noon = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
 // newMachine returns a machine with the settings of Kubernetes.
 func newMachine() *machine.Machine { return &machine.Machine{Config: decide.DefaultConfig()} }
 
-// train is a Job at version 10 that wants so many pods at once.
+// train is a Job at version 10 with that parallelism.
 func train(parallelism int32) *batchv1.Job {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "train", UID: "job-uid", ResourceVersion: "10"}}
 	job.Spec.Parallelism, job.Spec.Completions = &parallelism, &parallelism

@@ -63,7 +63,7 @@ func TestRelation(t *testing.T) {
 		{"a Job that is being deleted still owns its pods", deletedJob, nil, owner.Owned},
 		{"and so does a finished one", finishedJob, nil, owner.Owned},
 		{"the controller reference decides, not the first one", nil, []edit{controlledBy("job-uid")}, owner.Owned},
-		{"k#124798: somebody else's", nil, []edit{controlledBy("other")}, owner.Foreign},
+		{"k#124798: another owner's", nil, []edit{controlledBy("other")}, owner.Foreign},
 		{"an earlier Job of the same name", nil, []edit{controlledBy("job-uid-before")}, owner.Foreign},
 		{"another namespace", nil, []edit{func(pod *corev1.Pod) { pod.Namespace = "other" }}, owner.Foreign},
 		{"controlled, but its label was changed", nil, []edit{label("app", "x")}, owner.Releasable},
@@ -81,7 +81,7 @@ func TestRelation(t *testing.T) {
 		{"the Job is being deleted", deletedJob, []edit{ownerless}, owner.Orphaned},
 		{"the Job has ended", finishedJob, []edit{ownerless}, owner.Orphaned},
 		{"the Job has ended, free already", finishedJob, []edit{ownerless, released}, owner.Foreign},
-		{"not selected: nobody knows whose it was", deletedJob, []edit{ownerless, label("app", "x")}, owner.Foreign},
+		{"not selected: its owner is unknown", deletedJob, []edit{ownerless, label("app", "x")}, owner.Foreign},
 
 		{"no selector: the controller reference decides", func(job *batchv1.Job) { job.Spec.Selector = nil }, []edit{label("app", "x")}, owner.Owned},
 		{"no selector: nothing is adopted", func(job *batchv1.Job) { job.Spec.Selector = nil }, []edit{ownerless}, owner.Foreign},

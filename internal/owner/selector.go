@@ -11,7 +11,7 @@ import (
 // selector is a Job's label selector. Nearly always it is the one label that the
 // API server generates, the UID of the Job. Then it takes one look into a pod's
 // labels where labels.Selector takes two, and compiles without allocating. So do
-// a few labels that somebody chose.
+// a few labels that a user chose.
 type selector struct {
 	labels  [fewLabels]label // those that must be there, without keys behind the last
 	general labels.Selector  // any other selector

@@ -10,7 +10,7 @@ import (
 // what a function reads or says: the file, and the name of the test in it. All
 // others are in bugs.
 var elsewhere = []struct{ lesson, file, test string }{
-	{"k121147, k122235, k121011: panics on what nobody defaulted", "../../lessons_test.go", "k121147_k122235_k121011_no_panic"},
+	{"k121147, k122235, k121011: panics on what is not defaulted", "../../lessons_test.go", "k121147_k122235_k121011_no_panic"},
 	{"k118085, k118420: completedIndexes outgrows etcd", "../../lessons_test.go", "k118085_k118420_size_of_completedIndexes"},
 	{"seen: a metric would have to fall", "../../lessons_test.go", "seen_metrics_do_not_fall"},
 	{"seen: the parser reads intervals that are none", "../../lessons_test.go", "seen_damaged_intervals"},

@@ -45,7 +45,7 @@ func (r *run) quiet() {
 	})
 	if job := r.c.Job(); job != nil && job.DeletionTimestamp != nil {
 		// A Job that is being deleted lets no pod go that it no longer selects,
-		// neither here nor in Kubernetes: somebody has to help.
+		// neither here nor in Kubernetes: a user has to help.
 		key, value := mark(job)
 		for _, pod := range r.c.Pods() {
 			if owned(pod) && pod.Labels[key] == "other" {
@@ -228,7 +228,7 @@ func (r *run) seeCounts() {
 }
 
 // seeActive checks that no more pods are active than the Job asks for: none when
-// it is suspended. Pods that somebody has added or tampered with do not count. A
+// it is suspended. Pods that another client has added or tampered with do not count. A
 // Job without completions that has a success lets those run that it has, and one
 // that is being deleted leaves its pods to garbage collection.
 func (r *run) seeActive() {

@@ -152,7 +152,7 @@ func (r *run) seeSpec() {
 	}
 }
 
-// lead starts another controller, whose caches lie back by so many changes.
+// lead starts another controller, whose caches lie back by a number of changes.
 func (r *run) lead(jobBack, podsBack int) {
 	r.started++
 	l := &leader{n: r.started, controller: r.Controller(), cache: r.c.NewCacheAt(jobBack, podsBack), inDoubt: true}

@@ -103,7 +103,7 @@ func (s *Cache) rewindPods(earlier, undone []change) {
 	}
 }
 
-// Rewind lets the cache go back in time, by so many changes, within the life of its
+// Rewind lets the cache go back in time, by these numbers of changes, within the life of its
 // process. It reports whether it did: it never shows older pods and claims to be
 // complete up to the same version.
 func (s *Cache) Rewind(jobBack, podsBack int) bool {

@@ -116,7 +116,7 @@ func TestCaller_lostAnswer(t *testing.T) {
 	}
 }
 
-// A status that somebody has put in place is there, valid or not.
+// A status that another client has put in place is there, valid or not.
 func TestSetStatus(t *testing.T) {
 	c, cache := newStage(t, 1)
 	version := c.Job().ResourceVersion

@@ -57,7 +57,7 @@ type Fault struct {
 type Step struct {
 	Now time.Time
 	// Request is what the controller asked for, and View what it saw when it
-	// began; nil when somebody else made the change.
+	// began; nil when another client made the change.
 	Request *Request
 	View    *View
 	// Read is View with what the controller has read live since; nil if that is nothing.
@@ -129,7 +129,7 @@ func (c *Cluster) Pod(uid types.UID) *corev1.Pod { return c.pods.get(uid) }
 // Version counts the changes so far.
 func (c *Cluster) Version() int { return c.version }
 
-// putJob stores the next version of the Job, which nobody else holds yet; nil
+// putJob stores the next version of the Job, which no other part holds yet; nil
 // takes it away.
 func (c *Cluster) putJob(next *batchv1.Job, r *Request, v *sight) {
 	old := c.job

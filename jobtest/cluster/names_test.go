@@ -47,7 +47,7 @@ func TestAlreadyExists(t *testing.T) {
 	}
 }
 
-// A name that somebody's edit has given away is not lost with its first pod.
+// A name that an edit has given away is not lost with its first pod.
 func TestNameThatWasTakenOver(t *testing.T) {
 	c, cache := newStage(t, 1)
 	a, b := c.Add(named("a")), c.Add(named("b"))

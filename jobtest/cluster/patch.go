@@ -119,7 +119,7 @@ func updateStatus(job *batchv1.Job, uid types.UID, version string, status *batch
 	if err := preconditions(jobResource, job, uid, version); err != nil {
 		return nil, err
 	}
-	next := *job // the spec is shared: nobody changes it
+	next := *job // the spec is shared: it never changes
 	next.Status = *status
 	if errs := validation.StatusUpdate(&next, job); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, job.Name, errs)

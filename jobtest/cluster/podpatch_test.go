@@ -18,7 +18,7 @@ import (
 const adoption = `{"metadata":{"uid":"u","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"j","uid":"mine","controller":true}],` +
 	`"finalizers":["batch.kubernetes.io/job-tracking"]}}`
 
-// podToPatch is a tracked pod of somebody, changed.
+// podToPatch is a tracked pod, changed.
 func podToPatch(how func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: "x", UID: "u", Labels: map[string]string{"a": "b"}, Finalizers: []string{batchv1.JobTrackingFinalizer},

@@ -76,8 +76,8 @@ func TestPodAnswers(t *testing.T) {
 	}
 }
 
-// A patch that names the version of an earlier answer is a conflict once somebody
-// else has changed the pod, and changes nothing.
+// A patch that names the version of an earlier answer is a conflict once another
+// client has changed the pod, and changes nothing.
 func TestPodAnswers_conflict(t *testing.T) {
 	c := jobOf(1, indexed)
 	c.Pods = 1

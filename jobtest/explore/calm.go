@@ -9,7 +9,7 @@ import (
 )
 
 // Of a search that ends early the last states are not expanded. From each of them
-// one way is followed on which nothing goes wrong any more: nobody interferes, the
+// one way is followed on which nothing goes wrong any more: no other client interferes, the
 // caches catch up, the controller goes on, and pods succeed. It must lead to rest
 // (L1, L2, L3), and what happens on it is put before the referee as well.
 

@@ -70,7 +70,7 @@ func (l reader) onto(read cluster.Answer, r *cluster.Request) (*cluster.Request,
 }
 
 // A status that names the version that was read live just before is stored, if
-// nobody changed the Job in between. So a controller that reads before each write
+// the Job did not change in between. So a controller that reads before each write
 // ends as one that does not.
 func TestLiveRead(t *testing.T) {
 	c := jobOf(1, perIndex)
@@ -122,7 +122,7 @@ func TestLiveRead_faults(t *testing.T) {
 	}
 }
 
-// A status for a version that was read before somebody changed the Job again is a
+// A status for a version that was read before a client changed the Job again is a
 // conflict, and one for the version that was read afterwards is none.
 func TestLiveRead_conflict(t *testing.T) {
 	c := jobOf(1, parallelism(1))

@@ -7,7 +7,7 @@ import "github.com/jobfate/jobfate/jobtest/cluster"
 // well end when it is done. Of all such orders one is tried. That leaves out most
 // states and none in which anything could go wrong:
 //
-//   - A cache catches up with an object only just before somebody uses what it
+//   - A cache catches up with an object only just before a reader uses what it
 //     shows, the controller when it begins a sync, or before the object changes,
 //     for then it can show this version no more.
 //   - In the middle of a sync a pod changes only if that can make a difference to

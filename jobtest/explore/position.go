@@ -141,7 +141,7 @@ type versioned struct {
 	version string
 }
 
-// job and pod return versions of objects with a resource version. Nobody changes
+// job and pod return versions of objects with a resource version. No caller changes
 // them.
 func (x *search) job(n uint16, version string) *batchv1.Job {
 	return withVersion(x.versionedJobs, &x.jobs, versioned{n, version}, func(job *batchv1.Job) { job.ResourceVersion = version })

@@ -146,7 +146,7 @@ func TestVerdicts(t *testing.T) {
 		happens func(*court)
 		want    string
 	}{
-		{"what a status says that somebody has put in place is true", two, referee.Rules{}, func(k *court) {
+		{"what a status says that another client has put in place is true", two, referee.Rules{}, func(k *court) {
 			k.SetStatus(batchv1.JobStatus{Failed: 1, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{
 				Failed: []types.UID{"gone", "both"}, Succeeded: []types.UID{"both"},
 			}})
@@ -238,7 +238,7 @@ func TestVerdicts(t *testing.T) {
 			})
 			k.Run(k.caller, k.cache)
 		}, ""},
-		{"a pod that somebody has added may be taken for the last one", ignoringPerIndex, referee.Rules{}, func(k *court) {
+		{"a pod that another client has added may be taken for the last one", ignoringPerIndex, referee.Rules{}, func(k *court) {
 			second := k.Pod("pod-1").DeepCopy()
 			second.Name = "second"
 			k.Add(second)

@@ -182,7 +182,7 @@ func (g *Ghost) seeIgnored(s *cluster.Step, pods []*corev1.Pod, charged []types.
 	for _, uid := range charged {
 		pod := find(s.View.Pods, uid)
 		if pod == nil {
-			return violated("S1", "%s is charged, and was not to be seen", uid)
+			return violated("S1", "%s is charged, and was not observed", uid)
 		}
 		if pod.Status.Phase == corev1.PodFailed && action(s.View.Job, pod) == batchv1.PodFailurePolicyActionIgnore {
 			return violated("S14", "%s is charged, and a rule says to ignore it", uid)
@@ -307,7 +307,7 @@ func terminal(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 
 // seeActive checks that a status tells of no more active pods than the controller
 // has seen or created. A pod that it has just created is there: only one whose
-// finalizer somebody took can be gone already.
+// finalizer another client took can be gone already.
 func (g *Ghost) seeActive(s *cluster.Step) *Violation {
 	most := int32(0)
 	if g.Blind || g.Disturbed {

@@ -269,7 +269,7 @@ func TestRun(t *testing.T) {
 		want   string
 	}{
 		{"warnings do not fail", good, false, 0, long + "archcheck: 1 packages, 1 files: 0 errors, 1 warnings\n"},
-		{"nor are they shown when nobody wants them", good, true, 0, "archcheck: 1 packages, 1 files: 0 errors, 1 warnings\n"},
+		{"nor are they shown when they are not wanted", good, true, 0, "archcheck: 1 packages, 1 files: 0 errors, 1 warnings\n"},
 		{"errors fail", bad, false, 1, long +
 			"indexset/x.go:3: purity: imports os: a decision knows nothing of the machine\narchcheck: 2 packages, 3 files: 1 errors, 1 warnings\n"},
 		{"so does what is not Go", broken, false, 1, "archcheck: not Go: x.go:1:1: expected 'package', found not\n"},

@@ -232,7 +232,7 @@ Words before.
 
 ` + "```diff\n- s.n--\n```\n\n```diff\n- s.n++\n```" + `
 
-Nobody
+None
 counts.
 
 ### sample.go, -, CONDITIONALS_BOUNDARY
@@ -257,7 +257,7 @@ func TestReasons(t *testing.T) {
 	bound := place{"sample", "sample.go", "", "CONDITIONALS_BOUNDARY", "var low = n < 0", "var low = n <= 0"}
 	other := place{"sample", "sample.go", "", "CONDITIONALS_BOUNDARY", "var high = n > 9", "var high = n >= 9"}
 	for p, want := range map[place]string{
-		deleted: "Nobody counts.", also: "Nobody counts.", bound: "n is never 0.", other: "n is never 9.",
+		deleted: "None counts.", also: "None counts.", bound: "n is never 0.", other: "n is never 9.",
 	} {
 		if rs[p] != want {
 			t.Errorf("the reason for %q is %q, want %q", p.was, rs[p], want)
@@ -313,7 +313,7 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// Of mutants that are not wanted there are none, and nobody asks for a reason.
+// Of mutants that are not wanted there are none, and no reason is asked for.
 func TestOnly(t *testing.T) {
 	p := parsed(t, sample)
 	p.only = regexp.MustCompile(`set\.grow, DELETED_STATEMENT`)
@@ -326,7 +326,7 @@ func TestOnly(t *testing.T) {
 	if len(got) == 0 {
 		t.Error("got none, want those of the function")
 	}
-	rs := reasons{place{"sample", "sample.go", "set.shrink", deletedStatement, "s.n--", ""}: "Nobody counts."}
+	rs := reasons{place{"sample", "sample.go", "set.shrink", deletedStatement, "s.n--", ""}: "None counts."}
 	var out bytes.Buffer
 	if rs.compare(got, p.only, &out); strings.Contains(out.String(), "killed or gone") {
 		t.Errorf("got\n%s\nwant nothing about the one that is not wanted", out.String())

@@ -19,8 +19,8 @@ type Ended struct {
 	// They must be counted; those that their controller has let go before, to delete
 	// them itself, must not be.
 	Tracked bool
-	// Doubtful pods lost the finalizer and were deleted while nobody looked, for the
-	// server was restarted: nobody knows in which order.
+	// Doubtful pods lost the finalizer and were deleted unobserved, since the
+	// server was restarted: in an unknown order.
 	Doubtful bool
 }
 

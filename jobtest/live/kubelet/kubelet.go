@@ -120,7 +120,7 @@ func (k *Kubelet) Become(l Life, pods ...*corev1.Pod) {
 	}
 }
 
-// strip drops what nobody here reads and takes most of the memory.
+// strip drops what is not read here and takes most of the memory.
 func strip(o any) (any, error) {
 	if m, err := meta.Accessor(o); err == nil {
 		m.SetManagedFields(nil)
@@ -222,7 +222,7 @@ func (k *Kubelet) serve(ctx context.Context, t target) error {
 }
 
 // due returns the step to do and how long to wait before it. What has been done
-// but is not to be seen in the cache yet is not done again.
+// but is not in the cache yet is not done again.
 func (k *Kubelet) due(pod *corev1.Pod) (step, Life, time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
