@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
-
-	"github.com/jobfate/jobfate/tools/internal/house"
 )
 
 // within reports whether a path is the other or lies below it.
@@ -36,10 +34,10 @@ func standard(path string) bool {
 
 // inModule returns the folder of a package of the main module.
 func inModule(path string) (dir string, ok bool) {
-	if path == house.Module {
+	if path == mainModule {
 		return ".", true
 	}
-	return strings.CutPrefix(path, house.Module+"/")
+	return strings.CutPrefix(path, mainModule+"/")
 }
 
 // checkModule holds the requirements of the main module against dependencies.

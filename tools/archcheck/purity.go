@@ -6,8 +6,6 @@ import (
 	"go/types"
 	"path"
 	"strconv"
-
-	"github.com/jobfate/jobfate/tools/internal/house"
 )
 
 // impurity looks for what a package that decides may not do.
@@ -33,7 +31,7 @@ func checkPurity(fset *token.FileSet, p sourcePackage, out *findings) {
 	// of interest, which name is which object of this package, it finds out all
 	// the same.
 	conf := types.Config{Importer: noImporter{}, Error: func(error) {}}
-	pkg, _ := conf.Check(house.Import(p.dir), fset, trees, info)
+	pkg, _ := conf.Check(importPath(p.dir), fset, trees, info)
 	for _, f := range p.files {
 		i := impurity{file: f, info: info, pkg: pkg, out: out}
 		i.checkImports()

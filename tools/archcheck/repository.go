@@ -10,8 +10,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/jobfate/jobfate/tools/internal/house"
 )
 
 // sourceFile is a parsed Go file.
@@ -33,7 +31,7 @@ type sourcePackage struct {
 	files []*sourceFile
 }
 
-func (p sourcePackage) decides() bool { return slices.Contains(house.Decision, p.dir) }
+func (p sourcePackage) decides() bool { return decides(p.dir) }
 
 // repository is the Go source of all modules, and the main module's go.mod.
 type repository struct {
