@@ -34,7 +34,7 @@ func workloads(s settings) []workload {
 			return failOncePerIndex(ctx, st, s.failing)
 		}},
 		{fmt.Sprintf("small Jobs beside one of %d", s.indexes), s.fairQPS, func(ctx context.Context, st *stage) error {
-			return beside(ctx, st, s.indexes)
+			return beside(ctx, st, s.indexes, s.fairQPS)
 		}},
 	}
 }
@@ -119,12 +119,13 @@ func failOncePerIndex(ctx context.Context, st *stage, n int) error {
 	return st.done(ctx)
 }
 
-// beside makes a small Job every now and then while a large one runs.
-func beside(ctx context.Context, st *stage, n int) error {
+// beside creates small Jobs while a large one runs. A small Job takes 7 requests, so they
+// take less than a fifth of the limit.
+func beside(ctx context.Context, st *stage, n, qps int) error {
 	if err := st.create(ctx, "large", false, indexed(n), succeed); err != nil {
 		return err
 	}
-	tick := time.NewTicker(200 * time.Millisecond)
+	tick := time.NewTicker(40 * time.Second / time.Duration(qps))
 	defer tick.Stop()
 	for i := 0; ; i++ {
 		select {
