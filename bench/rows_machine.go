@@ -316,7 +316,7 @@ func keptBy(w *world) (int64, error) {
 	after := liveBytes()
 	runtime.KeepAlive(machines)
 	runtime.KeepAlive(w)
-	kept := (int64(after) - int64(before)) / int64(len(machines))
+	kept := (int64(after)-int64(before))/int64(len(machines)) - int64(unsafe.Sizeof(fedMachine{}))
 	if machines[0].job != w.job {
 		kept -= int64(unsafe.Sizeof(batchv1.Job{})) // the server's
 	}

@@ -120,8 +120,7 @@ func (c *Census) candidates(in AccountInputs) *ordered[*Record] {
 			candidates = append(candidates, r)
 		}
 	}
-	left := newOrdered(list.compare, candidates)
-	return &left
+	return newOrdered(list.compare, candidates)
 }
 
 // listedAmong returns those of the candidates that the uncounted lists hold.
@@ -133,8 +132,7 @@ func (c *Census) listedAmong(in AccountInputs) *ordered[*Record] {
 		}
 	}
 	sortRecords(candidates)
-	listed := newOrdered((*Record).compare, candidates)
-	return &listed
+	return newOrdered((*Record).compare, candidates)
 }
 
 // list is the list that the candidates are taken from. Failed pods that wait for their

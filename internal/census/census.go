@@ -43,8 +43,8 @@ type Census struct {
 	// records are those of all pods, by UID. room is memory for more of them.
 	records map[types.UID]*Record
 	room    []Record
-	// names are the records of the pods in the Job's namespace, by name; nil until it is
-	// needed. No two pods have one name.
+	// names are the records of the pods in the Job's namespace, by name; nil until they
+	// are needed. No two pods have one name.
 	names   map[string]*Record
 	own     int // the number of those that are the Job's
 	claimed int // the number of those to adopt, to release or to free
@@ -53,7 +53,7 @@ type Census struct {
 	// ended is the number of tracked pods that have succeeded or failed, failsJob that of
 	// the pods that match a FailJob rule.
 	ended, failsJob int
-	lists           [lists]ordered[*Record] // zero until they are needed
+	lists           [lists]*ordered[*Record] // nil until they are needed
 
 	// The moments at which pods finished: of those that are news, of the failed ones
 	// among them that match a FailJob rule apart, and of those that have been counted.
@@ -233,7 +233,7 @@ func (c *Census) count(r *Record, by int32) {
 	c.countNumbers(r, by)
 	c.countMoments(r, by)
 	c.register(r, by)
-	if !c.lists[countable].made() {
+	if c.lists[countable] == nil {
 		c.countIndex(r, by)
 		return
 	}
@@ -245,7 +245,7 @@ func (c *Census) count(r *Record, by int32) {
 // holdBack keeps the list of countable pods, given the pods of the record's index that
 // waited for their replacement before and that do now.
 func (c *Census) holdBack(r *Record, by int32, waited, waits *Record) {
-	list := &c.lists[countable]
+	list := c.lists[countable]
 	if by < 0 {
 		list.remove(r)
 	} else if r.done() && r != waits {

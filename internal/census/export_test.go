@@ -17,7 +17,7 @@ func (c *Census) Check() error {
 	}
 	var errs []error
 	for l := range lists {
-		if mine := &c.lists[l]; mine.made() {
+		if mine := c.lists[l]; mine != nil {
 			errs = append(errs, mine.check(fmt.Sprint("list ", l)))
 			if got, want := slices.Collect(mine.all()), slices.Collect(fresh.list(l).all()); !slices.EqualFunc(got, want, equalRecords) {
 				errs = append(errs, fmt.Errorf("list %d: got %v, want %v", l, got, want))
@@ -35,7 +35,7 @@ func (c *Census) Check() error {
 		"failed": {&c.counted.failed, &fresh.counted.failed}, "deleted": {&c.counted.deleted, &fresh.counted.deleted},
 	} {
 		errs = append(errs, sets[0].check(name))
-		if got, want := slices.Collect(sets[0].all()), slices.Collect(sets[1].all()); !slices.Equal(got, want) {
+		if got, want := slices.Collect(sets[0].backward()), slices.Collect(sets[1].backward()); !slices.Equal(got, want) {
 			errs = append(errs, fmt.Errorf("%s: got %v, want %v", name, got, want))
 		}
 	}
@@ -63,7 +63,7 @@ func (c *Census) Check() error {
 			errs = append(errs, fmt.Errorf("%s: got %v, want %v", name, copied.union(), want))
 		}
 	}
-	if c.vacant.made() {
+	if c.vacant != nil {
 		errs = append(errs, c.vacant.check("vacant"))
 		if got, want := c.vacant.intervals(), fresh.vacancies().intervals(); !slices.Equal(got, want) || c.vacant.number != fresh.vacant.number {
 			errs = append(errs, fmt.Errorf("vacant: got %v, want %v", got, want))
@@ -91,6 +91,9 @@ func (v *vacancies) intervals() (all []any) {
 }
 
 func (o *ordered[T]) check(name string) error {
+	if o == nil {
+		return nil
+	}
 	n := 0
 	var last *T
 	for _, chunk := range o.chunks {

@@ -105,14 +105,14 @@ type indexed struct {
 	running, ending numbers
 	// failed holds, for each index, the last of its pods in the list of failures.
 	failed map[int32]*Record
-	vacant vacancies // zero until they are needed
+	vacant *vacancies // nil until they are needed
 }
 
 func (x *indexed) clone() indexed {
 	next := *x
 	next.succeeded, next.failing = x.succeeded.clone(), x.failing.clone()
 	next.running, next.ending, next.failed = maps.Clone(x.running), maps.Clone(x.ending), maps.Clone(x.failed)
-	next.vacant.ordered = x.vacant.clone()
+	next.vacant = x.vacant.clone()
 	return next
 }
 
@@ -138,7 +138,7 @@ func (c *Census) countIndex(r *Record, by int32) {
 			c.countFailed(r, by)
 		}
 	}
-	if c.vacant.made() {
+	if c.vacant != nil {
 		c.vacant.put(r.Index, !c.occupied(r.Index))
 	}
 }
@@ -184,7 +184,7 @@ func (c *Census) SetDone(completed, failed indexset.Set) {
 		changed = c.failing.rebase(failed.Clip(c.classifier.Completions)) || changed
 	}
 	if changed { // what depends on it is made anew
-		c.lists[countable], c.vacant = ordered[*Record]{}, vacancies{}
+		c.lists[countable], c.vacant = nil, nil
 	}
 }
 

@@ -2,7 +2,6 @@ package census
 
 import (
 	"cmp"
-	"slices"
 	"time"
 )
 
@@ -24,7 +23,7 @@ func (i instant) compare(o instant) int {
 // whole seconds, so that pods share them.
 //
 // Invariant: every number is above zero.
-type instants struct{ ordered[pods] }
+type instants struct{ *ordered[pods] } // nil without any
 
 // pods is how many pods finished at a moment.
 type pods struct {
@@ -34,8 +33,8 @@ type pods struct {
 
 // add counts a pod more or less.
 func (s *instants) add(at instant, by int32) {
-	if !s.made() {
-		s.compare = func(a, b pods) int { return a.at.compare(b.at) }
+	if s.ordered == nil {
+		s.ordered = newOrdered(func(a, b pods) int { return a.at.compare(b.at) }, nil)
 	}
 	switch p := s.get(pods{at: at}); {
 	case p == nil:
@@ -49,22 +48,19 @@ func (s *instants) add(at instant, by int32) {
 
 // latest returns the last moment, if there is one.
 func (s *instants) latest() (at instant, ok bool) {
-	if s.n == 0 {
-		return instant{}, false
+	for p := range s.backward() {
+		return p.at, true
 	}
-	chunk := s.chunks[len(s.chunks)-1]
-	return chunk[len(chunk)-1].at, true
+	return instant{}, false
 }
 
 // after is the number of pods that finished after a moment.
 func (s *instants) after(at instant) (n int32) {
-	for _, chunk := range slices.Backward(s.chunks) {
-		for _, p := range slices.Backward(chunk) {
-			if p.at.compare(at) <= 0 {
-				return n
-			}
-			n = add(n, p.number)
+	for p := range s.backward() {
+		if p.at.compare(at) <= 0 {
+			break
 		}
+		n = add(n, p.number)
 	}
 	return n
 }

@@ -43,7 +43,7 @@ func byUID(a, b *Record) int { return cmp.Compare(a.Pod.UID, b.Pod.UID) }
 
 // list returns a list.
 func (c *Census) list(l list) *ordered[*Record] {
-	if !c.lists[l].made() {
+	if c.lists[l] == nil {
 		kind := kinds[l]
 		var members []*Record
 		for _, r := range c.records {
@@ -58,15 +58,15 @@ func (c *Census) list(l list) *ordered[*Record] {
 		}
 		c.lists[l] = newOrdered(kind.compare, members)
 	}
-	return &c.lists[l]
+	return c.lists[l]
 }
 
 // register adds a record to the lists, or takes it out. To countable it is added with
 // what else changes there.
 func (c *Census) register(r *Record, by int32) {
 	for l := range c.lists {
-		switch list := &c.lists[l]; {
-		case !list.made() || l == int(countable) || !kinds[l].belongs(c, r):
+		switch list := c.lists[l]; {
+		case list == nil || l == int(countable) || !kinds[l].belongs(c, r):
 		case by > 0:
 			list.insert(r)
 		default:

@@ -7,7 +7,8 @@ import (
 )
 
 // ordered is a sorted collection. It is kept in chunks, so that a change moves a few
-// hundred items at most, and of what compares as equal it holds one.
+// hundred items at most, and of what compares as equal it holds one. A census keeps nil
+// for one that it does not need.
 //
 // Invariant: the items increase strictly, from chunk to chunk as well; no chunk is empty
 // or holds more than mostItems; n is the number of items.
@@ -17,15 +18,12 @@ type ordered[T any] struct {
 	n       int
 }
 
-// made reports whether the collection is one: the zero value has no order.
-func (o *ordered[T]) made() bool { return o.compare != nil }
-
 // mostItems is how many items a chunk holds at most.
 const mostItems = 256
 
 // newOrdered takes items that are sorted. The list is used up.
-func newOrdered[T any](compare func(a, b T) int, items []T) ordered[T] {
-	o := ordered[T]{compare: compare, n: len(items)}
+func newOrdered[T any](compare func(a, b T) int, items []T) *ordered[T] {
+	o := &ordered[T]{compare: compare, n: len(items)}
 	if len(items) > 0 {
 		o.chunks = make([][]T, 0, (len(items)-1)/mostItems+1)
 	}
@@ -117,9 +115,28 @@ func (o *ordered[T]) all() iter.Seq[T] {
 	}
 }
 
-// clone returns a copy that changes on its own.
-func (o *ordered[T]) clone() ordered[T] {
-	c := ordered[T]{compare: o.compare, n: o.n, chunks: make([][]T, len(o.chunks))}
+// backward yields the items from the last to the first, none of nil.
+func (o *ordered[T]) backward() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		if o == nil {
+			return
+		}
+		for _, items := range slices.Backward(o.chunks) {
+			for _, item := range slices.Backward(items) {
+				if !yield(item) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// clone returns a copy that changes on its own; nil of nil.
+func (o *ordered[T]) clone() *ordered[T] {
+	if o == nil {
+		return nil
+	}
+	c := &ordered[T]{compare: o.compare, n: o.n, chunks: make([][]T, len(o.chunks))}
 	for i, items := range o.chunks {
 		c.chunks[i] = slices.Clone(items)
 	}

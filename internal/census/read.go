@@ -37,6 +37,14 @@ func (c *Census) Read(job owner.Owner, pods []*corev1.Pod) bool {
 	return true
 }
 
+// ReadsAs reports whether pods are read as they would be for a Job and with a classifier
+// whose selector and policy are the same.
+func (c *Census) ReadsAs(job *owner.Owner, as *Classifier) bool {
+	k := &c.classifier
+	return c.owner.SameJob(job) && k.Keys == as.Keys.WithDefaults() && k.Indexed == as.Indexed && k.Completions == as.Completions && k.Limit == as.Limit &&
+		k.ReplaceFailedOnly == as.ReplaceFailedOnly && k.CountRestarts == as.CountRestarts
+}
+
 // Replace makes the pods those of the census, as if they had been read into an empty
 // one. A pod that is the same object as before is not read again.
 func (c *Census) Replace(pods []*corev1.Pod) bool {
@@ -94,13 +102,7 @@ func (c *Census) put(before *Record, pod *corev1.Pod) {
 // PutNamed reads the pod of a name in the Job's namespace, nil for none, in the place of
 // an earlier one.
 func (c *Census) PutNamed(name string, pod *corev1.Pod) {
-	if c.names == nil {
-		c.names = make(map[string]*Record, len(c.records))
-		for _, r := range c.records {
-			c.name(r)
-		}
-	}
-	switch before := c.names[name]; {
+	switch before := c.named(name); {
 	case pod != nil && before != nil && before.Pod.UID == pod.UID:
 		c.put(before, pod)
 		return
@@ -112,12 +114,37 @@ func (c *Census) PutNamed(name string, pod *corev1.Pod) {
 	}
 }
 
+// named returns the record of the pod of a name in the Job's namespace; nil for none. A
+// few pods are looked through, because most Jobs have one, and a map takes 256 bytes.
+func (c *Census) named(name string) *Record {
+	const few = 8
+	switch {
+	case c.names != nil:
+	case len(c.records) <= few:
+		for _, r := range c.records {
+			if r.Pod.Name == name && c.near(r) {
+				return r
+			}
+		}
+		return nil
+	default:
+		c.names = make(map[string]*Record, len(c.records))
+		for _, r := range c.records {
+			c.name(r)
+		}
+	}
+	return c.names[name]
+}
+
 // name notes the name of a pod, once names are needed.
 func (c *Census) name(r *Record) {
-	if c.names != nil && r.Pod.Namespace == c.owner.Namespace() {
+	if c.names != nil && c.near(r) {
 		c.names[r.Pod.Name] = r
 	}
 }
+
+// near reports whether a pod is in the Job's namespace.
+func (c *Census) near(r *Record) bool { return r.Pod.Namespace == c.owner.Namespace() }
 
 // unname is the reverse of name.
 func (c *Census) unname(r *Record) {

@@ -12,18 +12,26 @@ import (
 // Invariant: the intervals are not empty and do not touch each other; number is that of
 // the indexes in them.
 type vacancies struct {
-	ordered[indexset.Interval]
+	*ordered[indexset.Interval]
 	number int
 }
 
 func byFirst(a, b indexset.Interval) int { return cmp.Compare(a.First, b.First) }
 
-func newVacancies(set indexset.Set) vacancies {
+func newVacancies(set indexset.Set) *vacancies {
 	var intervals []indexset.Interval
 	for interval := range set.Intervals() {
 		intervals = append(intervals, interval)
 	}
-	return vacancies{newOrdered(byFirst, intervals), set.Len()}
+	return &vacancies{newOrdered(byFirst, intervals), set.Len()}
+}
+
+// clone returns a copy that changes on its own; nil of nil.
+func (v *vacancies) clone() *vacancies {
+	if v == nil {
+		return nil
+	}
+	return &vacancies{v.ordered.clone(), v.number}
 }
 
 // put adds or removes an index, unless that is done already.
@@ -68,14 +76,14 @@ func (c *Census) occupied(index int32) bool {
 
 // vacancies returns the indexes that may get a new pod.
 func (c *Census) vacancies() *vacancies {
-	if !c.vacant.made() {
+	if c.vacant == nil {
 		occupied := c.succeeded.union().Union(c.failing.union()).Union(c.running.set())
 		if c.classifier.ReplaceFailedOnly {
 			occupied = occupied.Union(c.ending.set())
 		}
 		c.vacant = newVacancies(occupied.Complement(c.classifier.Completions))
 	}
-	return &c.vacant
+	return c.vacant
 }
 
 // Vacancies returns the number of indexes that may get a new pod: they are not done, and

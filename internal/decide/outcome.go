@@ -22,17 +22,17 @@ type Outcome struct {
 	// Plan is zero for a Job that has ended, and for one that is older than the
 	// status that was stored last.
 	Plan Plan
-	// After are the numbers of pods once the plan is carried out.
-	After Counts
-	// End is how the Job ends then. As long as it may have pods that are not counted
-	// it does not end.
+	// End is how the Job ends once the plan is carried out. As long as it may have pods
+	// that are not counted it does not end.
 	End     lifecycle.End
 	Account census.Account
-	// Status is what to store before any finalizer goes; Changed says that it
-	// differs from what is stored. PutOff says that the throttle puts it off.
-	Status  batchv1.JobStatus
-	Changed bool
-	PutOff  bool
+	// Status is what to store before any finalizer goes.
+	Status batchv1.JobStatus
+	// After are the numbers of pods once the plan is carried out.
+	After Counts
+	// Changed says that Status differs from what is stored, PutOff that the throttle
+	// puts it off.
+	Changed, PutOff bool
 
 	// Claims are those to send, Strip the pods whose finalizer may go once the
 	// status is stored.

@@ -25,12 +25,11 @@ type Plan struct {
 	// Start is the start time as it is before suspension changes it.
 	Start  *metav1.Time
 	Record backoff.Record // to remember
-	// PastDeadline says that the Job has been active for too long.
-	PastDeadline bool
 	// End is how the Job ends, unless only its completions end it.
 	End lifecycle.End
-	// Settled says that no creation or deletion is unobserved.
-	Settled bool
+	// PastDeadline says that the Job has been active for too long, Settled that no
+	// creation or deletion is unobserved.
+	PastDeadline, Settled bool
 	// Deadline is the time that is left; 0 when no timer is needed.
 	Deadline time.Duration
 	Work     Work
@@ -39,10 +38,10 @@ type Plan struct {
 // Work is the pods to create and delete.
 type Work struct {
 	Action  string
-	Managed bool // the number of pods was brought in line with the spec
 	Delete  []Deletion
 	Create  []Creation
 	Wait    time.Duration // until some pod may be created
+	Managed bool          // the number of pods was brought in line with the spec
 	Want    int32         // the number of active pods to reach
 	Left    Left
 }

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/internal/census"
 	"github.com/jobfate/jobfate/internal/keys"
@@ -124,43 +123,25 @@ func (t *Tally) Clone() Tally {
 	return next
 }
 
-// basis is what of a Job and of the Config decides how a pod is read.
+// basis is what of a Job and of the Config decides how a pod is read, beside what the
+// census shows of that (see [census.Census.ReadsAs]).
 type basis struct {
-	plain    plainBasis
 	selector *metav1.LabelSelector
 	policy   *batchv1.PodFailurePolicy
 	own      *failurepolicy.Spec // the caller's
-}
-
-type plainBasis struct {
-	uid                types.UID
-	namespace          string
-	deleting, finished bool
-
-	keys              keys.Keys
-	indexed           bool
-	completions       int32
-	limit             backoff.Limit
-	replaceFailedOnly bool
-	countRestarts     bool
 
 	withoutPolicy, withoutPerIndex bool
 }
 
-func basisOf(job *batchv1.Job, spec *Spec, c *Config) basis {
+func basisOf(job *batchv1.Job, c *Config) basis {
 	return basis{
-		plain: plainBasis{
-			uid: job.UID, namespace: job.Namespace, deleting: job.DeletionTimestamp != nil, finished: lifecycle.Finished(job) != nil,
-			keys: keys.Keys(c.Controller.Keys), indexed: spec.Indexed, completions: spec.indexes(), limit: spec.Limit,
-			replaceFailedOnly: spec.ReplaceFailedOnly, countRestarts: spec.CountRestarts,
-			withoutPolicy: c.WithoutPolicy, withoutPerIndex: c.WithoutPerIndex,
-		},
 		selector: job.Spec.Selector, policy: job.Spec.PodFailurePolicy, own: c.FailurePolicy,
+		withoutPolicy: c.WithoutPolicy, withoutPerIndex: c.WithoutPerIndex,
 	}
 }
 
 func (b basis) equal(o basis) bool {
-	return b.plain == o.plain &&
+	return b.withoutPolicy == o.withoutPolicy && b.withoutPerIndex == o.withoutPerIndex &&
 		(b.selector == o.selector || reflect.DeepEqual(b.selector, o.selector)) &&
 		(b.policy == o.policy || reflect.DeepEqual(b.policy, o.policy)) &&
 		(b.own == o.own || reflect.DeepEqual(b.own, o.own)) // matchers of two policies differ
@@ -188,8 +169,9 @@ func (t *Tally) read(in *Input, c *Config) (job jobRead, err error) {
 	}
 	job.spec = readSpec(&in.Job.Spec, c)
 	job.status, job.notes = t.readStatus(in.Job, &job.spec)
-	if now := basisOf(in.Job, &job.spec, c); t.census == nil || !t.basis.equal(now) || t.given && t.census.Differs(t.list) {
-		err = t.readAll(of, job.spec.classifier(&job.status, c))
+	classifier, now := job.spec.classifier(&job.status, c), basisOf(in.Job, c)
+	if t.census == nil || !t.census.ReadsAs(&of, &classifier) || !t.basis.equal(now) || t.given && t.census.Differs(t.list) {
+		err = t.readAll(of, classifier)
 		t.basis = now
 	} else {
 		// First the status: of a pod that it counts it does not matter that it goes.

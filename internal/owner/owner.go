@@ -51,12 +51,16 @@ func (r Relation) String() string {
 // Owner holds what of a Job decides which pods are its own. To the zero Owner, and to
 // that of a Job without a UID, every pod is foreign.
 type Owner struct {
-	uid       types.UID
-	namespace string
-	deleting  bool
-	finished  bool
-	finalizer string
-	selector  selector // none: the controller reference alone decides
+	jobState
+	selector selector // none: the controller reference alone decides
+}
+
+// jobState is what of the Job it is, beside the selector.
+type jobState struct {
+	uid                types.UID
+	namespace          string
+	deleting, finished bool
+	finalizer          string
 }
 
 // Of returns the Owner for a Job. It fails when the Job's selector cannot be read.
@@ -68,13 +72,19 @@ func Of(job *batchv1.Job, k keys.Keys) (Owner, error) {
 	if job == nil {
 		return Owner{}, errors.New("there is no Job")
 	}
-	o := Owner{uid: job.UID, namespace: job.Namespace, deleting: job.DeletionTimestamp != nil, finished: lifecycle.Finished(job) != nil, finalizer: k.WithDefaults().Finalizer}
+	o := Owner{jobState: jobState{
+		uid: job.UID, namespace: job.Namespace, deleting: job.DeletionTimestamp != nil, finished: lifecycle.Finished(job) != nil,
+		finalizer: k.WithDefaults().Finalizer,
+	}}
 	var err error
 	if o.selector, err = compileSelector(job.Spec.Selector); err != nil {
 		return Owner{}, err
 	}
 	return o, nil
 }
+
+// SameJob reports whether both are of one Job in one state, the selector aside.
+func (o *Owner) SameJob(other *Owner) bool { return o.jobState == other.jobState }
 
 // Namespace is that of the Job.
 func (o Owner) Namespace() string { return o.namespace }
