@@ -109,10 +109,8 @@ func textLen(ivs []Interval) int {
 	for _, iv := range ivs {
 		d.fit(iv.First)
 		n += d.n + 1
-		if iv.First < iv.Last {
-			d.fit(iv.Last)
-			n += d.n + 1
-		}
+		d.fit(iv.Last)
+		n += (d.n + 1) & (int(iv.First-iv.Last) >> 31) // if there are two numbers
 	}
 	return n
 }
