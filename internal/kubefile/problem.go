@@ -1,7 +1,7 @@
 package kubefile
 
 import (
-	gojson "encoding/json"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -19,39 +19,33 @@ func firstOf(problems []Problem, at Place) error {
 		return nil
 	}
 	p := problems[0]
-	if p.Field == "" {
-		return fmt.Errorf("%s: %s", at.At(""), p.Message)
-	}
-	return fmt.Errorf("%s: %s: %s", at.At(p.Field), p.Field, p.Message)
+	return fmt.Errorf("%s: %s", at.At(p.Field), strings.TrimPrefix(p.Field+": "+p.Message, ": "))
 }
-
-// mostProblems is how many problems of an object are looked for.
-const mostProblems = 100
 
 var decoderNoise = regexp.MustCompile(`^(error unmarshaling JSON: )?(while decoding JSON: )?(json: )?|Go (struct field \S+|value) of type `)
 
 // problemsIn returns the smallest parts of a document that decode would not take if
-// they were alone: a decoder says what is wrong first, and not always where. There
-// are none if decode takes the document.
+// they were alone, a hundred at most: a decoder says what is wrong first, and not always
+// where. There are none if decode takes the document.
 func problemsIn(document []byte, decode func([]byte) error) (found []Problem) {
 	// narrow looks at a part of the document, alone but for what stands around it.
 	var narrow func(path, before string, part []byte, after string)
 	narrow = func(path, before string, part []byte, after string) {
 		around := func(part string) error { return decode([]byte(before + part + after)) }
 		err := around(string(part))
-		if err == nil || len(found) == mostProblems {
+		known := len(found)
+		if err == nil || known == 100 {
 			return
 		}
-		known := len(found)
-		var fields map[string]gojson.RawMessage
-		if gojson.Unmarshal(part, &fields) == nil && around("{}") == nil {
+		var fields map[string]raw
+		if json.Unmarshal(part, &fields) == nil && around("{}") == nil {
 			for _, name := range slices.Sorted(maps.Keys(fields)) {
-				key, _ := gojson.Marshal(name)
+				key, _ := json.Marshal(name)
 				narrow(strings.TrimPrefix(path+"."+name, "."), before+"{"+string(key)+":", fields[name], "}"+after)
 			}
 		}
-		var items []gojson.RawMessage
-		if gojson.Unmarshal(part, &items) == nil && around("[]") == nil {
+		var items []raw
+		if json.Unmarshal(part, &items) == nil && around("[]") == nil {
 			for i, item := range items {
 				narrow(fmt.Sprintf("%s[%d]", path, i), before+"[", item, "]"+after)
 			}

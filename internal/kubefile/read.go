@@ -14,6 +14,7 @@
 package kubefile
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -68,18 +69,22 @@ func (k Kinds) String() string {
 
 // Read reads Jobs and their pods. An error of a source names it.
 func Read(sources ...Source) (*Input, error) {
-	return read(sources, "a Job and its pods", (*Input).add)
+	return read(sources, "a Job and its pods", func(in *Input, o object) error {
+		if o.Kind == "Job" {
+			if err := o.complete(); err != nil {
+				return err
+			}
+		}
+		return in.add(o)
+	})
 }
 
 // ReadStart reads a Job from which a simulation starts: one that was just written,
 // or one that exists, with its status and pods.
 func ReadStart(sources ...Source) (*Input, error) {
 	return read(sources, "a Job", func(in *Input, o object) error {
-		if o.Kind == "Job" {
-			if len(in.Jobs) > 0 {
-				return fmt.Errorf("%s is a second Job; the first is %s", o.at, in.Jobs[0].At)
-			}
-			o.missing = "" // what is missing is refused where it is needed
+		if o.Kind == "Job" && len(in.Jobs) > 0 {
+			return fmt.Errorf("%s is a second Job; the first is %s", o.at, in.Jobs[0].At)
 		}
 		return in.add(o)
 	})
@@ -107,7 +112,7 @@ func ReadManifests(sources ...Source) (*Input, error) {
 func ReadDocument(s Source, want string, decode func([]byte) error) (at Place, err error) {
 	err = each(s, want, func(o object) error {
 		switch {
-		case at != Place{}:
+		case at.Document > 0:
 			return fmt.Errorf("%s: a second document; want %s", o.at.At(""), want)
 		case o.Kind != "":
 			return fmt.Errorf("%s is a %s; want %s", o.at, o.Kind, want)
@@ -115,7 +120,7 @@ func ReadDocument(s Source, want string, decode func([]byte) error) (at Place, e
 		at = o.at
 		return firstOf(problemsIn(o.json, decode), at)
 	})
-	if err == nil && at == (Place{}) {
+	if err == nil && at.Document == 0 {
 		err = fmt.Errorf("%s: an empty list; want %s", s.Name, want)
 	}
 	return at, err
@@ -148,16 +153,12 @@ func read(sources []Source, want string, add func(*Input, object) error) (*Input
 	return nil, fmt.Errorf("%s: there is no Job in it%s; want %s", strings.Join(names, ", "), only, want)
 }
 
-// add takes an object of a snapshot. Whatever kubectl prints has a spec and a status,
-// at times empty, and the status comes last.
+// add takes an object of a snapshot.
 func (in *Input) add(o object) error {
-	if o.missing != "" && (o.Kind == "Job" || o.Kind == "Pod") {
-		return fmt.Errorf("%s: the %s has no %s; has the input been cut short?", o.at, o.Kind, o.missing)
-	}
 	switch o.APIVersion + " " + o.Kind {
 	case "v1 Pod":
 		if o.pod == nil {
-			return o.decode(new(corev1.Pod))
+			return cmp.Or(o.complete(), o.decode(new(corev1.Pod)))
 		}
 		in.Pods, in.PodsAt = append(in.Pods, o.pod), append(in.PodsAt, o.at)
 	case "batch/v1 Job":

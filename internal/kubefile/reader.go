@@ -8,40 +8,34 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/jobfate/jobfate/internal/parallel"
 )
 
-// reader goes through the documents of a text and adds the objects in them.
+// reader goes through the documents of a source and adds the objects in them.
 type reader struct {
-	*text
 	Source
-	add       func(object) error
-	documents int
+	want       string // what an error says should be there
+	add        func(object) error
+	documents  int
+	format     string // JSON or YAML
+	done, size int    // how much of the text has been read
+	last       *parsed
 }
 
-const space = " \t\n\uFEFF"
-
-// each calls add with each object of a source, those in lists included. want is
-// what an error says should be there.
+// each calls add with each object of a source, those in lists included.
 func each(s Source, want string, add func(object) error) error {
-	t, err := readText(s)
+	whole, err := readText(s)
 	if err != nil {
 		return err
 	}
-	r := reader{text: t, Source: s, add: func(o object) error {
-		if o.json[0] != '{' {
-			return fmt.Errorf("%s is not an object; want %s", o.at, want)
-		}
-		return add(o)
-	}}
-	for _, part := range t.documents() {
+	r := reader{Source: s, size: len(whole.text), want: want, add: add, last: &parsed{}}
+	for _, document := range whole.documents() {
 		read := r.readYAML
-		if bytes.HasPrefix(bytes.TrimLeft(part.in(t.bytes), space), []byte("{")) {
-			read = r.readJSON
+		if r.format = "YAML"; bytes.HasPrefix(document.trimmed().text, []byte("{")) {
+			r.format, read = "JSON", r.readJSON
 		}
-		if err := read(part); err != nil {
+		if err := read(document); err != nil {
 			return err
 		}
 	}
@@ -52,52 +46,67 @@ func each(s Source, want string, add func(object) error) error {
 }
 
 // place returns the place of the next document.
-func (r *reader) place(part span) Place {
+func (r *reader) place(document part) Place {
 	r.documents++
-	return Place{File: r.Name, Document: r.documents, text: r.text, part: part}
+	return Place{File: r.Name, Document: r.documents, part: document, last: r.last}
 }
 
-// progress tells how far a text of some kind has been read.
-func (r *reader) progress(kind string, done int) {
-	if r.Progress != nil {
-		r.Progress(kind, done, len(r.bytes))
+// progress tells how far the text has been read.
+func (r *reader) progress(done int) {
+	if r.Progress != nil && done > r.done {
+		r.done = done
+		r.Progress(r.format, done, r.size)
 	}
 }
 
-// document is an object or a list of them, whose places itemAt returns in their order.
+// raw is the text of a value.
+type raw = json.RawMessage
+
+// document is the JSON of an object or of a list of them.
 type document struct {
 	metav1.TypeMeta
-	Items []json.RawMessage `json:"items"`
-	json  []byte
-	// wrong is why the items cannot be read.
-	wrong  error
-	at     Place
-	itemAt func(i int) Place
+	Items []raw `json:"items"`
+	json  raw
+	wrong error // why it cannot be decoded
+	// texts are the items as they stand in the text, one after the other; nil if
+	// only the YAML parser knows where they are.
+	texts []raw
 }
 
-// newDocument returns what a JSON says of itself.
-func newDocument(text []byte) document {
-	d := document{json: text}
-	d.wrong = utiljson.Unmarshal(text, &d)
+// newDocument decodes what a JSON says of itself.
+func newDocument(text []byte) (d document) {
+	d.wrong = json.Unmarshal(text, &d)
+	d.json, d.texts = text, d.Items
 	return d
 }
 
 // addAll adds the object that a document is, or those in the list. Items of a PodList
 // are Pods, even if they do not say so.
-func (r *reader) addAll(d document) error {
-	kind, isList := strings.CutSuffix(d.Kind, "List")
-	if !isList {
-		o := newObject(d.json, d.TypeMeta)
-		o.at = d.at
-		return r.add(o)
+func (r *reader) addAll(d document, at Place) error {
+	element := metav1.TypeMeta{APIVersion: d.APIVersion}
+	isList := false
+	if element.Kind, isList = strings.CutSuffix(d.Kind, "List"); !isList {
+		d.Items, element = []raw{d.json}, metav1.TypeMeta{}
+	} else if d.wrong != nil {
+		return fmt.Errorf("%s: the items of the %s are no list", at, d.Kind)
 	}
-	if d.wrong != nil {
-		return fmt.Errorf("%s: the items of the %s are no list", d.at, d.Kind)
-	}
-	element := metav1.TypeMeta{Kind: kind, APIVersion: d.APIVersion}
+	rest := at.part
 	for i, o := range parallel.InOrder(len(d.Items), func(i int) object { return newObject(d.Items[i], element) }) {
-		o.at = d.itemAt(i)
-		o.at.Item = i + 1
+		o.at = at
+		if isList {
+			o.at.Item = i + 1
+		}
+		switch {
+		case isList && d.texts == nil:
+			o.at.path = fmt.Sprintf("items[%d]", i)
+		case isList:
+			_, rest = rest.cut(bytes.Index(rest.text, d.texts[i]))
+			o.at.part, rest = rest.cut(len(d.texts[i]))
+		}
+		r.progress(o.at.offset)
+		if o.json[0] != '{' {
+			return fmt.Errorf("%s is not an object; want %s", o.at, r.want)
+		}
 		if err := r.add(o); err != nil {
 			return err
 		}
@@ -106,48 +115,24 @@ func (r *reader) addAll(d document) error {
 }
 
 // readJSON reads JSON values that stand one after the other.
-func (r *reader) readJSON(rest span) error {
-	rest.end = rest.start + len(bytes.TrimRight(rest.in(r.bytes), space))
-	for {
-		rest.start = rest.end - len(bytes.TrimLeft(rest.in(r.bytes), space))
-		if rest.start == rest.end {
-			return nil
+func (r *reader) readJSON(p part) error {
+	for value := p.trimmed(); len(value.text) > 0; {
+		var rest part
+		var syntax *json.SyntaxError
+		d := newDocument(value.text)
+		if errors.As(d.wrong, &syntax) { // where the next value starts, unless this one is broken
+			value, rest = value.cut(int(syntax.Offset) - 1)
+			value = value.trimmed()
+			d = newDocument(value.text)
 		}
-		d, err := firstJSON(rest.in(r.bytes))
-		value := span{rest.start, rest.start + len(d.json)}
-		d.at = r.place(value)
-		if err != nil {
-			line, _ := r.position(value.end)
-			return fmt.Errorf("%s: line %d: %w", d.at, line, err)
+		at := r.place(value)
+		if errors.As(d.wrong, new(*json.SyntaxError)) {
+			return fmt.Errorf("%s: line %d: %w", at, rest.line, syntax)
 		}
-		at := d.at
-		at.part.end = at.part.start
-		d.itemAt = func(i int) Place { // one after the other
-			at.part.start = at.part.end + bytes.Index(r.bytes[at.part.end:], d.Items[i])
-			at.part.end = at.part.start + len(d.Items[i])
-			r.progress("JSON", at.part.end)
-			return at
-		}
-		if err := r.addAll(d); err != nil {
+		if err := r.addAll(d, at); err != nil {
 			return err
 		}
-		rest.start = value.end
+		value = rest
 	}
-}
-
-// firstJSON returns the first of the JSON values of a text, most often the only one.
-// With an error, its JSON ends where it goes wrong.
-func firstJSON(text []byte) (document, error) {
-	if d := newDocument(text); d.wrong == nil || json.Valid(text) {
-		return d, nil
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	var syntax *json.SyntaxError
-	switch err := decoder.Decode(new(json.RawMessage)); {
-	case errors.As(err, &syntax):
-		return document{json: text[:syntax.Offset-1]}, err
-	case err != nil:
-		return document{json: text}, err
-	}
-	return newDocument(text[:decoder.InputOffset()]), nil
+	return nil
 }
