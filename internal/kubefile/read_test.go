@@ -240,6 +240,18 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
+// TestCaseOfKeys checks that a key that differs in case from one of the API is a field
+// that the API does not have, as it is for kubectl.
+func TestCaseOfKeys(t *testing.T) {
+	in, err := read(strings.Replace(jobJSON, `"metadata"`, `"Kind":"JobList","Items":[],"metadata"`, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"Kind", "Items"}, in.Jobs[0].Unknown); diff != "" {
+		t.Errorf("unknown fields (-want +got):\n%s", diff)
+	}
+}
+
 func TestRuleNames(t *testing.T) {
 	for _, tc := range []struct {
 		rules string

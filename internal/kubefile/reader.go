@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/jobfate/jobfate/internal/parallel"
 )
@@ -62,46 +63,43 @@ func (r *reader) progress(done int) {
 // raw is the text of a value.
 type raw = json.RawMessage
 
-// document is the JSON of an object or of a list of them.
+// document is an object or a list of them.
 type document struct {
 	metav1.TypeMeta
 	Items []raw `json:"items"`
 	json  raw
 	wrong error // why it cannot be decoded
-	// texts are the items as they stand in the text, one after the other; nil if
-	// only the YAML parser knows where they are.
-	texts []raw
 }
 
 // newDocument decodes what a JSON says of itself.
-func newDocument(text []byte) (d document) {
-	d.wrong = json.Unmarshal(text, &d)
-	d.json, d.texts = text, d.Items
+func newDocument(text raw) document {
+	d := document{json: text}
+	d.wrong = utiljson.Unmarshal(text, &d)
 	return d
 }
 
 // addAll adds the object that a document is, or those in the list. Items of a PodList
-// are Pods, even if they do not say so.
-func (r *reader) addAll(d document, at Place) error {
-	element := metav1.TypeMeta{APIVersion: d.APIVersion}
-	isList := false
-	if element.Kind, isList = strings.CutSuffix(d.Kind, "List"); !isList {
+// are Pods, even if they do not say so. texts are the items as they stand in the document,
+// one after the other; nil if only the YAML parser knows where they are.
+func (r *reader) addAll(d document, at Place, texts []raw) error {
+	kind, isList := strings.CutSuffix(d.Kind, "List")
+	element := metav1.TypeMeta{Kind: kind, APIVersion: d.APIVersion}
+	switch {
+	case !isList:
 		d.Items, element = []raw{d.json}, metav1.TypeMeta{}
-	} else if d.wrong != nil {
+	case d.wrong != nil:
 		return fmt.Errorf("%s: the items of the %s are no list", at, d.Kind)
 	}
 	rest := at.part
 	for i, o := range parallel.InOrder(len(d.Items), func(i int) object { return newObject(d.Items[i], element) }) {
-		o.at = at
-		if isList {
+		if o.at = at; isList {
 			o.at.Item = i + 1
 		}
-		switch {
-		case isList && d.texts == nil:
+		if isList && texts == nil {
 			o.at.path = fmt.Sprintf("items[%d]", i)
-		case isList:
-			_, rest = rest.cut(bytes.Index(rest.text, d.texts[i]))
-			o.at.part, rest = rest.cut(len(d.texts[i]))
+		} else if isList {
+			_, rest = rest.cut(bytes.Index(rest.text, texts[i]))
+			o.at.part, rest = rest.cut(len(texts[i]))
 		}
 		r.progress(o.at.offset)
 		if o.json[0] != '{' {
@@ -115,24 +113,24 @@ func (r *reader) addAll(d document, at Place) error {
 }
 
 // readJSON reads JSON values that stand one after the other.
-func (r *reader) readJSON(p part) error {
-	for value := p.trimmed(); len(value.text) > 0; {
-		var rest part
-		var syntax *json.SyntaxError
+func (r *reader) readJSON(rest part) error {
+	for rest = rest.trimmed(); len(rest.text) > 0; rest = rest.trimmed() {
+		value, after := rest, part{}
 		d := newDocument(value.text)
-		if errors.As(d.wrong, &syntax) { // where the next value starts, unless this one is broken
-			value, rest = value.cut(int(syntax.Offset) - 1)
+		var syntax *json.SyntaxError
+		if d.wrong != nil && errors.As(json.Unmarshal(value.text, &raw{}), &syntax) { // where the next value starts, unless this one is broken
+			value, after = rest.cut(int(syntax.Offset) - 1)
 			value = value.trimmed()
 			d = newDocument(value.text)
 		}
 		at := r.place(value)
-		if errors.As(d.wrong, new(*json.SyntaxError)) {
-			return fmt.Errorf("%s: line %d: %w", at, rest.line, syntax)
+		if syntax != nil && !json.Valid(value.text) {
+			return fmt.Errorf("%s: line %d: %w", at, after.line, syntax)
 		}
-		if err := r.addAll(d, at); err != nil {
+		if err := r.addAll(d, at, d.Items); err != nil {
 			return err
 		}
-		value = rest
+		rest = after
 	}
 	return nil
 }

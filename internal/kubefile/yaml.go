@@ -13,10 +13,22 @@ import (
 	"github.com/jobfate/jobfate/internal/parallel"
 )
 
-// readYAML reads a YAML document, unless it is empty.
+// readYAML reads a YAML document, unless it is empty. The items of a list as kubectl
+// prints it are converted one by one, on all cores, if the parser takes each of them for
+// one item.
 func (r *reader) readYAML(p part) error {
-	if list, is := r.longList(p); is {
-		return r.addAll(list, r.place(p).in("[0]"))
+	list, items := cutList(p.text)
+	done := p.offset
+	for i, item := range parallel.InOrder(len(items), func(i int) raw { item, _ := toJSON(items[i]); return item }) {
+		if item == nil {
+			break
+		}
+		list.Items = append(list.Items, item)
+		done += len(items[i])
+		r.progress(done)
+	}
+	if items != nil && len(list.Items) == len(items) {
+		return r.addAll(list, r.place(p).in("[0]"), items)
 	}
 	text, err := toJSON(asItem(p.text))
 	if string(text) == "null" {
@@ -26,24 +38,7 @@ func (r *reader) readYAML(p part) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", at, located(err, p))
 	}
-	d := newDocument(text)
-	d.texts = nil
-	return r.addAll(d, at)
-}
-
-// longList reads a list as kubectl prints it: its items are converted one by one, on
-// all cores. If the parser does not take each of them for one item, it is none.
-func (r *reader) longList(p part) (document, bool) {
-	list, done := cutList(p.text), p.offset
-	for i, item := range parallel.InOrder(len(list.texts), func(i int) raw { item, _ := toJSON(list.texts[i]); return item }) {
-		if item == nil {
-			return document{}, false
-		}
-		list.Items = append(list.Items, item)
-		done += len(list.texts[i])
-		r.progress(done)
-	}
-	return list, list.Items != nil
+	return r.addAll(newDocument(text), at, nil)
 }
 
 // How kubectl begins and ends a list. The items begin with a dash. No version is a number
@@ -55,26 +50,25 @@ var (
 
 // cutList cuts a list as kubectl prints it at the lines that start with a dash. Any
 // other text has no items.
-func cutList(text []byte) (list document) {
+func cutList(text []byte) (list document, items []raw) {
 	end := max(0, bytes.LastIndex(text, []byte("\nkind: ")))
 	first, last := listStart.FindSubmatch(text), listEnd.FindSubmatch(text[end:])
-	if first == nil || last == nil || slices.ContainsFunc(rareBreaks, func(b string) bool { return bytes.Contains(text, []byte(b)) }) {
-		return document{}
+	if first == nil || last == nil || slices.ContainsFunc(otherBreaks, func(b []byte) bool { return bytes.Contains(text, b) }) {
+		return document{}, nil
 	}
 	list.APIVersion, list.Kind = string(first[1]), string(last[1])
-	items := text[len(first[0])-len("- ") : end+1]
+	rest := text[len(first[0])-len("- ") : end+1]
 	for {
-		n := bytes.Index(items, []byte("\n- ")) + 1
+		n := bytes.Index(rest, []byte("\n- ")) + 1
 		if n == 0 {
-			list.texts = append(list.texts, items)
-			return list
+			return list, append(items, rest)
 		}
-		list.texts, items = append(list.texts, items[:n]), items[n:]
+		items, rest = append(items, rest[:n]), rest[n:]
 	}
 }
 
-// rareBreaks are the ends of lines that only YAML knows.
-var rareBreaks = []string{"\n%", "\u0085", "\u2028", "\u2029"}
+// otherBreaks also end a line or a document, but only for the YAML parser.
+var otherBreaks = [][]byte{[]byte("\n%"), []byte("\u0085"), []byte("\u2028"), []byte("\u2029")}
 
 var indented = strings.NewReplacer("\n", "\n  ", "\u0085", "\u0085  ", "\u2028", "\u2028  ", "\u2029", "\u2029  ")
 
