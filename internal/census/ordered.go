@@ -16,6 +16,9 @@ type ordered[T any] struct {
 	compare func(a, b T) int
 	chunks  [][]T
 	n       int
+	// Room for the first chunks and the first item: most collections stay small.
+	first [4][]T
+	item  [1]T
 }
 
 // mostItems is how many items a chunk holds at most.
@@ -23,14 +26,20 @@ const mostItems = 256
 
 // newOrdered takes items that are sorted. The list is used up.
 func newOrdered[T any](compare func(a, b T) int, items []T) *ordered[T] {
-	o := &ordered[T]{compare: compare, n: len(items)}
-	if len(items) > 0 {
+	o := &ordered[T]{compare: compare}
+	o.fill(items)
+	return o
+}
+
+// fill puts sorted items into an empty collection. The list is used up.
+func (o *ordered[T]) fill(items []T) {
+	o.n, o.chunks = len(items), o.first[:0]
+	if len(items) > len(o.first)*mostItems {
 		o.chunks = make([][]T, 0, (len(items)-1)/mostItems+1)
 	}
 	for chunk := range slices.Chunk(items, mostItems) {
 		o.chunks = append(o.chunks, chunk)
 	}
-	return o
 }
 
 // search returns where the first item is that is not before x, and whether it is equal.
@@ -61,7 +70,7 @@ func (o *ordered[T]) insert(x T) {
 	case found:
 		return
 	case len(o.chunks) == 0:
-		o.chunks = append(o.chunks, nil)
+		o.chunks = append(o.chunks, o.item[:0])
 	case chunk == len(o.chunks):
 		chunk--
 		at = len(o.chunks[chunk])

@@ -12,7 +12,7 @@ import (
 // Invariant: the intervals are not empty and do not touch each other; number is that of
 // the indexes in them.
 type vacancies struct {
-	*ordered[indexset.Interval]
+	ordered[indexset.Interval]
 	number int
 }
 
@@ -23,7 +23,9 @@ func newVacancies(set indexset.Set) *vacancies {
 	for interval := range set.Intervals() {
 		intervals = append(intervals, interval)
 	}
-	return &vacancies{newOrdered(byFirst, intervals), set.Len()}
+	v := &vacancies{ordered[indexset.Interval]{compare: byFirst}, set.Len()}
+	v.fill(intervals)
+	return v
 }
 
 // clone returns a copy that changes on its own; nil of nil.
@@ -31,7 +33,7 @@ func (v *vacancies) clone() *vacancies {
 	if v == nil {
 		return nil
 	}
-	return &vacancies{v.ordered.clone(), v.number}
+	return &vacancies{*v.ordered.clone(), v.number}
 }
 
 // put adds or removes an index, unless that is done already.
