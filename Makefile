@@ -28,6 +28,7 @@ golden:
 # Writes the cases of the folder vectors anew, from the comparison with the real
 # controller: the same each time. It takes some ten minutes.
 vectors:
+	go -C conformance test ./functions -run TestMakeVectors -vectors
 	go -C conformance test ./sync -timeout 0 -run TestMakeVectors -vectors -v
 
 # The checks of docs/reliability.md, run longer: five hours on two cores, and 20 GiB

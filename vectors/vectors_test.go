@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,21 +58,7 @@ func TestPairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	never := func(a, b string) bool { return slices.Contains(list.Never[a], b) || slices.Contains(list.Never[b], a) }
-	var features []string
-	together := map[[2]string]bool{}
-	for c := range cases(t) {
-		if c.Refused != "" {
-			continue
-		}
-		for i, a := range c.Features {
-			if !slices.Contains(features, a) {
-				features = append(features, a)
-			}
-			for _, b := range c.Features[i+1:] {
-				together[[2]string{a, b}], together[[2]string{b, a}] = true, true
-			}
-		}
-	}
+	features, together := pairs(t)
 	for i, a := range features {
 		for _, b := range features[i+1:] {
 			if together[[2]string{a, b}] == never(a, b) {
@@ -80,6 +67,37 @@ func TestPairs(t *testing.T) {
 		}
 	}
 }
+
+// pairs are all features, and those that are in one case. They are read once for all runs
+// of the tests, since none changes them.
+func pairs(t *testing.T) (features []string, together map[[2]string]bool) {
+	t.Helper()
+	once.Do(func() {
+		all.together = map[[2]string]bool{}
+		for c := range cases(t) {
+			if c.Refused != "" {
+				continue
+			}
+			for i, a := range c.Features {
+				if !slices.Contains(all.features, a) {
+					all.features = append(all.features, a)
+				}
+				for _, b := range c.Features[i+1:] {
+					all.together[[2]string{a, b}], all.together[[2]string{b, a}] = true, true
+				}
+			}
+		}
+	})
+	return all.features, all.together
+}
+
+var (
+	once sync.Once
+	all  struct {
+		features []string
+		together map[[2]string]bool
+	}
+)
 
 // TestReadme checks that the case that README.md shows is one of the files.
 func TestReadme(t *testing.T) {
@@ -93,12 +111,55 @@ func TestReadme(t *testing.T) {
 	if err := json.Compact(&shown, []byte(block)); err != nil {
 		t.Fatalf("%v\n%s", err, block)
 	}
-	for _, line := range cases(t) {
-		if bytes.Equal(line, shown.Bytes()) {
+	files, err := filepath.Glob("*.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, append(shown.Bytes(), '\n')) {
 			return
 		}
 	}
 	t.Errorf("no file has the case that README.md shows:\n%s", shown.Bytes())
+}
+
+// TestFunctions checks of every case of a function what jobfate returns.
+func TestFunctions(t *testing.T) {
+	files, err := filepath.Glob("functions/*.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, failed := map[string]bool{}, 0
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			var c vectors.Call
+			if err := json.Unmarshal(line, &c); err != nil {
+				t.Fatalf("%v\n%s", err, line)
+			}
+			found[c.Function] = true
+			got, err := c.Run()
+			if err == nil && bytes.Equal(got, c.Jobfate) {
+				continue
+			}
+			t.Errorf("%s(%s): %v\nwant %s\ngot  %s", c.Function, c.In, err, c.Jobfate, got)
+			if failed++; failed == enough {
+				t.Fatalf("%d cases have failed, and no more are tried", failed)
+			}
+		}
+	}
+	for name := range vectors.Functions {
+		if !found[name] {
+			t.Errorf("there is no case of %s", name)
+		}
+	}
 }
 
 // cases are the cases of all files with their lines.

@@ -192,6 +192,18 @@ func divergent() []divergence {
 			trial: newTrial(size(2, 2), limitPerIndex(1), pod("a", corev1.PodFailed, index(0), failures(0))),
 		},
 		{
+			name: "base-above-cap",
+			trial: newTrial(size(1, 1), pod("a", corev1.PodFailed), func(c *trial) {
+				c.limits.Base, c.limits.Cap = 60*time.Second, 40*time.Second
+			}),
+		},
+		{
+			name: "adopted-and-deleted",
+			trial: newTrial(size(0, 3), pod("a", corev1.PodRunning, func(p *corev1.Pod) {
+				p.Finalizers, p.OwnerReferences[0].Controller = nil, nil
+			})),
+		},
+		{
 			name: "work-left",
 			trial: newTrial(size(2, 4), pod("a", corev1.PodSucceeded), pod("b", corev1.PodSucceeded),
 				func(c *trial) { c.limits.MaxUncounted = 1 }),

@@ -122,6 +122,29 @@ const (
 	slack   = 3600
 )
 
+// baseWithinCap lowers the first delay to the longest.
+func baseWithinCap(d *dispute) bool {
+	if d.base() <= d.delay() {
+		return false
+	}
+	d.them.in.Limits.Base = d.delay()
+	return true
+}
+
+// orphansWithoutReference takes the reference to the Job from pods that it does not
+// control.
+func orphansWithoutReference(d *dispute) (changed bool) {
+	for i, pod := range d.them.in.Pods {
+		toJob := func(r metav1.OwnerReference) bool { return r.UID == d.snapshot.Job.UID }
+		if builtin.HasFinalizer(pod) || metav1.GetControllerOfNoCopy(pod) != nil || !slices.ContainsFunc(pod.OwnerReferences, toJob) {
+			continue
+		}
+		d.replacePod(i, func(p *corev1.Pod) { p.OwnerReferences = slices.DeleteFunc(p.OwnerReferences, toJob) })
+		changed = true
+	}
+	return changed
+}
+
 // withinRange lowers the numbers with which the controller would calculate
 // beyond their range. What they decide stays the same: they are above any limit.
 func withinRange(d *dispute) (changed bool) {

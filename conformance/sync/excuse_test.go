@@ -29,6 +29,8 @@ var excuses = []excuse{
 	{name: "first-classification", input: firstClassification, output: listedNotMatched},
 	{name: "disjoint-indexes", input: withoutOverlap, output: withoutNewOverlap},
 	{name: "saturation", input: withinRange, output: outOfRange},
+	{name: "base-above-cap", input: baseWithinCap},
+	{name: "adopted-and-deleted", input: orphansWithoutReference},
 	{name: "full-lists", input: onlyListed, output: withoutUnlisted},
 	{name: "kept-verdict", input: keepVerdict, output: withoutKept},
 	{name: "predecessor", input: noneFailedLater},

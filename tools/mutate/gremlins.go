@@ -85,6 +85,9 @@ func (r *runner) testGremlins(p *sourcePackage) ([]*mutant, error) {
 				return nil, err
 			}
 			if p.wanted(m.place) && p.viable(m.change) {
+				if !m.condition {
+					m.choice = p.choice(m.change)
+				}
 				mutants = append(mutants, m)
 			}
 		}
@@ -126,16 +129,16 @@ func (r *runner) gremlins(p *sourcePackage) (report, error) {
 	return found, json.Unmarshal(text, &found)
 }
 
-// inRounds puts mutants of conditions together that do not overlap: each round fits
-// into one test binary. The others need one each.
+// inRounds puts mutants together that a variable can choose, and that do not overlap:
+// each round fits into one test binary. The others need one each.
 func inRounds(mutants []*mutant) (rounds [][]*mutant, single []*mutant) {
 	for _, m := range mutants {
-		if !m.condition {
+		if !m.condition && m.choice.file == nil {
 			single = append(single, m)
 			continue
 		}
 		at := slices.IndexFunc(rounds, func(round []*mutant) bool {
-			return !slices.ContainsFunc(round, func(o *mutant) bool { return m.change.overlaps(o.change) })
+			return !slices.ContainsFunc(round, func(o *mutant) bool { return m.chosen(0).overlaps(o.chosen(0)) })
 		})
 		if at < 0 {
 			at, rounds = len(rounds), append(rounds, nil)
@@ -148,19 +151,14 @@ func inRounds(mutants []*mutant) (rounds [][]*mutant, single []*mutant) {
 // chosen returns the files of the package with the mutants of a round in them.
 func (p *sourcePackage) chosen(round []*mutant) map[string]string {
 	texts := p.withSwitch()
-	type numbered struct {
-		number int
-		change
-	}
-	var changes []numbered
+	var changes []change
 	for i, m := range round {
-		changes = append(changes, numbered{i + 1, m.change})
+		changes = append(changes, m.chosen(i+1))
 	}
-	slices.SortFunc(changes, func(a, b numbered) int { return b.start - a.start }) // from the end
+	slices.SortFunc(changes, func(a, b change) int { return b.start - a.start }) // from the end
 	for _, c := range changes {
 		text := texts[c.file.path]
-		texts[c.file.path] = fmt.Sprintf("%s(chosenMutant == %d && (%s) || chosenMutant != %d && (%s))%s",
-			text[:c.start], c.number, c.text, c.number, text[c.start:c.end], text[c.end:])
+		texts[c.file.path] = text[:c.start] + c.text + text[c.end:]
 	}
 	return texts
 }

@@ -20,6 +20,9 @@ type mutant struct {
 	// condition says that the change replaces one condition by another, so that
 	// a variable can choose between them.
 	condition bool
+	// choice is the statement around another change, with text that chooses; %d stands
+	// for the number of the mutant. Its file is nil if there is no such text.
+	choice change
 }
 
 // place identifies a mutant as long as its line stays as it is, wherever that

@@ -124,12 +124,24 @@ func (rs reasons) compare(mutants []*mutant, wanted *regexp.Regexp, out io.Write
 	return unexplained
 }
 
-// survivors prints the mutants that have survived.
+// survivors prints the mutants that have survived, and of each function how many the
+// tests do not run.
 func survivors(mutants []*mutant, out io.Writer) {
+	var functions []string
+	notRunIn := map[string]int{}
 	for _, m := range mutants {
-		if m.verdict == survived {
+		switch m.verdict {
+		case survived:
 			fmt.Fprintf(out, "\nsurvived, in %s:\n\n%s", m.pkg, m.place)
+		case notRun:
+			f := m.pkg + "/" + m.file + ", " + m.function
+			if notRunIn[f]++; notRunIn[f] == 1 {
+				functions = append(functions, f)
+			}
 		}
+	}
+	for _, f := range functions {
+		fmt.Fprintf(out, "\nnot run, in %s: %d", f, notRunIn[f])
 	}
 }
 

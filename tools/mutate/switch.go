@@ -37,6 +37,9 @@ func (p *sourcePackage) withSwitch() map[string]string {
 // the tests of the package, and those that survive with the tests of the root, or with
 // the tests that were asked for.
 func (r *runner) testSwitched(p *sourcePackage, texts map[string]string, mutants []*mutant) error {
+	if r.tests != "" {
+		return r.testBatch(p, texts, mutants)
+	}
 	for _, dir := range r.testsOf(p) {
 		b, err := r.build(dir, texts)
 		if err != nil {
@@ -57,6 +60,19 @@ func (r *runner) testSwitched(p *sourcePackage, texts map[string]string, mutants
 		}
 	}
 	return nil
+}
+
+// testBatch is testSwitched with the tests that were asked for.
+func (r *runner) testBatch(p *sourcePackage, texts map[string]string, mutants []*mutant) error {
+	b, err := r.buildBatch(p, r.tests, texts)
+	if err != nil {
+		return err
+	}
+	defer b.remove()
+	if b, err = r.calibrate(b); err != nil {
+		return err
+	}
+	return r.runBatch(b, mutants)
 }
 
 // testsOf returns the folders of the packages whose tests a mutant has to survive.

@@ -1,0 +1,68 @@
+package vectors
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Call is one line of a file of the folder vectors/functions: what one function returns.
+type Call struct {
+	Function string          `json:"function"`
+	In       json.RawMessage `json:"in"`
+	// Jobfate is what jobfate returns.
+	Jobfate json.RawMessage `json:"jobfate"`
+	// Kubernetes is what the function of Kubernetes returns. It is absent if that is the
+	// same, and if Oracle is.
+	Kubernetes json.RawMessage `json:"kubernetes,omitempty"`
+	// Oracle is the function of Kubernetes; absent if it has none.
+	Oracle      string   `json:"oracle,omitempty"`
+	Divergences []string `json:"divergences,omitempty"`
+}
+
+// Functions are the functions of calls, by name. Each takes and returns JSON.
+var Functions = map[string]func(in []byte) (any, error){
+	"delay":         calls(delay),
+	"wait":          calls(wait),
+	"record":        calls(record),
+	"finishTime":    calls(finishTime),
+	"restarts":      calls(restarts),
+	"indexFailures": calls(indexFailures),
+	"fromDraft":     calls(fromDraft),
+	"toDraft":       calls(toDraft),
+	"readIndexes":   calls(readIndexes),
+	"parseIndexes":  calls(parseIndexes),
+	"checkIndexes":  calls(checkIndexes),
+	"sets":          calls(sets),
+	"failurePolicy": calls(failurePolicy),
+	"failedRule":    calls(failedRule),
+	"ruleNames":     calls(ruleNames),
+	"successPolicy": calls(successPolicy),
+	"orphan":        calls(orphan),
+}
+
+// Run returns what jobfate returns.
+func (c *Call) Run() (json.RawMessage, error) {
+	f := Functions[c.Function]
+	if f == nil {
+		return nil, fmt.Errorf("there is no function %q", c.Function)
+	}
+	out, err := f(c.In)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Function, err)
+	}
+	return json.Marshal(out)
+}
+
+// calls returns a function that takes JSON, without fields that it does not know.
+func calls[In, Out any](f func(In) Out) func([]byte) (any, error) {
+	return func(text []byte) (any, error) {
+		var in In
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&in); err != nil {
+			return nil, err
+		}
+		return f(in), nil
+	}
+}

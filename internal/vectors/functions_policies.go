@@ -1,0 +1,137 @@
+package vectors
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/lifecycle"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// FailurePolicy is the input of failurePolicy.
+type FailurePolicy struct {
+	Policy *batchv1.PodFailurePolicy `json:"podFailurePolicy,omitempty"`
+	Names  []string                  `json:"ruleNames,omitempty"`
+	Pod    *corev1.Pod               `json:"pod"` // it has failed
+}
+
+// Match is the result of failurePolicy.
+type Match struct {
+	Action  batchv1.PodFailurePolicyAction `json:"action,omitempty"` // absent: no rule matches
+	Counts  bool                           `json:"counts"`           // towards the backoff limits
+	Message string                         `json:"message,omitempty"`
+	// Rule, Reason and Explanation are those of jobfate alone.
+	Rule        *int   `json:"rule,omitempty"`
+	Reason      string `json:"reason,omitempty"` // a granular one
+	Explanation string `json:"explanation,omitempty"`
+}
+
+func failurePolicy(in FailurePolicy) Match {
+	m := failurepolicy.Compile(failurepolicy.FromAPI(in.Policy, in.Names...)).Match(in.Pod)
+	out := Match{Action: m.Action, Counts: m.Counts(), Message: m.Message(), Explanation: m.Explain()}
+	if m.Matched() {
+		out.Rule, out.Reason = &m.Rule, failurepolicy.Reason(m.Rule, m.Name)
+	}
+	return out
+}
+
+// Condition is the input of failedRule: that of a failed Job, and the names of all rules.
+type Condition struct {
+	Reason  string   `json:"reason,omitempty"`
+	Message string   `json:"message,omitempty"`
+	Names   []string `json:"ruleNames,omitempty"`
+}
+
+// Rule is the result of failedRule.
+type Rule struct {
+	// Policy says that the reason is that of a pod failure policy.
+	Policy bool   `json:"policy"`
+	Index  *int   `json:"index,omitempty"`
+	Name   string `json:"name,omitempty"`
+	// Rule is the position of the rule, if the policy has it.
+	Rule *int `json:"rule,omitempty"`
+}
+
+func failedRule(in Condition) Rule {
+	spec := &failurepolicy.Spec{Rules: make([]failurepolicy.Rule, len(in.Names))}
+	for i, name := range in.Names {
+		spec.Rules[i].Name = name
+	}
+	ref, ok := failurepolicy.RuleOf(in.Reason, in.Message)
+	if !ok {
+		return Rule{}
+	}
+	out := Rule{Policy: true, Name: ref.Name}
+	if ref.Index >= 0 {
+		out.Index = &ref.Index
+	}
+	if at, ok := spec.Find(in.Reason, in.Message); ok {
+		out.Rule = &at
+	}
+	return out
+}
+
+// Names is the input of ruleNames.
+type Names struct {
+	Names []string `json:"ruleNames"`
+}
+
+// WrongNames is the result of ruleNames.
+type WrongNames struct {
+	Wrong []WrongName `json:"wrong,omitempty"`
+}
+
+// WrongName says of a rule why its name is wrong.
+type WrongName struct {
+	Rule   string `json:"rule"`
+	Reason string `json:"reason"`
+}
+
+func ruleNames(in Names) (out WrongNames) {
+	spec := &failurepolicy.Spec{Rules: make([]failurepolicy.Rule, len(in.Names))}
+	for i, name := range in.Names {
+		spec.Rules[i].Name = name
+	}
+	for _, err := range spec.CheckNames(func(i int) *field.Path { return field.NewPath("ruleNames").Index(i) }) {
+		out.Wrong = append(out.Wrong, WrongName{err.Field, err.ErrorBody()})
+	}
+	return out
+}
+
+// SuccessPolicy is the input of successPolicy.
+type SuccessPolicy struct {
+	Policy      *batchv1.SuccessPolicy `json:"successPolicy,omitempty"`
+	Completions int32                  `json:"completions"`
+	Completed   string                 `json:"completedIndexes"`
+}
+
+// Met is the result of successPolicy: the first rule that is met.
+type Met struct {
+	Rule *int `json:"rule,omitempty"`
+}
+
+func successPolicy(in SuccessPolicy) Met {
+	completed, _ := indexset.Parse(in.Completed)
+	rule := lifecycle.NewSuccessPolicy(in.Policy, in.Completions).Match(completed)
+	if rule < 0 {
+		return Met{}
+	}
+	return Met{&rule}
+}
+
+// Orphan is the input of orphan: a pod and the Job of the name that its controller
+// reference gives; absent: there is none.
+type Orphan struct {
+	Pod *corev1.Pod  `json:"pod"`
+	Job *batchv1.Job `json:"job,omitempty"`
+}
+
+// Frees is the result of orphan: whether the finalizer is removed.
+type Frees struct {
+	Frees bool `json:"frees"`
+}
+
+func orphan(in Orphan) Frees { return Frees{tracking.Controller{}.Frees(in.Pod, in.Job)} }
