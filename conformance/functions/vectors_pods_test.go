@@ -1,6 +1,8 @@
 package functions
 
 import (
+	"math"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -45,4 +47,44 @@ var aboutPods = []subject{{
 		return vectors.Orphan{Pod: p, Job: job}
 	},
 	kubernetes: asks(func(in vectors.Orphan, out *vectors.Frees) { out.Frees = real.StripsOrphan(in.Pod, in.Job) }),
+}, {
+	name: "podIndex", oracle: "getCompletionIndex", aimed: indexMarks(),
+	kubernetes: asks(func(in vectors.Marks, out *vectors.Index) {
+		out.Index = nil
+		if index := real.CompletionIndex(in.Annotations); index >= 0 {
+			out.Index = ptr(int32(min(index, math.MaxInt32)))
+		}
+	}),
+}, {
+	name: "checkKeys", aimed: ownKeys(),
 }}
+
+// indexMarks are indexes in annotations and labels.
+func indexMarks() (all []any) {
+	const key = batchv1.JobCompletionIndexAnnotation
+	all = append(all, vectors.Marks{}, vectors.Marks{Labels: map[string]string{key: "0"}}, vectors.Marks{Labels: map[string]string{key: "x"}})
+	for _, text := range numerals {
+		annotated := map[string]string{key: text}
+		all = append(all, vectors.Marks{Annotations: annotated}, vectors.Marks{Annotations: annotated, Labels: annotated},
+			vectors.Marks{Annotations: annotated, Labels: map[string]string{key: "7"}}, vectors.Marks{Annotations: annotated, Labels: map[string]string{"other": "7"}})
+	}
+	return all
+}
+
+// ownKeys are names on both sides of what is valid.
+func ownKeys() (all []any) {
+	const a, b = "example.com/a", "example.com/b"
+	for _, k := range []vectors.OwnKeys{
+		{}, {Finalizer: a}, {Finalizer: "a"}, {Finalizer: "a b/c"}, {Index: a}, {Index: "a"}, {Index: "-"}, {IndexVariable: "INDEX"}, {IndexVariable: "1"}, {IndexVariable: "="},
+		{FailureCount: a}, {FailureCount: "/"}, {IgnoredFailureCount: a}, {IgnoredFailureCount: "a/b/c"}, {ControllerUID: a}, {ControllerUID: "é"}, {JobName: a}, {JobName: "-a"},
+		{FailureCount: a, IgnoredFailureCount: a}, {Index: a, FailureCount: a}, {Index: a, IgnoredFailureCount: a}, {Index: a, ControllerUID: a}, {Index: a, JobName: a},
+		{ControllerUID: a, JobName: a}, {FailureCount: a, JobName: a}, {Finalizer: a, Index: a}, {Index: "controller-uid"}, {Index: "job-name"},
+		{ControllerUID: "job-name"}, {JobName: "controller-uid"}, {ControllerUID: "controller-uid"}, {JobName: "job-name"},
+		{ControllerUID: "job-name", JobName: b}, {ControllerUID: a, JobName: "controller-uid"}, {FailureCount: "controller-uid"},
+		{FailureCount: batchv1.JobCompletionIndexAnnotation}, {IgnoredFailureCount: batchv1.JobIndexFailureCountAnnotation}, {JobName: batchv1.ControllerUidLabel},
+		{Finalizer: a, Index: b, IndexVariable: "I", FailureCount: "example.com/c", IgnoredFailureCount: "example.com/d", ControllerUID: "example.com/e", JobName: "example.com/f"},
+	} {
+		all = append(all, k)
+	}
+	return all
+}

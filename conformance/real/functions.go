@@ -63,6 +63,9 @@ func NextRecord(old *Record, succeeded, failed []*corev1.Pod) Record {
 	return Record{Failures: next.failuresAfterLastSuccess, LastFailure: next.lastFailureTime}
 }
 
+// CompletionIndex runs getCompletionIndex: -1 for no index.
+func CompletionIndex(annotations map[string]string) int { return getCompletionIndex(annotations) }
+
 // IndexFailureCounts are the values of the two annotations that a replacement
 // pod inherits from the pod that it replaces.
 type IndexFailureCounts struct {

@@ -178,6 +178,9 @@ func getRemainingTimeForFailuresCount(c clock.WithTicker, base, limit time.Durat
 //go:linkname getRemainingTimePerIndex k8s.io/kubernetes/pkg/controller/job.getRemainingTimePerIndex
 func getRemainingTimePerIndex(logger klog.Logger, c clock.WithTicker, base, limit time.Duration, lastFailed *corev1.Pod) time.Duration
 
+//go:linkname getCompletionIndex k8s.io/kubernetes/pkg/controller/job.getCompletionIndex
+func getCompletionIndex(annotations map[string]string) int
+
 //go:linkname getNewIndexFailureCounts k8s.io/kubernetes/pkg/controller/job.getNewIndexFailureCounts
 func getNewIndexFailureCounts(logger klog.Logger, j *batchv1.Job, replaced *corev1.Pod) (int32, int32)
 

@@ -39,6 +39,8 @@ var Functions = map[string]func(in []byte) (any, error){
 	"ruleNames":     calls(ruleNames),
 	"successPolicy": calls(successPolicy),
 	"orphan":        calls(orphan),
+	"podIndex":      calls(podIndex),
+	"checkKeys":     calls(checkKeys),
 }
 
 // Run returns what jobfate returns.

@@ -8,7 +8,6 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/lifecycle"
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // FailurePolicy is the input of failurePolicy.
@@ -121,17 +120,3 @@ func successPolicy(in SuccessPolicy) Met {
 	}
 	return Met{&rule}
 }
-
-// Orphan is the input of orphan: a pod and the Job of the name that its controller
-// reference gives; absent: there is none.
-type Orphan struct {
-	Pod *corev1.Pod  `json:"pod"`
-	Job *batchv1.Job `json:"job,omitempty"`
-}
-
-// Frees is the result of orphan: whether the finalizer is removed.
-type Frees struct {
-	Frees bool `json:"frees"`
-}
-
-func orphan(in Orphan) Frees { return Frees{tracking.Controller{}.Frees(in.Pod, in.Job)} }
