@@ -197,7 +197,7 @@ func annotations() (all [][]func(*trial)) {
 		)
 	}
 	// Of several failed pods of an index the one with most failures is replaced.
-	for _, counts := range [][4]int{{0, 1, 1, 0}, {1, 0, 0, 2}, {2, 0, 0, 1}, {1, 1, 1, 2}, {1, 2, 2, 1}, {math.MaxInt32, 1, math.MaxInt32, 2}} {
+	for _, counts := range [][4]int{{0, 1, 1, 0}, {1, 0, 0, 2}, {2, 0, 0, 1}, {1, 1, 1, 2}, {1, 2, 2, 1}, {1, 2, 2, 0}, {2, 0, 1, 2}, {math.MaxInt32, 1, math.MaxInt32, 2}} {
 		all = append(all, []func(*trial){size(1, 3), limitPerIndex(9),
 			pod("a", corev1.PodFailed, index(0), failures(counts[0]), ignored(counts[1]), finished(1, -20)),
 			pod("b", corev1.PodFailed, index(0), failures(counts[2]), ignored(counts[3]), finished(1, -10))})

@@ -38,7 +38,9 @@ func TestMakeVectors(t *testing.T) {
 	}
 	m := &maker{T: t, round: 1, seen: map[string]bool{}, count: map[string]int{}, files: map[string][]*line{}, together: map[string]bool{}}
 	for _, d := range divergent() {
-		m.take(caseOfTree(treeOf(caseOf(d.trial))))
+		if !d.undrawn {
+			m.take(caseOfTree(treeOf(caseOf(d.trial))))
+		}
 	}
 	for _, c := range chosen() {
 		m.add(treeOf(c)) // as it is: a smaller one would do the same for another reason
@@ -62,11 +64,23 @@ func TestMakeVectors(t *testing.T) {
 		m.lookWhole(seed)
 	}
 	t.Logf("with whole outcomes: %d cases", len(m.seen))
-	for _, c := range aimed() { // last: none of the others is left out for them
-		m.add(treeOf(c))
-	}
+	m.addLast()
 	t.Logf("with aimed cases: %d cases", len(m.seen))
 	m.write()
+}
+
+// addLast adds cases for which none of the others is left out.
+func (m *maker) addLast() {
+	for _, c := range aimed() {
+		m.add(treeOf(c))
+	}
+	for _, d := range divergent() {
+		if d.undrawn {
+			c := caseOf(d.trial)
+			withFewLabels(c)
+			m.add(treeOf(c))
+		}
+	}
 }
 
 // maker collects cases.

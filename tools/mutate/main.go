@@ -16,7 +16,8 @@
 // with those of the root, which go through all packages. Random tests draw the same
 // in every run (runtest.sh). With -tests it is tested with the tests of one other
 // package instead, to know how good those are alone; survivors need no explanation then,
-// and mutants in statements that these tests do not run are counted apart.
+// and mutants in statements that these tests do not run are counted apart, by function.
+// One process runs these tests for many mutants (batch.go).
 // With -share some of the mutants are left out, always the same.
 // One that does not compile is no mutant and not counted;
 // one that makes the tests run ten times as long as usual counts as killed, and as
