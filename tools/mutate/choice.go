@@ -4,57 +4,82 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"strings"
+	"slices"
 )
 
-// chosen returns the change of a mutant that a variable chooses, with its number.
-func (m *mutant) chosen(number int) change {
-	c := m.choice
+// switched returns the change of a mutant that a variable chooses.
+func (m *mutant) switched() change {
 	if m.condition {
-		c = m.change
-		c.text = fmt.Sprintf("(chosenMutant == %%[1]d && (%s) || chosenMutant != %%[1]d && (%s))", verbatim(c.text), verbatim(c.file.text[c.start:c.end]))
+		return m.change
 	}
-	c.text = fmt.Sprintf(c.text, number)
-	return c
+	return m.choice
 }
 
-// verbatim returns a text as part of a format.
-func verbatim(text string) string { return strings.ReplaceAll(text, "%", "%%") }
+// chosen returns changes that hold all mutants of a round, from the end of each file.
+func chosen(round []*mutant) (changes []change) {
+	for i, m := range round {
+		c := m.switched()
+		if slices.ContainsFunc(changes, c.replaces) {
+			continue // with the first of that part
+		}
+		is := c.file.text[c.start:c.end]
+		switch {
+		case m.condition:
+			c.text = "(" + alternatives(round[i:], i+1, c, "chosenMutant == %d && (%s) || ", "chosenMutant != %d && ") + "(" + is + "))"
+		case m.defines:
+			c.text = is + "; " + alternatives(round[i:], i+1, c, "if chosenMutant == %d { %s }; ", "")
+		default:
+			c.text = alternatives(round[i:], i+1, c, "if chosenMutant == %d { %s } else ", "") + "{ " + is + " }"
+		}
+		changes = append(changes, c)
+	}
+	slices.SortFunc(changes, func(a, b change) int { return b.start - a.start })
+	return changes
+}
 
-// choice returns the change of the statement around a change into one that a variable
-// chooses. A definition takes place as it was, and then the other value is assigned. The
-// file is nil if it is no statement of a list, or would not compile.
-func (p *sourcePackage) choice(c change) change {
+// alternatives returns the texts of all mutants that change one part, each with its
+// number, and then the numbers alone.
+func alternatives(round []*mutant, first int, part change, each, none string) (text string) {
+	var last string
+	for i, m := range round {
+		if c := m.switched(); c.replaces(part) {
+			text += fmt.Sprintf(each, first+i, c.text)
+			if none != "" {
+				last += fmt.Sprintf(none, first+i)
+			}
+		}
+	}
+	return text + last
+}
+
+// choice returns the change of the statement around a change, if a variable can choose
+// it. A definition takes place as it was, and then the other value is assigned. The file
+// is nil if it is no statement of a list, or would not compile.
+func (p *sourcePackage) choice(c change) (out change, defines bool) {
 	s := statementAround(c.file.tree, func(n ast.Node) bool {
 		return p.offset(n.Pos()) <= c.start && c.end <= p.offset(n.End())
 	})
 	if s == nil {
-		return change{}
+		return change{}, false
 	}
-	out := change{file: c.file, start: p.offset(s.Pos()), end: p.offset(s.End())}
-	is := c.file.text[out.start:out.end]
-	becomes := is[:c.start-out.start] + c.text + is[c.end-out.start:]
-	format := "if chosenMutant == %%[1]d { %[2]s } else { %[1]s }"
+	out = change{file: c.file, start: p.offset(s.Pos()), end: p.offset(s.End())}
+	out.text = c.file.text[out.start:c.start] + c.text + c.file.text[c.end:out.end]
 	switch s := s.(type) {
 	case *ast.AssignStmt:
-		if s.Tok == token.DEFINE {
+		if defines = s.Tok == token.DEFINE; defines {
 			at := p.offset(s.TokPos) - out.start
-			becomes = becomes[:at] + becomes[at+1:] // = in the place of :=
-			format = "%[1]s; if chosenMutant == %%[1]d { %[2]s }"
+			out.text = out.text[:at] + out.text[at+1:] // = in the place of :=
 		}
-	case *ast.ReturnStmt, *ast.BranchStmt:
-		format = "if chosenMutant == %%[1]d { %[2]s }; %[1]s"
-	case *ast.IncDecStmt, *ast.ExprStmt:
+	case *ast.ReturnStmt, *ast.BranchStmt, *ast.IncDecStmt, *ast.ExprStmt:
 	default:
-		return change{}
+		return change{}, false
 	}
-	out.text = fmt.Sprintf(format, verbatim(is), verbatim(becomes))
-	compiled := out
-	compiled.text = strings.ReplaceAll(fmt.Sprintf(out.text, 1), "chosenMutant", "len(``)")
-	if !p.viable(compiled) {
-		return change{}
+	m := &mutant{choice: out, defines: defines}
+	compiled := chosen([]*mutant{m})[0]
+	if p.check(c.file, compiled.apply()+"\nvar chosenMutant int\n") != nil {
+		return change{}, false
 	}
-	return out
+	return out, defines
 }
 
 // statementAround returns the innermost statement of a list that a test says is around

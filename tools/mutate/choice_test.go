@@ -26,35 +26,44 @@ func count(list []int) int {
 // The statement around a change holds both, and a variable chooses.
 func TestChoice(t *testing.T) {
 	p := parsed(t, choices)
+	var all []*mutant
 	for _, tc := range []struct {
 		found finding
 		want  string
 	}{
-		{finding{Type: "ARITHMETIC_BASE", Line: 4, Column: 17}, "n := len(list) - 1; if chosenMutant == 7 { n = len(list) + 1 }"},
-		{finding{Type: "INVERT_LOOPCTRL", Line: 7, Column: 4}, "if chosenMutant == 7 { continue }; break"},
-		{finding{Type: "INCREMENT_DECREMENT", Line: 9, Column: 4}, "if chosenMutant == 7 { n-- } else { n++ }"},
-		{finding{Type: "ARITHMETIC_BASE", Line: 10, Column: 10}, "if chosenMutant == 7 { n += i * 2 } else { n += i % 2 }"},
-		{finding{Type: "ARITHMETIC_BASE", Line: 13, Column: 12}, "if chosenMutant == 7 { return n / 5 }; return n * 5"},
+		{finding{Type: "ARITHMETIC_BASE", Line: 4, Column: 17}, "n := len(list) - 1; if chosenMutant == 1 { n = len(list) + 1 }; "},
+		{finding{Type: "INVERT_LOOPCTRL", Line: 7, Column: 4}, "if chosenMutant == 1 { continue } else { break }"},
+		{finding{Type: "INCREMENT_DECREMENT", Line: 9, Column: 4}, "if chosenMutant == 1 { n-- } else { n++ }"},
+		{finding{Type: "ARITHMETIC_BASE", Line: 10, Column: 10}, "if chosenMutant == 1 { n += i * 2 } else { n += i % 2 }"},
+		{finding{Type: "INVERT_ASSIGNMENTS", Line: 10, Column: 5}, "if chosenMutant == 1 { n -= i % 2 } else { n += i % 2 }"},
+		{finding{Type: "ARITHMETIC_BASE", Line: 13, Column: 12}, "if chosenMutant == 1 { return n / 5 } else { return n * 5 }"},
 		{finding{Type: "ARITHMETIC_BASE", Line: 12, Column: 18}, ""}, // not in a list
 	} {
 		m, err := p.swapped("sample.go", tc.found)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.choice = p.choice(m.change)
-		switch {
-		case m.choice.file == nil:
+		if m.choice, m.defines = p.choice(m.change); m.choice.file == nil {
 			if tc.want != "" {
 				t.Errorf("%q: no choice, want %q", m.was, tc.want)
 			}
-		case m.chosen(7).text != tc.want:
-			t.Errorf("%q: got %q, want %q", m.was, m.chosen(7).text, tc.want)
-		default:
-			text := m.chosen(7).apply()
-			if err := p.check(p.files[0], text+"\nvar chosenMutant int\n"); err != nil {
-				t.Errorf("%q does not compile: %v\n%s", m.was, err, text)
-			}
+			continue
 		}
+		if got := chosen([]*mutant{m})[0].text; got != tc.want {
+			t.Errorf("%q: got %q, want %q", m.was, got, tc.want)
+		}
+		all = append(all, m)
+	}
+	rounds, single := inRounds(all)
+	if len(rounds) != 1 || len(single) != 0 {
+		t.Fatalf("%d rounds and %d single, want one round", len(rounds), len(single))
+	}
+	text := p.chosen(rounds[0])["sample.go"]
+	if want := "if chosenMutant == 4 { n += i * 2 } else if chosenMutant == 5 { n -= i % 2 } else { n += i % 2 }"; !strings.Contains(text, want) {
+		t.Errorf("the file lacks\n%s\nin\n%s", want, text)
+	}
+	if err := p.check(p.files[0], text+"\nvar chosenMutant int\n"); err != nil {
+		t.Errorf("does not compile: %v\n%s", err, text)
 	}
 }
 

@@ -86,7 +86,7 @@ func (r *runner) testGremlins(p *sourcePackage) ([]*mutant, error) {
 			}
 			if p.wanted(m.place) && p.viable(m.change) {
 				if !m.condition {
-					m.choice = p.choice(m.change)
+					m.choice, m.defines = p.choice(m.change)
 				}
 				mutants = append(mutants, m)
 			}
@@ -138,7 +138,7 @@ func inRounds(mutants []*mutant) (rounds [][]*mutant, single []*mutant) {
 			continue
 		}
 		at := slices.IndexFunc(rounds, func(round []*mutant) bool {
-			return !slices.ContainsFunc(round, func(o *mutant) bool { return m.chosen(0).overlaps(o.chosen(0)) })
+			return !slices.ContainsFunc(round, func(o *mutant) bool { return m.switched().overlaps(o.switched()) })
 		})
 		if at < 0 {
 			at, rounds = len(rounds), append(rounds, nil)
@@ -151,12 +151,7 @@ func inRounds(mutants []*mutant) (rounds [][]*mutant, single []*mutant) {
 // chosen returns the files of the package with the mutants of a round in them.
 func (p *sourcePackage) chosen(round []*mutant) map[string]string {
 	texts := p.withSwitch()
-	var changes []change
-	for i, m := range round {
-		changes = append(changes, m.chosen(i+1))
-	}
-	slices.SortFunc(changes, func(a, b change) int { return b.start - a.start }) // from the end
-	for _, c := range changes {
+	for _, c := range chosen(round) {
 		text := texts[c.file.path]
 		texts[c.file.path] = text[:c.start] + c.text + text[c.end:]
 	}

@@ -20,9 +20,11 @@ type mutant struct {
 	// condition says that the change replaces one condition by another, so that
 	// a variable can choose between them.
 	condition bool
-	// choice is the statement around another change, with text that chooses; %d stands
-	// for the number of the mutant. Its file is nil if there is no such text.
+	// choice is another change that a variable can choose: of the statement around it.
+	// Its file is nil if there is none.
 	choice change
+	// defines says that this statement defines what it changes.
+	defines bool
 }
 
 // place identifies a mutant as long as its line stays as it is, wherever that
@@ -49,9 +51,15 @@ func (c change) apply() string {
 	return c.file.text[:c.start] + c.text + c.file.text[c.end:]
 }
 
-// overlaps reports whether two changes have a part of a file in common.
+// overlaps reports whether two changes have a part of a file in common, and are not both
+// of that part.
 func (c change) overlaps(o change) bool {
-	return c.file == o.file && c.start < o.end && o.start < c.end
+	return c.file == o.file && c.start < o.end && o.start < c.end && !c.replaces(o)
+}
+
+// replaces reports whether two changes are of the same part of a file.
+func (c change) replaces(o change) bool {
+	return c.file == o.file && c.start == o.start && c.end == o.end
 }
 
 // describe returns the first line that the change touches, before and after it.

@@ -166,7 +166,8 @@ func TestAllMutatorsAreOn(t *testing.T) {
 	}
 }
 
-// Mutants of conditions share a file unless they overlap; others stand alone.
+// Mutants of conditions share a file unless one is around another; others stand alone if
+// no statement can choose them.
 func TestInRounds(t *testing.T) {
 	p := parsed(t, sample)
 	var mutants []*mutant
@@ -184,14 +185,15 @@ func TestInRounds(t *testing.T) {
 		mutants = append(mutants, m)
 	}
 	rounds, single := inRounds(mutants)
-	if len(rounds) != 2 || len(rounds[0]) != 3 || len(rounds[1]) != 1 || len(single) != 1 {
-		t.Fatalf("got rounds %v and single %v, want rounds of 3 and 1 and one single", rounds, single)
+	if len(rounds) != 1 || len(rounds[0]) != 4 || len(single) != 1 {
+		t.Fatalf("got rounds %v and single %v, want a round of 4 and one single", rounds, single)
 	}
 	text := p.chosen(rounds[0])["sample.go"]
 	for _, want := range []string{
 		"if (chosenMutant == 1 && (by <= 0) || chosenMutant != 1 && (by < 0)) {",
-		"case (chosenMutant == 2 && (by >= 9 && by != 11 || before == 0) || chosenMutant != 2 && (by > 9 && by != 11 || before == 0)):",
-		"if (chosenMutant == 3 && (i != before) || chosenMutant != 3 && (i == before)) {",
+		"case (chosenMutant == 2 && (by >= 9 && by != 11 || before == 0) || chosenMutant == 3 && (by > 9 || by != 11 || before == 0) || " +
+			"chosenMutant != 2 && chosenMutant != 3 && (by > 9 && by != 11 || before == 0)):",
+		"if (chosenMutant == 4 && (i != before) || chosenMutant != 4 && (i == before)) {",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the file lacks\n%s\nin\n%s", want, text)
