@@ -29,6 +29,41 @@ const (
 	enough  = 10
 )
 
+// TestFunctions checks of every case of a function what jobfate returns.
+func TestFunctions(t *testing.T) {
+	files, err := filepath.Glob("functions/*.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, failed := map[string]bool{}, 0
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			var c vectors.Call
+			if err := json.Unmarshal(line, &c); err != nil {
+				t.Fatalf("%v\n%s", err, line)
+			}
+			found[c.Function] = true
+			got, err := c.Run()
+			if err == nil && bytes.Equal(got, c.Jobfate) {
+				continue
+			}
+			t.Errorf("%s(%s): %v\nwant %s\ngot  %s", c.Function, c.In, err, c.Jobfate, got)
+			if failed++; failed == enough {
+				t.Fatalf("%d cases have failed, and no more are tried", failed)
+			}
+		}
+	}
+	for name := range vectors.Functions {
+		if !found[name] {
+			t.Errorf("there is no case of %s", name)
+		}
+	}
+}
+
 // TestCases checks of every case what jobfate does, write by write.
 func TestCases(t *testing.T) {
 	ids, size, failed := map[string]bool{}, 0, 0
@@ -125,41 +160,6 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	t.Errorf("no file has the case that README.md shows:\n%s", shown.Bytes())
-}
-
-// TestFunctions checks of every case of a function what jobfate returns.
-func TestFunctions(t *testing.T) {
-	files, err := filepath.Glob("functions/*.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, failed := map[string]bool{}, 0
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range bytes.Lines(data) {
-			var c vectors.Call
-			if err := json.Unmarshal(line, &c); err != nil {
-				t.Fatalf("%v\n%s", err, line)
-			}
-			found[c.Function] = true
-			got, err := c.Run()
-			if err == nil && bytes.Equal(got, c.Jobfate) {
-				continue
-			}
-			t.Errorf("%s(%s): %v\nwant %s\ngot  %s", c.Function, c.In, err, c.Jobfate, got)
-			if failed++; failed == enough {
-				t.Fatalf("%d cases have failed, and no more are tried", failed)
-			}
-		}
-	}
-	for name := range vectors.Functions {
-		if !found[name] {
-			t.Errorf("there is no case of %s", name)
-		}
-	}
 }
 
 // cases are the cases of all files with their lines.

@@ -14,19 +14,21 @@ import (
 	"time"
 )
 
-// The variables of the environment that a batch reads: which mutants to be, and how long
-// each may take.
+// The variables of the environment that a batch reads: which mutants to be, which tests to
+// run, and how long each mutant may take.
 const (
 	batchVariable = "JOBFATE_MUTANTS"
+	testsVariable = "JOBFATE_TESTS"
 	limitVariable = "JOBFATE_MUTANT_LIMIT"
 )
 
-// batchFile makes a test binary run its tests once for each of many mutants of one
-// package, and print the exit status of each. To start a process for a mutant takes
-// longer than most mutants live.
+// batchFile makes a test binary run its tests for each of many mutants of one package,
+// one test after the other until one fails, and print the exit status. To start a process
+// for a mutant takes longer than most mutants live.
 const batchFile = `package %s
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"strconv"
@@ -46,7 +48,8 @@ func TestMain(m *testing.M) {
 	if !found {
 		os.Exit(m.Run())
 	}
-	limit, err := time.ParseDuration(os.Getenv(%[4]q))
+	tests := strings.Fields(os.Getenv(%[4]q))
+	limit, err := time.ParseDuration(os.Getenv(%[5]q))
 	if err != nil {
 		panic(err)
 	}
@@ -56,7 +59,11 @@ func TestMain(m *testing.M) {
 			fmt.Fprintf(os.Stderr, "\nmutant %%s late\n", number)
 			os.Exit(1)
 		})
-		status := m.Run()
+		status := 0
+		for i := 0; i < len(tests) && status == 0; i++ {
+			flag.Set("test.run", "^"+tests[i]+"$")
+			status = m.Run()
+		}
 		alarm.Stop()
 		fmt.Fprintf(os.Stderr, "\nmutant %%s %%d\n", number, status)
 	}
@@ -75,7 +82,7 @@ func (r *runner) buildBatch(p *sourcePackage, dir string, texts map[string]strin
 		return binary{}, err
 	}
 	texts[filepath.Join(r.root, dir, "batch_of_mutants_test.go")] = fmt.Sprintf(batchFile,
-		strings.TrimSpace(name), strings.TrimSpace(path), batchVariable, limitVariable)
+		strings.TrimSpace(name), strings.TrimSpace(path), batchVariable, testsVariable, limitVariable)
 	return r.build(dir, texts)
 }
 
@@ -83,6 +90,12 @@ func (r *runner) buildBatch(p *sourcePackage, dir string, texts map[string]strin
 // that ends before its list does has met a mutant that panics or takes too long; another
 // goes on behind it.
 func (r *runner) runBatch(b binary, mutants []*mutant) error {
+	list := exec.Command(b.path, "-test.list", ".")
+	list.Dir = b.dir
+	tests, err := list.Output()
+	if err != nil {
+		return err
+	}
 	var left []int
 	for i, m := range mutants {
 		if m.verdict == survived {
@@ -90,7 +103,7 @@ func (r *runner) runBatch(b binary, mutants []*mutant) error {
 		}
 	}
 	for len(left) > 0 {
-		verdicts, err := r.runSome(b, left)
+		verdicts, err := r.runSome(b, string(tests), left)
 		if err != nil {
 			return err
 		}
@@ -104,7 +117,7 @@ func (r *runner) runBatch(b binary, mutants []*mutant) error {
 
 // runSome runs one process, and returns the verdicts about the first of the mutants: at
 // least one, and all of them unless the process ended early.
-func (r *runner) runSome(b binary, numbers []int) ([]verdict, error) {
+func (r *runner) runSome(b binary, tests string, numbers []int) ([]verdict, error) {
 	var list []string
 	for _, n := range numbers {
 		list = append(list, strconv.Itoa(n))
@@ -113,7 +126,7 @@ func (r *runner) runSome(b binary, numbers []int) ([]verdict, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(r.here, "runtest.sh"), b.path)
 	cmd.Dir = b.dir
-	cmd.Env = append(os.Environ(), batchVariable+"="+strings.Join(list, ","), limitVariable+"="+b.limit.String())
+	cmd.Env = append(os.Environ(), batchVariable+"="+strings.Join(list, ","), testsVariable+"="+tests, limitVariable+"="+b.limit.String())
 	var output bytes.Buffer
 	cmd.Stderr = &output
 	err := cmd.Run()
