@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,7 +22,7 @@ import (
 
 // The controller, and what frees orphans beside it, under random schedules of faults.
 func TestSchedules(t *testing.T) {
-	c := chaos.Config{ManagedBy: managedBy, Requests: []string{"default/", "default/job"}}
+	c := chaos.Config{ManagedBy: managedBy, Requests: []string{"default/"}}
 	c.Test(t, func(env *chaos.Env) reconcile.Reconciler {
 		c, err := scheduled(env)
 		if err != nil {
@@ -58,13 +59,20 @@ func scheduled(env *chaos.Env) (*controller, error) {
 
 // freeAll frees the orphans of all Jobs whose pods are cached, and those without one.
 func freeAll(ctx context.Context, c *controller) (failed error) {
-	all := map[orphaned]bool{{NamespacedName: types.NamespacedName{Namespace: "default"}}: true}
+	var all []orphaned
+	for _, namespace := range []string{"default", "other"} {
+		all = append(all, orphaned{NamespacedName: types.NamespacedName{Namespace: namespace}})
+	}
 	for _, obj := range c.stores[""].pods.List() {
-		if ref := metav1.GetControllerOfNoCopy(obj.(*corev1.Pod)); ref != nil && ref.Kind == "Job" && ref.APIVersion == batchv1.SchemeGroupVersion.String() {
-			all[orphaned{types.NamespacedName{Namespace: "default", Name: ref.Name}, ref.UID}] = true
+		pod := obj.(*corev1.Pod)
+		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == "Job" && ref.APIVersion == batchv1.SchemeGroupVersion.String() {
+			all = append(all, orphaned{types.NamespacedName{Namespace: pod.Namespace, Name: ref.Name}, ref.UID})
 		}
 	}
-	for r := range all {
+	for i, r := range all {
+		if slices.Contains(all[:i], r) {
+			continue
+		}
 		_, err := orphans{c}.Reconcile(ctx, r)
 		failed = errors.Join(failed, err)
 	}

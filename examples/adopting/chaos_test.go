@@ -12,7 +12,7 @@ import (
 // The Reconciler of docs/adopting.md under faults, called directly: for its Job, and for
 // the pods that have no controller.
 func TestReconcilerSchedules(t *testing.T) {
-	c := chaos.Config{ManagedBy: manager, Requests: []string{"default/", "default/job"}}
+	c := chaos.Config{ManagedBy: manager, Requests: []string{"default/", "other/"}}
 	c.Test(t, func(env *chaos.Env) reconcile.Reconciler {
 		r := &reconciler.Reconciler{Name: manager}
 		if err := r.SetupWithManager(env.Manager); err != nil {

@@ -197,7 +197,7 @@ var clockActions = []action{
 		return true
 	}},
 	{"time passes to the requeue", 12, 0, func(r *run) bool {
-		if at := r.leader().next; at.After(r.c.Now) {
+		if at := r.leader().next[r.at]; at.After(r.c.Now) {
 			r.c.Now = at
 			return true
 		}

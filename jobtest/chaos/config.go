@@ -28,8 +28,10 @@ type Config struct {
 	Seed uint64
 	// Job is the Job to run. By default it is Job(Seed).
 	Job *batchv1.Job
-	// Controller makes a controller without memory. The default makes the reference
-	// caller.
+	// Beside are further Jobs to run in the same cluster, under other names.
+	Beside []*batchv1.Job
+	// Controller makes a controller without memory, which syncs the Job that Client.Name
+	// names. The default makes the reference caller.
 	Controller func() cluster.Controller
 	// Rules are what the referee must know about the controller.
 	Rules referee.Rules
@@ -58,10 +60,17 @@ func (c Config) orDefault() Config {
 	}
 	if c.Controller == nil {
 		dice := rand.New(rand.NewPCG(c.Seed, 5))
-		c.Controller = func() cluster.Controller {
+		caller := func() *cluster.Caller {
 			caller := cluster.NewCaller()
 			caller.Order, caller.Feeding = dice.Perm, c.Seed%2 == 1
 			return caller
+		}
+		several := len(c.Beside) > 0
+		c.Controller = func() cluster.Controller {
+			if several {
+				return &cluster.Callers{New: caller}
+			}
+			return caller()
 		}
 	}
 	if c.Start == nil {

@@ -26,43 +26,31 @@ const (
 	unsteady = 40
 )
 
-// quiet ends all faults and leads the Job to its end.
+// quiet ends all faults and leads the Jobs to their end.
 func (r *run) quiet() {
 	r.calm = true
 	for len(r.leaders) > 1 {
 		r.dismiss(r.leaders[1])
 	}
-	if r.deadline(); r.broken != nil {
+	r.each(r.deadline)
+	r.each(r.rest)
+	r.each(r.resume)
+	if r.broken != nil {
 		return
-	}
-	if r.rest(); r.broken != nil {
-		return
-	}
-	r.editJob(func(s *batchv1.JobSpec) bool {
-		s.Suspend = new(bool)
-		s.Parallelism = ptr(max(1, *s.Parallelism))
-		return true
-	})
-	if job := r.c.Job(); job != nil && job.DeletionTimestamp != nil {
-		// A Job that is being deleted lets no pod go that it no longer selects,
-		// neither here nor in Kubernetes: a user has to help.
-		key, value := mark(job)
-		for _, pod := range r.c.Pods() {
-			if owned(pod) && pod.Labels[key] == "other" {
-				r.c.Edit(pod.UID, setLabel(key, value))
-			}
-		}
 	}
 	stuck := map[types.UID]bool{}
 	for _, pod := range r.c.Pods() {
 		stuck[pod.UID] = r.chance(30)
 	}
-	limit := rounds + perPod*size(r.c.Job())
+	limit := rounds
+	for _, job := range r.c.Jobs() {
+		limit += perPod * size(job)
+	}
 	for round := range limit {
 		if r.tale != nil {
 			r.tale.begin(r, "round "+number(round))
 		}
-		out := r.settle()
+		r.each(r.settle)
 		if r.broken != nil {
 			return
 		}
@@ -73,14 +61,36 @@ func (r *run) quiet() {
 		if r.c.CollectGarbage() {
 			moved = true
 		}
-		if !moved && r.ended() {
+		if !moved && r.allEnded() {
 			r.broken = held(r.c.Pods())
 			return
 		}
-		r.pass(out)
+		r.pass()
 	}
-	if r.broken == nil {
-		r.violate("L2", "pods terminate, and the Job has not ended after %d rounds", limit)
+	r.each(func() {
+		if !r.ended() || len(r.sites) == 1 {
+			r.violate("L2", "pods terminate, and the Job has not ended after %d rounds", limit)
+		}
+	})
+}
+
+// resume lets a Job run. A Job that is being deleted does not release the pods that it no
+// longer selects, neither here nor in Kubernetes: a user puts their label back.
+func (r *run) resume() {
+	r.editJob(func(s *batchv1.JobSpec) bool {
+		s.Suspend = new(bool)
+		s.Parallelism = ptr(max(1, *s.Parallelism))
+		return true
+	})
+	job := r.c.Job()
+	if job == nil || job.DeletionTimestamp == nil {
+		return
+	}
+	key, value := mark(job)
+	for _, pod := range r.c.Pods() {
+		if owned(pod) && r.is(&pod.OwnerReferences[0], pod) && pod.Labels[key] == "other" {
+			r.c.Edit(pod.UID, setLabel(key, value))
+		}
 	}
 }
 
@@ -170,7 +180,7 @@ func size(job *batchv1.Job) int {
 
 // settle lets the controller look, on a fresh view each time, until it asks for
 // nothing (L1).
-func (r *run) settle() cluster.Outcome {
+func (r *run) settle() {
 	l := r.leaders[0]
 	quiet := 0
 	for range patience {
@@ -179,7 +189,7 @@ func (r *run) settle() cluster.Outcome {
 		out := r.sync(l)
 		switch {
 		case r.broken != nil:
-			return out
+			return
 		case r.writes == before && out.Err == nil:
 			if quiet++; quiet == 2 {
 				r.seeCounts()
@@ -187,14 +197,13 @@ func (r *run) settle() cluster.Outcome {
 				if job := r.c.Job(); job != nil && job.DeletionTimestamp == nil && referee.Due(job) {
 					r.violate("L1", "the Job has succeeded, and the status does not say so: %s", statusLine(&job.Status))
 				}
-				return out
+				return
 			}
 		case quiet > 0:
 			r.violate("L1", "the controller asked for nothing, and then, though nothing has changed, it does")
 		}
 	}
 	r.violate("L1", "after %d looks at the same the controller still asks for something", patience)
-	return cluster.Outcome{}
 }
 
 // seeCounts checks that the status of a Job that has not ended tells how many
@@ -228,7 +237,7 @@ func (r *run) seeCounts() {
 }
 
 // seeActive checks that no more pods are active than the Job asks for: none when
-// it is suspended. Pods that another client has added or tampered with do not count. A
+// it is suspended. Pods that somebody has added or tampered with do not count. A
 // Job without completions that has a success lets those run that it has, and one
 // that is being deleted leaves its pods to garbage collection.
 func (r *run) seeActive() {
@@ -245,7 +254,7 @@ func (r *run) seeActive() {
 	}
 	active := int32(0)
 	for _, pod := range r.c.Pods() {
-		if metav1.IsControlledBy(pod, job) && cluster.IsActive(pod) && !r.ghost.Strange[pod.UID] {
+		if metav1.IsControlledBy(pod, job) && cluster.IsActive(pod) && !r.at.ghost.Strange[pod.UID] {
 			active++
 		}
 	}
@@ -284,18 +293,21 @@ func (r *run) getOn(stuck map[types.UID]bool, fails bool) bool {
 
 // pass lets the time pass. Where only that is left to wait for, the controller
 // must have said so, and it must not want to act any earlier (L5).
-func (r *run) pass(out cluster.Outcome) {
+func (r *run) pass() {
+	first, at := r.soonest(r.leaders[0])
+	after := at.Sub(r.c.Now)
+	r.turn(first)
 	switch {
-	case !out.At.After(r.c.Now):
+	case !at.After(r.c.Now):
 		r.c.Now = r.c.Now.Add(time.Second)
-	case out.After > time.Second && r.chance(50):
+	case after > time.Second && r.chance(50):
 		// The least wait is a second, so that one is not exact.
-		r.probe(out.At.Add(-time.Millisecond), out.At)
-		r.c.Now = out.At
+		r.probe(at.Add(-time.Millisecond), at)
+		r.c.Now = at
 	case r.chance(50):
-		r.c.Now = out.At
+		r.c.Now = at
 	default:
-		r.c.Now = r.c.Now.Add(min(time.Second, out.After))
+		r.c.Now = r.c.Now.Add(min(time.Second, after))
 	}
 }
 

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -18,7 +19,9 @@ type run struct {
 	dice
 	source  *rand.PCG
 	c       *cluster.Cluster
-	ghost   referee.Ghost
+	sites   []*site
+	ledgers referee.Ledgers // of the sites
+	at      *site           // in focus
 	leaders []*leader
 	acting  *leader // whose sync is under way
 	nested  bool    // another sync is under way around it
@@ -32,6 +35,7 @@ type run struct {
 	noPods  bool // and every creation is refused
 	kinds   []int
 	broken  *referee.Violation
+	of      types.NamespacedName // the Job for which it is broken
 	reach   Reach
 	syncs   int
 	writes  int
@@ -54,11 +58,12 @@ type leader struct {
 	// started. It is blind until its cache shows them.
 	foreign int
 	upto    int // what its cache showed when its sync began
-	next    time.Time
+	next    map[*site]time.Time
 	lost    bool   // the answer to the request under way
 	looks   bool   // it reads its caches during a sync
 	open    []open // creations that its cache has not shown
-	inDoubt bool   // no status was stored since it started, or since the answer to one was lost
+	// The Jobs whose status it has stored, and got the answer: of the others it is in doubt.
+	sure map[*site]bool
 }
 
 func (l *leader) blind() bool { return l.upto < l.foreign }
@@ -76,7 +81,7 @@ func newRun(cfg Config, skip []bool) *run {
 	return r
 }
 
-// begin creates the Job and the first controller.
+// begin creates the Jobs and the first controller.
 func (r *run) begin() bool {
 	r.source.Seed(r.Seed, 2)
 	c, err := cluster.New(r.Job, r.Start().Add(time.Duration(r.IntN(1000))*time.Millisecond))
@@ -85,8 +90,17 @@ func (r *run) begin() bool {
 		return false
 	}
 	r.c, c.History = c, history
+	r.ledgers = referee.Ledgers{}
+	r.settleAt(c.Focused(), r.Job)
+	for _, job := range r.Beside {
+		if err := c.CreateJob(job); err != nil {
+			r.violate("Job", "a Job is not valid: %v", err)
+			return false
+		}
+		r.settleAt(types.NamespacedName{Namespace: cmp.Or(job.Namespace, "default"), Name: cmp.Or(job.Name, "job")}, job)
+	}
 	c.Watch, c.Intercept, c.Glance = r.watch, r.intercept, r.glance
-	r.ghost.Started(c.Job())
+	r.turn(r.sites[0])
 	r.seeSpec()
 	r.lead(0, 0)
 	return true
@@ -119,6 +133,10 @@ func (r *run) choose(from menu) {
 	a := &actions[i]
 	if r.off[i] {
 		return
+	}
+	defer r.turn(r.at)
+	if n := len(r.sites); n > 1 {
+		r.turn(r.sites[r.IntN(n)])
 	}
 	if r.tale != nil {
 		r.tale.begin(r, a.name)
@@ -155,7 +173,8 @@ func (r *run) seeSpec() {
 // lead starts another controller, whose caches lie back by a number of changes.
 func (r *run) lead(jobBack, podsBack int) {
 	r.started++
-	l := &leader{n: r.started, controller: r.Controller(), cache: r.c.NewCacheAt(jobBack, podsBack), inDoubt: true}
+	l := &leader{n: r.started, controller: r.Controller(), cache: r.c.NewCacheAt(jobBack, podsBack),
+		next: map[*site]time.Time{}, sure: map[*site]bool{}}
 	r.leaders = append(r.leaders, l)
 }
 
@@ -163,7 +182,7 @@ func (r *run) lead(jobBack, podsBack int) {
 func (r *run) dismiss(l *leader) {
 	l.cache.Stop()
 	if len(r.leaders) > 1 {
-		r.ghost.Forgive()
+		r.forgive()
 	}
 	r.leaders = slices.DeleteFunc(r.leaders, func(o *leader) bool { return o == l })
 }
@@ -183,14 +202,14 @@ func (r *run) lag() int {
 	return r.IntN(12)
 }
 
-// sync lets a controller look once. It is replaced if it is killed.
+// sync lets a controller sync the Job in focus once. It is replaced if it is killed.
 func (r *run) sync(l *leader) cluster.Outcome {
 	outer, nested := r.acting, r.nested
 	r.acting, r.nested = l, outer != nil
 	l.upto = l.cache.Upto()
 	r.inform(l)
 	if len(r.leaders) > 1 {
-		r.ghost.Forgive()
+		r.forgive()
 	}
 	r.syncs++
 	out := r.c.Run(spy{r, l.controller}, l.cache)
@@ -201,18 +220,26 @@ func (r *run) sync(l *leader) cluster.Outcome {
 	r.acting, r.nested = outer, nested
 	if outer != nil {
 		r.inform(outer)
-		r.ghost.Forgive() // the outer one cannot know of what this one has counted
+		r.forgive() // the outer one cannot know of what this one has counted
 	}
-	l.next = out.At
+	l.next[r.at] = out.At
 	if out.Killed {
 		r.succeed(l)
 	}
 	return out
 }
 
-// inform lets the ghost know what the controller lacks.
+// inform lets the ghosts know what the controller lacks.
 func (r *run) inform(l *leader) {
-	r.ghost.Blind, r.ghost.InDoubt = l.blind(), l.inDoubt
+	for _, s := range r.sites {
+		s.ghost.Blind, s.ghost.InDoubt = l.blind(), !l.sure[s]
+	}
+}
+
+func (r *run) forgive() {
+	for _, s := range r.sites {
+		s.ghost.Forgive()
+	}
 }
 
 // watch sees every change of the cluster.
@@ -224,7 +251,7 @@ func (r *run) watch(s cluster.Step) {
 			}
 		}
 		if s.Request.Verb == cluster.Status {
-			r.acting.inDoubt = r.acting.lost
+			r.acting.sure[r.siteOf(s.Name())] = !r.acting.lost
 		}
 	}
 	if s.Pod == nil && s.OldPod == nil && s.Refused == nil && (s.Request == nil || s.Job == nil) {
@@ -239,8 +266,8 @@ func (r *run) watch(s cluster.Step) {
 	if r.tale != nil {
 		r.tale.changed(&s)
 	}
-	if v := r.Rules.See(&r.ghost, &s); v != nil && r.broken == nil {
-		r.broken = v
+	if of, v := r.judge(&s); v != nil && r.broken == nil {
+		r.broken, r.of = v, of
 		if r.tale != nil {
 			r.tale.say("=> this breaks %s", v.Property)
 		}
@@ -272,7 +299,9 @@ func (r *run) intercept(q *cluster.Request) cluster.Fault {
 	r.happened(len(actions)+i, r.kinds)
 	fault := f.fault(q)
 	r.acting.lost = fault.Lost
-	r.acting.inDoubt = r.acting.inDoubt || fault.Lost && (q.Verb == cluster.Status || q.Verb == cluster.Patch)
+	if fault.Lost && (q.Verb == cluster.Status || q.Verb == cluster.Patch) {
+		r.acting.sure[r.at] = false
+	}
 	return fault
 }
 

@@ -24,7 +24,7 @@ func (s spy) Sync(client *cluster.Client) (time.Duration, error) {
 	r.refused, r.refusing = r.refusing, nil
 	r.acting.observe(client.Pods)
 	if r.tale != nil {
-		r.tale.saw(r.acting, &client.View)
+		r.tale.saw(r.acting, r.at, &client.View)
 	}
 	seen := *client
 	seen.Send = func(q *cluster.Request) (cluster.Answer, error) {
@@ -45,7 +45,7 @@ func (s spy) Sync(client *cluster.Client) (time.Duration, error) {
 	after, err := s.Controller.Sync(&seen)
 	var found *referee.Violation
 	if errors.As(err, &found) && r.broken == nil {
-		r.broken = found
+		r.broken, r.of = found, r.at.name
 	}
 	return after, err
 }
@@ -53,7 +53,7 @@ func (s spy) Sync(client *cluster.Client) (time.Duration, error) {
 // seeRefusal notes what the API server refuses when nothing is in the way. A look
 // later, on a fresh view, the same must not be asked for again (L4).
 func (r *run) seeRefusal(q *cluster.Request, err error) {
-	key := fmt.Sprint(q.Verb, q.UID, string(q.Patch), encoded(q.Options), encoded(q.Pod), encoded(q.Job))
+	key := fmt.Sprint(q.Verb, q.UID, string(q.Patch), encoded(q.Options), encoded(q.Pod), encoded(q.Job), r.at.name)
 	if r.refused[key] {
 		r.violate("L4", "a %s that was refused is asked for again unchanged: %v", q.Verb, err)
 	}
@@ -71,6 +71,9 @@ func encoded(v any) string {
 func (r *run) violate(property, format string, args ...any) {
 	if r.broken == nil {
 		r.broken = &referee.Violation{Property: property, Text: fmt.Sprintf(format, args...)}
+		if r.at != nil {
+			r.of = r.at.name
+		}
 		if property[0] == 'L' && r.c != nil {
 			r.explain(r.last)
 		}

@@ -16,6 +16,9 @@ func (r *run) story() string {
 		fmt.Sprintf("seed %d. To run it again:", r.Seed),
 		"  " + r.Again,
 	}
+	if len(r.sites) > 1 {
+		head[1] = fmt.Sprintf("the Job is %s. Seed %d. To run it again:", r.of, r.Seed)
+	}
 	if r.cause != "" {
 		head = append(head, strings.Split("cause: "+r.cause, "\n")...)
 	}
@@ -44,7 +47,7 @@ func (r *run) objects() []string {
 		return nil
 	}
 	lines := []string{"in the end:"}
-	if job := r.c.Job(); job != nil {
+	for _, job := range r.c.Jobs() {
 		lines = append(lines, "  "+specLine(job), "  status "+statusLine(&job.Status))
 	}
 	for i, pod := range r.c.Pods() {

@@ -15,8 +15,8 @@ import (
 type tale struct {
 	steps []episode
 	depth int
-	shown map[int]*sights // by the number of the controller
-	syncs []*looked       // under way
+	shown map[who]*sights
+	syncs []*looked // under way
 }
 
 // episode is a step.
@@ -27,6 +27,12 @@ type episode struct {
 	again, mark      int      // how often that was repeated, and the line that says so
 	times            int      // that it happened, one after another
 	until            string   // the last of these
+}
+
+// who is a controller, by its number, and the Job that it syncs.
+type who struct {
+	n  int
+	at *site
 }
 
 // sights is what a controller was last told to see.
@@ -55,6 +61,9 @@ func (t *tale) say(format string, args ...any) {
 
 // begin notes a step.
 func (t *tale) begin(r *run, name string) {
+	if len(r.sites) > 1 {
+		name += ", at " + r.at.name.String()
+	}
 	if t.depth > 0 {
 		t.say("meanwhile: %s", name)
 		return
@@ -126,11 +135,12 @@ func (t *tale) changed(s *cluster.Step) {
 }
 
 // saw notes what a controller sees when a sync begins, as far as it is new.
-func (t *tale) saw(l *leader, v *cluster.View) {
+func (t *tale) saw(l *leader, at *site, v *cluster.View) {
 	if t.shown == nil {
-		t.shown = map[int]*sights{}
+		t.shown = map[who]*sights{}
 	}
-	last, before := t.shown[l.n], t.shown[l.n] != nil
+	by := who{l.n, at}
+	last, before := t.shown[by], t.shown[by] != nil
 	now := &sights{"no Job", v.Pods}
 	if v.Job != nil {
 		now.job = string(v.Job.UID) + " with status " + statusLine(&v.Job.Status)
@@ -138,7 +148,7 @@ func (t *tale) saw(l *leader, v *cluster.View) {
 	if !before {
 		last = &sights{}
 	}
-	t.shown[l.n] = now
+	t.shown[by] = now
 	job := now.job
 	if last.job == now.job {
 		job = "the same Job"

@@ -183,7 +183,7 @@ var specActions = []action{
 		if r.c.Job() != nil {
 			return false
 		}
-		return r.c.CreateJob(r.Job) == nil
+		return r.c.CreateJob(r.at.job) == nil
 	}},
 }
 

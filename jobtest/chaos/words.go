@@ -130,6 +130,8 @@ func requestLine(q *cluster.Request) string {
 		return "delete " + of
 	case q.Verb == cluster.Get:
 		return "read the Job live"
+	case q.Verb == cluster.ListJobs:
+		return "list the Jobs live"
 	case q.Verb == cluster.List:
 		return "list the pods live"
 	case q.Verb == cluster.GetPod:

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// What happens to the cluster from outside. A pod that is not there is left
-// alone.
+// What happens to the cluster from outside. Methods about a pod that does not exist do
+// nothing.
 
 // Start schedules a pod and runs it.
 func (c *Cluster) Start(uid types.UID) {
@@ -52,7 +53,7 @@ func (c *Cluster) Delete(uid types.UID, grace int64) {
 	c.act(uid, func(p *corev1.Pod) *corev1.Pod { return DeletePod(p, grace, c.Now) })
 }
 
-// Vanish tears a pod out, whatever holds it.
+// Vanish removes a pod, whatever its finalizers.
 func (c *Cluster) Vanish(uid types.UID) {
 	c.act(uid, func(*corev1.Pod) *corev1.Pod { return nil })
 }
@@ -68,10 +69,10 @@ func (c *Cluster) act(uid types.UID, f func(*corev1.Pod) *corev1.Pod) {
 	}
 }
 
-// Add creates a pod that is none of the controller's making. It returns nil, and
-// creates none, when there is a pod of that name.
+// Add creates a pod that the controller did not create. It returns nil, and creates none,
+// if there is a pod of that name.
 func (c *Cluster) Add(pod *corev1.Pod) *corev1.Pod {
-	next, err := c.newPod(pod)
+	next, err := c.newPod(pod, c.Focused().Namespace)
 	if err != nil {
 		return nil
 	}
@@ -82,23 +83,23 @@ func (c *Cluster) Add(pod *corev1.Pod) *corev1.Pod {
 // EditJob changes the spec of the Job as a user does. It fails when the API
 // server refuses the change.
 func (c *Cluster) EditJob(how func(*batchv1.JobSpec)) error {
-	if c.job == nil {
+	if c.Job() == nil {
 		return fmt.Errorf("there is no Job")
 	}
-	next, err := EditJob(c.job, how)
+	next, err := EditJob(c.Job(), how)
 	if err == nil {
-		c.putJob(next, nil, nil)
+		c.putJob(c.focus, next, nil, nil)
 	}
 	return err
 }
 
-// SetStatus puts a status in the place of the Job's, and checks nothing: for what
-// begins in the middle of a Job's life, and for damage.
+// SetStatus replaces the status of the Job without validation: for tests that begin in the
+// middle of a Job's life, and for damaged statuses.
 func (c *Cluster) SetStatus(status batchv1.JobStatus) {
-	if c.job != nil {
-		next := *c.job
+	if job := c.Job(); job != nil {
+		next := *job
 		next.Status = *status.DeepCopy()
-		c.putJob(&next, nil, nil)
+		c.putJob(c.focus, &next, nil, nil)
 	}
 }
 
@@ -113,18 +114,16 @@ func EditJob(job *batchv1.Job, how func(*batchv1.JobSpec)) (*batchv1.Job, error)
 	return next, nil
 }
 
-// DeleteJob deletes the Job. In the background it is gone at once; in the
-// foreground it waits for its pods; orphans stay behind without an owner. The
-// rest is for CollectGarbage to do.
+// DeleteJob deletes the Job. In the background it is gone at once; in the foreground it
+// waits for its pods; with the policy Orphan its pods lose their owner. CollectGarbage does
+// the rest.
 func (c *Cluster) DeleteJob(policy metav1.DeletionPropagation) {
-	if c.job == nil || c.job.DeletionTimestamp != nil {
-		return
+	if job := c.Job(); job != nil && job.DeletionTimestamp == nil {
+		c.putJob(c.focus, DeleteJob(job, policy, c.Now), nil, nil)
 	}
-	c.putJob(DeleteJob(c.job, policy, c.Now), nil, nil)
 }
 
-// DeleteJob returns the next version of a Job that is deleted; nil when it is
-// gone at once.
+// DeleteJob returns the next version of a Job that is deleted; nil if it is gone at once.
 func DeleteJob(job *batchv1.Job, policy metav1.DeletionPropagation, now time.Time) *batchv1.Job {
 	finalizer := ""
 	switch policy {
@@ -142,28 +141,28 @@ func DeleteJob(job *batchv1.Job, policy metav1.DeletionPropagation, now time.Tim
 	return next
 }
 
-// CollectGarbage does what garbage collection has to do now: it deletes the pods
-// of a Job that is gone or waits for them, takes the owner from orphans, and
-// removes a Job that waits for nothing any more. It reports whether there was
-// anything.
+// CollectGarbage does what the garbage collector has to do now: it deletes the pods of Jobs
+// that are gone or being deleted in the foreground, removes the owner of orphans, and
+// removes Jobs that wait for nothing more. It reports whether there was anything to do.
 func (c *Cluster) CollectGarbage() bool {
 	before := c.version
-	deleting := c.job != nil && c.job.DeletionTimestamp != nil
-	orphans := deleting && c.job.Finalizers[len(c.job.Finalizers)-1] == metav1.FinalizerOrphanDependents
-	dependents := 0
 	for _, pod := range c.Pods() {
 		owner := metav1.GetControllerOfNoCopy(pod)
-		switch {
-		case owner == nil || !OwnedByJob(owner) || c.job != nil && owner.UID == c.job.UID && !deleting:
-		case c.job != nil && owner.UID == c.job.UID && orphans:
+		if owner == nil || !OwnedByJob(owner) {
+			continue
+		}
+		switch job := c.jobOf(owner.UID); {
+		case job != nil && job.DeletionTimestamp == nil:
+		case job != nil && job.Finalizers[len(job.Finalizers)-1] == metav1.FinalizerOrphanDependents:
 			c.act(pod.UID, OrphanPod)
 		default:
-			dependents++
 			c.Delete(pod.UID, DefaultGrace)
 		}
 	}
-	if deleting && (dependents == 0 || c.noneLeft()) {
-		c.putJob(nil, nil, nil)
+	for at := range c.sites {
+		if job := c.sites[at].job; job != nil && job.DeletionTimestamp != nil && c.noneLeft(job) {
+			c.putJob(at, nil, nil, nil)
+		}
 	}
 	return c.version != before
 }
@@ -173,13 +172,9 @@ func OwnedByJob(owner *metav1.OwnerReference) bool {
 	return strings.HasPrefix(string(owner.UID), jobUID)
 }
 
-func (c *Cluster) noneLeft() bool {
-	for _, pod := range c.Pods() {
-		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && owner.UID == c.job.UID {
-			return false
-		}
-	}
-	return true
+// noneLeft reports whether no pod has the Job as its controller.
+func (c *Cluster) noneLeft(job *batchv1.Job) bool {
+	return !slices.ContainsFunc(c.Pods(), func(pod *corev1.Pod) bool { return metav1.IsControlledBy(pod, job) })
 }
 
 // OrphanPod takes the owner from a pod.

@@ -14,22 +14,45 @@ import (
 // lag behind until they are told to catch up, each on its own, and pod by pod.
 type Cache struct {
 	c    *Cluster
-	job  *batchv1.Job
+	jobs []cachedJob // by site
 	pods shelf
-	// What is not shown yet: the versions of the Job, in order, and the pods that
-	// have changed, in the order of their first change.
-	jobs []*batchv1.Job
-	late []types.UID
+	late []types.UID // the pods whose changes are not shown yet, in the order of their first change
 	live bool
-	// The change that made each of jobs, and the first change of each of late.
-	jobsAt, lateAt []int
-	barrier        int // the version when the process of the cache began
-	shown          int // up to this version the pods of the last view were complete
+	// lateAt are the first changes of the pods in late.
+	lateAt  []int
+	barrier int // the version when the process of the cache began
+	shown   int // up to this version the pods of the last view were complete
+}
+
+// cachedJob is what a cache shows of a site, and the versions that it does not show yet,
+// in order, each with the change that made it.
+type cachedJob struct {
+	job    *batchv1.Job
+	late   []*batchv1.Job
+	lateAt []int
+}
+
+// next shows the next version.
+func (s *cachedJob) next() {
+	if len(s.late) > 0 {
+		s.job, s.late, s.lateAt = s.late[0], s.late[1:], s.lateAt[1:]
+	}
+}
+
+// at returns what the cache shows of a site.
+func (s *Cache) at(site int) *cachedJob {
+	for len(s.jobs) <= site {
+		s.jobs = append(s.jobs, cachedJob{})
+	}
+	return &s.jobs[site]
 }
 
 // NewCache starts a cache that shows what is stored. A live one never lags.
 func (c *Cluster) NewCache(live bool) *Cache {
-	cache := &Cache{c: c, job: c.job, live: live, barrier: c.version}
+	cache := &Cache{c: c, live: live, barrier: c.version}
+	for at, site := range c.sites {
+		cache.at(at).job = site.job
+	}
 	for _, pod := range c.Pods() {
 		cache.pods.put(pod)
 	}
@@ -44,31 +67,36 @@ func (c *Cluster) NewCache(live bool) *Cache {
 // broken.
 func (c *Cluster) NewCacheAt(jobBack, podsBack int) *Cache {
 	cache := c.NewCache(false)
-	// The Job goes back no further than to the first version that is remembered;
-	// pods that are to be as fresh as the Job then are.
-	known := slices.IndexFunc(c.past, func(e change) bool { return e.uid == "" })
+	// A Job goes back no further than to the first version that is remembered; pods that
+	// are to be as fresh as the Job then are.
+	known := -1
+	for at := range c.sites {
+		known = max(known, slices.IndexFunc(c.past, func(e change) bool { return e.uid == "" && e.site == at }))
+	}
 	if most := len(c.past) - 1 - known; known < 0 {
 		podsBack, jobBack = max(0, podsBack-jobBack), 0
 	} else if jobBack > most {
 		podsBack, jobBack = podsBack-min(podsBack, jobBack-most), most
 	}
 	back := func(n int) []change { return c.past[len(c.past)-min(n, len(c.past)):] }
-	c.rewindJob(cache, back(jobBack))
+	for at := range c.sites {
+		c.rewindJob(cache, at, back(jobBack))
+	}
 	cache.rewindPods(c.past[:len(c.past)-len(back(podsBack))], back(podsBack))
 	return cache
 }
 
-// rewindJob undoes changes of the Job, as far as an earlier version is known.
-func (c *Cluster) rewindJob(cache *Cache, undone []change) {
+// rewindJob undoes changes of a Job, as far as an earlier version is known.
+func (c *Cluster) rewindJob(cache *Cache, at int, undone []change) {
 	earlier := c.past[:len(c.past)-len(undone)]
 	for _, e := range slices.Backward(earlier) {
-		if e.uid != "" {
+		if e.uid != "" || e.site != at {
 			continue
 		}
-		cache.job = e.job
+		cache.at(at).job = e.job
 		for _, u := range undone {
-			if u.uid == "" {
-				cache.lateJob(u.job, u.version)
+			if u.uid == "" && u.site == at {
+				cache.lateJob(at, u.job, u.version)
 			}
 		}
 		return
@@ -127,12 +155,13 @@ func (s *Cache) Stop() {
 	s.c.caches = slices.DeleteFunc(s.c.caches, func(o *Cache) bool { return o == s })
 }
 
-func (s *Cache) lateJob(job *batchv1.Job, version int) {
+func (s *Cache) lateJob(at int, job *batchv1.Job, version int) {
+	site := s.at(at)
 	if s.live {
-		s.job = job
+		site.job = job
 		return
 	}
-	s.jobs, s.jobsAt = append(s.jobs, job), append(s.jobsAt, version)
+	site.late, site.lateAt = append(site.late, job), append(site.lateAt, version)
 }
 
 func (s *Cache) latePod(uid types.UID, version int) {
@@ -151,16 +180,12 @@ func (s *Cache) show(uid types.UID) {
 	}
 }
 
-// Late returns the pods that the cache shows as they were, and how many versions
-// it is behind the Job.
-func (s *Cache) Late() (pods []types.UID, job int) { return s.late, len(s.jobs) }
+// Late returns the pods that the cache shows as they were, and how many versions it is
+// behind the Job in focus.
+func (s *Cache) Late() (pods []types.UID, job int) { return s.late, len(s.at(s.c.focus).late) }
 
-// ShowJob shows the next version of the Job.
-func (s *Cache) ShowJob() {
-	if len(s.jobs) > 0 {
-		s.job, s.jobs, s.jobsAt = s.jobs[0], s.jobs[1:], s.jobsAt[1:]
-	}
-}
+// ShowJob shows the next version of the Job in focus.
+func (s *Cache) ShowJob() { s.at(s.c.focus).next() }
 
 // ShowPod shows a pod as it is stored now. Versions in between are never shown.
 func (s *Cache) ShowPod(uid types.UID) {
@@ -181,20 +206,15 @@ func (s *Cache) ShowPods() {
 // ShowAll shows everything as it is stored.
 func (s *Cache) ShowAll() {
 	s.ShowPods()
-	s.job, s.jobs, s.jobsAt = s.c.job, nil, nil
+	for at, site := range s.c.sites {
+		*s.at(at) = cachedJob{job: site.job}
+	}
 }
 
 // Upto returns how many changes the cache shows without a gap: everything up to
 // that change of [Cluster.Version], and some of what came later.
 func (s *Cache) Upto() int {
-	upto := s.c.version
-	if len(s.jobsAt) > 0 {
-		upto = s.jobsAt[0] - 1
-	}
-	for _, at := range s.lateAt {
-		upto = min(upto, at-1)
-	}
-	return upto
+	return min(s.jobsVersion(), s.podsVersion())
 }
 
 // ShowPodsUpTo shows the pods that have changed up to a version, as they are
@@ -210,21 +230,34 @@ func (s *Cache) ShowPodsUpTo(version int) {
 // NextJob returns the change that made the version of the Job that ShowJob will
 // show; zero when there is none.
 func (s *Cache) NextJob() int {
-	if len(s.jobsAt) == 0 {
-		return 0
+	if at := s.at(s.c.focus).lateAt; len(at) > 0 {
+		return at[0]
 	}
-	return s.jobsAt[0]
+	return 0
 }
 
 // View returns what the cache shows now.
 func (s *Cache) View() View {
-	jobs, pods := s.c.version, s.podsVersion()
-	if len(s.jobsAt) > 0 {
-		jobs = s.jobsAt[0] - 1
+	s.shown = s.podsVersion()
+	var jobs []*batchv1.Job
+	for _, site := range s.jobs {
+		if site.job != nil {
+			jobs = append(jobs, site.job)
+		}
 	}
-	s.shown = pods
-	return View{Now: s.c.Now, Job: s.job, Pods: s.pods.all(),
-		JobsVersion: strconv.Itoa(jobs), PodsVersion: strconv.Itoa(pods), Barrier: strconv.Itoa(s.barrier)}
+	return View{Now: s.c.Now, Job: s.at(s.c.focus).job, Jobs: jobs, Pods: s.pods.all(),
+		JobsVersion: strconv.Itoa(s.jobsVersion()), PodsVersion: strconv.Itoa(s.shown), Barrier: strconv.Itoa(s.barrier)}
+}
+
+// jobsVersion is the version up to which the cache of Jobs is complete.
+func (s *Cache) jobsVersion() int {
+	version := s.c.version
+	for _, site := range s.jobs {
+		if len(site.lateAt) > 0 {
+			version = min(version, site.lateAt[0]-1)
+		}
+	}
+	return version
 }
 
 // podsVersion is the version up to which the cache of pods is complete.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decide"
@@ -184,15 +184,12 @@ func identity(n int) []int {
 
 // Do sends a request of a [jobfate.Machine].
 func (c *Client) Do(r jobfate.Request) (runtime.Object, error) {
-	return c.do(&machine.Request{Verb: machine.Verb(r.Verb), Name: r.Name, UID: r.UID, Pod: r.Pod, Patch: r.Patch, Options: r.Options})
+	return c.do(&machine.Request{Verb: machine.Verb(r.Verb), Namespace: r.Namespace, Name: r.Name, UID: r.UID, Pod: r.Pod, Patch: r.Patch, Options: r.Options})
 }
 
 // do sends a request of a machine.
 func (c *Client) do(r *machine.Request) (runtime.Object, error) {
-	q := &Request{Verb: verbs[r.Verb], Name: r.Name, UID: r.UID, Pod: r.Pod, Patch: r.Patch, Options: r.Options}
-	if r.Verb == machine.GetJob || r.Verb == machine.PatchStatus {
-		q.Name, q.UID = "", "" // there is one Job
-	}
+	q := &Request{Verb: verbs[r.Verb], Namespace: r.Namespace, Name: r.Name, UID: r.UID, Pod: r.Pod, Patch: r.Patch, Options: r.Options}
 	a, err := c.Send(q)
 	switch {
 	case err != nil:
@@ -223,15 +220,31 @@ var verbs = map[machine.Verb]Verb{
 
 // free frees the pods whose Job is gone, and those that no Job selects.
 func (c *Caller) free(client *Client) error {
-	var jobs []*batchv1.Job
-	if client.Job != nil {
-		jobs = append(jobs, client.Job)
-	}
-	for _, orphans := range machine.OrphansIn(c.Machine.Core().Config.Controller, client.Pods, jobs) {
+	for _, orphans := range machine.OrphansIn(c.Machine.Core().Config.Controller, client.Pods, client.Jobs) {
 		(&Caller{Machine: jobfate.NewMachine()}).drive(client, orphans)
 		if err := orphans.Result().Err; err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Callers is a reference controller for several Jobs: it has a caller for each, which is
+// made when it is first needed.
+type Callers struct {
+	New func() *Caller
+	of  map[types.NamespacedName]*Caller
+}
+
+// Sync implements [Controller].
+func (c *Callers) Sync(client *Client) (time.Duration, error) {
+	if c.of == nil {
+		c.of = map[types.NamespacedName]*Caller{}
+	}
+	if c.of[client.Name] == nil {
+		c.of[client.Name] = c.New()
+	}
+	own := *client
+	own.Pods = podsIn(client.Pods, client.Name.Namespace)
+	return c.of[client.Name].Sync(&own)
 }

@@ -35,9 +35,11 @@ var (
 // View is the content of a controller's caches.
 type View struct {
 	Now time.Time
-	// Job is nil when the cache shows none.
+	// Job is the Job that the sync is for, the one in focus; nil when the cache shows none.
 	Job *batchv1.Job
-	// Pods are all pods of the namespace, whoever owns them.
+	// Jobs are all Jobs.
+	Jobs []*batchv1.Job
+	// Pods are all pods, whoever owns them.
 	Pods []*corev1.Pod
 	// JobsVersion and PodsVersion are the resource versions up to which the caches of
 	// Jobs and pods are complete.
@@ -51,6 +53,8 @@ type View struct {
 type Client struct {
 	// View is what the caches showed when the sync began.
 	View
+	// Name is the name of the Job that the sync is for.
+	Name types.NamespacedName
 	// Send sends a request.
 	Send func(*Request) (Answer, error)
 	// Look reads a cache again, which may have moved since the sync began. The controller
@@ -73,26 +77,28 @@ const (
 // Verb says what a request asks for.
 type Verb string
 
-// The verbs. Get reads the Job, List all pods of the namespace, and GetPod one of them,
-// live, past the caches.
+// The verbs. Get reads a Job, ListJobs all Jobs, List the pods of a namespace or, without one,
+// all, and GetPod one of them, live, past the caches.
 const (
-	Create Verb = "create"
-	Delete Verb = "delete"
-	Patch  Verb = "patch"
-	Status Verb = "status"
-	Get    Verb = "get"
-	List   Verb = "list"
-	GetPod Verb = "get pod"
+	Create   Verb = "create"
+	Delete   Verb = "delete"
+	Patch    Verb = "patch"
+	Status   Verb = "status"
+	Get      Verb = "get"
+	ListJobs Verb = "list jobs"
+	List     Verb = "list"
+	GetPod   Verb = "get pod"
 )
 
 // Request is a request to the API server.
 type Request struct {
 	Verb Verb
-	// Name and UID are those of the pod that is patched or deleted, as the
-	// controller knows it. The UID is for those who watch; the server goes by
-	// what Patch and Options say.
-	Name string
-	UID  types.UID
+	// Namespace and Name are those of the object. By default they are those of the Job that
+	// the sync is for.
+	Namespace, Name string
+	// UID is that of the pod that is patched or deleted, as the controller knows it. The
+	// server ignores it and uses what Patch and Options say; the referee needs it.
+	UID types.UID
 	// Pod is the pod to create.
 	Pod *corev1.Pod
 	// Patch is a strategic merge patch of a pod or a JSON merge patch of the
@@ -102,6 +108,9 @@ type Request struct {
 	Options metav1.DeleteOptions
 	// Job is set to replace the status of a Job instead of patching it.
 	Job *batchv1.Job
+	// AboutAll says that the request is not about the Job that the sync is for. Otherwise a
+	// write to another Job or its pods is a mistake, to the referee.
+	AboutAll bool
 	// Edit, if it is set, makes the next version of the pod from the stored one. Patch is
 	// then for those who watch: a request as a client sent it, which is no strategic merge
 	// patch. It must not change the pod that it is given.
@@ -114,7 +123,8 @@ type Answer struct {
 	// read or its status stored.
 	Pod *corev1.Pod
 	Job *batchv1.Job
-	// Pods and Version are the answer to List.
+	// Jobs is the answer to ListJobs, Pods that to List, and Version the version of either.
+	Jobs    []*batchv1.Job
 	Pods    []*corev1.Pod
 	Version string
 }
@@ -125,7 +135,7 @@ func (c *Client) GetJob() (*batchv1.Job, error) {
 	return a.Job, err
 }
 
-// ListPods reads all pods of the namespace live, and returns the version of the list.
+// ListPods reads all pods live, and returns the version of the list.
 func (c *Client) ListPods() ([]*corev1.Pod, string, error) {
 	a, err := c.Send(&Request{Verb: List})
 	return a.Pods, a.Version, err
@@ -139,13 +149,13 @@ func (c *Client) CreatePod(pod *corev1.Pod) (*corev1.Pod, error) {
 
 // DeletePod asks for the deletion of a pod.
 func (c *Client) DeletePod(pod *corev1.Pod, options metav1.DeleteOptions) error {
-	_, err := c.Send(&Request{Verb: Delete, Name: pod.Name, UID: pod.UID, Options: options})
+	_, err := c.Send(&Request{Verb: Delete, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Options: options})
 	return err
 }
 
 // PatchPod sends a strategic merge patch of a pod's metadata.
 func (c *Client) PatchPod(pod *corev1.Pod, patch []byte) (*corev1.Pod, error) {
-	a, err := c.Send(&Request{Verb: Patch, Name: pod.Name, UID: pod.UID, Patch: patch})
+	a, err := c.Send(&Request{Verb: Patch, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Patch: patch})
 	return a.Pod, err
 }
 
@@ -155,9 +165,9 @@ func (c *Client) PatchStatus(patch []byte) (*batchv1.Job, error) {
 	return a.Job, err
 }
 
-// UpdateStatus replaces the Job's status; the Job's resource version must be the
-// one that is stored.
+// UpdateStatus replaces the status of a Job; its resource version must be the one that is
+// stored.
 func (c *Client) UpdateStatus(job *batchv1.Job) (*batchv1.Job, error) {
-	a, err := c.Send(&Request{Verb: Status, Job: job})
+	a, err := c.Send(&Request{Verb: Status, Namespace: job.Namespace, Name: job.Name, Job: job})
 	return a.Job, err
 }

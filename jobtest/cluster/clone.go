@@ -11,7 +11,7 @@ import (
 func (c *Cluster) Clone() *Cluster {
 	next := *c
 	next.Intercept, next.Glance, next.Watch, next.caches = nil, nil, nil, nil
-	next.pods, next.names, next.past = c.pods.clone(), maps.Clone(c.names), slices.Clone(c.past)
+	next.sites, next.pods, next.names, next.past = slices.Clone(c.sites), c.pods.clone(), maps.Clone(c.names), slices.Clone(c.past)
 	return &next
 }
 
@@ -19,7 +19,10 @@ func (c *Cluster) Clone() *Cluster {
 func (s *Cache) Clone(of *Cluster) *Cache {
 	next := *s
 	next.c, next.pods = of, s.pods.clone()
-	next.jobs, next.jobsAt = slices.Clone(s.jobs), slices.Clone(s.jobsAt)
+	next.jobs = slices.Clone(s.jobs)
+	for at, site := range s.jobs {
+		next.jobs[at].late, next.jobs[at].lateAt = slices.Clone(site.late), slices.Clone(site.lateAt)
+	}
 	next.late, next.lateAt = slices.Clone(s.late), slices.Clone(s.lateAt)
 	of.caches = append(of.caches, &next)
 	return &next

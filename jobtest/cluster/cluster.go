@@ -13,8 +13,11 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// Cluster is a namespace with one Job and any pods. Objects in it never change:
-// each change stores a new version, and whoever holds the old one keeps it.
+// Cluster holds Jobs and pods. Objects in it never change: each change stores a new
+// version, and holders of the old version keep it.
+//
+// Most clusters hold one Job. In a cluster with several, [Cluster.Focus] says which Job the
+// methods about one Job mean.
 type Cluster struct {
 	// Now is the current time. The driver of the cluster sets it.
 	Now time.Time
@@ -32,9 +35,10 @@ type Cluster struct {
 	// Quota is how many pods there may be at a time; zero is no limit.
 	Quota int
 
-	job     *batchv1.Job
+	sites   []site
+	focus   int // the site that methods about one Job mean
 	pods    shelf
-	names   map[string]types.UID
+	names   map[types.NamespacedName]types.UID
 	version int
 	made    int // pods
 	jobs    int // Jobs
@@ -52,20 +56,24 @@ type Fault struct {
 	Killed bool
 }
 
-// Step is a change of the cluster. The pod or the Job has changed, and the other
-// one has not.
+// Step is a change of the cluster. Either a pod or a Job has changed.
 type Step struct {
 	Now time.Time
 	// Request is what the controller asked for, and View what it saw when it
-	// began; nil when another client made the change.
+	// began; nil when the change was not made by a controller.
 	Request *Request
 	View    *View
+	// For is the Job that the controller synced, if it said so.
+	For types.NamespacedName
 	// Read is View with what the controller has read live since; nil if that is nothing.
 	Read *View
 	// Earlier is what it may also have decided on, if it has read its caches more than once.
 	Earlier []View
-	// Job is the Job after the change, OldJob before.
+	// Job is the Job after the change, OldJob before. If a pod has changed, both are the
+	// Job in focus.
 	Job, OldJob *batchv1.Job
+	// Jobs are all Jobs after the change.
+	Jobs []*batchv1.Job
 	// Pod is the pod after the change, OldPod before; both nil when the Job has
 	// changed.
 	Pod, OldPod *corev1.Pod
@@ -76,9 +84,10 @@ type Step struct {
 	Refused error
 }
 
-// change is a change as the past remembers it: of the Job when there is no UID.
+// change is a change as the past remembers it: of the Job of a site if there is no UID.
 type change struct {
 	version int
+	site    int
 	uid     types.UID
 	pod     *corev1.Pod
 	job     *batchv1.Job
@@ -87,38 +96,41 @@ type change struct {
 // New starts a cluster with a Job, which it stores as the API server does, with
 // defaults and a generated selector. It fails when the Job is not valid.
 func New(job *batchv1.Job, now time.Time) (*Cluster, error) {
-	c := &Cluster{Now: now, names: map[string]types.UID{}}
+	c := &Cluster{Now: now, names: map[types.NamespacedName]types.UID{}}
 	return c, c.CreateJob(job)
 }
 
-// CreateJob creates the Job, where there is none or no longer one.
+// CreateJob creates a Job. It fails if the Job is not valid, and while there is a Job of
+// the same name.
 func (c *Cluster) CreateJob(job *batchv1.Job) error {
-	if c.job != nil {
-		return fmt.Errorf("there is a Job %s already", c.job.Name)
-	}
 	job = job.DeepCopy()
-	c.jobs++
-	job.UID, job.ResourceVersion = types.UID(fmt.Sprintf("%s%d", jobUID, c.jobs)), ""
-	job.CreationTimestamp, job.DeletionTimestamp = stamp(c.Now), nil
 	if job.Name == "" {
 		job.Name = "job"
 	}
 	if job.Namespace == "" {
 		job.Namespace = metav1.NamespaceDefault
 	}
+	at := c.siteOf(nameOf(job))
+	if at >= 0 && c.sites[at].job != nil {
+		return fmt.Errorf("there is a Job %s already", job.Name)
+	}
+	c.jobs++
+	job.UID, job.ResourceVersion = types.UID(fmt.Sprintf("%s%d", jobUID, c.jobs)), ""
+	job.CreationTimestamp, job.DeletionTimestamp = stamp(c.Now), nil
 	job = validation.PrepareCreate(job)
 	if errs := validation.Create(job); len(errs) > 0 {
 		return errs.ToAggregate()
 	}
-	c.putJob(job, nil, nil)
+	if at < 0 {
+		at = len(c.sites)
+		c.sites = append(c.sites, site{name: nameOf(job)})
+	}
+	c.putJob(at, job, nil, nil)
 	return nil
 }
 
 // jobUID is what the UIDs of Jobs begin with.
 const jobUID = "job-"
-
-// Job returns the Job as it is stored; nil when there is none.
-func (c *Cluster) Job() *batchv1.Job { return c.job }
 
 // Pods returns the pods as they are stored, in the order of their creation.
 func (c *Cluster) Pods() []*corev1.Pod { return c.pods.all() }
@@ -129,23 +141,23 @@ func (c *Cluster) Pod(uid types.UID) *corev1.Pod { return c.pods.get(uid) }
 // Version counts the changes so far.
 func (c *Cluster) Version() int { return c.version }
 
-// putJob stores the next version of the Job, which no other part holds yet; nil
-// takes it away.
-func (c *Cluster) putJob(next *batchv1.Job, r *Request, v *sight) {
-	old := c.job
+// putJob stores the next version of the Job of a site; nil removes it. The caller must not
+// keep next.
+func (c *Cluster) putJob(at int, next *batchv1.Job, r *Request, v *sight) {
+	old := c.sites[at].job
 	c.version++
 	if next != nil {
 		next.ResourceVersion = strconv.Itoa(c.version)
 	}
-	c.job = next
-	c.remember(change{version: c.version, job: next})
+	c.sites[at].job = next
+	c.remember(change{version: c.version, site: at, job: next})
 	for _, cache := range c.caches {
-		cache.lateJob(next, c.version)
+		cache.lateJob(at, next, c.version)
 	}
-	c.tell(v.step(Step{Request: r, OldJob: old}))
+	c.tell(v.step(Step{Request: r, OldJob: old, Job: next}))
 }
 
-// putPod stores the next version of a pod; nil takes it away.
+// putPod stores the next version of a pod; nil removes it.
 func (c *Cluster) putPod(old, next *corev1.Pod, r *Request, v *sight) {
 	if old == next {
 		return
@@ -155,12 +167,12 @@ func (c *Cluster) putPod(old, next *corev1.Pod, r *Request, v *sight) {
 	if next != nil {
 		next.ResourceVersion = strconv.Itoa(c.version)
 		uid = next.UID
-		c.names[next.Name] = uid
+		c.names[nameOf(next)] = uid
 		c.pods.put(next)
 	} else {
 		uid = old.UID
-		if c.names[old.Name] == uid {
-			delete(c.names, old.Name)
+		if c.names[nameOf(old)] == uid {
+			delete(c.names, nameOf(old))
 		}
 		c.pods.drop(uid)
 	}
@@ -168,14 +180,14 @@ func (c *Cluster) putPod(old, next *corev1.Pod, r *Request, v *sight) {
 	for _, cache := range c.caches {
 		cache.latePod(uid, c.version)
 	}
-	c.tell(v.step(Step{Request: r, OldJob: c.job, Pod: next, OldPod: old}))
+	c.tell(v.step(Step{Request: r, OldJob: c.Job(), Job: c.Job(), Pod: next, OldPod: old}))
 }
 
 func (c *Cluster) tell(s Step) {
 	if c.Watch == nil {
 		return
 	}
-	s.Now, s.Job, s.Pods = c.Now, c.job, c.Pods
+	s.Now, s.Jobs, s.Pods = c.Now, c.Jobs(), c.Pods
 	c.Watch(s)
 }
 

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -20,8 +21,9 @@ import (
 func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 	var out Outcome
 	view := cache.View()
-	saw := &sight{cached: view}
-	client := &Client{View: view, Send: func(r *Request) (Answer, error) {
+	saw := &sight{focus: c.Focused(), cached: view, jobs: map[types.NamespacedName]*batchv1.Job{}}
+	client := &Client{View: view, Name: c.Focused()}
+	client.Send = func(r *Request) (Answer, error) {
 		if out.Killed {
 			return Answer{}, ErrKilled
 		}
@@ -37,12 +39,15 @@ func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 			return Answer{}, f.Err
 		}
 		saw.pass(c.Now)
-		answer, err := c.serve(r, saw)
+		if saw.syncs = client.Name; r.AboutAll {
+			saw.syncs = types.NamespacedName{}
+		}
+		answer, err := c.serve(r, client.Name, saw)
 		if f.Err != nil {
 			return Answer{}, f.Err
 		}
 		return answer, err
-	}}
+	}
 	client.Cached = cache.View
 	client.Look = func(kind Kind) View {
 		if c.Glance != nil && !out.Killed {
@@ -63,13 +68,15 @@ func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 // sight is what a controller has seen in a sync: what its caches showed each time that it
 // read them, and what it has read live.
 type sight struct {
-	cached          View // by the last reads
-	earlier         []View
-	looks           bool        // it reads its caches itself, and the clock
-	times           []time.Time // that it may have read, but for the first
-	job             *batchv1.Job
-	pods            []*corev1.Pod
-	hasJob, hasPods bool // the Job and the pods were read live
+	focus   types.NamespacedName // whose Job is that of the views
+	cached  View                 // by the last reads
+	earlier []View
+	looks   bool        // it reads its caches itself, and the clock
+	times   []time.Time // that it may have read, but for the first
+	syncs   types.NamespacedName
+	jobs    map[types.NamespacedName]*batchv1.Job // those that were read live
+	pods    []*corev1.Pod
+	hasPods bool // the pods were read live
 }
 
 // look enters that the controller has read one of its caches again. It may go by any of
@@ -79,17 +86,17 @@ func (s *sight) look(now View, kind Kind) {
 	s.looks = true
 	s.pass(now.Now)
 	if kind == Jobs {
-		s.cached.Job, s.cached.JobsVersion = now.Job, now.JobsVersion
+		s.cached.Job, s.cached.Jobs, s.cached.JobsVersion = now.Job, now.Jobs, now.JobsVersion
 	} else {
 		s.cached.Pods, s.cached.PodsVersion = now.Pods, now.PodsVersion
 	}
-	if before.Job == s.cached.Job && slices.Equal(before.Pods, s.cached.Pods) {
+	if slices.Equal(before.Jobs, s.cached.Jobs) && slices.Equal(before.Pods, s.cached.Pods) {
 		return
 	}
 	s.earlier = append(s.earlier, before)
 	for _, v := range s.earlier[:len(s.earlier)-1] { // each with what is new
 		if kind == Jobs {
-			v.Job = s.cached.Job
+			v.Job, v.Jobs = s.cached.Job, s.cached.Jobs
 		} else {
 			v.Pods = s.cached.Pods
 		}
@@ -114,8 +121,18 @@ const mostSights = 32
 
 // read is a view with what was read live.
 func (s *sight) read(v View) *View {
-	if s.hasJob {
-		v.Job = s.job
+	if len(s.jobs) > 0 {
+		jobs := slices.Clone(v.Jobs)
+		for name, live := range s.jobs {
+			jobs = slices.DeleteFunc(jobs, func(job *batchv1.Job) bool { return nameOf(job) == name })
+			if live != nil {
+				jobs = append(jobs, live)
+			}
+			if name == s.focus {
+				v.Job = live
+			}
+		}
+		v.Jobs = jobs
 	}
 	if s.hasPods {
 		v.Pods = s.pods
@@ -128,8 +145,8 @@ func (s *sight) step(step Step) Step {
 	if s == nil {
 		return step
 	}
-	step.View = &s.cached
-	if s.hasJob || s.hasPods {
+	step.View, step.For = &s.cached, s.syncs
+	if len(s.jobs) > 0 || s.hasPods {
 		step.Read = s.read(s.cached)
 	}
 	for _, v := range s.earlier {
@@ -155,20 +172,29 @@ func (s *sight) step(step Step) Step {
 }
 
 // serve does what an API server does.
-func (c *Cluster) serve(r *Request, v *sight) (Answer, error) {
+func (c *Cluster) serve(r *Request, syncs types.NamespacedName, v *sight) (Answer, error) {
+	name := types.NamespacedName{Namespace: cmp.Or(r.Namespace, syncs.Namespace), Name: r.Name}
 	switch r.Verb {
 	case Get:
-		v.job, v.hasJob = c.job, true
-		return Answer{Job: c.job}, nil
+		name.Name = cmp.Or(name.Name, syncs.Name)
+		v.jobs[name] = named(c.Jobs(), name)
+		return Answer{Job: v.jobs[name]}, nil
+	case ListJobs:
+		jobs := c.Jobs()
+		for _, site := range c.sites {
+			v.jobs[site.name] = site.job
+		}
+		return Answer{Jobs: jobs, Version: strconv.Itoa(c.version)}, nil
 	case List:
 		v.pods, v.hasPods = c.pods.all(), true
-		return Answer{Pods: v.pods, Version: strconv.Itoa(c.version)}, nil
+		return Answer{Pods: podsIn(v.pods, r.Namespace), Version: strconv.Itoa(c.version)}, nil
 	case Status:
-		return c.serveStatus(r, v)
+		name.Name = cmp.Or(name.Name, syncs.Name)
+		return c.serveStatus(r, name, v)
 	case Create:
-		return c.serveCreate(r, v)
+		return c.serveCreate(r, syncs, v)
 	}
-	old := c.pods.get(c.names[r.Name])
+	old := c.pods.get(c.names[name])
 	if old == nil {
 		return Answer{}, apierrors.NewNotFound(podResource, r.Name)
 	}
@@ -230,18 +256,19 @@ func RequestDeletion(pod *corev1.Pod, o metav1.DeleteOptions, now time.Time) (*c
 	return DeletePod(pod, grace, now), nil
 }
 
-func (c *Cluster) serveStatus(r *Request, v *sight) (Answer, error) {
-	if c.job == nil {
-		return Answer{}, apierrors.NewNotFound(jobResource, "job")
+func (c *Cluster) serveStatus(r *Request, name types.NamespacedName, v *sight) (Answer, error) {
+	job := named(c.Jobs(), name)
+	if job == nil {
+		return Answer{}, apierrors.NewNotFound(jobResource, name.Name)
 	}
-	next, err := StoreStatus(c.job, r)
+	next, err := StoreStatus(job, r)
 	if apierrors.IsInvalid(err) {
-		c.tell(v.step(Step{Request: r, OldJob: c.job, Refused: err}))
+		c.tell(v.step(Step{Request: r, OldJob: job, Job: job, Refused: err}))
 	}
 	if err != nil {
 		return Answer{}, err
 	}
-	c.putJob(next, r, v)
+	c.putJob(c.siteOf(name), next, r, v)
 	return Answer{Job: next}, nil
 }
 
@@ -267,11 +294,11 @@ func arrived(sent *batchv1.JobStatus) (*batchv1.JobStatus, error) {
 	return status, json.Unmarshal(data, status)
 }
 
-func (c *Cluster) serveCreate(r *Request, v *sight) (Answer, error) {
+func (c *Cluster) serveCreate(r *Request, syncs types.NamespacedName, v *sight) (Answer, error) {
 	if c.Quota > 0 && len(c.pods.place) >= c.Quota {
 		return Answer{}, apierrors.NewForbidden(podResource, r.Pod.GenerateName, fmt.Errorf("exceeded quota: pods=%d", c.Quota))
 	}
-	next, err := c.newPod(r.Pod)
+	next, err := c.newPod(r.Pod, cmp.Or(r.Namespace, syncs.Namespace))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -280,10 +307,11 @@ func (c *Cluster) serveCreate(r *Request, v *sight) (Answer, error) {
 }
 
 // newPod returns the next pod, unless there is one of that name.
-func (c *Cluster) newPod(sent *corev1.Pod) (*corev1.Pod, error) {
+func (c *Cluster) newPod(sent *corev1.Pod, namespace string) (*corev1.Pod, error) {
 	c.made++
 	next := NewPod(sent, c.made, stamp(c.Now))
-	if c.pods.get(c.names[next.Name]) != nil {
+	next.Namespace = cmp.Or(next.Namespace, namespace)
+	if c.pods.get(c.names[nameOf(next)]) != nil {
 		return nil, apierrors.NewAlreadyExists(podResource, next.Name)
 	}
 	return next, nil

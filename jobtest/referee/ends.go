@@ -134,7 +134,8 @@ func (e *ending) fails(reason string) bool {
 		return !indexes.IsEmpty() && int32(indexes.Union(e.completed()).Len()) >= *e.spec.Completions
 	case strings.HasPrefix(reason, batchv1.JobReasonPodFailurePolicy) && e.spec.PodFailurePolicy != nil:
 		for _, pod := range e.view.Pods {
-			failed := pod.Status.Phase == corev1.PodFailed || e.failed(pod.UID) // whatever it shows now
+			// One that was charged has failed, whatever it shows now.
+			failed := e.failed(pod.UID) || pod.Status.Phase == corev1.PodFailed && concerns(pod, e.view.Job)
 			if failed && action(e.view.Job, pod) == batchv1.PodFailurePolicyActionFailJob {
 				return true
 			}
@@ -151,6 +152,9 @@ func (e *ending) restarts() (n int32) {
 		return 0
 	}
 	for _, pod := range e.view.Pods {
+		if !concerns(pod, e.view.Job) {
+			continue
+		}
 		for _, statuses := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
 			for i := range statuses {
 				n += statuses[i].RestartCount

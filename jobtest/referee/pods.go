@@ -24,10 +24,13 @@ func (r Rules) seeWrite(g *Ghost, s *cluster.Step) *Violation {
 	owner := metav1.GetControllerOfNoCopy(old)
 	switch {
 	case owner == nil && s.Request.Verb == cluster.Delete && !g.Adopted[old.UID] && !ownedBy(or(find(s.View.Pods, old.UID), old), s.View.Job):
-		return violated("S15", "%s has no owner, and a deletion of it is asked for", old.UID)
+		return violated("S15", "%s has no controller, and a deletion of it is asked for", old.UID)
 	case owner == nil:
 		if s.Pod != nil && ownedBy(s.Pod, s.View.Job) {
-			g.Adopted[old.UID] = true
+			if !selects(s.View.Job, old) && !selects(s.View.Job, or(find(s.View.Pods, old.UID), old)) {
+				return violated("S15", "%s is adopted, and %s does not select it", old.UID, s.View.Job.UID)
+			}
+			g.Adopted[old.UID], g.Strange[old.UID] = true, true
 		}
 	case !r.treats(owner):
 		return violated("S15", "%s belongs to the %s %s, and a %s of it is asked for", old.UID, owner.Kind, owner.Name, s.Request.Verb)
@@ -162,7 +165,7 @@ func (r Rules) seeCreation(g *Ghost, s *cluster.Step) *Violation {
 	seen, pod := s.View.Job, s.Pod
 	switch {
 	case seen == nil || !ownedBy(pod, seen):
-		return violated("S15", "%s is created without an observed Job", pod.UID)
+		return violated("S15", "%s is created for no Job that is to be seen", pod.UID)
 	case isOver(&seen.Status), !g.Blind && s.Job != nil && isOver(&s.Job.Status):
 		return violated("S7", "%s is created, and the Job has been decided", pod.UID)
 	case seen.Spec.Suspend != nil && *seen.Spec.Suspend:
@@ -171,7 +174,7 @@ func (r Rules) seeCreation(g *Ghost, s *cluster.Step) *Violation {
 		return violated("S7", "%s is created, and the Job is being deleted", pod.UID)
 	}
 	if s.Job == nil || s.Job.UID != seen.UID {
-		return nil // the Job went meanwhile, which no controller can know
+		return nil // the Job went meanwhile, which nobody can know
 	}
 	if v := g.ripe(s); v != nil {
 		return v
@@ -278,7 +281,7 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 			continue
 		}
 		if g.Strange[pod.UID] {
-			return nil // what another client has added, or edited, may be believed
+			return nil // what somebody has added, or edited, says may be believed
 		}
 		failures := number(seen, batchv1.JobIndexFailureCountAnnotation)
 		if seen.Status.Phase != corev1.PodFailed {
@@ -315,8 +318,8 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 // clock may have gone back.
 //
 // A pod without a valid index is no pod of an Indexed Job: its failure does not
-// count, and delays nothing. Neither does one that will not be counted, because
-// another client took its finalizer, or because the controller did so when it was not
+// count, and delays nothing. Neither does one that nobody will count, because
+// somebody took its finalizer, or because the controller did so when it was not
 // to be counted.
 func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation {
 	var news, charged, succeeded time.Time

@@ -30,6 +30,9 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 	if err != nil {
 		return violated("S1", "%v", err)
 	}
+	if v := g.seeOwners(s, slices.Concat(newFailed, newSucceeded)); v != nil {
+		return v
+	}
 	if len(failed)+len(succeeded) > 500 {
 		return violated("S5", "%d pods are listed as uncounted", len(failed)+len(succeeded))
 	}
@@ -59,6 +62,19 @@ func (g *Ghost) seeCharges(s *cluster.Step) *Violation {
 		if pod := find(pods, uid); pod != nil && hasFinalizer(pod) && !g.Strange[uid] {
 			return violated("S1", "%s leaves the list of uncounted pods with its finalizer on", uid)
 		}
+	}
+	return nil
+}
+
+// seeOwners checks that a Job charges only its own pods.
+func (g *Ghost) seeOwners(s *cluster.Step, charged []types.UID) *Violation {
+	pods := s.Pods()
+	for _, uid := range charged {
+		pod := find(s.View.Pods, uid)
+		if pod == nil || concerns(pod, s.Job) || g.Adopted[uid] || ownedBy(or(find(pods, uid), pod), s.Job) {
+			continue
+		}
+		return violated("S1", "%s is charged to %s, and belongs to %s", uid, s.Job.UID, metav1.GetControllerOfNoCopy(pod).UID)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -64,7 +65,7 @@ var planted = []struct {
 			jobs, pods := versions()
 			return jobs, pods
 		}
-		r.look = func(_ context.Context, _ *reconciler, v *jobfate.View) { v.Barrier = "1" }
+		r.look = func(_ context.Context, _ *reconciler, _ *jobfate.Machine, v *jobfate.View) { v.Barrier = "1" }
 	}},
 	{name: "a creation is sent again, and counts though its pod has finished", property: "S10 L1 L2", with: resending},
 	{name: "a decision is dropped after its buffers were reused", property: "L1 L2 S1", with: func(_ *chaos.Env, r *reconciler) {
@@ -111,7 +112,7 @@ var planted = []struct {
 	}},
 	{name: "a delete event is handled between the list and its use", property: "S1 S11", with: racing},
 	{name: "the version of the cache is read after its pods", property: "S1 S5 S6 S7", with: func(_ *chaos.Env, r *reconciler) {
-		r.look = func(ctx context.Context, r *reconciler, v *jobfate.View) {
+		r.look = func(ctx context.Context, r *reconciler, m *jobfate.Machine, v *jobfate.View) {
 			_ = r.live.Get(ctx, types.NamespacedName{Namespace: "default", Name: "job"}, &batchv1.Job{}) // any request
 			_, v.PodsVersion = r.versions()
 		}
@@ -121,6 +122,13 @@ var planted = []struct {
 			return reconcile.Result{RequeueAfter: result.Requeue}, result.Err
 		}
 	}},
+	{name: "an orphan is adopted whatever its labels are", property: "S15", with: looking(func(v *jobfate.View) {
+		for _, pod := range v.Pods {
+			if v.Job != nil && metav1.GetControllerOfNoCopy(pod) == nil {
+				pod.Labels = v.Job.Spec.Template.Labels
+			}
+		}
+	})},
 	{name: "raw delete options drop the UID", property: "S15", with: func(_ *chaos.Env, r *reconciler) {
 		r.ask = func(ctx context.Context, q *jobfate.Request) (runtime.Object, bool) {
 			if q.Verb != jobfate.DeletePod {
@@ -128,18 +136,19 @@ var planted = []struct {
 			}
 			pod := &corev1.Pod{}
 			pod.Namespace, pod.Name = q.Namespace, q.Name
-			return nil, r.Delete(ctx, pod, &client.DeleteOptions{Raw: &q.Options}) == nil
+			raw := q.Options // is changed: that is the bug
+			return nil, r.Delete(ctx, pod, &client.DeleteOptions{Raw: &raw}) == nil
 		}
 	}},
 }
 
 func deciding(bug func(decide.Input, *bugs.Draft)) func(*chaos.Env, *reconciler) {
-	return func(_ *chaos.Env, r *reconciler) { r.machine.Core().Decide = bugs.Amend(bug) }
+	return func(_ *chaos.Env, r *reconciler) { r.decide = bugs.Amend(bug) }
 }
 
 func looking(bug func(*jobfate.View)) func(*chaos.Env, *reconciler) {
 	return func(_ *chaos.Env, r *reconciler) {
-		r.look = func(_ context.Context, _ *reconciler, v *jobfate.View) { bug(v) }
+		r.look = func(_ context.Context, _ *reconciler, _ *jobfate.Machine, v *jobfate.View) { bug(v) }
 	}
 }
 
@@ -198,9 +207,9 @@ func racing(env *chaos.Env, r *reconciler) {
 			gone[pod.UID] = true
 		}
 	}})
-	r.look = func(ctx context.Context, r *reconciler, v *jobfate.View) {
+	r.look = func(ctx context.Context, r *reconciler, m *jobfate.Machine, v *jobfate.View) {
 		_ = r.live.Get(ctx, types.NamespacedName{Namespace: "default", Name: "job"}, &batchv1.Job{}) // any request
-		memory := &r.machine.Core().Memory
+		memory := &m.Core().Memory
 		memory.Stripped = slices.DeleteFunc(memory.Stripped, func(s machine.Stripped) bool { return gone[s.UID] })
 	}
 }

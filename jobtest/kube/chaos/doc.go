@@ -7,17 +7,25 @@
 //		})
 //	}
 //
-// A schedule leads one Job through 200 steps: pods start, end and are deleted, users edit
-// the Job, caches lag and move during a reconcile, requests fail or lose their answers, the
-// controller is killed and starts again with older caches, and two of them overlap. In every
-// second schedule the faults then stop, and the Job must come to its end. The properties are
-// those of docs/reliability.md; packages jobtest/chaos and jobtest/referee do the work.
+// A schedule has 200 steps: pods start, end and are deleted, users edit the Job, caches lag
+// and move during a reconcile, requests fail or lose their answers, the controller is killed
+// and starts again with older caches, and two of them overlap. In every second schedule the
+// faults then stop, and the Job must end. The properties are those of docs/reliability.md;
+// packages jobtest/chaos and jobtest/referee do the work.
 //
-// The factory makes a Reconciler for each start of the controller: it remembers nothing. A
-// sync function is one as well, through [reconcile.Func]. What it needs is in [Env]: clients,
-// the stores and informers of the caches, a manager for SetupWithManager, a [rest.Config] for
-// client-go. [Config] says which Jobs run, how many schedules, and what Reconcile is called
-// with.
+// The factory makes a Reconciler for each start of the controller, so it remembers nothing. A
+// sync function is a Reconciler as well, through [reconcile.Func]. [Env] has what it needs:
+// clients, the stores and informers of the caches, a manager for SetupWithManager, a
+// [rest.Config] for client-go. [Config] says which Jobs run, how many schedules, and what
+// Reconcile is called with.
+//
+// # Several Jobs
+//
+// In each fourth schedule there are two Jobs: in one namespace, with selectors of their own
+// or with selectors that match the pods of both, or in two namespaces under one name. Jobs
+// are deleted and created again under their name, and pods are orphaned and adopted. The
+// referee judges each Job by its own ledger. While Reconcile runs for a Job, it must not write
+// to another Job or its pods.
 //
 // # A report
 //
@@ -29,7 +37,7 @@
 // # How Reconcile is called
 //
 // Directly, from one goroutine, in a bubble of [testing/synctest]: time.Now is the time of
-// the cluster. It never goes back. An error discards the result, a RequeueAfter with it, as
+// the cluster. It never goes back. Each call is for one Job; [Config.Requests] adds calls. An error discards the result, a RequeueAfter with it, as
 // in controller-runtime: [Env.RateLimiter] then says when Reconcile is called next. A
 // terminal error is not retried. Reconcile is also called when nothing has changed, which is
 // always allowed.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -42,6 +43,7 @@ type Env struct {
 	mu     lock        // a Reconciler may start goroutines
 	moving atomic.Bool // event handlers are being called
 	now    *cluster.Client
+	all    bool // Reconcile is called for something else than a Job
 	stop   context.CancelFunc
 	broken error // what cannot be served was asked for
 	others client.Client
@@ -97,6 +99,7 @@ func (e *Env) send(ctx context.Context, q *cluster.Request) (cluster.Answer, err
 	if e.now == nil {
 		return cluster.Answer{}, errOutside
 	}
+	q.AboutAll = e.all
 	a, err := e.now.Send(q)
 	e.moved()
 	switch {
@@ -128,11 +131,7 @@ func (e *Env) moved() {
 	time.Sleep(time.Until(v.Now))
 	e.moving.Store(true)
 	defer e.moving.Store(false)
-	var jobs []*batchv1.Job
-	if v.Job != nil {
-		jobs = append(jobs, v.Job)
-	}
-	show(e.jobs, jobs, v.JobsVersion)
+	show(e.jobs, v.Jobs, v.JobsVersion)
 	show(e.pods, v.Pods, v.PodsVersion)
 }
 
@@ -143,8 +142,8 @@ const longest = 100 * 24 * time.Hour
 type process struct {
 	*Env
 	reconcile.Reconciler
-	requests  []reconcile.Request
-	discarded time.Duration // the RequeueAfter that an error discarded
+	requests  []reconcile.Request // beside those for Jobs
+	discarded time.Duration       // the RequeueAfter that an error discarded
 }
 
 func newProcess(c Config, factory func(*Env) reconcile.Reconciler) *process {
@@ -168,7 +167,8 @@ func (p *process) Sync(c *cluster.Client) (time.Duration, error) {
 	p.moved()
 	var after time.Duration
 	var errs []error
-	for _, request := range p.requests {
+	for i, request := range append(slices.Clip(p.requests), reconcile.Request{NamespacedName: c.Name}) {
+		p.all = i < len(p.requests)
 		result, err := p.reconcile(ctx, request)
 		again := result.RequeueAfter
 		switch {

@@ -83,7 +83,7 @@ func (x *indexer) look() {
 // sorted puts what a store returns into an order that does not depend on chance.
 func sorted(found []any, err error) ([]any, error) {
 	slices.SortFunc(found, func(a, b any) int {
-		return strings.Compare(a.(client.Object).GetName(), b.(client.Object).GetName())
+		return strings.Compare(client.ObjectKeyFromObject(a.(client.Object)).String(), client.ObjectKeyFromObject(b.(client.Object)).String())
 	})
 	return found, err
 }
@@ -98,7 +98,7 @@ func (x *indexer) List() []any {
 // ListKeys implements [cache.Store].
 func (x *indexer) ListKeys() []string {
 	x.look()
-	return x.Indexer.ListKeys()
+	return slices.Sorted(slices.Values(x.Indexer.ListKeys()))
 }
 
 // Get implements [cache.Store].
@@ -128,5 +128,7 @@ func (x *indexer) ByIndex(name, value string) ([]any, error) {
 // IndexKeys implements [cache.Indexer].
 func (x *indexer) IndexKeys(name, value string) ([]string, error) {
 	x.look()
-	return x.Indexer.IndexKeys(name, value)
+	keys, err := x.Indexer.IndexKeys(name, value)
+	slices.Sort(keys)
+	return keys, err
 }

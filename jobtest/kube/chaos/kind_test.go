@@ -18,7 +18,6 @@ func TestOtherKind(t *testing.T) {
 	c.Test(t, func(env *chaos.Env) reconcile.Reconciler {
 		r := newReconciler(env)
 		r.options = []jobfate.Option{jobfate.OwnerKind(kind)}
-		r.machine = jobfate.NewMachine(r.options...)
 		return r
 	})
 }

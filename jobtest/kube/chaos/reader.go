@@ -31,8 +31,8 @@ var (
 func (r reader) Get(ctx context.Context, key client.ObjectKey, out client.Object, opts ...client.GetOption) error {
 	switch out := out.(type) {
 	case *batchv1.Job:
-		job, err := r.job(ctx)
-		if err == nil && !named(job, key) {
+		job, err := r.job(ctx, key)
+		if err == nil && job == nil {
 			err = apierrors.NewNotFound(jobs, key.Name)
 		}
 		if err == nil {
@@ -53,23 +53,32 @@ func (r reader) Get(ctx context.Context, key client.ObjectKey, out client.Object
 	return others.Get(ctx, key, out, opts...)
 }
 
-func named(job *batchv1.Job, key client.ObjectKey) bool {
-	return job != nil && client.ObjectKeyFromObject(job) == key
+// job returns a Job; nil if there is none.
+func (r reader) job(ctx context.Context, key client.ObjectKey) (*batchv1.Job, error) {
+	if !r.cached {
+		a, err := r.send(ctx, &cluster.Request{Verb: cluster.Get, Namespace: key.Namespace, Name: key.Name})
+		return a.Job, err
+	}
+	v, err := r.look(cluster.Jobs)
+	if i := slices.IndexFunc(v.Jobs, func(job *batchv1.Job) bool { return client.ObjectKeyFromObject(job) == key }); i >= 0 {
+		return v.Jobs[i], err
+	}
+	return nil, err
 }
 
-// job returns the Job; nil when there is none.
-func (r reader) job(ctx context.Context) (*batchv1.Job, error) {
+// allJobs returns all Jobs, and the version of the list.
+func (r reader) allJobs(ctx context.Context) ([]*batchv1.Job, string, error) {
 	if r.cached {
 		v, err := r.look(cluster.Jobs)
-		return v.Job, err
+		return v.Jobs, v.JobsVersion, err
 	}
-	a, err := r.send(ctx, &cluster.Request{Verb: cluster.Get})
-	return a.Job, err
+	a, err := r.send(ctx, &cluster.Request{Verb: cluster.ListJobs})
+	return a.Jobs, a.Version, err
 }
 
 func (r reader) pod(ctx context.Context, key client.ObjectKey) (*corev1.Pod, error) {
 	if !r.cached {
-		a, err := r.send(ctx, &cluster.Request{Verb: cluster.GetPod, Name: key.Name})
+		a, err := r.send(ctx, &cluster.Request{Verb: cluster.GetPod, Namespace: key.Namespace, Name: key.Name})
 		return a.Pod, err
 	}
 	v, err := r.look(cluster.Pods)
@@ -87,19 +96,7 @@ func (r reader) List(ctx context.Context, out client.ObjectList, opts ...client.
 	o := (&client.ListOptions{}).ApplyOptions(opts)
 	switch out := out.(type) {
 	case *batchv1.JobList:
-		job, err := r.job(ctx)
-		if err != nil {
-			return err
-		}
-		out.Items = nil
-		if job == nil {
-			return nil
-		}
-		match, err := r.matches(r.jobs, o, job)
-		if match {
-			out.Items = append(out.Items, *job.DeepCopy())
-		}
-		return err
+		return r.listJobs(ctx, out, o)
 	case *corev1.PodList:
 		return r.listPods(ctx, out, o)
 	}
@@ -108,6 +105,24 @@ func (r reader) List(ctx context.Context, out client.ObjectList, opts ...client.
 		return err
 	}
 	return others.List(ctx, out, opts...)
+}
+
+func (r reader) listJobs(ctx context.Context, out *batchv1.JobList, o *client.ListOptions) error {
+	found, version, err := r.allJobs(ctx)
+	if err != nil {
+		return err
+	}
+	out.Items, out.ResourceVersion = nil, version
+	for _, job := range found {
+		match, err := r.matches(r.jobs, o, job)
+		if err != nil {
+			return err
+		}
+		if match {
+			out.Items = append(out.Items, *job.DeepCopy())
+		}
+	}
+	return nil
 }
 
 func (r reader) listPods(ctx context.Context, out *corev1.PodList, o *client.ListOptions) error {
@@ -119,7 +134,7 @@ func (r reader) listPods(ctx context.Context, out *corev1.PodList, o *client.Lis
 		}
 		found, out.ResourceVersion = v.Pods, v.PodsVersion
 	} else {
-		a, err := r.send(ctx, &cluster.Request{Verb: cluster.List})
+		a, err := r.send(ctx, &cluster.Request{Verb: cluster.List, Namespace: o.Namespace})
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
 
@@ -22,14 +23,16 @@ type reconciler struct {
 	client.Client
 	live     client.Reader
 	versions func() (jobs, pods string)
-	machine  *jobfate.Machine
+	machines map[types.NamespacedName]*jobfate.Machine
 	options  []jobfate.Option
 
 	send func(context.Context, jobfate.Request) (runtime.Object, error)
 
+	key    func(types.NamespacedName) types.NamespacedName // by which Machines are kept
+	decide func(decide.Input, decide.Config) (*decide.Outcome, error)
 	// What a bug changes: what the Reconciler sees, what it sends, what it gets, and what it
 	// returns.
-	look func(context.Context, *reconciler, *jobfate.View)
+	look func(ctx context.Context, r *reconciler, m *jobfate.Machine, v *jobfate.View)
 	ask  func(ctx context.Context, q *jobfate.Request) (runtime.Object, bool)
 	got  func(q jobfate.Request, o runtime.Object, err error) (runtime.Object, error)
 	last func(jobfate.Result) (reconcile.Result, error)
@@ -37,13 +40,28 @@ type reconciler struct {
 
 func newReconciler(env *chaos.Env) *reconciler {
 	r := &reconciler{
-		Client: env.Client, live: env.Live, machine: jobfate.NewMachine(),
+		Client: env.Client, live: env.Live, machines: map[types.NamespacedName]*jobfate.Machine{},
 		versions: func() (string, string) {
 			return env.Jobs.LastStoreSyncResourceVersion(), env.Pods.LastStoreSyncResourceVersion()
 		},
 	}
 	r.send = r.sendOn
 	return r
+}
+
+// machineOf returns the Machine of a Job.
+func (r *reconciler) machineOf(name types.NamespacedName) *jobfate.Machine {
+	if r.key != nil {
+		name = r.key(name)
+	}
+	if r.machines[name] == nil {
+		m := jobfate.NewMachine(r.options...)
+		if r.decide != nil {
+			m.Core().Decide = r.decide
+		}
+		r.machines[name] = m
+	}
+	return r.machines[name]
 }
 
 // Reconcile implements [reconcile.Reconciler].
@@ -64,12 +82,17 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	for i := range pods.Items {
 		v.Pods = append(v.Pods, &pods.Items[i])
 	}
+	m := r.machineOf(request.NamespacedName)
 	if r.look != nil {
-		r.look(ctx, r, &v)
+		r.look(ctx, r, m, &v)
+	}
+	var all batchv1.JobList
+	if err := r.List(ctx, &all, client.InNamespace(request.Namespace)); err != nil {
+		return reconcile.Result{}, err
 	}
 	var jobs []*batchv1.Job
-	if v.Job != nil {
-		jobs = append(jobs, v.Job)
+	for i := range all.Items {
+		jobs = append(jobs, &all.Items[i])
 	}
 	send := func(q jobfate.Request) (runtime.Object, error) { return r.sendAs(ctx, q) }
 	for _, orphans := range jobfate.OrphansIn(v.Pods, jobs, r.options...) {
@@ -77,10 +100,10 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			return reconcile.Result{}, err
 		}
 	}
-	if err := r.machine.Begin(v); err != nil {
+	if err := m.Begin(v); err != nil {
 		return reconcile.Result{}, err
 	}
-	result := r.machine.Run(send)
+	result := m.Run(send)
 	if r.last != nil {
 		return r.last(result)
 	}

@@ -32,11 +32,12 @@ type Config struct {
 	Steps int
 	// ManagedBy is what spec.managedBy of the Jobs says.
 	ManagedBy string
-	// Job returns the Job of a schedule. By default Jobs are drawn that use everything
-	// that Jobs can do.
-	Job func(seed uint64) *batchv1.Job
-	// Requests name what Reconcile is called for, one after another, as namespace/name. By
-	// default that is default/job, the Job.
+	// Jobs returns the Jobs of a schedule, which run in one cluster. By default they are
+	// drawn, so that they use everything that Jobs can do: in each fourth schedule two, else
+	// one.
+	Jobs func(seed uint64) []*batchv1.Job
+	// Requests name what Reconcile is called for before it is called for a Job, one after
+	// another, as namespace/name.
 	Requests []string
 	// Rules are what the referee must know of the controller.
 	Rules referee.Rules
@@ -78,9 +79,6 @@ func (c Config) ran() int {
 func (c Config) Search(t *testing.T, factory func(*Env) reconcile.Reconciler) engine.Report {
 	t.Helper()
 	c.Schedules = c.ran()
-	if c.Requests == nil {
-		c.Requests = []string{"default/job"}
-	}
 	if *seed >= 0 {
 		return c.run(t, uint64(*seed), 0, factory)
 	}
@@ -122,17 +120,12 @@ func (c Config) search(t *testing.T, factory func(*Env) reconcile.Reconciler) (f
 
 // run runs one schedule in a bubble, in which the time is that of the cluster.
 func (c Config) run(t *testing.T, seed uint64, retries int, factory func(*Env) reconcile.Reconciler) engine.Report {
-	job := engine.Job(seed)
-	if c.Job != nil {
-		job = c.Job(seed)
-	}
-	if c.ManagedBy != "" {
-		job.Spec.ManagedBy = &c.ManagedBy
-	}
+	jobs := c.jobs(seed)
 	return engine.Run(engine.Config{
 		Seed:    seed,
 		Mode:    engine.Mode(seed % 2),
-		Job:     job,
+		Job:     jobs[0],
+		Beside:  jobs[1:],
 		Rules:   c.Rules,
 		Steps:   c.Steps,
 		Start:   time.Now,
@@ -143,4 +136,24 @@ func (c Config) run(t *testing.T, seed uint64, retries int, factory func(*Env) r
 		Retries:    retries,
 		Controller: func() cluster.Controller { return newProcess(c, factory) },
 	})
+}
+
+// jobs are the Jobs of a schedule: one at least.
+func (c Config) jobs(seed uint64) []*batchv1.Job {
+	var jobs []*batchv1.Job
+	switch {
+	case c.Jobs != nil:
+		jobs = c.Jobs(seed)
+	case seed%8 >= 6: // of both modes
+		jobs = engine.Jobs(seed)
+	}
+	if len(jobs) == 0 {
+		jobs = []*batchv1.Job{engine.Job(seed)}
+	}
+	for _, job := range jobs {
+		if c.ManagedBy != "" {
+			job.Spec.ManagedBy = &c.ManagedBy
+		}
+	}
+	return jobs
 }

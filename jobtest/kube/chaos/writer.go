@@ -98,7 +98,7 @@ func (w *writer) Delete(ctx context.Context, obj client.Object, opts ...client.D
 		return others.Delete(ctx, obj, opts...)
 	}
 	o := *(&client.DeleteOptions{}).ApplyOptions(opts).AsDeleteOptions()
-	_, err := w.send(ctx, &cluster.Request{Verb: cluster.Delete, Name: obj.GetName(), UID: obj.GetUID(), Options: o})
+	_, err := w.send(ctx, &cluster.Request{Verb: cluster.Delete, Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), Options: o})
 	return err
 }
 
@@ -120,7 +120,7 @@ func (w *writer) Update(ctx context.Context, obj client.Object, opts ...client.U
 	if err != nil {
 		return err
 	}
-	a, err := w.send(ctx, &cluster.Request{Verb: cluster.Patch, Name: pod.Name, UID: pod.UID, Patch: text,
+	a, err := w.send(ctx, &cluster.Request{Verb: cluster.Patch, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Patch: text,
 		Edit: func(old *corev1.Pod) (*corev1.Pod, error) { return updated(old, sent) }})
 	return answered(pod, a, err)
 }
@@ -160,7 +160,7 @@ func (w *writer) Patch(ctx context.Context, obj client.Object, patch client.Patc
 	if err != nil {
 		return err
 	}
-	q := &cluster.Request{Verb: cluster.Patch, Name: pod.Name, UID: pod.UID, Patch: data}
+	q := &cluster.Request{Verb: cluster.Patch, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Patch: data}
 	switch patch.Type() {
 	case types.StrategicMergePatchType:
 	case types.MergePatchType:
@@ -197,7 +197,7 @@ func (w *writer) SubResource(name string) client.SubResourceClient {
 	return &subResource{&status{w}, name}
 }
 
-// status writes the status of the Job.
+// status writes the status of a Job.
 type status struct{ *writer }
 
 // Create implements [client.SubResourceWriter].
@@ -250,6 +250,7 @@ func (s *status) Patch(ctx context.Context, obj client.Object, patch client.Patc
 }
 
 func (s *status) store(ctx context.Context, job *batchv1.Job, q *cluster.Request) error {
+	q.Namespace, q.Name = job.Namespace, job.Name
 	a, err := s.send(ctx, q)
 	if err == nil {
 		a.Job.DeepCopyInto(job)

@@ -1,0 +1,27 @@
+package chaos
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+)
+
+// The reference caller breaks nothing with two Jobs in one cluster: each is judged by its
+// own ledger.
+func TestSeveral(t *testing.T) {
+	n := uint64(1500)
+	if testing.Short() {
+		n = 150
+	}
+	for seed := range n {
+		r := Run(severalOf(seed))
+		if r.Violation != nil {
+			t.Fatal(r.Story)
+		}
+	}
+}
+
+func severalOf(seed uint64) Config {
+	jobs := Jobs(seed)
+	return Config{Seed: seed, Mode: Mode(seed % 2), Job: jobs[0], Beside: []*batchv1.Job(jobs[1:])}
+}

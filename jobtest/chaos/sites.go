@@ -1,0 +1,112 @@
+package chaos
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// site is one of the Jobs of a run. It stays while the Job is deleted and created again.
+type site struct {
+	name  types.NamespacedName
+	job   *batchv1.Job // as it is created
+	ghost *referee.Ghost
+}
+
+// settleAt adds the site of a Job that has just been created.
+func (r *run) settleAt(name types.NamespacedName, job *batchv1.Job) {
+	s := &site{name: name, job: job, ghost: &referee.Ghost{}}
+	r.c.Focus(name)
+	s.ghost.Started(r.c.Job())
+	r.sites, r.ledgers[name] = append(r.sites, s), s.ghost
+}
+
+// turn puts a Job into focus: actions and syncs are about it.
+func (r *run) turn(to *site) {
+	if r.at == to || to == nil {
+		return
+	}
+	r.at = to
+	r.c.Focus(to.name)
+	r.seeSpec()
+}
+
+// is reports whether the owner of a pod has the name of the Job in focus.
+func (r *run) is(owner *metav1.OwnerReference, pod *corev1.Pod) bool {
+	return owner.Name == r.at.name.Name && pod.Namespace == r.at.name.Namespace
+}
+
+// each calls a function with each Job in focus, until something is broken.
+func (r *run) each(do func()) {
+	for _, s := range r.sites {
+		if r.broken == nil {
+			r.turn(s)
+			do()
+		}
+	}
+}
+
+func (r *run) siteOf(name types.NamespacedName) *site {
+	for _, s := range r.sites {
+		if s.name == name {
+			return s
+		}
+	}
+	return r.at
+}
+
+// judge asks the referee about a change.
+func (r *run) judge(s *cluster.Step) (types.NamespacedName, *referee.Violation) {
+	if len(r.sites) == 1 {
+		return r.at.name, r.Rules.See(r.at.ghost, s)
+	}
+	return r.Rules.Judge(r.ledgers, s)
+}
+
+// soonest returns the site whose Job a controller wants to sync first, and when; zero if it
+// wants none.
+func (r *run) soonest(l *leader) (*site, time.Time) {
+	first, at := r.at, l.next[r.at]
+	for _, s := range r.sites {
+		if next := l.next[s]; !next.IsZero() && (at.IsZero() || next.Before(at)) {
+			first, at = s, next
+		}
+	}
+	return first, at
+}
+
+// allEnded reports whether each Job has ended, or is gone.
+func (r *run) allEnded() bool {
+	for _, job := range r.c.Jobs() {
+		if !isOver(job) {
+			return false
+		}
+	}
+	return true
+}
+
+// Jobs returns two small Jobs for one cluster: in one namespace, with selectors of their
+// own or with selectors that match the pods of both, or in two namespaces under one name.
+func Jobs(seed uint64) []*batchv1.Job {
+	jobs := []*batchv1.Job{Job(seed), Job(seed ^ 1<<63)}
+	switch seed / 2 % 3 {
+	case 0:
+		jobs[1].Name = "job-b"
+	case 1:
+		jobs[1].Name = "job-b"
+		for _, job := range jobs {
+			job.Spec.ManualSelector = ptr(true)
+			job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "both"}}
+			job.Spec.Template.Labels = map[string]string{"app": "both"}
+		}
+	case 2:
+		jobs[1].Namespace = "other"
+	}
+	return jobs
+}

@@ -1,0 +1,157 @@
+package chaos_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/backoff"
+	engine "github.com/jobfate/jobfate/jobtest/chaos"
+	"github.com/jobfate/jobfate/jobtest/kube/chaos"
+)
+
+// between are bugs by which one Job touches another. With one Job in the cluster they do no
+// harm.
+var between = []struct {
+	name, property string
+	with           func(*chaos.Env, *reconciler)
+}{
+	{"pods are chosen by their labels, and not by the UID of their controller", "S1 S2 S4 S15", byLabel},
+	{"the pods of another Job are taken for orphans", "S2 S15", stripsOthers},
+	{"pods that are in flight are counted for the namespace", "S5 S6", expecting(func(of types.NamespacedName) string { return of.Namespace })},
+	{"pods that are in flight are counted by the name of the Job, without its namespace", "S5 S6", expecting(func(of types.NamespacedName) string { return of.Name })},
+	{"the backoff record is kept for all Jobs", "S12 L5", func(_ *chaos.Env, r *reconciler) {
+		var shared backoff.Record
+		var current *jobfate.Machine
+		r.look = func(_ context.Context, _ *reconciler, m *jobfate.Machine, _ *jobfate.View) {
+			if current != nil {
+				shared = current.Core().Memory.Backoff
+			}
+			current = m
+			m.Core().Memory.Backoff = shared
+		}
+	}},
+	{"Jobs of one name share a Machine", "S5 S6 S7", func(_ *chaos.Env, r *reconciler) {
+		r.key = func(name types.NamespacedName) types.NamespacedName { return types.NamespacedName{Name: name.Name} }
+	}},
+	{"every status goes to the namespace default", "S15 L1 L2 L4", func(_ *chaos.Env, r *reconciler) {
+		r.ask = func(_ context.Context, q *jobfate.Request) (runtime.Object, bool) {
+			if q.Verb == jobfate.PatchStatus {
+				q.Namespace = "default"
+			}
+			return nil, false
+		}
+	}},
+}
+
+// byLabel takes pods for the Job's that it selects, if any Job controls them.
+func byLabel(_ *chaos.Env, r *reconciler) {
+	r.look = func(_ context.Context, _ *reconciler, _ *jobfate.Machine, v *jobfate.View) {
+		if v.Job == nil {
+			return
+		}
+		selector, _ := metav1.LabelSelectorAsSelector(v.Job.Spec.Selector) // is valid
+		for _, pod := range v.Pods {
+			if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "Job" && selector.Matches(labels.Set(pod.Labels)) {
+				owner.Name, owner.UID = v.Job.Name, v.Job.UID
+				pod.OwnerReferences = []metav1.OwnerReference{*owner}
+			}
+		}
+	}
+}
+
+// stripsOthers removes the finalizer from the pods of the namespace that a Job controls
+// which is not the one that it looks at.
+func stripsOthers(_ *chaos.Env, r *reconciler) {
+	r.look = func(ctx context.Context, r *reconciler, _ *jobfate.Machine, v *jobfate.View) {
+		if v.Job == nil {
+			return
+		}
+		for _, pod := range v.Pods {
+			owner := metav1.GetControllerOf(pod)
+			if owner == nil || owner.Kind != "Job" || owner.UID == v.Job.UID || !slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) {
+				continue
+			}
+			next := pod.DeepCopy()
+			next.Finalizers = nil
+			_ = r.Patch(ctx, next, client.MergeFromWithOptions(pod, client.MergeFromWithOptimisticLock{})) // another sync tries again
+		}
+	}
+}
+
+// expecting counts created pods until events show them, by a key, and forgets what is in
+// flight when none is left. Each Job begins to count anew.
+func expecting(key func(types.NamespacedName) string) func(*chaos.Env, *reconciler) {
+	type expectation struct {
+		of types.NamespacedName
+		n  int
+	}
+	return func(env *chaos.Env, r *reconciler) {
+		expected := map[string]*expectation{}
+		created := map[types.UID]string{}
+		var current types.NamespacedName
+		_, _ = env.Informer(&corev1.Pod{}).AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(o any) {
+			if k, ok := created[o.(*corev1.Pod).UID]; ok {
+				expected[k].n--
+			}
+		}})
+		r.got = func(q jobfate.Request, o runtime.Object, err error) (runtime.Object, error) {
+			if pod, ok := o.(*corev1.Pod); ok && err == nil && q.Verb == jobfate.CreatePod {
+				k := key(current)
+				if expected[k] == nil || expected[k].of != current {
+					expected[k] = &expectation{of: current}
+				}
+				created[pod.UID] = k
+				expected[k].n++
+			}
+			return o, err
+		}
+		r.look = func(_ context.Context, r *reconciler, m *jobfate.Machine, _ *jobfate.View) {
+			for name, other := range r.machines {
+				if other == m {
+					current = name
+				}
+			}
+			if e := expected[key(current)]; e != nil && e.n <= 0 {
+				m.Core().Memory.Created = nil
+			}
+		}
+	}
+}
+
+// Each of these bugs is found with two Jobs in the cluster, and does no harm with one.
+func TestBetween(t *testing.T) {
+	for _, bug := range between {
+		t.Run(bug.name, func(t *testing.T) {
+			factory := func(env *chaos.Env) reconcile.Reconciler {
+				r := newReconciler(env)
+				bug.with(env, r)
+				return r
+			}
+			r := chaos.Config{Schedules: 4000, Jobs: engine.Jobs}.Search(t, factory)
+			if r.Violation == nil || !slices.Contains(strings.Fields(bug.property), r.Violation.Property) {
+				t.Fatalf("found %v, want %s\n%s", r.Violation, bug.property, r.Story)
+			}
+			t.Log(r.Story)
+			if n := strings.Count(r.Story, "\n"); n > 60 || !strings.Contains(r.Story, r.Violation.Meaning()) {
+				t.Errorf("a report of %d lines, want 60 at most", n)
+			}
+			alone := func(seed uint64) []*batchv1.Job { return []*batchv1.Job{engine.Job(seed)} }
+			if r := (chaos.Config{Schedules: 300, Jobs: alone}).Search(t, factory); r.Violation != nil {
+				t.Errorf("with one Job it breaks %v", r.Story)
+			}
+		})
+	}
+}
