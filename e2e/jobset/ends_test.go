@@ -3,10 +3,12 @@ package jobset
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,6 +57,7 @@ func (s *stage) settled() bool {
 // outcome is what is compared beside the statuses and pods of the Jobs.
 type outcome struct {
 	Status   jobset.JobSetStatus
+	Train    trainer.TrainJobStatus
 	Made     map[string]int
 	Specs    map[string]batchv1.JobSpec
 	Services map[string]corev1.ServiceSpec
@@ -82,6 +85,13 @@ func endOf(s *stage) outcome {
 		for i := range e.Status.Conditions {
 			e.Status.Conditions[i].LastTransitionTime = metav1.Time{}
 		}
+	}
+	if s.train != nil {
+		e.Train = *s.train.Status.DeepCopy()
+		for i := range e.Train.Conditions {
+			e.Train.Conditions[i].LastTransitionTime = metav1.Time{}
+		}
+		slices.SortFunc(e.Train.JobsStatus, func(a, b trainer.JobStatus) int { return strings.Compare(a.Name, b.Name) })
 	}
 	for name, uids := range s.made {
 		e.Made[name] = len(uids)

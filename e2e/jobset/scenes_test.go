@@ -8,7 +8,7 @@ import (
 // scene is a case.
 type scene struct {
 	name string // as in the table
-	from string // which tests of JobSet it is from
+	from string // which tests of the project it is from
 	play func(*stage)
 }
 
@@ -23,7 +23,10 @@ var scenes = slices.Concat(success, failure, restarts, indexes, suspension, star
 // byDefault is played without -all: two runs of four Jobs, of which one fails.
 const byDefault = "one failure, one restart, then all succeed"
 
-func TestScenes(t *testing.T) {
+func TestScenes(t *testing.T) { play(t, "JobSet", scenes, byDefault) }
+
+// play plays the cases of a project, or the one that is played by default.
+func play(t *testing.T, project string, scenes []scene, byDefault string) {
 	played := map[string]*result{}
 	t.Run("case", func(t *testing.T) {
 		for _, c := range scenes {
@@ -38,7 +41,7 @@ func TestScenes(t *testing.T) {
 			})
 		}
 	})
-	checkTable(t, played)
+	checkTable(t, project, scenes, played)
 }
 
 // result is who has passed a case.

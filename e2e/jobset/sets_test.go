@@ -142,9 +142,7 @@ var jobSetResource = jobset.GroupVersion.WithResource("jobsets")
 
 // jobSets is a client of the JobSets of a namespace.
 func jobSets(s *server.Server, namespace string) (dynamic.ResourceInterface, error) {
-	config := s.Config()
-	config.ContentType = "" // resources of definitions have no protocol buffers
-	client, err := dynamic.NewForConfig(config)
+	client, err := dynamicClient(s)
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
@@ -38,6 +40,7 @@ type stage struct {
 	side      side
 	namespace string
 	sets      dynamic.ResourceInterface
+	trainJobs dynamic.ResourceInterface
 	kubelet   *kubelet.Kubelet
 
 	news chan struct{} // has an element when changes may have come
@@ -46,6 +49,7 @@ type stage struct {
 
 	// What the case has gone through.
 	set      *jobset.JobSet // nil before it is made and after it is gone
+	train    *trainer.TrainJob
 	jobs     map[string]*batchv1.Job
 	pods     map[string]*corev1.Pod
 	services map[string]*corev1.Service
@@ -92,18 +96,21 @@ func newStage(ctx context.Context, t *testing.T, by side) *stage {
 	if s.sets, err = jobSets(api, namespace); err != nil {
 		t.Fatal(err)
 	}
-	config := api.Config()
-	config.ContentType = ""
-	client, err := dynamic.NewForConfig(config)
+	client, err := dynamicClient(api)
 	if err != nil {
 		t.Fatal(err)
 	}
 	setFactory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, namespace, nil)
+	s.trainJobs = client.Resource(trainJobResource).Namespace(namespace)
 	factory := informers.NewSharedInformerFactoryWithOptions(api.Client, 0, informers.WithNamespace(namespace))
-	for _, informer := range []cache.SharedIndexInformer{
+	watched := []cache.SharedIndexInformer{
 		setFactory.ForResource(jobSetResource).Informer(), factory.Batch().V1().Jobs().Informer(),
 		factory.Core().V1().Pods().Informer(), factory.Core().V1().Services().Informer(),
-	} {
+	}
+	if trainManager != nil {
+		watched = append(watched, setFactory.ForResource(trainJobResource).Informer())
+	}
+	for _, informer := range watched {
 		informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    func(o any) { s.tell(o, false) },
 			UpdateFunc: func(_, o any) { s.tell(o, false) },
@@ -160,6 +167,12 @@ func (s *stage) step() bool {
 	line := ""
 	switch o := c.object.(type) {
 	case *unstructured.Unstructured:
+		if o.GetKind() == trainer.TrainJobKind {
+			s.train = &trainer.TrainJob{}
+			s.must(runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, s.train))
+			line = fmt.Sprintf("TrainJob: %v, %v", s.train.Status.Conditions, s.train.Status.JobsStatus)
+			break
+		}
 		js, err := typed(o)
 		if err != nil {
 			s.t.Fatal(err)
@@ -197,8 +210,12 @@ func keep[T any](in map[string]T, name string, object T, gone bool) {
 
 // told is the story with what the controllers logged about the namespace.
 func (s *stage) told() string {
-	return strings.Join(s.story, "\n") +
+	told := strings.Join(s.story, "\n") +
 		"\n" + s.side.controller.Log(s.namespace, 20) + "\n" + manager.Log(s.namespace, 20)
+	if trainManager != nil {
+		told += "\n" + trainManager.Log(s.namespace, 20)
+	}
+	return told
 }
 
 // conditions are those of a JobSet as Type=Status/Reason.

@@ -23,14 +23,14 @@ func installWebhooks(ctx context.Context, client kubernetes.Interface, dir, addr
 		*c = admissionv1.WebhookClientConfig{URL: new(address + *c.Service.Path), CABundle: ca}
 	}
 	var mutating admissionv1.MutatingWebhookConfiguration
-	if err := read(dir, "MutatingWebhookConfiguration", "mutating-patch.yaml", &mutating); err != nil {
+	if err := read(dir, "MutatingWebhookConfiguration", "patches/mutating-patch.yaml", &mutating); err != nil {
 		return err
 	}
 	for i := range mutating.Webhooks {
 		at(&mutating.Webhooks[i].ClientConfig)
 	}
 	var validating admissionv1.ValidatingWebhookConfiguration
-	if err := read(dir, "ValidatingWebhookConfiguration", "validating-patch.yaml", &validating); err != nil {
+	if err := read(dir, "ValidatingWebhookConfiguration", "patches/validating-patch.yaml", &validating); err != nil {
 		return err
 	}
 	for i := range validating.Webhooks {
@@ -50,7 +50,7 @@ func read(dir, kind, patchFile string, into any) error {
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "patches", patchFile))
+	text, err := os.ReadFile(filepath.Join(dir, patchFile))
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,12 @@ func (r Rules) Judge(all Ledgers, s *cluster.Step) (types.NamespacedName, *Viola
 		return of, nil
 	case known:
 		if controlled(s, of) {
+			if seenAs(s, s.For) && s.For != of {
+				// The pod has changed hands since: to its Job this is what others do to it.
+				other := *s
+				other.Request = nil
+				return of, r.seeFor(all, &other, of)
+			}
 			if v := strays(s, of, "a "+string(s.Request.Verb)+" of "+string(podOf(s).UID)+", which belongs to "+of.String()+", is asked for"); v != nil {
 				return of, v
 			}
@@ -90,6 +96,19 @@ func (r Rules) owner(all Ledgers, s *cluster.Step) (types.NamespacedName, bool) 
 func controlled(s *cluster.Step, name types.NamespacedName) bool {
 	step := s.Of(name)
 	return s.OldPod != nil && ownedBy(s.OldPod, step.Job) || s.Pod != nil && ownedBy(s.Pod, step.Job)
+}
+
+// seenAs reports whether the controller may have seen the pod as one of the Job of a name.
+func seenAs(s *cluster.Step, name types.NamespacedName) bool {
+	step := s.Of(name)
+	views := append(step.Earlier, *step.View)
+	if step.Read != nil {
+		views = append(views, *step.Read)
+	}
+	return slices.ContainsFunc(views, func(v cluster.View) bool {
+		pod := find(v.Pods, podOf(s).UID)
+		return pod != nil && ownedBy(pod, v.Job)
+	})
 }
 
 func podOf(s *cluster.Step) *corev1.Pod {

@@ -1,0 +1,191 @@
+package jobset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/jobfate/jobfate/e2e/server"
+)
+
+// trainManager is that of Kubeflow Trainer, which both sides share.
+var trainManager *server.Controller
+
+const (
+	// The names of Trainer's manifests.
+	trainNamespace, trainAccount = "kubeflow-system", "kubeflow-trainer-controller-manager"
+	trainSecret                  = "kubeflow-trainer-webhook-cert"
+
+	// trainCerts is where the manager expects the Secret with its certificates to be
+	// mounted. It has no flag for that.
+	trainCerts = "/tmp/k8s-webhook-server/serving-certs"
+)
+
+// startTrainer builds Trainer's manager, gives it the rights and the webhooks of its
+// manifests and starts it. It returns when the webhooks answer.
+func startTrainer(ctx context.Context, s *server.Server) (*server.Controller, error) {
+	source, err := sourceOf(ctx, "github.com/kubeflow/trainer/v2")
+	if err != nil {
+		return nil, err
+	}
+	program, err := server.BuildMain(ctx, filepath.Join(source, "cmd", "trainer-controller-manager"))
+	if err != nil {
+		return nil, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	base := filepath.Join(source, "manifests", "base")
+	if err := installTrainer(ctx, s, base, port); err != nil {
+		return nil, err
+	}
+	if err := os.RemoveAll(trainCerts); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	// The manager gives up if its kinds are not served yet.
+	if err := poll(ctx, manager, func() error { return listTrainer(ctx, s) }); err != nil {
+		return nil, err
+	}
+	controller, err := s.Program(ctx, program, trainNamespace, trainAccount, server.Options{Name: "trainer", Args: []string{
+		fmt.Sprintf("--webhook-server-port=%d", port), "--health-probe-bind-address=0",
+	}})
+	if err != nil {
+		return nil, err
+	}
+	if err := poll(ctx, controller, func() error { return mountCerts(ctx, s) }); err != nil {
+		return nil, fmt.Errorf("the certificates of Trainer: %w", err)
+	}
+	if err := poll(ctx, controller, func() error { return tryTrainer(ctx, s) }); err != nil {
+		return nil, fmt.Errorf("the webhooks of Trainer: %w", err)
+	}
+	return controller, nil
+}
+
+// freePort returns a port that no process listens on.
+func freePort() (int32, error) {
+	l, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return int32(l.Addr().(*net.TCPAddr).Port), nil
+}
+
+// installTrainer applies what kustomize makes of the manifests, apart from the Deployment.
+// The webhooks are called through a Service, for which the certificates are made: here it
+// is a name of this machine.
+func installTrainer(ctx context.Context, s *server.Server, base string, port int32) error {
+	core := s.Client.CoreV1()
+	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: trainNamespace, Name: name} }
+	_, failed := core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: trainNamespace}}, metav1.CreateOptions{})
+	if failed != nil {
+		return failed
+	}
+	crd := func(name string) string { return filepath.Join(base, "crds", "trainer.kubeflow.org_"+name+".yaml") }
+	_, errFiles := s.Apply(ctx, trainNamespace, crd("clustertrainingruntimes"), crd("trainingruntimes"), crd("trainjobs"),
+		filepath.Join(base, "rbac", "role.yaml"), filepath.Join(base, "rbac", "service_account.yaml"))
+	_, errBinding := s.Client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: trainAccount},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: trainAccount},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: trainNamespace, Name: trainAccount}},
+	}, metav1.CreateOptions{})
+	_, errSecret := core.Secrets(trainNamespace).Create(ctx, &corev1.Secret{ObjectMeta: meta(trainSecret)}, metav1.CreateOptions{})
+	_, errService := core.Services(trainNamespace).Create(ctx, &corev1.Service{ObjectMeta: meta(trainAccount), Spec: corev1.ServiceSpec{
+		Type: corev1.ServiceTypeExternalName, ExternalName: "localhost", Ports: []corev1.ServicePort{{Port: port}},
+	}}, metav1.CreateOptions{})
+	var hooks admissionv1.ValidatingWebhookConfiguration
+	if err := errors.Join(errFiles, errBinding, errSecret, errService,
+		read(filepath.Join(base, "webhook"), "ValidatingWebhookConfiguration", "patch.yaml", &hooks)); err != nil {
+		return err
+	}
+	for i := range hooks.Webhooks {
+		hooks.Webhooks[i].ClientConfig.Service.Namespace, hooks.Webhooks[i].ClientConfig.Service.Port = trainNamespace, &port
+	}
+	_, err := s.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(ctx, &hooks, metav1.CreateOptions{})
+	return err
+}
+
+// mountCerts writes the certificates that the manager has put into its Secret to where it
+// expects them, as a kubelet does.
+func mountCerts(ctx context.Context, s *server.Server) error {
+	secret, err := s.Client.CoreV1().Secrets(trainNamespace).Get(ctx, trainSecret, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if len(secret.Data) == 0 {
+		return errors.New("the Secret is empty")
+	}
+	if err := os.MkdirAll(trainCerts, 0o755); err != nil {
+		return err
+	}
+	for _, name := range []string{"ca.crt", "ca.key", "tls.key", "tls.crt"} { // the last is waited for
+		if err := os.WriteFile(filepath.Join(trainCerts, name), secret.Data[name], 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listTrainer lists the objects of Trainer's kinds.
+func listTrainer(ctx context.Context, s *server.Server) error {
+	client, err := dynamicClient(s)
+	if err != nil {
+		return err
+	}
+	for _, resource := range []schema.GroupVersionResource{trainJobResource, runtimeResource, clusterRuntimeResource} {
+		if _, err := client.Resource(resource).List(ctx, metav1.ListOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dynamicClient returns a client of resources of definitions, which have no protocol buffers.
+func dynamicClient(s *server.Server) (dynamic.Interface, error) {
+	config := s.Config()
+	config.ContentType = ""
+	return dynamic.NewForConfig(config)
+}
+
+// tryTrainer asks for a runtime that is not stored.
+func tryTrainer(ctx context.Context, s *server.Server) error {
+	client, err := dynamicClient(s)
+	if err != nil {
+		return err
+	}
+	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+	_, err = client.Resource(runtimeResource).Namespace(metav1.NamespaceDefault).Create(ctx, untyped(torch(1)), dry)
+	return err
+}
+
+// poll tries until a try succeeds. Nothing tells when what it tries will succeed.
+func poll(ctx context.Context, controller *server.Controller, try func() error) error {
+	for {
+		last := try()
+		if last == nil {
+			return nil
+		}
+		if err := controller.Err(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w\n%s", last, controller.Log("", 40))
+		case <-time.After(pollTime):
+		}
+	}
+}
