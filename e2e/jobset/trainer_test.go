@@ -14,10 +14,6 @@ import (
 func pausedTraining(spec *trainer.TrainJobSpec) { spec.Suspend = new(true) }
 func resumeTraining(spec *trainer.TrainJobSpec) { spec.Suspend = new(false) }
 
-func image(name string) func(*trainer.TrainJobSpec) {
-	return func(spec *trainer.TrainJobSpec) { spec.Trainer = &trainer.Trainer{Image: &name} }
-}
-
 func nodes(n int32) func(*trainer.TrainJobSpec) {
 	return func(spec *trainer.TrainJobSpec) { spec.Trainer = &trainer.Trainer{NumNodes: &n} }
 }
@@ -37,12 +33,14 @@ var trainings = []scene{
 		s.untilTrained(trainCompleted)
 	}},
 	{"initializers, then the nodes", integration, func(s *stage) {
-		train := trains("node", "node", trainStep)
-		train.DependsOn = []jobset.DependsOn{{Name: datasetStep, Status: jobset.DependencyComplete}, {Name: modelStep, Status: jobset.DependencyComplete}}
-		s.run(plainRuntime(trains(datasetStep, datasetStep, datasetStep), trains(modelStep, modelStep, modelStep), train), trainJob(nodes(3)))
-		s.untilReady(1, datasetJob, modelJob)
-		s.untilOnly(datasetJob, modelJob)
-		s.become(kubelet.Succeed(), datasetJob, modelJob)
+		model, train := trains(modelStep, modelStep, modelStep), trains("node", "node", trainStep)
+		after(datasetStep, jobset.DependencyComplete)(&model)
+		after(modelStep, jobset.DependencyComplete)(&train)
+		s.run(plainRuntime(trains(datasetStep, datasetStep, datasetStep), model, train), trainJob(nodes(3)))
+		for _, job := range []string{datasetJob, modelJob} {
+			s.untilReady(1, job)
+			s.become(kubelet.Succeed(), job)
+		}
 		s.untilReady(1, node)
 		s.become(kubelet.Succeed(), node)
 		s.untilTrained(trainCompleted)
@@ -73,18 +71,6 @@ var trainings = []scene{
 			s.untilTrained(trainPaused)
 			s.until("no pods", func() bool { return s.jobs[node] != nil && len(s.podsOf(node)) == 0 })
 		}
-		s.retrain(resumeTraining)
-		s.untilReady(1, node)
-		s.become(kubelet.Succeed(), node)
-		s.untilTrained(trainCompleted)
-	}},
-	{"the image changes while suspended", integration, func(s *stage) {
-		s.run(torch(1), trainJob(pausedTraining, image("one")))
-		s.untilTrained(trainPaused)
-		s.retrain(image("two"))
-		s.until("the JobSet has the image", func() bool {
-			return s.set.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers[0].Image == "two"
-		})
 		s.retrain(resumeTraining)
 		s.untilReady(1, node)
 		s.become(kubelet.Succeed(), node)
