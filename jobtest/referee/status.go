@@ -338,7 +338,8 @@ func (g *Ghost) seeActive(s *cluster.Step) *Violation {
 		return nil
 	}
 	for _, pod := range s.Pods() {
-		if find(s.View.Pods, pod.UID) == nil && ownedBy(pod, s.Job) {
+		// One that was seen as another Job's was adopted by a later read.
+		if seen := find(s.View.Pods, pod.UID); ownedBy(pod, s.Job) && (seen == nil || !concerns(seen, s.Job)) {
 			most++
 		}
 	}
