@@ -237,7 +237,7 @@ func (r *run) seeCounts() {
 }
 
 // seeActive checks that no more pods are active than the Job asks for: none when
-// it is suspended. Pods that somebody has added or tampered with do not count. A
+// it is suspended. Pods that another client has added or tampered with do not count. A
 // Job without completions that has a success lets those run that it has, and one
 // that is being deleted leaves its pods to garbage collection.
 func (r *run) seeActive() {

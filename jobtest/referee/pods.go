@@ -165,7 +165,7 @@ func (r Rules) seeCreation(g *Ghost, s *cluster.Step) *Violation {
 	seen, pod := s.View.Job, s.Pod
 	switch {
 	case seen == nil || !ownedBy(pod, seen):
-		return violated("S15", "%s is created for no Job that is to be seen", pod.UID)
+		return violated("S15", "%s is created without an observed Job", pod.UID)
 	case isOver(&seen.Status), !g.Blind && s.Job != nil && isOver(&s.Job.Status):
 		return violated("S7", "%s is created, and the Job has been decided", pod.UID)
 	case seen.Spec.Suspend != nil && *seen.Spec.Suspend:
@@ -174,7 +174,7 @@ func (r Rules) seeCreation(g *Ghost, s *cluster.Step) *Violation {
 		return violated("S7", "%s is created, and the Job is being deleted", pod.UID)
 	}
 	if s.Job == nil || s.Job.UID != seen.UID {
-		return nil // the Job went meanwhile, which nobody can know
+		return nil // the Job went meanwhile, which no controller can know
 	}
 	if v := g.ripe(s); v != nil {
 		return v
@@ -281,7 +281,7 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 			continue
 		}
 		if g.Strange[pod.UID] {
-			return nil // what somebody has added, or edited, says may be believed
+			return nil // what another client has added, or edited, may be believed
 		}
 		failures := number(seen, batchv1.JobIndexFailureCountAnnotation)
 		if seen.Status.Phase != corev1.PodFailed {
@@ -318,8 +318,8 @@ func (r Rules) seeSuccessor(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Viol
 // clock may have gone back.
 //
 // A pod without a valid index is no pod of an Indexed Job: its failure does not
-// count, and delays nothing. Neither does one that nobody will count, because
-// somebody took its finalizer, or because the controller did so when it was not
+// count, and delays nothing. Neither does one that will not be counted, because
+// another client took its finalizer, or because the controller did so when it was not
 // to be counted.
 func (r Rules) tooSoon(g *Ghost, s *cluster.Step, pods []*corev1.Pod) *Violation {
 	var news, charged, succeeded time.Time
