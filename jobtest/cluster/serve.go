@@ -94,7 +94,11 @@ func (s *sight) look(now View, kind Kind) {
 		return
 	}
 	s.earlier = append(s.earlier, before)
-	for _, v := range s.earlier[:len(s.earlier)-1] { // each with what is new
+	known := s.earlier[:len(s.earlier)-1]
+	if kind == Pods {
+		s.earlier = append(s.earlier, mixed(before, s.cached.Pods), mixed(s.cached, before.Pods))
+	}
+	for _, v := range known { // each with what is new
 		if kind == Jobs {
 			v.Job, v.Jobs = s.cached.Job, s.cached.Jobs
 		} else {
@@ -103,6 +107,28 @@ func (s *sight) look(now View, kind Kind) {
 		s.earlier = append(s.earlier, v)
 	}
 	s.earlier = s.earlier[max(0, len(s.earlier)-mostSights):]
+}
+
+// mixed is what two lists show together: the pods of the Job in one read, the others in
+// another. Controllers list orphans apart.
+func mixed(own View, others []*corev1.Pod) View {
+	if own.Job == nil {
+		return own
+	}
+	var pods []*corev1.Pod
+	seen := map[types.UID]bool{}
+	for _, pod := range own.Pods {
+		if metav1.IsControlledBy(pod, own.Job) {
+			pods, seen[pod.UID] = append(pods, pod), true
+		}
+	}
+	for _, pod := range others {
+		if !seen[pod.UID] {
+			pods = append(pods, pod)
+		}
+	}
+	own.Pods = pods
+	return own
 }
 
 // pass enters the time. A controller may read it whenever it likes.
