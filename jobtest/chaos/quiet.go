@@ -88,7 +88,7 @@ func (r *run) resume() {
 	}
 	key, value := mark(job)
 	for _, pod := range r.c.Pods() {
-		if owned(pod) && r.is(&pod.OwnerReferences[0], pod) && pod.Labels[key] == "other" {
+		if owned(pod) && r.is(&pod.OwnerReferences[0], pod) && value != "" && pod.Labels[key] != value {
 			r.c.Edit(pod.UID, setLabel(key, value))
 		}
 	}
