@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -117,8 +120,12 @@ func (s *stage) manage(spec *trainer.TrainingRuntimeSpec) {
 
 func (s *stage) submit(job *trainer.TrainJob) {
 	s.t.Helper()
-	_, err := s.trainJobs.Create(s.t.Context(), untyped(job), metav1.CreateOptions{})
-	s.must(err)
+	// The webhook of Trainer looks for the runtime in a cache.
+	patient := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.5, Steps: 16, Cap: time.Minute}
+	s.must(retry.OnError(patient, apierrors.IsForbidden, func() error {
+		_, err := s.trainJobs.Create(s.t.Context(), untyped(job), metav1.CreateOptions{})
+		return err
+	}))
 	s.until("the JobSet is there", func() bool { return s.set != nil })
 }
 
