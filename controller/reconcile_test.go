@@ -126,7 +126,7 @@ func TestVersionsComeFirst(t *testing.T) {
 	b.show(t, job, newPod(job, "pod", "5"), newPod(job, "alone", "5", ownerless), newPod(newJob(func(job *batchv1.Job) { job.UID = "other" }), "other", "5"))
 	b.store.jobs.Bookmark("20")
 	b.store.pods.Bookmark("30")
-	late := &lateIndexer{Indexer: b.store.jobs, before: func() {
+	late := &lateIndexer{Indexer: b.store.jobs, before: func(string) {
 		b.store.pods.Bookmark("31")
 	}}
 	b.store.jobs = late
@@ -137,15 +137,43 @@ func TestVersionsComeFirst(t *testing.T) {
 	}
 }
 
-// lateIndexer has something happen before an object is read.
+// The adoption of a pod is observed between the list of the Job's pods and that of the pods
+// without a controller.
+func TestAdoptedBetweenTwoLists(t *testing.T) {
+	job := newJob()
+	b := newBench(t)
+	b.show(t, job, newPod(job, "pod", "5"), newPod(job, "alone", "5", ownerless))
+	pods, lists := b.store.pods, 0
+	b.store.pods = &lateIndexer{Indexer: pods, before: func(key string) {
+		if lists++; lists == 3 && key == uncontrolled("default") {
+			if err := pods.Update(newPod(job, "alone", "40")); err != nil {
+				t.Error(err)
+			}
+		}
+	}}
+	if v := b.store.view(theJob.NamespacedName); len(v.Pods) != 2 || lists != 3 {
+		t.Errorf("got %d pods after %d lists, want 2 after 3", len(v.Pods), lists)
+	}
+	b.store.pods = pods
+	if v := b.store.view(theJob.NamespacedName); len(v.Pods) != 2 {
+		t.Errorf("got %d pods, want 2", len(v.Pods))
+	}
+}
+
+// lateIndexer has something happen before objects are read.
 type lateIndexer struct {
 	cache.Indexer
-	before func()
+	before func(key string)
 }
 
 func (l *lateIndexer) GetByKey(key string) (any, bool, error) {
-	l.before()
+	l.before(key)
 	return l.Indexer.GetByKey(key)
+}
+
+func (l *lateIndexer) ByIndex(index, key string) ([]any, error) {
+	l.before(key)
+	return l.Indexer.ByIndex(index, key)
 }
 
 // A Job that cannot be decided gets one event and is not requeued. Every sync fails, and

@@ -69,9 +69,24 @@ func (s *store) view(name types.NamespacedName) jobfate.View {
 		PodsVersion: s.pods.LastStoreSyncResourceVersion(),
 	}
 	if v.Job = s.job(name); v.Job != nil {
-		v.Pods = s.podsUnder(string(v.Job.UID), uncontrolled(name.Namespace))
+		v.Pods = s.podsFor(v.Job)
 	}
 	return v
+}
+
+// podsFor returns the pods of a Job and those without a controller. They are two lists: a pod
+// whose adoption is observed between them would be in neither, and would seem to be gone.
+func (s *store) podsFor(job *batchv1.Job) []*corev1.Pod {
+	before := s.podsUnder(uncontrolled(job.Namespace))
+	pods := s.podsUnder(string(job.UID), uncontrolled(job.Namespace))
+	if len(before) == 0 {
+		return pods
+	}
+	listed := make(map[types.UID]bool, len(pods))
+	for _, pod := range pods {
+		listed[pod.UID] = true
+	}
+	return append(pods, slices.DeleteFunc(before, func(pod *corev1.Pod) bool { return listed[pod.UID] })...)
 }
 
 func (s *store) job(name types.NamespacedName) *batchv1.Job {

@@ -97,14 +97,11 @@ func (c *Controller) work(ctx context.Context) {
 // sync handles one Job or, with an empty name, the pods without a controller.
 func (c *Controller) sync(ctx context.Context, key string) (again time.Duration, err error) {
 	namespace, name, _ := cache.SplitMetaNamespaceKey(key)
-	view := jobfate.View{Now: time.Now(), Barrier: c.barrier, // read the versions before the objects
-		JobsVersion: c.jobs.LastStoreSyncResourceVersion(), PodsVersion: c.pods.LastStoreSyncResourceVersion()}
-	if job, ok, _ := c.jobs.GetByKey(key); ok {
-		view.Job = job.(*batchv1.Job)
-	}
-	view.Pods = indexed[corev1.Pod](c.pods, "job", key)
+	view := jobfate.View{Now: time.Now(), Barrier: c.barrier, JobsVersion: c.jobs.LastStoreSyncResourceVersion()} // read before the Job
+	job, _, _ := c.jobs.GetByKey(key)
+	view.Job, _ = job.(*batchv1.Job)
 	send := func(r jobfate.Request) (runtime.Object, error) { return c.send(ctx, r) }
-	for _, orphans := range jobfate.OrphansIn(view.Pods, c.jobsIn(namespace), jobfate.ManagedBy(c.Name)) {
+	for _, orphans := range jobfate.OrphansIn(indexed[corev1.Pod](c.pods, "job", key), c.jobsIn(namespace), jobfate.ManagedBy(c.Name)) {
 		err = errors.Join(err, orphans.Run(send).Err)
 	}
 	if name == "" || err != nil {
@@ -112,7 +109,10 @@ func (c *Controller) sync(ctx context.Context, key string) (again time.Duration,
 	}
 	found, _ := c.machines.LoadOrStore(key, jobfate.NewMachine(jobfate.ManagedBy(c.Name)))
 	m := found.(*jobfate.Machine)
-	view.Pods = append(view.Pods, indexed[corev1.Pod](c.pods, "job", namespace+"/")...)
+	for try := 0; try == 0 || try < 10 && view.PodsVersion != c.pods.LastStoreSyncResourceVersion(); try++ { // both lists of one version
+		view.PodsVersion = c.pods.LastStoreSyncResourceVersion()
+		view.Pods = append(indexed[corev1.Pod](c.pods, "job", key), indexed[corev1.Pod](c.pods, "job", namespace+"/")...)
+	}
 	if err := m.Begin(view); err != nil {
 		log.Printf("%s is left alone until it changes: %v", key, err)
 		return 0, nil

@@ -54,14 +54,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // Reconcile handles one Job or, with an empty name, the pods without a controller.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (again reconcile.Result, err error) {
-	view := jobfate.View{Now: time.Now(), // without a Barrier the first sync of each Job reads live
-		JobsVersion: r.Jobs.LastStoreSyncResourceVersion(), PodsVersion: r.Pods.LastStoreSyncResourceVersion()} // read before the objects
-	if job, ok, _ := r.Jobs.GetByKey(request.String()); ok {
-		view.Job = job.(*batchv1.Job)
-	}
-	view.Pods = indexed[corev1.Pod](r.Pods, "job", request.String())
+	view := jobfate.View{Now: time.Now(), JobsVersion: r.Jobs.LastStoreSyncResourceVersion()} // without a Barrier the first sync reads live
+	job, _, _ := r.Jobs.GetByKey(request.String())
+	view.Job, _ = job.(*batchv1.Job)
 	send := func(q jobfate.Request) (runtime.Object, error) { return r.send(ctx, q) }
-	for _, orphans := range jobfate.OrphansIn(view.Pods, r.jobsIn(request.Namespace), jobfate.ManagedBy(r.Name)) {
+	for _, orphans := range jobfate.OrphansIn(indexed[corev1.Pod](r.Pods, "job", request.String()), r.jobsIn(request.Namespace), jobfate.ManagedBy(r.Name)) {
 		err = errors.Join(err, orphans.Run(send).Err)
 	}
 	if request.Name == "" || err != nil {
@@ -69,7 +66,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	found, _ := r.machines.LoadOrStore(request.NamespacedName, jobfate.NewMachine(jobfate.ManagedBy(r.Name)))
 	m := found.(*jobfate.Machine)
-	view.Pods = append(view.Pods, indexed[corev1.Pod](r.Pods, "job", request.Namespace+"/")...)
+	for try := 0; try == 0 || try < 10 && view.PodsVersion != r.Pods.LastStoreSyncResourceVersion(); try++ { // both lists of one version
+		view.PodsVersion = r.Pods.LastStoreSyncResourceVersion()
+		view.Pods = append(indexed[corev1.Pod](r.Pods, "job", request.String()), indexed[corev1.Pod](r.Pods, "job", request.Namespace+"/")...)
+	}
 	if err := m.Begin(view); err != nil {
 		return again, reconcile.TerminalError(err) // until the Job changes
 	}
