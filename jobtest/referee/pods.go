@@ -49,7 +49,7 @@ func (r Rules) seeWrite(g *Ghost, s *cluster.Step) *Violation {
 		!mayLose(g, s, find(s.View.Pods, old.UID)) {
 		return violated("S2", "the finalizer of %s goes, and nothing records it", old.UID)
 	}
-	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && losesVerdict(s) {
+	if s.Request.Verb == cluster.Patch && hasFinalizer(old) && !hasFinalizer(s.Pod) && losesVerdict(g, s) {
 		return violated("S18", "the finalizer of %s goes, which fails the Job by a rule, and the status does not say so", old.UID)
 	}
 	if index, ok := indexOf(old); ok && s.Request.Verb == cluster.Patch && !cluster.HasEnded(old) && !hasFinalizer(s.Pod) {
@@ -141,11 +141,14 @@ func mayLose(g *Ghost, s *cluster.Step, pod *corev1.Pod) bool {
 
 // losesVerdict reports whether a pod goes that the controller saw to have failed by
 // a FailJob rule, and no condition of the Job records how it ends. A pod that the
-// Job did not select then, or does not own now, is not its to judge.
-func losesVerdict(s *cluster.Step) bool {
+// Job did not select then, or does not own now, is not its to judge. One that is recorded
+// as succeeded is not judged again if its phase changes.
+func losesVerdict(g *Ghost, s *cluster.Step) bool {
 	saw, seen := s.View.Job, find(s.View.Pods, s.OldPod.UID)
 	switch {
 	case s.Job == nil || saw == nil || saw.UID != s.Job.UID || seen == nil || seen.Status.Phase != corev1.PodFailed:
+		return false
+	case g.Charged[s.OldPod.UID] == corev1.PodSucceeded:
 		return false
 	case s.Job.DeletionTimestamp != nil || saw.DeletionTimestamp != nil || isOver(&s.Job.Status) || isOver(&saw.Status):
 		return false
