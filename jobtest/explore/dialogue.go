@@ -96,7 +96,7 @@ func (d *dialogue) send(q *cluster.Request) (cluster.Answer, error) {
 			d.own = secondWrite // also when that one's answer was lost
 		}
 		job := d.job(a.job, d.version())
-		d.reads(func(v *cluster.View) { v.Job = job })
+		d.reads(func(v *cluster.View) { setJob(v, job) })
 		return cluster.Answer{Job: job}, nil
 	case cluster.List:
 		return d.listed(a.list), nil

@@ -105,7 +105,7 @@ func (x *search) begin(s *state) uint32 {
 func (x *search) view(key sight) cluster.View {
 	v := cluster.View{Now: x.now, JobsVersion: versionLate, PodsVersion: versionAll, Barrier: versionFloor}
 	if key.job != 0 {
-		v.Job = x.job(key.job, seenVersion(key.behind))
+		setJob(&v, x.job(key.job, seenVersion(key.behind)))
 	}
 	for i, n := range key.pods {
 		version := versionSeen
@@ -126,6 +126,14 @@ func (x *search) view(key sight) cluster.View {
 		v.JobsVersion, v.PodsVersion = versionAll, versionAll
 	}
 	return v
+}
+
+// setJob has a view show a Job, the only one there is; nil for none.
+func setJob(v *cluster.View, job *batchv1.Job) {
+	v.Job, v.Jobs = job, nil
+	if job != nil {
+		v.Jobs = []*batchv1.Job{job}
+	}
 }
 
 func seenVersion(behind bool) string {
