@@ -114,21 +114,15 @@ func awaitWebhooks(ctx context.Context, s *server.Server, controller *server.Con
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "probe", Labels: map[string]string{jobset.JobSetNameKey: "probe"}}}
 	pod.Spec.Containers = containers
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
-	for {
-		_, last := client.Create(ctx, plain(set(replicated("probe", 1))), dry)
-		if last == nil {
-			_, last = s.Client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, pod, dry)
-		}
-		if last == nil {
-			return nil
-		}
-		if err := controller.Err(); err != nil {
+	err = poll(ctx, controller, func() error {
+		if _, err := client.Create(ctx, plain(set(replicated("probe", 1))), dry); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("JobSet's webhooks are not ready: %w\n%s", last, controller.Log("", 40))
-		case <-time.After(pollTime):
-		}
+		_, err := s.Client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, pod, dry)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("JobSet's webhooks are not ready: %w", err)
 	}
+	return nil
 }

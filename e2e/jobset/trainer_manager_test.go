@@ -172,7 +172,7 @@ func tryTrainer(ctx context.Context, s *server.Server) error {
 	return err
 }
 
-// poll tries until a try succeeds. Nothing tells when what it tries will succeed.
+// poll tries until a try succeeds. No event reports that.
 func poll(ctx context.Context, controller *server.Controller, try func() error) error {
 	for {
 		last := try()
