@@ -79,9 +79,9 @@ func (o *overlay) enable(path string) error {
 	})
 }
 
-// renameMethod returns the change of a file in which a method has another name where it
-// is declared, so that its callers call ours.
-func renameMethod(receiver, from, to string) func([]byte) ([]byte, error) {
+// renameFunc returns the change of a file in which a function or method has another name
+// where it is declared, so that its callers call ours.
+func renameFunc(receiver, from, to string) func([]byte) ([]byte, error) {
 	return func(text []byte) ([]byte, error) {
 		files := token.NewFileSet()
 		file, err := parser.ParseFile(files, "", text, parser.SkipObjectResolution)
@@ -96,7 +96,7 @@ func renameMethod(receiver, from, to string) func([]byte) ([]byte, error) {
 			at := files.Position(f.Name.Pos()).Offset
 			return bytes.Join([][]byte{text[:at], []byte(to), text[at+len(from):]}, nil), nil
 		}
-		return nil, fmt.Errorf("there is no method %s of %s", from, receiver)
+		return nil, fmt.Errorf("there is no function %s with the receiver %q", from, receiver)
 	}
 }
 

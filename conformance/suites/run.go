@@ -22,11 +22,16 @@ type result struct {
 	output string
 }
 
-// mark begins the lines that our code prints for this command.
+// mark begins the lines that our code prints for this command: a word and the controller
+// that did what it says.
 const mark = "jobfate: "
 
-// synced is the mark of a test that has called our function.
-const synced = "sync"
+// made and synced mark a test that has made a controller, and one that has called our
+// function.
+const (
+	made   = "made"
+	synced = "sync"
+)
 
 // event is a line of go test -json.
 type event struct{ Action, Test, Output string }
@@ -59,7 +64,7 @@ func runTests(ctx context.Context, dir string, args ...string) ([]result, error)
 
 // readEvents reads what go test -json prints. rest is the output of no test.
 func readEvents(r io.Reader) (results []result, rest string, err error) {
-	var all tests
+	all := tests{madeBy: map[string]string{}}
 	var other strings.Builder
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 16<<20)
@@ -82,8 +87,8 @@ func readEvents(r io.Reader) (results []result, rest string, err error) {
 type tests struct {
 	all     []*result
 	running []*result // each a subtest of the one before
-	// syncedBy are the tests in which controllers synced first.
-	syncedBy map[string]string
+	// madeBy are the tests that made the controllers.
+	madeBy map[string]string
 }
 
 func (t *tests) read(e event) {
@@ -108,20 +113,15 @@ func (t *tests) read(e event) {
 	}
 }
 
-// mark marks a test. A controller that another test has left running, and that syncs
-// once more, says nothing about this one.
-func (t *tests) mark(r *result, word string) {
-	if controller, named := strings.CutPrefix(word, synced+" "); named {
-		top, _, _ := strings.Cut(r.test, "/")
-		if t.syncedBy == nil {
-			t.syncedBy = map[string]string{}
-		}
-		if first := t.syncedBy[controller]; first != "" && first != top {
-			return
-		}
-		word, t.syncedBy[controller] = synced, top
+// mark marks a test with what a controller did. A controller that another test made, and
+// whose workers still run, says nothing about this one.
+func (t *tests) mark(r *result, text string) {
+	word, controller, _ := strings.Cut(text, " ")
+	if word == made {
+		t.madeBy[controller] = r.test
+	} else if strings.HasPrefix(r.test+"/", t.madeBy[controller]+"/") {
+		r.marks = append(r.marks, word)
 	}
-	r.marks = append(r.marks, word)
 }
 
 func (t *tests) find(name string) *result {

@@ -30,17 +30,19 @@ func TestUnit(t *testing.T) {
 }
 
 // The lines of go test -json for a test with two subtests, of which the second fails
-// and the third never ends. In the test before, a controller of its own syncs, and goes on
-// to in the next.
+// and the third never ends. The controller that the test before makes syncs in it, and in
+// the second subtest, which makes none.
 const lines = `{"Action":"start"}
 {"Action":"run","Test":"Test"}
+{"Action":"output","Test":"Test","Output":"jobfate: made 0xb\n"}
 {"Action":"output","Test":"Test","Output":"jobfate: sync 0xb\n"}
 {"Action":"pass","Test":"Test"}
 {"Action":"run","Test":"TestA"}
 {"Action":"run","Test":"TestA/one"}
+{"Action":"output","Test":"TestA","Output":"jobfate: made 0xa\n"}
 {"Action":"output","Test":"TestA","Output":"jobfate: sync 0xa\n"}
-{"Action":"output","Test":"TestA","Output":"jobfate: uid\n"}
-{"Action":"output","Test":"TestA","Output":"jobfate: uid\n"}
+{"Action":"output","Test":"TestA","Output":"jobfate: uid 0xa\n"}
+{"Action":"output","Test":"TestA","Output":"jobfate: uid 0xa\n"}
 {"Action":"pass","Test":"TestA/one"}
 {"Action":"run","Test":"TestA/two"}
 {"Action":"output","Test":"TestA/two","Output":"jobfate: sync 0xb\n"}
@@ -105,9 +107,9 @@ func TestRenderReasons(t *testing.T) {
 	}
 }
 
-func TestRenameMethod(t *testing.T) {
+func TestRenameFunc(t *testing.T) {
 	const source = "package job\n\nfunc run() {}\n\nfunc (x *Other) run() {}\n\nfunc (x *Controller) run() { x.run() }\n"
-	got, err := renameMethod("Controller", "run", "walk")([]byte(source))
+	got, err := renameFunc("Controller", "run", "walk")([]byte(source))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +117,11 @@ func TestRenameMethod(t *testing.T) {
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := renameMethod("Controller", "crawl", "walk")([]byte(source)); err == nil {
+	if _, err := renameFunc("Controller", "crawl", "walk")([]byte(source)); err == nil {
 		t.Error("a method that is not there is not missed")
+	}
+	got, err = renameFunc("", "run", "walk")([]byte(source))
+	if want := strings.Replace(source, "func run()", "func walk()", 1); err != nil || string(got) != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 }

@@ -26,14 +26,21 @@ func runUnit(ctx context.Context, r release) (*report, error) {
 	return unitReport(ctx, file, r)
 }
 
-// showUnit makes Kubernetes' package of the Job controller ./suites/unit, with our syncJob.
+// showUnit makes Kubernetes' package of the Job controller ./suites/unit, with the functions
+// of our syncjob.go.
 func showUnit(o *overlay, r release) error {
 	to := filepath.Join(r.module, "suites", "unit")
 	if err := o.show(filepath.Join(r.dir, "pkg", "controller", "job"), to, ".go"); err != nil {
 		return err
 	}
-	if err := o.change(filepath.Join(to, "job_controller.go"), renameMethod("Controller", "syncJob", "syncJobOfKubernetes")); err != nil {
-		return err
+	for _, theirs := range []struct{ file, receiver, name string }{
+		{"job_controller.go", "Controller", "syncJob"},
+		{"tracking_utils.go", "", "newUIDTrackingExpectations"},
+	} {
+		renamed := renameFunc(theirs.receiver, theirs.name, theirs.name+"OfKubernetes")
+		if err := o.change(filepath.Join(to, theirs.file), renamed); err != nil {
+			return err
+		}
 	}
 	workloads := "workloads.go"
 	if r.minor() < 36 {

@@ -3,9 +3,6 @@
 package job
 
 import (
-	"fmt"
-	"os"
-
 	batch "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/util/feature"
@@ -44,10 +41,6 @@ func (g gate) on() bool {
 // after an interim one.
 func delayed() bool { return managedBy.on() || replacementPolicy.on() }
 
-// translated marks a test whose input or result was changed here. The package suites
-// explains the words.
-func translated(what string) { fmt.Fprintln(os.Stdout, "jobfate: "+what) }
-
 // config returns the limits and gates that the tests set.
 func config() decide.Config {
 	c := decide.DefaultConfig()
@@ -65,17 +58,17 @@ func (l *look) translateInput() {
 	spec := &l.job.Spec
 	if spec.ManagedBy != nil && !managedBy.on() {
 		spec.ManagedBy = nil
-		translated("managedBy")
+		l.translated("managedBy")
 	}
 	if spec.SuccessPolicy != nil && !successPolicy.on() {
 		spec.SuccessPolicy = nil
-		translated("successPolicy")
+		l.translated("successPolicy")
 	}
 	for i, pod := range l.pods {
 		if pod.UID == "" {
 			l.pods[i] = pod.DeepCopy()
 			l.pods[i].UID = types.UID(pod.Name)
-			translated("uid")
+			l.translated("uid")
 		}
 	}
 }
@@ -84,7 +77,7 @@ func (l *look) translateInput() {
 func (l *look) withoutDelay() {
 	if !delayed() && l.outcome.After.Terminating > 0 && l.outcome.End.Ended() {
 		l.outcome.After.Terminating = 0
-		translated("terminating")
+		l.translated("terminating")
 	}
 }
 
@@ -96,15 +89,15 @@ func (l *look) translateStatus(st batch.JobStatus) batch.JobStatus {
 	interim := end.Decided || end.Reason == batch.JobReasonPodFailurePolicy || end.Reason == batch.JobReasonSuccessPolicy
 	if end.Ended() && !delayed() && !interim {
 		st.Conditions = without(st.Conditions, end.Interim)
-		translated("interim")
+		l.translated("interim")
 	}
 	if c := findConditionByType(st.Conditions, batch.JobComplete); c != nil && !successPolicy.on() {
 		c.Reason, c.Message = "", ""
-		translated("reason")
+		l.translated("reason")
 	}
 	if started := l.job.Status.StartTime; started != nil && st.StartTime == nil && !mutableSuspended.on() {
 		st.StartTime = started
-		translated("startTime")
+		l.translated("startTime")
 	}
 	return st
 }

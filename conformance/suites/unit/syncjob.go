@@ -42,16 +42,29 @@ type look struct {
 	outcome *decide.Outcome
 }
 
-// controllers are those that have synced. To be kept here makes their addresses unique.
-var controllers sync.Map
+// made are the expectations made so far. Every controller makes one when a test makes the
+// controller, and keeps it, so it identifies the controller. To be kept here makes its
+// address unique.
+var made sync.Map
 
-func seen(jm *Controller) *Controller {
-	controllers.Store(jm, true)
-	return jm
+// newUIDTrackingExpectations marks the test that makes a controller.
+func newUIDTrackingExpectations() *uidTrackingExpectations {
+	expectations := newUIDTrackingExpectationsOfKubernetes()
+	made.Store(expectations, true)
+	mark("made", expectations)
+	return expectations
 }
 
+// mark prints what a controller did for the package suites, which explains the words.
+func mark(what string, controller *uidTrackingExpectations) {
+	fmt.Fprintf(os.Stdout, "jobfate: %s %p\n", what, controller)
+}
+
+// translated marks a test whose input or result was changed here.
+func (l *look) translated(what string) { mark(what, l.finalizerExpectations) }
+
 func (jm *Controller) syncJob(ctx context.Context, key string) error {
-	fmt.Fprintf(os.Stdout, "jobfate: sync %p\n", seen(jm)) // marks the tests that get here
+	mark("sync", jm.finalizerExpectations)
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {
 		return err

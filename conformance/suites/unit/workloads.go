@@ -30,7 +30,7 @@ func (l *look) podGroup() (*podGroup, error) {
 	if group == nil || err != nil {
 		return nil, err
 	}
-	translated("podGroup")
+	l.translated("podGroup")
 	kinds, _, err := scheme.Scheme.ObjectKinds(runtime.Object(group))
 	if err != nil {
 		return nil, err
