@@ -1,0 +1,183 @@
+package jobfate_test
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// noon is the time of the examples.
+var noon = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
+
+// trainJob returns a Job of one pod.
+func trainJob() *batchv1.Job {
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "train", UID: "job-uid", ResourceVersion: "7"}}
+}
+
+// trainPod returns a pod of that Job.
+func trainPod(job *batchv1.Job, phase corev1.PodPhase) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: "train-x7k2p", UID: "pod-uid", ResourceVersion: "6",
+			Finalizers:      []string{batchv1.JobTrackingFinalizer},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))},
+		},
+		Status: corev1.PodStatus{Phase: phase},
+	}
+}
+
+// A controller of its own kind of object sets its name, its kind and its keys. Jobs of
+// others are refused.
+func ExampleManagedBy() {
+	options := []jobfate.Option{
+		jobfate.ManagedBy("batch.example.com/suites"),
+		jobfate.Keys(tracking.Keys{Finalizer: "batch.example.com/tracking"}),
+	}
+	job := trainJob()
+	_, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: noon}, options...)
+	fmt.Println(errors.Is(err, jobfate.ErrNotManaged))
+
+	name := "batch.example.com/suites"
+	job.Spec.ManagedBy = &name
+	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: noon}, options...)
+	fmt.Println(d.Create[0].Pod().Finalizers, err)
+	// Output:
+	// true
+	// [batch.example.com/tracking] <nil>
+}
+
+// An InputError names the fields that are wrong. Retrying does not help.
+func ExampleInputError() {
+	job := trainJob()
+	negative := int32(-1)
+	job.Spec.BackoffLimit = &negative
+
+	_, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: noon})
+	var input *jobfate.InputError
+	if errors.As(err, &input) {
+		for _, e := range input.Fields {
+			fmt.Println(e.Field, e.BadValue)
+		}
+	}
+	// Output:
+	// spec.backoffLimit -1
+}
+
+// A rule with a name fails the Job, and the condition's reason has the name (KEP-4443).
+func ExampleGranularReasons() {
+	job := trainJob()
+	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	policy := &failurepolicy.Spec{Rules: []failurepolicy.Rule{{
+		Name:   "OutOfMemory",
+		Action: batchv1.PodFailurePolicyActionFailJob,
+		OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+			Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{137},
+		},
+	}}}
+	pod := trainPod(job, corev1.PodFailed)
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name:  "main",
+		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, FinishedAt: metav1.NewTime(noon)}},
+	}}
+
+	d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: noon},
+		jobfate.FailurePolicy(policy), jobfate.GranularReasons())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	condition := d.Status.Conditions[0]
+	fmt.Println(condition.Type, condition.Reason)
+	fmt.Println(explain.Of(d).LastFailure().Match.Name)
+	// Output:
+	// FailureTarget PodFailurePolicy_OutOfMemory
+	// OutOfMemory
+}
+
+// The event handler of pods queues the Jobs that a change concerns.
+func ExampleRouteOf() {
+	job := trainJob()
+	jobs := func(namespace string) []*batchv1.Job { return []*batchv1.Job{job} }
+
+	before, after := trainPod(job, corev1.PodRunning), trainPod(job, corev1.PodSucceeded)
+	fmt.Println(jobfate.RouteOf(before, after, jobs))
+
+	// No Job is left that could count this pod: it is an orphan.
+	orphan := trainPod(job, corev1.PodFailed)
+	orphan.OwnerReferences = nil
+	fmt.Printf("%q\n", jobfate.RouteOf(nil, orphan, func(string) []*batchv1.Job { return nil })[0].Name)
+	// Output:
+	// [default/train]
+	// ""
+}
+
+// The Job of a pod was deleted, and the finalizer blocks the deletion of the pod.
+func ExampleOrphansIn() {
+	orphan := trainPod(trainJob(), corev1.PodFailed)
+	for _, m := range jobfate.OrphansIn([]*corev1.Pod{orphan}, nil) {
+		for batch := m.Next(); len(batch) > 0; batch = m.Next() {
+			for _, r := range batch {
+				fmt.Println(r.Verb, r.Name)
+				err := m.Answer(r, nil, notFound(r))
+				if err != nil {
+					fmt.Println(err)
+				}
+			}
+		}
+		fmt.Println("error:", m.Result().Err)
+	}
+	// Output:
+	// get the Job train
+	// patch pod train-x7k2p
+	// error: <nil>
+}
+
+// The event handler queues the names of changed pods. Before a sync the worker feeds what
+// the cache holds under these names, and no list is needed.
+func ExampleMachine_Feed() {
+	job := trainJob()
+	// send stands for a client. It stores the status and prints it.
+	send := func(r jobfate.Request) (runtime.Object, error) {
+		fmt.Println(r.Verb, "of", r.Name+":", r.Status.Active, "active,", *r.Status.Ready, "ready")
+		job = job.DeepCopy()
+		job.ResourceVersion, job.Status = "8", *r.Status
+		return job, nil
+	}
+
+	m := jobfate.NewMachine()
+	sync := func(v jobfate.View) {
+		v.Job, v.Now, v.JobsVersion, v.Barrier = job, noon, job.ResourceVersion, "5"
+		if err := m.Begin(v); err != nil {
+			fmt.Println(err)
+			return
+		}
+		m.Run(send)
+	}
+
+	pod := trainPod(job, corev1.PodRunning)
+	sync(jobfate.View{Pods: []*corev1.Pod{pod}, PodsVersion: "7"})
+
+	ready := pod.DeepCopy()
+	ready.ResourceVersion = "9"
+	ready.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	m.Feed(ready.Name, ready)
+	sync(jobfate.View{Fed: true, PodsVersion: "9"})
+	// Output:
+	// patch the status of train: 1 active, 0 ready
+	// patch the status of train: 1 active, 1 ready
+}
+
+func notFound(r jobfate.Request) error {
+	return apierrors.NewNotFound(batchv1.Resource("jobs"), r.Name)
+}
