@@ -49,6 +49,9 @@ type Range struct {
 //   - The spec is edited, or the Job is deleted. A controller that has not observed this
 //     yet continues as before for a moment. For a Job that is being suspended, the bounds
 //     include this.
+//   - An Indexed Job is scaled down and up again, and a pod that ended beyond the
+//     completions is gone by then. A controller that still observes the pod with its
+//     finalizer counts it, and creates no other pod for its index.
 //   - With the pod replacement policy TerminatingOrFailed, a pod that is evicted or
 //     deleted from now on is replaced while it terminates. AtOnce does not include this.
 //   - A pod loses its finalizer or its owner. It is replaced without having been counted.

@@ -164,7 +164,7 @@ func (s *supply) leastCreated() int64 {
 		{true, func() int64 { return int64(s.limit.PerJob) + 1 - s.failed - s.hopeful }},
 		{s.failsJob || s.countsRestarts, func() int64 { return 1 - s.running }},
 		{s.maxFailedIndexes != nil, s.leastToFailIndexes},
-		{len(s.successRules) > 0, func() int64 { return s.successRules.lacks(s.completed, s.unfinished, s.covers) }},
+		{len(s.successRules) > 0, s.leastToSatisfy},
 	} {
 		if way.open {
 			least = min(least, way.takes())
@@ -181,30 +181,38 @@ func (s *supply) leastToComplete() int64 {
 	case s.workQueue:
 		return 1 - s.hopeful
 	case s.indexed:
-		return s.remaining() - s.covers(s.unfinished)
+		return s.remaining() - s.covers(s.unfinished, s.lateCompleted.Union(s.lateFailed))
 	}
 	return s.remaining() - s.hopeful
 }
 
-// covers returns how many of the indexes have a pod that may finish them.
-func (s *supply) covers(indexes indexset.Set) int64 {
+// covers returns how many of the indexes have a pod that may finish them, or are late.
+func (s *supply) covers(indexes, late indexset.Set) int64 {
 	if s.byPod {
-		return int64(indexes.IntersectionLen(s.open))
+		return int64(indexes.IntersectionLen(s.open.Union(late)))
 	}
 	return min(s.hopeful, int64(indexes.Len()))
+}
+
+// leastToSatisfy is for a Job of which the pods succeed that a rule of the success policy
+// needs.
+func (s *supply) leastToSatisfy() int64 {
+	return s.successRules.lacks(s.completed, s.unfinished, func(indexes indexset.Set) int64 {
+		return s.covers(indexes, s.lateCompleted)
+	})
 }
 
 // leastToFailIndexes is for a Job of which the indexes fail that have the fewest pods
 // left.
 func (s *supply) leastToFailIndexes() int64 {
-	lacks := int64(*s.maxFailedIndexes) + 1 - int64(s.failedIndexes.Len())
+	lacks := int64(*s.maxFailedIndexes) + 1 - int64(s.failedIndexes.Len()) - int64(s.unfinished.IntersectionLen(s.lateFailed))
 	switch {
 	case lacks <= 0:
 		return 0
 	case lacks > s.remaining():
 		return math.MaxInt64
 	case s.failsIndex:
-		return lacks - s.covers(s.unfinished)
+		return lacks - s.covers(s.unfinished, indexset.Set{})
 	case !s.byPod:
 		return max(lacks-s.hopeful, lacks*s.perIndexPods()-s.failed-s.hopeful)
 	}

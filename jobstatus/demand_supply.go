@@ -100,6 +100,10 @@ type supply struct {
 	expectedTerminating int64
 	byPod               bool
 	open                indexset.Set
+	// late are the indexes that pods without the finalizer have ended. The status lacks
+	// those that were beyond the completions when the finalizer was removed. A controller
+	// that still observes the finalizer may count them.
+	lateCompleted, lateFailed indexset.Set
 	// retries is, for the unfinished indexes that have had pods, the number of pods
 	// that may still be created for each.
 	retries map[int32]int64
@@ -162,19 +166,26 @@ func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 		}
 	}
 	s.retries = map[int32]int64{}
-	var completed, failed, open indexset.Builder
+	var open indexset.Builder
+	var ended, late indexEnds
 	for r := range c.All() {
 		switch {
 		case r.Active, r.Terminating:
 			s.run(r, &open)
+		case r.Finalized:
+			s.end(r, &ended)
 		default:
-			s.end(r, &completed, &failed)
+			s.note(r, &late)
 		}
 	}
 	s.open = open.Set()
-	s.completed = s.completed.Union(completed.Set())
-	s.failedIndexes = s.failedIndexes.Union(failed.Set())
+	s.completed = s.completed.Union(ended.completed.Set())
+	s.failedIndexes = s.failedIndexes.Union(ended.failed.Set())
+	s.lateCompleted, s.lateFailed = late.completed.Set(), late.failed.Set()
 }
+
+// indexEnds collects the indexes that pods have ended.
+type indexEnds struct{ completed, failed indexset.Builder }
 
 // run adds a pod that runs.
 func (s *supply) run(r *census.Record, open *indexset.Builder) {
@@ -196,27 +207,18 @@ func (s *supply) run(r *census.Record, open *indexset.Builder) {
 	s.retry(r)
 }
 
-// end adds a pod that has ended.
-func (s *supply) end(r *census.Record, completed, failed *indexset.Builder) {
-	if r.FailsJob {
-		s.verdicts++
-	}
-	if !r.Finalized || !r.Valid {
+// end adds a pod that has ended and has the finalizer.
+func (s *supply) end(r *census.Record, ended *indexEnds) {
+	fails := s.note(r, ended)
+	if !r.Valid {
 		return
-	}
-	switch {
-	case r.Succeeded:
-		completed.Add(r.Index)
-	case r.Ignored:
-	case r.FailsIndex, s.limit.IndexExhausted(r.Counts.Failures):
-		failed.Add(r.Index)
-		if !r.Listed {
-			s.spent++
-		}
 	}
 	s.retry(r)
 	if r.Listed {
 		return
+	}
+	if fails {
+		s.spent++
 	}
 	s.unaccounted++
 	switch {
@@ -226,6 +228,23 @@ func (s *supply) end(r *census.Record, completed, failed *indexset.Builder) {
 	case !r.Ignored:
 		s.failed++
 	}
+}
+
+// note notes a verdict, and the index that a pod has ended. It reports whether the index
+// has failed.
+func (s *supply) note(r *census.Record, ended *indexEnds) (fails bool) {
+	if r.FailsJob {
+		s.verdicts++
+	}
+	switch {
+	case !r.Valid, r.Ignored:
+	case r.Succeeded:
+		ended.completed.Add(r.Index)
+	case r.FailsIndex, s.limit.IndexExhausted(r.Counts.Failures):
+		ended.failed.Add(r.Index)
+		fails = true
+	}
+	return fails
 }
 
 // retry notes how many pods may follow a pod of an index.

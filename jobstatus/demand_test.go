@@ -42,6 +42,10 @@ func counted(active, succeeded, failed int32) func(*batchv1.Job) {
 	}
 }
 
+func oneSuccess(job *batchv1.Job) {
+	job.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptrTo[int32](1)}}}
+}
+
 func suspendedSpec(job *batchv1.Job) { job.Spec.Suspend = ptrTo(true) }
 func editedSpec(job *batchv1.Job)    { job.Generation = 2 }
 func replaceFailed(job *batchv1.Job) { job.Spec.PodReplacementPolicy = ptrTo(batchv1.Failed) }
@@ -226,6 +230,17 @@ func TestDemandOf_byPods(t *testing.T) {
 			[]string{"Failed index=0 failures=0 code=42", "Succeeded index=1"}, jobstatus.Range{Least: 1, Most: math.MaxInt64}},
 		{"a verdict: only pods of a sync that has not seen it are created", demandJob(two, rules(batchv1.PodFailurePolicyActionFailJob)),
 			[]string{"Failed code=42"}, jobstatus.Range{Least: 0, Most: 1}},
+		{"scaled down and up: an index may be counted whose pod has no finalizer any more", demandJob(two, indexed, editedSpec),
+			[]string{"Running index=0", "Succeeded index=1 stripped"}, jobstatus.Range{Least: 1, Most: 5}},
+		{"scaled down and up: so may an index that has failed", demandJob(two, perIndex(0), editedSpec),
+			[]string{"Running index=0", "Failed index=1 stripped"}, jobstatus.Range{Least: 1, Most: 2}},
+		{"scaled down and up: it takes one more index to fail the Job", demandJob(two, perIndex(1), editedSpec,
+			func(j *batchv1.Job) { j.Spec.Completions, j.Spec.MaxFailedIndexes = ptrTo[int32](3), ptrTo[int32](1) }),
+			[]string{"Failed index=0 failures=1 stripped", "Running index=1 failures=1"}, jobstatus.Range{Least: 1, Most: 5}},
+		{"scaled down and up: such a success satisfies the success policy", demandJob(two, indexed, editedSpec, oneSuccess),
+			[]string{"Failed index=0", "Succeeded index=1 stripped"}, jobstatus.Range{Least: 0, Most: 4}},
+		{"scaled down and up: a failure that can be retried does not end the index", demandJob(two, perIndex(1), editedSpec),
+			[]string{"Running index=0", "Failed index=1 stripped"}, jobstatus.Range{Least: 2, Most: 4}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			same(t, "in total", jobstatus.DemandOf(tc.job, demandPods(tc.job, tc.pods...)).InTotal, tc.inTotal)

@@ -24,6 +24,26 @@ func (l *lives) unaware(n uint32) bool {
 	return differs(s.seenJob) || s.at != 0 && differs(l.positions[s.at].sight.job)
 }
 
+// observesGone reports whether the spec was edited and the controller still observes the
+// finalizer of a pod that is gone. If the completions were lower when the finalizer was
+// removed, the status lacks the end of the pod, and the controller counts it now.
+func (l *lives) observesGone(n uint32) bool {
+	s := &l.states[n]
+	if s.edits == 0 {
+		return false
+	}
+	for i, p := range s.pods {
+		observed := []uint16{p.seen}
+		if s.at != 0 {
+			observed = append(observed, l.positions[s.at].sight.pods[i])
+		}
+		if p.stored == 0 && slices.ContainsFunc(observed, func(n uint16) bool { return n != 0 && len(l.pods.values[n].Finalizers) > 0 }) {
+			return true
+		}
+	}
+	return false
+}
+
 // suspending reports whether the Job is being suspended. The demand covers a controller
 // that does not know of it yet.
 func (l *lives) suspending(n uint32) bool {
@@ -74,7 +94,7 @@ type seenSight struct {
 func (l *lives) sights() map[demandSight]*seenSight {
 	all := map[demandSight]*seenSight{}
 	for n := range l.states {
-		if l.states[n].job == 0 || l.unaware(uint32(n)) && !l.suspending(uint32(n)) {
+		if l.states[n].job == 0 || l.unaware(uint32(n)) && !l.suspending(uint32(n)) || l.observesGone(uint32(n)) {
 			continue
 		}
 		got, v := l.lifeOf(n), l.sightOf(uint32(n))
@@ -287,6 +307,30 @@ func TestDemand_holds(t *testing.T) {
 				t.Logf("%d states, %d sights, complete: %v", len(l.states), len(sights), complete)
 			})
 		}
+	}
+}
+
+// An Indexed Job is scaled down, and its controller removes the finalizer of a pod that has
+// ended beyond the completions. The Job is scaled up, and the controller, which observes
+// that, still observes the finalizer: it counts the index, which gets no other pod.
+func TestDemand_scaledDownAndUp(t *testing.T) {
+	for _, k := range []struct {
+		code int32 // with which all pods exit
+		kindOfJob
+	}{
+		{0, plain("indexed", indexed)},
+		{42, plain("per index, one index may fail", perIndex, rule(failIndex), maxFailed(1))},
+	} {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			c := k.make(2)
+			c.Edits = []func(*batchv1.JobSpec){scale(1), scale(2)}
+			c.Codes, c.Pods = []int32{k.code}, 2
+			l, complete := searchLives(t, c)
+			if sights := l.check(t, false); !complete || len(sights) == 0 {
+				t.Errorf("%d states, %d sights, complete: %v", len(l.states), len(sights), complete)
+			}
+		})
 	}
 }
 
