@@ -147,9 +147,11 @@ func (s *sync) hearClaims(batch []exchange) step {
 		switch fate := x.fate(); {
 		case fate == done && x.strips:
 			stripped = append(stripped, strippedBy(x))
+		case fate == done:
+			s.adopted(x)
 		case fate == missing && !x.strips:
 			missed = append(missed, x.UID)
-		case fate == done, fate == missing:
+		case fate == missing:
 		default:
 			s.fail(fmt.Errorf("claiming pod %s: %w", x.Name, x.failure()))
 		}

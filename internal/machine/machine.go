@@ -184,8 +184,12 @@ func (m *Machine) absorb(x *exchange) {
 			m.delete([]Deleted{{x.UID, x.seen}})
 		}
 	case PatchPod:
-		if fate == done && x.strips {
+		switch {
+		case fate != done:
+		case x.strips:
 			m.strip([]Stripped{strippedBy(x)})
+		default:
+			m.adopted(x)
 		}
 	case PatchStatus:
 		if object := x.meta(); fate == done && object != nil {

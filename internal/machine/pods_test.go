@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/machine"
 	"github.com/jobfate/jobfate/tracking"
@@ -75,6 +76,49 @@ func TestAdoption_ofAPodThatIsGone(t *testing.T) {
 	same(t, "requests", asked, []string{"get the Job", "patch pod train-a", "create pod train-", "patch the status"})
 	if st := m.Result().Outcome.Status; st.Active != 1 || len(st.UncountedTerminatedPods.Succeeded) != 0 {
 		t.Errorf("the status is %+v, want one active pod and none counted", st)
+	}
+}
+
+// A cache that is older than an adoption is not used. It shows the pod without an owner:
+// the Job, which is being deleted and adopts no pods, would take it for counted and
+// released, and count it again once the cache shows the adoption.
+func TestAdoption_isObserved(t *testing.T) {
+	s := &server{job: train(1)}
+	orphan := podOf(s.job, "a", "11", unowned, succeeded)
+	stripFails := s.except(machine.PatchPod, func(r machine.Request) (runtime.Object, error) {
+		if strings.Contains(string(r.Patch), "ownerReferences") {
+			return s.answer(r)
+		}
+		return nil, errConflict
+	})
+	adopts := func(m *machine.Machine) {
+		same(t, "requests", run(t, m, fresh(s.job, orphan), stripFails),
+			[]string{"get the Job", "patch pod train-a", "patch the status", "patch pod train-a"})
+	}
+	isLate := func(m *machine.Machine) {
+		begin(t, m, fresh(s.job, orphan))
+		read := m.Next()
+		_ = m.Answer(read[0].ID, s.job, nil)
+		adoption := m.Next()
+		m.Abandon()
+		object, _ := s.answer(adoption[0])
+		if err := m.Answer(adoption[0].ID, object, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, first := range map[string]func(*machine.Machine){"answered": adopts, "answered late": isLate} {
+		m := newMachine()
+		first(m)
+		s.job = train(1)
+		s.job.DeletionTimestamp = &metav1.Time{Time: noon}
+		s.job.ResourceVersion = s.next()
+		s.job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"a"}}
+		s.pods = []*corev1.Pod{podOf(s.job, "a", "2002", succeeded)}
+		same(t, name, run(t, m, fresh(s.job, orphan), stripFails), []string{"get the Job", "list the pods", "patch the status", "patch pod train-a"})
+		if st := m.Result().Outcome.Status; st.Succeeded != 0 || len(st.UncountedTerminatedPods.Succeeded) != 1 {
+			t.Errorf("%s: the status is %+v, want the pod in the list", name, st)
+		}
+		s.job = train(1)
 	}
 }
 

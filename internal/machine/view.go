@@ -52,3 +52,12 @@ func (m *Memory) fresh(v *View) bool {
 func (m *Memory) accept(v *View) {
 	m.JobsFloor, m.PodsFloor = newest(m.JobsFloor, v.JobsVersion), newest(m.PodsFloor, v.PodsVersion)
 }
+
+// adopted takes the answer to an adoption: no view is used that is older. It would show the
+// pod without an owner or the finalizer. A Job that has been deleted meanwhile would not
+// adopt the pod again, and take it for counted and released.
+func (m *Memory) adopted(x *exchange) {
+	if pod := x.meta(); pod != nil {
+		m.PodsFloor = newest(m.PodsFloor, pod.GetResourceVersion())
+	}
+}

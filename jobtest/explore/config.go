@@ -190,8 +190,9 @@ func (c caller) rest() {
 	for i := range m.Stripped {
 		m.Stripped[i].Version = versionFloor
 	}
+	// An adoption that the cache does not show yet is newer than all that it shows.
 	for _, floor := range []*string{&m.JobsFloor, &m.PodsFloor} {
-		if *floor != "" {
+		if *floor != "" && *floor != versionOwn {
 			*floor = versionFloor
 		}
 	}
