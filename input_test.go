@@ -33,7 +33,7 @@ func TestInput_refused(t *testing.T) {
 		want   string // the dots stand for the value, which not every release prints alike
 	}{
 		{"no Job", func(s *jobfate.Snapshot) { s.Job = nil }, "job: Required value: the snapshot has no Job"},
-		{"no time", func(s *jobfate.Snapshot) { s.Now = time.Time{} }, "now: Required value: the time goes into the status"},
+		{"no time", func(s *jobfate.Snapshot) { s.Now = time.Time{} }, "now: Required value: timestamps in the status are set to it"},
 		{"no name", func(s *jobfate.Snapshot) { s.Job.Name = "" }, "metadata.name: Required value: pods are named after the Job"},
 		{"no UID", func(s *jobfate.Snapshot) { s.Job.UID = "" }, "metadata.uid: Required value: pods are recognised by the UID of their Job"},
 		{"another's", func(s *jobfate.Snapshot) { s.Job.Spec.ManagedBy = ptrTo("kueue.x-k8s.io/multikueue") },

@@ -18,14 +18,14 @@ import (
 // ErrNotManaged is the error for a Job that another controller manages.
 var ErrNotManaged = errors.New("the Job is managed by another controller")
 
-// InputError is the error for an input that cannot be understood.
+// InputError is the error for an invalid input.
 type InputError struct{ Fields field.ErrorList }
 
 // Error returns the errors of all fields.
 func (e *InputError) Error() string { return e.Fields.ToAggregate().Error() }
 
-// check returns what is wrong with the input, the pods aside, and which pods are the
-// Job's.
+// check validates the input except its pods, and returns the owner that recognises the
+// Job's pods. It validates the pods only to report their errors with the others.
 func (t *Tally) check(in *Input, c *Config) (owner.Owner, error) {
 	if in.Job == nil {
 		return owner.Owner{}, &InputError{field.ErrorList{field.Required(field.NewPath("job"), "the snapshot has no Job")}}
@@ -55,8 +55,8 @@ func managerOf(job *batchv1.Job) string {
 	return *job.Spec.ManagedBy
 }
 
-// checkCaller checks what comes from the caller alone. The API server would refuse
-// every status with a time that is zero.
+// checkCaller validates what the caller sets: the options and the clock. The API server
+// would reject every status that contains a zero time.
 func checkCaller(in *Input, c *Config) (errs field.ErrorList) {
 	if c.NoKind {
 		errs = append(errs, field.Required(field.NewPath("OwnerKind").Child("kind"), "objects from typed clients have an empty kind"))
@@ -65,7 +65,7 @@ func checkCaller(in *Input, c *Config) (errs field.ErrorList) {
 		errs = append(errs, own.Check(field.NewPath("Keys"))...)
 	}
 	if in.Now.IsZero() {
-		errs = append(errs, field.Required(field.NewPath("now"), "the time goes into the status"))
+		errs = append(errs, field.Required(field.NewPath("now"), "timestamps in the status are set to it"))
 	}
 	return errs
 }
@@ -108,9 +108,9 @@ func checkSpec(spec *batchv1.JobSpec) (errs field.ErrorList) {
 	return errs
 }
 
-// ownerOf reads which pods are the Job's, and makes sure that the Job selects the pods
-// that it creates. If it did not, each would be released and another created, without
-// end.
+// ownerOf returns the owner that recognises the Job's pods. It rejects a Job whose
+// selector does not match its own template: each new pod would be released and another
+// one created, without end.
 func ownerOf(job *batchv1.Job, c *Config) (owner.Owner, field.ErrorList) {
 	o, err := owner.Of(job, keys.Keys(c.Controller.Keys))
 	if err != nil {
@@ -146,8 +146,8 @@ func checkStatus(status *batchv1.JobStatus) (errs field.ErrorList) {
 	return errs
 }
 
-// checkNames checks the names of rules that options give. Those for the Job's own rules
-// have no effect without such a policy (KEP-4443), but are checked all the same.
+// checkNames validates the rule names in the options. RuleNames has no effect on a Job
+// without a policy (KEP-4443), but is validated nevertheless.
 func checkNames(own *batchv1.PodFailurePolicy, c *Config) field.ErrorList {
 	errs := c.FailurePolicy.CheckNames(func(rule int) *field.Path {
 		return field.NewPath("FailurePolicy", "rules").Index(rule).Child("name")
@@ -173,7 +173,7 @@ func negative[T int32 | int64](path *field.Path, value T) *field.Error {
 	return field.Invalid(path, value, "must be greater than or equal to 0")
 }
 
-// checkPods says what is wrong with the pods.
+// checkPods validates the pods.
 func checkPods(pods []*corev1.Pod) (errs field.ErrorList) {
 	path := field.NewPath("pods")
 	for i, pod := range pods {

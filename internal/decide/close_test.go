@@ -38,8 +38,7 @@ func toJSON(v any) string {
 	return string(text)
 }
 
-// Whatever a caller says of its creations, no fewer than none and no more than all
-// were created.
+// Whatever NotCreated says, the number of created pods is between none and all.
 func TestClose_impossibleCounts(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 4\nparallelism: 4")
 	s := decide.Input{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning)}, Now: job.CreationTimestamp.Time}
@@ -62,8 +61,7 @@ func TestClose_impossibleCounts(t *testing.T) {
 	}
 }
 
-// Creations that were not tried have not failed. A number of them below zero is
-// none.
+// Creations that were not tried do not count as failed. A negative Untried counts as 0.
 func TestClose_failedCreations(t *testing.T) {
 	job := decidetest.SpecJob(t, "completions: 4\nparallelism: 4")
 	d := decideOn(t, decide.Input{Job: job, Now: job.CreationTimestamp.Time})
@@ -84,9 +82,9 @@ func TestClose_failedCreations(t *testing.T) {
 	}
 }
 
-// The succeeded counter of an Indexed Job is the number of its completed indexes,
-// with a limit per index too. A UID in the list of the succeeded, where no
-// controller puts one, adds nothing to it.
+// status.succeeded of an Indexed Job is the number of its completed indexes, with a limit
+// per index too. A UID in the list of succeeded pods, which no controller writes for an
+// Indexed Job, adds nothing to it.
 func TestSettle_succeededOfIndexedJobs(t *testing.T) {
 	for _, limit := range []string{"", "\nbackoffLimitPerIndex: 1"} {
 		job := decidetest.SpecJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed"+limit)

@@ -13,15 +13,15 @@ import (
 	"github.com/jobfate/jobfate/internal/keys"
 )
 
-// longestPrefix is how much of a generated name the API server keeps before the five
-// random characters.
+// longestPrefix is the length to which the API server cuts generateName before it appends
+// five random characters.
 const longestPrefix = 63 - 5
 
 // Creation is a pod to create.
 type Creation struct {
 	// Index is the completion index, or keys.NoIndex.
 	Index int32
-	// Replaces is the failed pod whose failure counts the new one takes over; nil
+	// Replaces is the failed pod whose failure counts the new pod takes over; nil
 	// when there is none.
 	Replaces *corev1.Pod
 
@@ -29,7 +29,7 @@ type Creation struct {
 	from   *blueprint
 }
 
-// blueprint is what the new pods of a Job have in common. It shares nothing with the
+// blueprint is what the new pods of a Job have in common. It shares no memory with the
 // Job, so pods can be made from it at any later time.
 type blueprint struct {
 	job      string // its name
@@ -39,8 +39,8 @@ type blueprint struct {
 	pod      corev1.Pod
 }
 
-// blueprint copies the template, and adds the finalizer, the owner and the variable
-// with the index.
+// blueprint copies the template, and adds the finalizer, the owner reference and the
+// index variable.
 func (v *View) blueprint() *blueprint {
 	job, names := v.Job, v.Keys()
 	t := job.Spec.Template.DeepCopy()
@@ -70,12 +70,12 @@ func (v *View) blueprint() *blueprint {
 	}}
 }
 
-// creation is that of a pod of a Job that is not Indexed.
+// creation returns the Creation of a pod without an index.
 func (b *blueprint) creation() Creation { return Creation{Index: keys.NoIndex, from: b} }
 
-// creationFor is that of the pod of an index. With a backoff limit per index the pod
-// carries the failures of the index so far, which it takes over from the pod
-// that it replaces.
+// creationFor returns the Creation of the pod of an index. With a backoff limit per index,
+// the pod takes over the failure counts of the pod that it replaces, and its annotations
+// carry the failures of the index so far.
 func (b *blueprint) creationFor(index int32, replaces *census.Record) Creation {
 	c := Creation{Index: index, from: b}
 	if b.perIndex && replaces != nil {
@@ -85,7 +85,7 @@ func (b *blueprint) creationFor(index int32, replaces *census.Record) Creation {
 	return c
 }
 
-// Pod makes the complete object to create; its name is generated.
+// Pod returns the complete object to create, with a generateName.
 func (c Creation) Pod() *corev1.Pod {
 	b := c.from
 	if b == nil {
@@ -115,8 +115,8 @@ func notNil(m map[string]string) map[string]string {
 	return m
 }
 
-// withGeneratedLabels adds the labels that the API server puts into the template of a
-// Job without a selector of its own: those of Kubernetes also without their prefix.
+// withGeneratedLabels adds the labels that the API server adds to the template of a Job
+// without a selector. The names of Kubernetes are added without their prefix too.
 func (v *View) withGeneratedLabels(labels map[string]string) map[string]string {
 	uid, name := string(v.Job.UID), v.Job.Name
 	own, names := v.Config.Controller.Keys, v.Keys()
@@ -145,7 +145,8 @@ func addIndexVariable(c *corev1.Container, names keys.Keys) {
 	})
 }
 
-// namePrefix is the Job's name with a dash, unless that is no name for a pod.
+// namePrefix returns the Job's name and a dash, or the name alone if the API server would
+// reject the name with the dash.
 func namePrefix(job string) string {
 	prefix := job + "-"
 	if len(apivalidation.NameIsDNSSubdomain(prefix, true)) > 0 {
@@ -154,8 +155,8 @@ func namePrefix(job string) string {
 	return prefix
 }
 
-// indexedNamePrefix is the Job's name and the index, between dashes. A long name
-// is cut so that the index is not.
+// indexedNamePrefix returns the Job's name, a dash, the index and a dash. It cuts a long
+// name itself, so that the API server does not cut off the index.
 func indexedNamePrefix(job, index string) string {
 	suffix := "-" + index + "-"
 	if keep := longestPrefix - len(suffix); len(job) > keep {

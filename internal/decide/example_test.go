@@ -10,7 +10,8 @@ import (
 	"github.com/jobfate/jobfate/internal/decide"
 )
 
-// The same plan is closed twice: as if its creation succeeds, and as if it fails.
+// The same plan is closed twice: once with a creation that succeeds, once with one that
+// fails.
 func ExampleDecide() {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "train", UID: "job-uid"}}
 	in := decide.Input{Job: job, Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}

@@ -13,7 +13,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Input is all that a decision depends on, beside the [Config].
+// Input is everything that a decision depends on, besides the [Config].
 type Input struct {
 	Job            *batchv1.Job
 	Pods           []*corev1.Pod
@@ -24,8 +24,8 @@ type Input struct {
 	LastStatus     time.Time
 }
 
-// InFlight names the writes that have been acknowledged and that Job and Pods do not
-// show yet.
+// InFlight lists the writes that the API server has acknowledged and that Job and Pods do
+// not show yet.
 type InFlight struct {
 	Job       types.UID
 	Status    bool
@@ -37,26 +37,28 @@ type InFlight struct {
 // pods reports whether a creation or a deletion is unobserved.
 func (f *InFlight) pods() bool { return f.Creations > 0 || f.Deletions > 0 }
 
-// Config is what the caller has chosen. DefaultConfig is Kubernetes 1.36.3.
+// Config holds the options of the caller. DefaultConfig has the defaults of Kubernetes
+// 1.36.3.
 type Config struct {
 	Controller   tracking.Controller
-	NoKind       bool // a kind was asked for, and none was named
+	NoKind       bool // the option OwnerKind was given an empty kind
 	Backoff      backoff.Policy
 	UncountedCap int
 	ChangesCap   int
-	RemovalsCap  int // 0: none
+	RemovalsCap  int // 0: no cap
 	BatchPeriod  time.Duration
 	Throttle     tracking.Throttle
-	// FailurePolicy takes the place of the Job's own; RuleNames name the Job's own.
+	// FailurePolicy replaces the policy of the Job. RuleNames names the rules of the
+	// Job's policy.
 	FailurePolicy      *failurepolicy.Spec
-	WithoutPolicy      bool // the Job's own has no effect
+	WithoutPolicy      bool // no policy has any effect
 	RuleNames          []string
 	Granular           bool
 	WithoutPerIndex    bool
 	WithoutReplacement bool
 	FillFreeSlots      bool
-	// Names makes up the name of a pod from the beginning that is given; nil leaves
-	// that to the API server.
+	// Names returns a pod name that begins with the prefix. If Names is nil, the API
+	// server generates the names.
 	Names func(prefix string) string
 }
 

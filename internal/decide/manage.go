@@ -6,7 +6,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 )
 
-// deleteAll deletes the pods of a Job that ends. They keep their finalizers, so that
+// deleteAll deletes the active pods of a Job that ends. They keep their finalizers until
 // they are counted.
 func (v *View) deleteAll() Work {
 	w := Work{Action: ActionReconciling}
@@ -48,11 +48,11 @@ func (v *View) manage(record backoff.Record) Work {
 	return w
 }
 
-// wantActive is the number of pods that should be active.
+// wantActive returns the number of pods that should be active.
 func (v *View) wantActive() int32 {
 	if v.Spec.Completions == nil {
-		// Each pod can tell that the work is done. Once one has, the others are
-		// let finish, and none is added.
+		// The pods share a work queue, and the first success means that the queue
+		// is empty. The other pods then run to their end, and none is added.
 		if v.Totals.Succeeded > 0 {
 			return v.Census.Active
 		}
@@ -61,7 +61,8 @@ func (v *View) wantActive() int32 {
 	return min(v.Spec.Parallelism, max(0, *v.Spec.Completions-v.Totals.Succeeded))
 }
 
-// startable is how many of the missing pods have an index to run, of an Indexed Job.
+// startable returns how many of the missing pods can be created: in an Indexed Job, no
+// more than there are vacant indexes.
 func (v *View) startable(missing int) int {
 	if !v.Spec.Indexed {
 		return missing
@@ -69,8 +70,8 @@ func (v *View) startable(missing int) int {
 	return min(missing, v.Census.Vacancies())
 }
 
-// creations returns the pods to create, at most that many, and the time until another
-// of them may be created.
+// creations returns the pods to create, at most the given number, and the time until
+// another pod that is backing off may be created.
 func (v *View) creations(most int, record backoff.Record) (create []Creation, wait time.Duration) {
 	if !v.Spec.PerIndex {
 		if wait := v.atLeastBatch(v.Config.Backoff.Remaining(record.Failures, record.LastFailure, v.Now)); wait > 0 {
@@ -94,7 +95,7 @@ func (v *View) creations(most int, record backoff.Record) (create []Creation, wa
 	return create, v.atLeastBatch(chosen.wait)
 }
 
-// atLeastBatch makes a wait no shorter than the batch period; no wait stays none.
+// atLeastBatch extends a wait to at least the batch period. No wait (0) stays 0.
 func (v *View) atLeastBatch(wait time.Duration) time.Duration {
 	if wait <= 0 {
 		return 0

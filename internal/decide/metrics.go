@@ -10,8 +10,8 @@ import (
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
-// Metric is what to add to a counter. The names and labels are those of the Job
-// controller, without the prefix job_controller_ of its subsystem.
+// Metric is an increment of a counter. The names and labels are those of the Job
+// controller, without the subsystem prefix job_controller_.
 type Metric struct {
 	Name   string
 	Labels []Label
@@ -21,13 +21,12 @@ type Metric struct {
 // Label is a label of a metric.
 type Label struct{ Name, Value string }
 
-// metrics collects what to add, leaving out what adds nothing. No counter ever
-// falls.
+// metrics collects the increments that are above zero. A counter never falls.
 type metrics []Metric
 
 func (m *metrics) add(n int, name string, labels ...Label) {
 	if n > 0 {
-		// A copy, so that labels that add nothing are not allocated.
+		// Cloned here, so that labels without an increment are not allocated.
 		*m = append(*m, Metric{Name: name, Labels: slices.Clone(labels), Add: int64(n)})
 	}
 }
@@ -39,14 +38,13 @@ func (v *View) mode() string {
 	return string(batchv1.NonIndexedCompletion)
 }
 
-// podsFinished adds the pods and indexes by which one status is ahead of
-// another.
+// podsFinished adds the pods and indexes that next counts and old does not.
 func (m *metrics) podsFinished(v *View, old, next *batchv1.JobStatus, oldSets, nextSets indexSets) {
 	succeeded := int(next.Succeeded) - int(old.Succeeded)
 	if v.Spec.Indexed {
-		// After a Job has been scaled down its counter falls, and that of the
-		// metric stays.
-		succeeded = nextSets.completed.Len() - oldSets.completed.Len() // none is taken out
+		// When a Job is scaled down, status.succeeded may fall, but the metric must
+		// not. Hence the difference of the sets.
+		succeeded = nextSets.completed.Len() - oldSets.completed.Len() // no index is ever removed
 		limit := Label{"backoffLimit", "global"}
 		if v.Spec.PerIndex {
 			limit.Value = "perIndex"
@@ -61,7 +59,7 @@ func (m *metrics) podsFinished(v *View, old, next *batchv1.JobStatus, oldSets, n
 
 type indexSets struct{ completed, failed indexset.Set }
 
-// added is the number of indexes in next that are not in old.
+// added returns the number of indexes in next that are not in old.
 func added(old, next indexset.Set) int {
 	if next.Equal(old) {
 		return 0
@@ -69,8 +67,7 @@ func added(old, next indexset.Set) int {
 	return next.Len() - next.IntersectionLen(old)
 }
 
-// actions are those of the pod failure policy, in the order in which the API
-// lists them.
+// actions are the actions of a pod failure policy, in the order of the API.
 var actions = [...]batchv1.PodFailurePolicyAction{
 	batchv1.PodFailurePolicyActionFailJob,
 	batchv1.PodFailurePolicyActionFailIndex,
@@ -84,17 +81,18 @@ func (m *metrics) handled(byAction map[batchv1.PodFailurePolicyAction]int) {
 	}
 }
 
-// created adds the pods that were created and those that could not be.
+// created adds the pods that were created and the creations that failed.
 func (m *metrics) created(v *View, succeeded, failed int) {
 	reason := Label{"reason", v.creationReason()}
 	m.add(succeeded, "job_pods_creation_total", reason, Label{"status", "succeeded"})
 	m.add(failed, "job_pods_creation_total", reason, Label{"status", "failed"})
 }
 
-// creationReason says whether pods are new or replace others.
+// creationReason returns the label that says whether created pods are new or replace
+// others.
 func (v *View) creationReason() string {
-	// The policy that counts here is the one that is set. A Job with a pod
-	// failure policy gets Failed as the default.
+	// The label depends on the policy that the spec sets. With a pod failure policy the
+	// default is Failed.
 	failedOnly := v.Spec.Policy != nil
 	if replacement := v.Job.Spec.PodReplacementPolicy; replacement != nil {
 		failedOnly = *replacement == batchv1.Failed
@@ -115,7 +113,8 @@ func (m *metrics) finished(v *View, end lifecycle.End) {
 	if end.Succeeds() {
 		result = "succeeded"
 	}
-	// The names of rules are the users' to give, and would make series without end.
+	// Users choose the names of rules, so a label with the name would create an
+	// unbounded number of series.
 	reason := end.Reason
 	if _, granular := failurepolicy.RuleOf(reason, ""); granular {
 		reason = batchv1.JobReasonPodFailurePolicy

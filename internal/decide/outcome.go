@@ -15,27 +15,26 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Outcome is what follows from a plan, given what became of its creations and
-// deletions.
+// Outcome is the result of a plan, given which of its creations and deletions succeeded.
 type Outcome struct {
 	View *View
-	// Plan is zero for a Job that has ended, and for one that is older than the
-	// status that was stored last.
+	// Plan is zero for a Job that has ended, and while the last status write is not
+	// observed.
 	Plan Plan
-	// End is how the Job ends once the plan is carried out. As long as it may have pods
-	// that are not counted it does not end.
+	// End is how the Job ends once the plan is carried out. It is zero while pods may
+	// exist that are not counted.
 	End     lifecycle.End
 	Account census.Account
-	// Status is what to store before any finalizer goes.
+	// Status is the status to store before any finalizer is removed.
 	Status batchv1.JobStatus
 	// After are the numbers of pods once the plan is carried out.
 	After Counts
-	// Changed says that Status differs from what is stored, PutOff that the throttle
-	// puts it off.
+	// Changed says that Status differs from the status of the Job. PutOff says that the
+	// throttle delays the status write.
 	Changed, PutOff bool
 
-	// Claims are those to send, Strip the pods whose finalizer may go once the
-	// status is stored.
+	// Claims are the claims to send, Strip the pods whose finalizer may be removed once
+	// the status is stored.
 	Claims  []Claim
 	Strip   []*corev1.Pod
 	Left    Left
@@ -45,9 +44,9 @@ type Outcome struct {
 	Metrics []Metric
 }
 
-// Done says what became of creations and deletions.
+// Done lists the creations and deletions of a plan that were not carried out.
 type Done struct {
-	NotCreated int // failed or were not tried
+	NotCreated int // failed or were not tried, Untried included
 	Untried    int
 	NotDeleted []types.UID
 }
@@ -55,20 +54,21 @@ type Done struct {
 // Counts are numbers of pods.
 type Counts struct{ Active, Ready, Terminating int32 }
 
-// Event is what to tell the user.
+// Event is an event to record on the Job.
 type Event struct{ Type, Reason, Message string }
 
-// Decide returns the outcome of a plan of which everything succeeds.
+// Decide returns the outcome of the plan, assuming that everything in it succeeds.
 func Decide(in Input, c Config) (*Outcome, error) {
 	var t Tally
 	t.List(in.Pods)
 	return t.Decide(in, &c)
 }
 
-// Planned reports whether there is a plan, so that what became of it matters.
+// Planned reports whether the outcome has a plan to carry out.
 func (o *Outcome) Planned() bool { return o.Plan.Work.Action != "" }
 
-// Close returns the outcome of the same plan when it went as told.
+// Close returns the outcome of the same plan if it was carried out except for what done
+// lists.
 func (o *Outcome) Close(done Done) *Outcome {
 	if !o.Planned() {
 		return o
@@ -76,8 +76,8 @@ func (o *Outcome) Close(done Done) *Outcome {
 	return o.View.close(o.Plan, done)
 }
 
-// afterTheEnd is for a Job that has ended: its status is never touched again, and
-// whatever finalizer is left goes.
+// afterTheEnd returns the outcome for a Job that has ended: its status is never written
+// again, and the remaining finalizers are removed.
 func (v *View) afterTheEnd() *Outcome {
 	o := &Outcome{View: v, After: v.counts(), Backoff: v.Backoff}
 	for _, claim := range v.Claims {
@@ -95,7 +95,8 @@ func (v *View) afterTheEnd() *Outcome {
 	return o
 }
 
-// waitForJob is for a Job that is older than a status that was stored: to wait.
+// waitForJob returns the outcome while the last status write is not observed: do nothing
+// but wait.
 func (v *View) waitForJob() *Outcome {
 	return &Outcome{View: v, After: v.counts(), Backoff: v.Backoff, Requeue: v.Config.BatchPeriod}
 }
@@ -122,7 +123,7 @@ func (v *View) close(p Plan, done Done) *Outcome {
 	}
 	o.Left = p.Work.Left
 	o.Left.Strip = account.Left
-	rest := o.rest()
+	rest := o.untilRest()
 	var m metrics
 	if p.Work.Action == ActionCreated && len(p.Work.Create) > 0 {
 		m.created(v, int(after.Active-v.Census.Active), max(0, done.NotCreated-max(done.Untried, 0)))
@@ -145,10 +146,10 @@ func (v *View) close(p Plan, done Done) *Outcome {
 	return o
 }
 
-// rest is when to look again at what the caps have left: at pods, or at the end of a
-// Job of which they have left no pod. The writes of this look bring back a caller that
-// observes them; with the timer the rest does not depend on that.
-func (o *Outcome) rest() time.Duration {
+// untilRest returns the time until the next sync when the caps have left work: pods, or
+// only the end of a Job whose last pods this sync counts. Observing this sync's writes
+// also starts a sync. With the timer, the remaining work does not depend on that.
+func (o *Outcome) untilRest() time.Duration {
 	ends := o.End.Ended() && o.Account.Full && o.After.Active == 0 && o.After.Terminating == 0
 	if !ends && o.Left == (Left{}) {
 		return 0
@@ -156,7 +157,7 @@ func (o *Outcome) rest() time.Duration {
 	return o.View.Config.BatchPeriod
 }
 
-// after are the numbers of pods once the plan is carried out.
+// after returns the numbers of pods once the plan is carried out.
 func (v *View) after(p *Plan, done Done) Counts {
 	c := v.counts()
 	c.Active += int32(len(p.Work.Create) - min(max(done.NotCreated, 0), len(p.Work.Create)))
@@ -177,8 +178,8 @@ func (v *View) after(p *Plan, done Done) Counts {
 	return c
 }
 
-// endAfter is how the Job ends once the plan is carried out. As long as a pod is left
-// that should be gone, or a write is unobserved, it does not: there may be pods that
+// endAfter returns how the Job ends once the plan is carried out. The Job does not end
+// while a deletion is outstanding or a write is unobserved, because pods may exist that
 // are not counted.
 func (v *View) endAfter(p *Plan, after Counts, undeleted bool) lifecycle.End {
 	if p.End.Ended() {
@@ -199,7 +200,8 @@ func (v *View) accountInputs(p *Plan, end lifecycle.End) census.AccountInputs {
 		Cap:      v.Config.UncountedCap,
 		Removals: v.Config.RemovalsCap,
 	}
-	// The end is known and not stored by this outcome: what shows it must stay.
+	// The end is known, but this outcome does not store it. The pod that shows the
+	// verdict must stay until one does.
 	in.KeepFailsJob = !in.Deleting && p.End.Ended() && !p.End.Decided && !end.Ended()
 	switch {
 	case end.Succeeds():
@@ -210,8 +212,8 @@ func (v *View) accountInputs(p *Plan, end lifecycle.End) census.AccountInputs {
 	return in
 }
 
-// putOff returns how long the throttle puts the status off. What a user waits for is
-// not put off: suspension, the end, the first status.
+// putOff returns how long the throttle delays the status write. It never delays what users
+// wait for: suspending, resuming, the end and the first status.
 func (v *View) putOff(suspension lifecycle.Change, end lifecycle.End, recorded int) time.Duration {
 	if suspension != lifecycle.Unchanged || end.Ended() || v.Job.Status.StartTime == nil {
 		return 0
@@ -236,12 +238,12 @@ func suspensionEvents(change lifecycle.Change) []Event {
 	return nil
 }
 
-// sum adds without leaving the range of an int32.
+// sum returns the sum, at most the largest int32.
 func sum(a, b int32) int32 {
 	return int32(min(int64(a)+int64(b), math.MaxInt32))
 }
 
-// least returns the least of some waits, where 0 is no wait.
+// least returns the shortest of the waits. 0 means no wait.
 func least(waits ...time.Duration) (least time.Duration) {
 	for _, wait := range waits {
 		if wait != 0 && (least == 0 || wait < least) {

@@ -19,18 +19,18 @@ const (
 	ActionDeleted     = "pods_deleted"
 )
 
-// Plan is how the Job stands, and which pods to create and delete: everything that
-// does not depend on whether that succeeds.
+// Plan is the state of the Job, and the pods to create and delete: everything that does
+// not depend on whether these creations and deletions succeed.
 type Plan struct {
-	// Start is the start time as it is before suspension changes it.
+	// Start is the start time before suspending or resuming changes it.
 	Start  *metav1.Time
-	Record backoff.Record // to remember
+	Record backoff.Record // holds once the status is stored
 	// End is how the Job ends, unless only its completions end it.
 	End lifecycle.End
-	// PastDeadline says that the Job has been active for too long, Settled that no
-	// creation or deletion is unobserved.
+	// PastDeadline says that the Job has exceeded activeDeadlineSeconds, Settled that
+	// every creation and deletion is observed.
 	PastDeadline, Settled bool
-	// Deadline is the time that is left; 0 when no timer is needed.
+	// Deadline is the time until the deadline; 0 when no timer is needed.
 	Deadline time.Duration
 	Work     Work
 }
@@ -40,13 +40,13 @@ type Work struct {
 	Action  string
 	Delete  []Deletion
 	Create  []Creation
-	Wait    time.Duration // until some pod may be created
-	Managed bool          // the number of pods was brought in line with the spec
+	Wait    time.Duration // until a pod that is backing off may be created
+	Managed bool          // the pods were compared with the spec (see manage)
 	Want    int32         // the number of active pods to reach
 	Left    Left
 }
 
-// Left is what the caps leave for the next look, in pods.
+// Left is the work that the caps leave for the next sync, in pods.
 type Left struct{ Create, Delete, Strip int }
 
 func (v *View) plan() Plan {
@@ -69,8 +69,8 @@ func (v *View) plan() Plan {
 	return p
 }
 
-// start returns the start time: now for a Job that is seen for the first time, and
-// none for a suspended one.
+// start returns the start time: the stored one; without one, now, or none if the Job is
+// suspended.
 func (v *View) start() *metav1.Time {
 	if !v.Job.Status.StartTime.IsZero() || v.Spec.Suspended {
 		return v.Job.Status.StartTime
@@ -79,7 +79,8 @@ func (v *View) start() *metav1.Time {
 	return &now
 }
 
-// UntilDeadline returns how long the Job may remain active, if that is limited.
+// UntilDeadline returns how long the Job may remain active, and whether its spec limits
+// that.
 func (v *View) UntilDeadline(start *metav1.Time) (left time.Duration, limited bool) {
 	seconds := v.Job.Spec.ActiveDeadlineSeconds
 	if seconds == nil || start.IsZero() || v.Spec.Suspended {
@@ -88,7 +89,7 @@ func (v *View) UntilDeadline(start *metav1.Time) (left time.Duration, limited bo
 	return lifecycle.Deadline(*seconds, start.Time, v.Now), true
 }
 
-// Facts are what the end of the Job depends on, the plan aside.
+// Facts returns what the end of the Job depends on, besides the plan.
 func (v *View) Facts(pastDeadline bool) lifecycle.Facts {
 	return lifecycle.Facts{
 		Conditions:       v.Job.Status.Conditions,
@@ -108,7 +109,7 @@ func (v *View) Facts(pastDeadline bool) lifecycle.Facts {
 	}
 }
 
-// failJob returns the verdict of the FailJob rule that a pod matches, if any.
+// failJob returns the verdict of the FailJob rule that a pod matches; nil if none does.
 func (v *View) failJob() *lifecycle.Verdict {
 	pod := v.Census.FailsJob()
 	if pod == nil {

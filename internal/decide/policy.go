@@ -8,8 +8,8 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 )
 
-// readPolicy returns the pod failure policy in force: that of the caller, or that of
-// the Job with the caller's names; nil for none.
+// readPolicy returns the pod failure policy in force: the caller's, or the Job's with the
+// caller's names; nil if there is none.
 func readPolicy(spec *batchv1.JobSpec, c *Config) *failurepolicy.Policy {
 	policy := c.FailurePolicy
 	switch {
@@ -24,7 +24,8 @@ func readPolicy(spec *batchv1.JobSpec, c *Config) *failurepolicy.Policy {
 	return failurepolicy.Compile(policy)
 }
 
-// named is failurepolicy.FromAPI without the copy: a decision reads each policy anew.
+// named is failurepolicy.FromAPI without the deep copy, because every decision reads the
+// policy.
 func named(policy *batchv1.PodFailurePolicy, names []string) *failurepolicy.Spec {
 	s := &failurepolicy.Spec{Rules: make([]failurepolicy.Rule, len(policy.Rules))}
 	for i, r := range policy.Rules {
@@ -36,9 +37,8 @@ func named(policy *batchv1.PodFailurePolicy, names []string) *failurepolicy.Spec
 	return s
 }
 
-// withoutFailIndex takes the action off rules that fail an index, so that they are
-// passed over and a later rule may match (KEP-3850, Rollback). The others keep their
-// positions.
+// withoutFailIndex clears the action of FailIndex rules, so that they never match and a
+// later rule may match (KEP-3850, Rollback). All rules keep their positions.
 func withoutFailIndex(policy *failurepolicy.Spec) *failurepolicy.Spec {
 	rules := slices.Clone(policy.Rules)
 	for i := range rules {

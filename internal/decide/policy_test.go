@@ -9,9 +9,9 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 )
 
-// KEP-3850: the feature is switched off, and "the Job controller manager handles
-// pod failures in the default way, even if .spec.backoffLimitPerIndex is set". The
-// rules may be those of the Job or of the caller, and are not changed.
+// KEP-3850: with the feature switched off, "the Job controller manager handles pod failures
+// in the default way, even if .spec.backoffLimitPerIndex is set". That holds for the rules
+// of the Job and of the caller. Neither are changed.
 func TestReadPolicy_withoutFailIndex(t *testing.T) {
 	exits := &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{1}}
 	disrupted := []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget}}

@@ -5,8 +5,9 @@ import (
 	"github.com/jobfate/jobfate/internal/census"
 )
 
-// rebuild makes the backoff record anew from the pods that have been counted,
-// unless the one that is remembered knows of a later failure, or of more.
+// rebuild computes the backoff record from the counted pods that still exist. It returns
+// the remembered record if that one has a later failure, or the same last failure and a
+// higher count.
 func rebuild(c *census.Census, remembered backoff.Record) backoff.Record {
 	record := c.Rebuilt(remembered.Job)
 	if at := remembered.LastFailure; record.LastFailure.Before(at) || record.LastFailure.Equal(at) && record.Failures < remembered.Failures {
@@ -15,15 +16,15 @@ func rebuild(c *census.Census, remembered backoff.Record) backoff.Record {
 	return record
 }
 
-// record is the backoff record after the news. With a backoff limit per index the
-// pods themselves carry the memory, and a pod that waits for its replacement would be
-// news at every look.
+// record returns the backoff record with the pods that are not counted yet added. With a
+// backoff limit per index it stays as it is: the pods carry the failure counts, and a pod
+// that waits for its replacement would be added at every sync.
 //
-// Pods that are kept because they carry a FailJob verdict are no news yet: they would
-// be at every look.
+// kept says that pods with a FailJob verdict are kept. They are left out, because they too
+// would be added at every sync.
 //
-// In doubt, what is news may have been counted already, together with the pods that
-// the record was made of: then the last failure is the last of all.
+// In doubt, an earlier status write may already have counted these pods together with the
+// pods that the record was rebuilt from. The last failure is then the latest of both.
 func (v *View) record(kept bool) backoff.Record {
 	if v.Spec.PerIndex {
 		return v.Backoff

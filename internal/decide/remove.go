@@ -32,9 +32,9 @@ type Deletion struct {
 	Cause      Cause
 }
 
-// deletions returns the active pods to delete when at least that number is too many.
-// For an Indexed Job that includes, whatever the number, pods without a valid index
-// and all but one of the pods of an index.
+// deletions returns the active pods to delete when tooMany of them are surplus. In an
+// Indexed Job it deletes pods without a valid index and all but one of the pods of an
+// index in any case, even if these are more than tooMany.
 func (v *View) deletions(tooMany int, cause Cause) []Deletion {
 	if tooMany == 0 && !v.Census.Misplaced() {
 		return nil
@@ -44,13 +44,13 @@ func (v *View) deletions(tooMany int, cause Cause) []Deletion {
 		r.removeMisplaced(*v.Spec.Completions)
 	}
 	if more := tooMany - len(r.remove); more > 0 {
-		slices.SortStableFunc(r.left, byWorth)
+		slices.SortStableFunc(r.left, cheapestFirst)
 		r.take(r.left[:more], cause)
 	}
 	return r.remove
 }
 
-// candidate is an active pod, with what makes it more or less worth keeping.
+// candidate is an active pod with the properties that decide which pods are deleted first.
 type candidate struct {
 	*census.Record
 	assigned bool
@@ -62,7 +62,7 @@ type candidate struct {
 
 type containerRestarts struct{ regular, sidecar int32 }
 
-// activePods returns the candidates in the order of their indexes and UIDs.
+// activePods returns the candidates, ordered by index and UID.
 func (v *View) activePods() []candidate {
 	records := v.Census.ActiveInOrder()
 	out := make([]candidate, len(records))
@@ -104,11 +104,10 @@ func restartsOf(pod *corev1.Pod) (most containerRestarts) {
 	return most
 }
 
-// byWorth puts the pods first that have the least to lose: those without a
-// node, then those in an earlier phase, not ready, ready for a shorter time,
-// restarted more often, and created later. A time that is not known counts as
-// the latest.
-func byWorth(a, b candidate) int {
+// cheapestFirst orders pods by how little is lost when they are deleted. First come pods
+// without a node, then pods in an earlier phase, not ready, ready for a shorter time,
+// restarted more often, and created later. An unknown time counts as the latest.
+func cheapestFirst(a, b candidate) int {
 	if c := cmp.Or(
 		compareBool(a.assigned, b.assigned),
 		cmp.Compare(a.phase, b.phase),
@@ -150,7 +149,7 @@ func latestFirst(a, b time.Time) int {
 	return b.Compare(a)
 }
 
-// removal sorts active pods into those to delete and those that may stay.
+// removal divides active pods into those to delete and those that may stay.
 type removal struct {
 	remove []Deletion
 	left   []candidate
@@ -162,9 +161,9 @@ func (r *removal) take(pods []candidate, cause Cause) {
 	}
 }
 
-// removeMisplaced takes the pods without a valid index, and all but the most
-// valuable pod of each index. The order is the Job controller's, which matters
-// when not all can be deleted at once: the highest valid index comes last.
+// removeMisplaced deletes the pods without a valid index, and all but the most valuable
+// pod of each index. The order is that of the Job controller: the highest valid index
+// comes last. The order matters when a cap splits the deletions.
 func (r *removal) removeMisplaced(completions int32) {
 	pods := r.left
 	r.left = make([]candidate, 0, len(pods))
@@ -194,7 +193,7 @@ func (r *removal) keepBest(same []candidate) {
 		r.take(same, CauseNoIndex)
 		return
 	}
-	slices.SortStableFunc(same, byWorth)
+	slices.SortStableFunc(same, cheapestFirst)
 	best := len(same) - 1
 	r.take(same[:best], CauseDuplicate)
 	r.left = append(r.left, same[best])

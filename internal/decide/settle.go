@@ -9,9 +9,9 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// Settled is what follows once finalizers are gone.
+// Settled is the result of removing finalizers.
 type Settled struct {
-	// Status is what to store now; nil when nothing changes.
+	// Status is the status to store now; nil when it does not change.
 	Status *batchv1.JobStatus
 	// Finished says that Status has the terminal condition.
 	Finished bool
@@ -19,9 +19,8 @@ type Settled struct {
 	Metrics  []Metric
 }
 
-// Settle returns what follows once the finalizers of the given pods are gone.
-//
-// As long as a finalizer of Strip is left the Job does not end.
+// Settle returns the result of removing the finalizers of the given pods. The Job does not
+// end while a pod in Strip still has its finalizer.
 func (o *Outcome) Settle(gone []types.UID) Settled {
 	if !o.Planned() || o.PutOff {
 		return Settled{}
@@ -69,8 +68,8 @@ func (v *View) endEvents(end lifecycle.End, st *batchv1.JobStatus) []Event {
 		return []Event{{corev1.EventTypeWarning, end.Reason, end.Message}}
 	}
 	completed := Event{corev1.EventTypeNormal, "Completed", "Job completed"}
-	// The counter of an Indexed Job may be above what its indexes say, but no
-	// index completes twice.
+	// status.succeeded of an Indexed Job may exceed the number of its completed
+	// indexes, but no index completes twice.
 	if !v.Spec.Indexed && v.Spec.Completions != nil && st.Succeeded > *v.Spec.Completions {
 		return []Event{
 			{corev1.EventTypeWarning, "TooManySucceededPods", "Too many succeeded pods running after completion count reached"},

@@ -7,10 +7,10 @@ import (
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
-// statusAfter makes the status to store before any finalizer goes, and says what
-// became of the Suspended condition.
+// statusAfter returns the status to store before any finalizer is removed, and how the
+// Suspended condition changes.
 func (v *View) statusAfter(p *Plan, after Counts, end lifecycle.End, account *census.Account) (batchv1.JobStatus, lifecycle.Change) {
-	st := v.Job.Status // nothing in it is changed, only replaced
+	st := v.Job.Status // a shallow copy: fields are replaced, what they point to is not changed
 	st.StartTime = p.Start
 	st.Active = after.Active
 	st.Ready = &after.Ready
@@ -33,18 +33,17 @@ func (v *View) statusAfter(p *Plan, after Counts, end lifecycle.End, account *ce
 	return st, change
 }
 
-// putIndexes puts the indexes of an Indexed Job into a status.
+// putIndexes sets the indexes of an Indexed Job in a status.
 func (v *View) putIndexes(st *batchv1.JobStatus) {
 	results := &v.Totals.Results
 	completed := int32(results.Completed.Len())
-	// The API server lets the counter fall only while completions equal
-	// parallelism. A status that says more than its indexes keeps its word
-	// until then.
+	// The API server lets status.succeeded fall only while completions equal
+	// parallelism. Otherwise a counter above the number of completed indexes stays.
 	if completed >= st.Succeeded || v.Spec.Parallelism == *v.Spec.Completions {
 		st.Succeeded = completed
 	}
-	// A large set costs a thousand times more to write than to compare, and in
-	// most decisions it has not changed.
+	// Formatting a large set takes a thousand times longer than comparing it, and most
+	// decisions do not change it.
 	if old := v.Status.Completed; !old.Intact || !results.Completed.Equal(old.Set) {
 		st.CompletedIndexes = results.Completed.String()
 	}

@@ -17,31 +17,32 @@ import (
 	"github.com/jobfate/jobfate/internal/owner"
 )
 
-// Tally is what one decision about a Job leaves to the next, so that a decision costs
-// what has changed. The zero Tally has no pods. It keeps the pods that it is given: they
-// must not change.
+// Tally keeps the pods of a Job from one decision to the next, so that the cost of a
+// decision depends on what has changed. The zero Tally has no pods. Callers must not change
+// the pods that they pass to it.
 //
 // Invariant: a decision is the same as that of a new Tally that is given the same pods.
 type Tally struct {
-	// list is a list of pods that has not been read, if it was given; changes are the
-	// pods that were fed after that, by name; nil is absent.
+	// list is the list of pods that List was given and no decision has read yet; given
+	// says that there is one. changes are the pods that were fed since, by name; nil
+	// means that the pod is gone.
 	list    []*corev1.Pod
 	given   bool
 	changes map[string]*corev1.Pod
-	hidden  []*corev1.Pod // left out until the next look
+	hidden  []*corev1.Pod // left out until Show
 
-	// census is made of the pods as basis says how to read them; nil at first.
+	// census holds the pods, classified as basis says; nil at first.
 	census            *census.Census
 	basis             basis
 	completed, failed indexTexts
 }
 
-// List makes the pods those that there are.
+// List replaces all pods.
 func (t *Tally) List(pods []*corev1.Pod) {
 	t.list, t.given, t.changes, t.hidden = pods, true, nil, nil
 }
 
-// Feed says which pod there is of a name; nil is none.
+// Feed replaces the pod of a name; nil means that it is gone.
 func (t *Tally) Feed(name string, pod *corev1.Pod) {
 	if pod != nil {
 		name = pod.Name
@@ -63,7 +64,8 @@ func (t *Tally) Hide(uid types.UID) {
 	}
 }
 
-// Show takes the hidden pods in again, unless something newer is known of them.
+// Show returns the hidden pods to the decisions, unless Feed has since been given their
+// names.
 func (t *Tally) Show() {
 	for _, pod := range t.hidden {
 		if _, known := t.changes[pod.Name]; !known {
@@ -81,7 +83,7 @@ func (t *Tally) Pod(uid types.UID) *corev1.Pod {
 		}
 		return nil
 	}
-	for _, pod := range t.Pods() { // they have not been read, and will not be
+	for _, pod := range t.Pods() { // without reading them into the census
 		if pod != nil && pod.UID == uid {
 			return pod
 		}
@@ -89,7 +91,8 @@ func (t *Tally) Pod(uid types.UID) *corev1.Pod {
 	return nil
 }
 
-// Pods returns the pods, in an order that depends on them alone.
+// Pods returns the pods: those of the list in its order, or those of the census by name.
+// Pods that were fed and not read yet come last.
 func (t *Tally) Pods() (pods []*corev1.Pod) {
 	pods = t.list
 	if !t.given && t.census != nil {
@@ -113,7 +116,7 @@ func (t *Tally) Pods() (pods []*corev1.Pod) {
 	return pods
 }
 
-// Clone returns a Tally that changes on its own.
+// Clone returns an independent copy. The pods are shared.
 func (t *Tally) Clone() Tally {
 	next := *t
 	next.changes, next.hidden, next.census = nil, slices.Clone(t.hidden), t.census.Clone()
@@ -123,12 +126,12 @@ func (t *Tally) Clone() Tally {
 	return next
 }
 
-// basis is what of a Job and of the Config decides how a pod is read, beside what the
-// census shows of that (see [census.Census.ReadsAs]).
+// basis holds the fields of a Job and of the Config that decide how a pod is classified,
+// besides those that [census.Census.ReadsAs] compares.
 type basis struct {
 	selector *metav1.LabelSelector
 	policy   *batchv1.PodFailurePolicy
-	own      *failurepolicy.Spec // the caller's
+	own      *failurepolicy.Spec // the caller's policy
 
 	withoutPolicy, withoutPerIndex bool
 }
@@ -144,24 +147,24 @@ func (b basis) equal(o basis) bool {
 	return b.withoutPolicy == o.withoutPolicy && b.withoutPerIndex == o.withoutPerIndex &&
 		(b.selector == o.selector || reflect.DeepEqual(b.selector, o.selector)) &&
 		(b.policy == o.policy || reflect.DeepEqual(b.policy, o.policy)) &&
-		(b.own == o.own || reflect.DeepEqual(b.own, o.own)) // matchers of two policies differ
+		(b.own == o.own || reflect.DeepEqual(b.own, o.own)) // matchers in two specs are never equal
 }
 
-// Read brings what is known of the pods up to date for the Job of an input.
+// Read validates the input and updates the census.
 func (t *Tally) Read(in Input, c *Config) error {
 	_, err := t.read(&in, c)
 	return err
 }
 
-// jobRead is what a decision reads of a Job.
+// jobRead is the spec and status of a Job as a decision reads them.
 type jobRead struct {
 	spec   Spec
 	status Status
 	notes  []Note
 }
 
-// read checks the Job, and reads the pods that have changed; all of them if they are to
-// be read in another way.
+// read validates the Job, and reads the pods that have changed. It reads all pods again if
+// their classification may have changed, or if most of them are new objects.
 func (t *Tally) read(in *Input, c *Config) (job jobRead, err error) {
 	of, err := t.check(in, c)
 	if err != nil {
@@ -174,7 +177,8 @@ func (t *Tally) read(in *Input, c *Config) (job jobRead, err error) {
 		err = t.readAll(of, classifier)
 		t.basis = now
 	} else {
-		// First the status: of a pod that it counts it does not matter that it goes.
+		// First the status: it then contains the indexes of counted pods, so removing
+		// these pods does not change the indexes that are done.
 		t.census.SetDone(job.status.Completed.Set, job.status.Failed.Set)
 		if t.given && !t.census.Replace(t.list) {
 			err = &InputError{checkPods(t.list)}
@@ -187,7 +191,7 @@ func (t *Tally) read(in *Input, c *Config) (job jobRead, err error) {
 	return job, t.readChanges()
 }
 
-// readChanges reads what was fed.
+// readChanges reads the pods that were fed.
 func (t *Tally) readChanges() error {
 	if len(t.changes) == 0 {
 		return nil
@@ -211,15 +215,15 @@ func (t *Tally) readChanges() error {
 	return nil
 }
 
-// readAll reads all pods anew.
+// readAll reads all pods into a new census.
 func (t *Tally) readAll(job owner.Owner, classifier census.Classifier) error {
 	pods := t.list
 	if !t.given && t.census != nil {
 		pods = t.census.Pods()
 	}
 	next := census.New(classifier, len(pods))
-	// What is wrong with the pods shows while they are read. To look for it first
-	// would be another pass over them, which was a quarter of the time at 10^5 pods.
+	// Read detects invalid pods. Checking them beforehand would be another pass, which
+	// took a quarter of the time at 10^5 pods.
 	if !next.Read(job, pods) {
 		t.census, t.list, t.given = nil, pods, true
 		return &InputError{checkPods(pods)}
@@ -241,7 +245,7 @@ func (s *Spec) classifier(status *Status, c *Config) census.Classifier {
 	}
 }
 
-// view reads an input.
+// view returns the View of an input.
 func (t *Tally) view(in Input, config *Config) (*View, error) {
 	job, err := t.read(&in, config)
 	if err != nil {
@@ -272,8 +276,9 @@ func (t *Tally) view(in Input, config *Config) (*View, error) {
 	}, nil
 }
 
-// Decide decides on the pods of the Tally: the Input names none. The View of the outcome
-// is that of the Tally, and right until the next decision or a change of the Config.
+// Decide decides for the pods of the Tally and ignores the Pods of the Input. The View of
+// the outcome shares the census of the Tally, so it is valid until the next decision or a
+// change of the Config.
 func (t *Tally) Decide(in Input, c *Config) (*Outcome, error) {
 	v, err := t.view(in, c)
 	if err != nil {

@@ -48,38 +48,37 @@ func activeOf(t *testing.T, tally *decide.Tally) int {
 	return int(o.View.Census.Active)
 }
 
-// A pod that was fed takes the place of that of its name, before the pods are read and
-// after that.
+// A pod that is fed replaces the pod of its name, both before and after the pods are read.
 func TestTally_feed(t *testing.T) {
 	var tally decide.Tally
 	tally.List([]*corev1.Pod{named("a"), named("b")})
 	tally.Feed("b", nil)
 	tally.Feed("", named("c"))
-	expect(t, "before it is read", &tally, "a c")
+	expect(t, "fed before a decision", &tally, "a c")
 	if tally.Pod("uid-c") == nil || tally.Pod("uid-b") != nil {
-		t.Error("before it is read: c is not there, or b still is")
+		t.Error("fed before a decision: Pod does not find c, or still finds b")
 	}
 	clone := tally.Clone()
 	clone.Feed("a", nil)
 	if got := activeOf(t, &tally); got != 2 {
 		t.Errorf("%d pods are active, want 2", got)
 	}
-	expect(t, "after it was read", &tally, "a c")
-	expect(t, "a clone goes its own way", &clone, "c")
+	expect(t, "after a decision", &tally, "a c")
+	expect(t, "a clone is independent", &clone, "c")
 	tally.Feed("a", nil)
-	expect(t, "fed after it was read", &tally, "c")
+	expect(t, "fed after a decision", &tally, "c")
 	if tally.Pod("uid-a") != nil || tally.Pod("uid-c") == nil {
-		t.Error("fed after it was read: a is there, or c is not")
+		t.Error("fed after a decision: Pod still finds a, or does not find c")
 	}
 	tally.List([]*corev1.Pod{nil, named("d")})
 	tally.Feed("e", named("e"))
 	expect(t, "a list replaces what was fed", &tally, "d e")
 }
 
-// What is hidden is back at the next look, unless something newer is known.
+// Show returns the hidden pods, except those that were fed since.
 func TestTally_hide(t *testing.T) {
 	var tally decide.Tally
-	tally.Hide("uid-a") // nothing was read
+	tally.Hide("uid-a") // no pod has been read yet
 	tally.List([]*corev1.Pod{named("a"), named("b"), named("c")})
 	activeOf(t, &tally)
 	tally.Hide("uid-a")
@@ -91,7 +90,7 @@ func TestTally_hide(t *testing.T) {
 	tally.Feed("b", nil)
 	tally.Show()
 	if got := activeOf(t, &tally); got != 2 {
-		t.Errorf("%d pods are active once they are shown, want 2: b is gone", got)
+		t.Errorf("%d pods are active after Show, want 2: b is gone", got)
 	}
 	expect(t, "shown", &tally, "a c")
 }

@@ -2,9 +2,9 @@ package decide
 
 import "github.com/jobfate/jobfate/indexset"
 
-// indexTexts are two texts of a list of indexes with their sets: the one that was read
-// last, and the one that the last decision asked to store. A text that has not changed,
-// or that comes back as it was stored, is not parsed again.
+// indexTexts caches the sets of two texts: the one that was read last, and the one that
+// the last decision asked to store. So a text is not parsed again if it has not changed,
+// or if it is the one that was stored.
 type indexTexts struct {
 	completions int32
 	read        indexText
@@ -29,7 +29,7 @@ func (k *indexTexts) parse(text string, completions int32) (indexset.Set, *index
 	return k.read.set, k.read.damage
 }
 
-// wrote notes the text of a set that is to be stored.
+// wrote caches the set of a text that is about to be stored.
 func (k *indexTexts) wrote(text string, set indexset.Set, completions int32) {
 	if k.completions != completions {
 		*k = indexTexts{completions: completions}

@@ -6,9 +6,8 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// throttled returns how long to put a status write off that records the given number
-// of pods, when the last one was at the given time; 0 means not at all. A last write
-// that lies in the future does not put anything off.
+// throttled returns how long to delay a status write that records the given number of
+// pods; 0 means no delay. A last write in the future causes no delay.
 func throttled(t tracking.Throttle, last, now time.Time, recorded int, parallelism int32) time.Duration {
 	if t.Every <= 0 || last.IsZero() || last.After(now) {
 		return 0

@@ -33,7 +33,7 @@ func TestThrottled(t *testing.T) {
 		{"no status was written", tenth, time.Time{}, 0, 100, 0},
 		{"the clock went back", tenth, noon.Add(time.Nanosecond), 0, 100, 0},
 		{"the zero Throttle", tracking.Throttle{}, noon, 0, 100, 0},
-		{"all of them are few", tracking.Throttle{Every: time.Second, Share: 1}, noon, math.MaxInt32, math.MaxInt32, time.Second},
+		{"a share of 1", tracking.Throttle{Every: time.Second, Share: 1}, noon, math.MaxInt32, math.MaxInt32, time.Second},
 	} {
 		if got := throttled(tc.throttle, tc.last, noon, tc.recorded, tc.parallelism); got != tc.want {
 			t.Errorf("%s: got %v, want %v", tc.reason, got, tc.want)

@@ -6,12 +6,13 @@ import (
 	"github.com/jobfate/jobfate/internal/census"
 )
 
-// Totals are what the status and the pods amount to together.
+// Totals are the counts of the status and the uncounted pods together.
 type Totals struct {
-	// Succeeded are the succeeded pods; of an Indexed Job, the completed indexes.
+	// Succeeded is the number of succeeded pods or, in an Indexed Job, of completed
+	// indexes.
 	Succeeded int32
 	Failed    int32
-	// Results are those of an Indexed Job.
+	// Results are set for an Indexed Job only.
 	Results census.IndexResults
 }
 

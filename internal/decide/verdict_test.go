@@ -14,27 +14,27 @@ import (
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
-// A FailJob verdict that was seen is stored before the pod that shows it may go.
-// Kubernetes 1.36.3 forgets it when the end of the Job has to wait: kept-verdict
+// A FailJob verdict is stored before the pod that shows it loses its finalizer.
+// Kubernetes 1.36.3 loses the verdict when the end of the Job has to wait: kept-verdict
 // in docs/divergences.md.
 func TestVerdict_isStoredBeforeItsPodGoes(t *testing.T) {
 	none := func(*decide.Input) {}
 	for _, test := range []struct {
 		name   string
 		change func(*decide.Input)
-		done   decide.Done // what becomes of the decision
-		stored bool        // the verdict is in the status
+		done   decide.Done
+		stored bool // the verdict is in the status
 		strip  []types.UID
 	}{
-		{"nothing stands in the way", none, decide.Done{}, true, []types.UID{"evicted", "running"}},
+		{"the Job can end at once", none, decide.Done{}, true, []types.UID{"evicted", "running"}},
 		{"a creation is unobserved", func(s *decide.Input) { s.InFlight.Creations = 1 }, decide.Done{}, false, nil},
 		{"a deletion is unobserved", func(s *decide.Input) { s.InFlight.Deletions = 1 }, decide.Done{}, false, nil},
 		{"a deletion fails", none, decide.Done{NotDeleted: []types.UID{"running"}}, false, nil},
-		{"another pod may go all the same", func(s *decide.Input) {
+		{"another pod is counted nevertheless", func(s *decide.Input) {
 			s.InFlight.Creations = 1
 			s.Pods = append(s.Pods, verdictPod(s.Job, "done", corev1.PodSucceeded))
 		}, decide.Done{}, false, []types.UID{"done"}},
-		{"a list holds the pod", func(s *decide.Input) {
+		{"the pod is in an uncounted list", func(s *decide.Input) {
 			s.InFlight.Creations = 1
 			s.Job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"evicted"}}
 		}, decide.Done{}, false, nil},
@@ -90,30 +90,31 @@ func verdictPod(job *batchv1.Job, uid types.UID, phase corev1.PodPhase) *corev1.
 	return pod
 }
 
-// A pod that is kept for its verdict is news to the backoff when it is counted, and
-// not at each look before.
-func TestVerdict_isNewsOnce(t *testing.T) {
+// A pod that is kept for its verdict is added to the backoff record once, when it is
+// counted, and not at each sync before.
+func TestVerdict_addsToTheBackoffOnce(t *testing.T) {
 	s := verdictSnapshot(t)
 	s.InFlight.Creations = 1
-	for look := range 3 {
+	for sync := range 3 {
 		d := decideOn(t, s)
 		if d.Backoff.Failures != 0 {
-			t.Fatalf("look %d: %d failures are remembered before the pod is counted", look, d.Backoff.Failures)
+			t.Fatalf("sync %d: the backoff record has %d failures before the pod is counted", sync, d.Backoff.Failures)
 		}
 		s.Backoff = d.Backoff
 	}
 	s.InFlight.Creations = 0
 	if d := decideOn(t, s); d.Backoff.Failures != 1 {
-		t.Errorf("%d failures are remembered when the pod is counted, want 1", d.Backoff.Failures)
+		t.Errorf("the backoff record has %d failures once the pod is counted, want 1", d.Backoff.Failures)
 	}
 }
 
-// A Job that is being deleted keeps no pod for its verdict: what goes is news.
-func TestVerdict_isNewsWhenTheJobIsDeleted(t *testing.T) {
+// A Job that is being deleted keeps no pod for its verdict, so the backoff record counts
+// the pod at once.
+func TestVerdict_addsToTheBackoffWhenTheJobIsDeleted(t *testing.T) {
 	s := verdictSnapshot(t)
 	s.InFlight.Creations = 1
 	s.Job.DeletionTimestamp = &s.Job.CreationTimestamp
 	if d := decideOn(t, s); d.Backoff.Failures != 1 {
-		t.Errorf("%d failures are remembered, want 1", d.Backoff.Failures)
+		t.Errorf("the backoff record has %d failures, want 1", d.Backoff.Failures)
 	}
 }

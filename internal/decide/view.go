@@ -16,21 +16,21 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// View is an input that has been checked, with every default read.
+// View is a validated input with all defaults applied.
 type View struct {
 	Config   *Config
 	Job      *batchv1.Job
 	Now      time.Time
 	InFlight InFlight
-	// Backoff is the record as the caller remembers it or, in doubt, as the pods
-	// tell it.
+	// Backoff is the record that the caller remembers or, in doubt, the one that
+	// rebuild returns.
 	Backoff    backoff.Record
 	InDoubt    bool
 	LastStatus time.Time
 	Spec       Spec
 	Status     Status
 	Census     *census.Census
-	// Claims are in the order of the pods' UIDs.
+	// Claims are ordered by UID.
 	Claims []Claim
 	// Foreign is the number of pods of other owners.
 	Foreign int
@@ -38,7 +38,7 @@ type View struct {
 	Notes   []Note
 }
 
-// Keys are the names of what the controller puts on pods.
+// Keys returns the names of the finalizer, labels and annotations on the Job's pods.
 func (v *View) Keys() keys.Keys { return keys.Keys(v.Config.Controller.Keys).WithDefaults() }
 
 // Spec is the spec of the Job, with the defaults that the API server would have set.
@@ -49,22 +49,23 @@ type Spec struct {
 	Suspended         bool
 	PerIndex          bool
 	ReplaceFailedOnly bool
-	CountRestarts     bool // with the restart policy OnFailure
+	CountRestarts     bool // the restart policy is OnFailure
 	Limit             backoff.Limit
 	MaxFailedIndexes  *int32
 	Policy            *failurepolicy.Policy
 	SuccessPolicy     *lifecycle.SuccessPolicy
 }
 
-// Status is what of the status can be damaged, as well as it can be read.
+// Status holds the parts of the status that can be damaged. Damaged parts are read as far
+// as possible.
 type Status struct {
 	Uncounted census.Uncounted
 	Completed indexes
 	Failed    indexes
 }
 
-// indexes are an interval list of the status. Intact says that the text is what a
-// controller writes for the set.
+// indexes is a list of indexes in the status. Intact says that the text is the canonical
+// text of the set.
 type indexes struct {
 	Set    indexset.Set
 	Intact bool
@@ -85,11 +86,12 @@ func (v *View) ClaimPatch(c Claim) []byte {
 	case tracking.Releasable:
 		return names.ReleasePatch(c.Pod, v.Job.UID)
 	}
-	// Meanwhile another Job may have adopted it, and be about to count it.
+	// The patch applies only to the pod as it was read: meanwhile another Job may have
+	// adopted it, and may be about to count it.
 	return names.StripPatchAt(c.Pod)
 }
 
-// Note is something in the input that was not as it should be.
+// Note describes a defect in the input that the decision works around.
 type Note struct{ Code, Text string }
 
 // The codes of notes.
@@ -120,8 +122,8 @@ func readSpec(spec *batchv1.JobSpec, c *Config) Spec {
 	}
 	s.PerIndex = s.Indexed && s.Limit.Target == backoff.TargetIndex
 	s.Policy = readPolicy(spec, c)
-	// KEP-3939: with a pod failure policy only failed pods are replaced, since a rule
-	// can be matched only against a pod that has come to its end.
+	// KEP-3939: with a pod failure policy only failed pods are replaced, since rules
+	// are matched against terminated pods only.
 	failed := spec.PodReplacementPolicy != nil && *spec.PodReplacementPolicy == batchv1.Failed
 	s.ReplaceFailedOnly = s.Policy != nil || failed && !c.WithoutReplacement
 	if s.Indexed {
@@ -134,7 +136,7 @@ func isIndexed(spec *batchv1.JobSpec) bool {
 	return spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
 }
 
-// indexes is the number of indexes of an Indexed Job.
+// indexes returns the number of indexes of an Indexed Job, and 0 for others.
 func (s *Spec) indexes() int32 {
 	if !s.Indexed {
 		return 0
@@ -168,7 +170,7 @@ func (t *Tally) readStatus(job *batchv1.Job, spec *Spec) (s Status, notes []Note
 	return s, notes
 }
 
-// readMemory takes what the caller remembers, unless it belongs to another Job.
+// readMemory returns what the caller remembers, without what belongs to another Job.
 func readMemory(in *Input) (inFlight InFlight, record backoff.Record, notes []Note) {
 	if in.InFlight.Job == "" || in.InFlight.Job == in.Job.UID {
 		inFlight = in.InFlight
