@@ -17,60 +17,59 @@ const DefaultCap = 500
 type Ending uint8
 
 const (
-	// Running Jobs are not about to end.
+	// Running: the Job does not end.
 	Running Ending = iota
-	// Succeeding Jobs release all their pods; those still running are not
-	// counted.
+	// Succeeding: the Job removes the finalizers of all its pods. Pods that still run
+	// are not counted.
 	Succeeding
-	// Failing Jobs release all their pods and count those still running as
-	// failed.
+	// Failing: the Job removes the finalizers of all its pods. Pods that still run are
+	// counted as failed.
 	Failing
 )
 
-// AccountInputs are what accounting depends on beside the pods.
+// AccountInputs are what accounting depends on besides the pods.
 type AccountInputs struct {
 	Ending Ending
-	// Deleting says that the Job itself is being deleted: every finalizer goes.
+	// Deleting says that the Job itself is being deleted: every finalizer is removed.
 	Deleting bool
-	// KeepFailsJob says that a FailJob verdict is in force and the status does not
-	// hold it yet. The pods that carry it stay: without them, and without the
-	// verdict in the status, the next sync would not know of it.
+	// KeepFailsJob says that a pod matches a FailJob rule and the status does not have
+	// that verdict yet. Such pods keep their finalizer: without them the next sync
+	// would not know of the verdict.
 	KeepFailsJob bool
 	// Counted are the indexes that the status already holds as completed.
 	Counted indexset.Set
-	// Cap is the number of UIDs that the lists may hold; 0 and below mean
-	// DefaultCap. Once it is reached, no further finalizer goes either, so that
-	// a large Job does not starve small ones. The indexes that an Indexed Job
-	// completes meanwhile count towards it too. A pod that needs no record does
-	// not, as in the Job controller.
+	// Cap is the number of UIDs that the lists may hold; 0 and below mean DefaultCap.
+	// Once it is reached, no further finalizer is removed, so that a large Job does not
+	// starve small ones. The indexes that this sync completes count towards it too. A
+	// pod that needs no record does not, as in the Job controller.
 	Cap int
-	// Removals is how many finalizers may go at most; 0 and below mean any number.
+	// Removals is the largest number of finalizers to remove; 0 and below mean any
+	// number.
 	Removals int
 }
 
-// Account says what to record in the status, and which finalizers may go once
-// that status is stored.
+// Account says what to record in the status, and which finalizers may be removed once that
+// status is stored.
 type Account struct {
 	// Lists are the uncounted UIDs to store.
 	Lists *batchv1.UncountedTerminatedPods
-	// Succeeded and Failed are what the counters gain in the same write: UIDs
-	// that left the lists because their finalizer is gone.
+	// Succeeded and Failed are what the same write adds to the counters: the UIDs that
+	// leave the lists because their pods have lost the finalizer.
 	Succeeded, Failed int32
-	// Strip are the pods whose finalizer may go.
+	// Strip are the pods whose finalizer may be removed.
 	Strip []*corev1.Pod
 	// Handled counts the failed pods by the action of the rule that they match.
 	Handled map[batchv1.PodFailurePolicyAction]int
 	// Recorded is the number of pods that this write newly records.
 	Recorded int
-	// Full says that Cap or Removals was reached: there may be more to record when
-	// this is done, and until then the Job does not end.
+	// Full says that Cap or Removals was reached. More pods may be left to record, and
+	// the Job does not end before a sync that is not full.
 	Full bool
-	// Left is the number of pods that could be recorded, or lose their finalizer, but
-	// for that.
+	// Left is the number of pods that Cap and Removals leave for a later sync.
 	Left int
 }
 
-// Account works out the next step of counting.
+// Account computes the next step of counting.
 func (c *Census) Account(in AccountInputs) Account {
 	lists := c.classifier.Uncounted.status()
 	a := Account{Lists: &lists}
@@ -85,9 +84,10 @@ func (c *Census) Account(in AccountInputs) Account {
 	return a
 }
 
-// strip takes the candidates whose finalizer may go now.
+// strip takes the candidates whose finalizer may be removed now, and records them.
 func (a *Account) strip(c *Census, in AccountInputs, candidates *ordered[*Record]) {
-	// Lists that are full already take no further UID; those in them still leave.
+	// If the lists are full from the start, no UID is added, and only listed pods lose
+	// their finalizer.
 	overfull := a.listed() >= in.Cap
 	if overfull {
 		candidates = c.listedAmong(in)
@@ -104,7 +104,7 @@ func (a *Account) strip(c *Census, in AccountInputs, candidates *ordered[*Record
 	}
 }
 
-// candidates returns the tracked pods whose finalizer may go, in order.
+// candidates returns the tracked pods whose finalizer may be removed, in order.
 func (c *Census) candidates(in AccountInputs) *ordered[*Record] {
 	l := in.list()
 	if l == countable && c.ended == 0 {
@@ -116,18 +116,18 @@ func (c *Census) candidates(in AccountInputs) *ordered[*Record] {
 	}
 	var candidates []*Record
 	for r := range list.all() {
-		if in.frees(c, r) {
+		if in.isCandidate(c, r) {
 			candidates = append(candidates, r)
 		}
 	}
 	return newOrdered(list.compare, candidates)
 }
 
-// listedAmong returns those of the candidates that the uncounted lists hold.
+// listedAmong returns the candidates that are in the uncounted lists.
 func (c *Census) listedAmong(in AccountInputs) *ordered[*Record] {
 	var candidates []*Record
 	for uid := range c.classifier.Uncounted.listed {
-		if r := c.records[uid]; r != nil && in.frees(c, r) {
+		if r := c.records[uid]; r != nil && in.isCandidate(c, r) {
 			candidates = append(candidates, r)
 		}
 	}
@@ -135,8 +135,8 @@ func (c *Census) listedAmong(in AccountInputs) *ordered[*Record] {
 	return newOrdered((*Record).compare, candidates)
 }
 
-// list is the list that the candidates are taken from. Failed pods that wait for their
-// replacement are not countable.
+// list returns the list that contains the candidates. While the Job runs, failed pods that
+// wait for their replacement are left out.
 func (in AccountInputs) list() list {
 	if in.Deleting || in.Ending != Running {
 		return tracked
@@ -144,15 +144,16 @@ func (in AccountInputs) list() list {
 	return countable
 }
 
-// frees reports whether a pod is a candidate.
-func (in AccountInputs) frees(c *Census, r *Record) bool {
+// isCandidate reports whether a pod is a candidate.
+func (in AccountInputs) isCandidate(c *Census, r *Record) bool {
 	l := in.list()
 	return kinds[l].belongs(c, r) && (l == tracked || !in.KeepFailsJob || !r.FailsJob)
 }
 
 func (a *Account) listed() int { return len(a.Lists.Succeeded) + len(a.Lists.Failed) }
 
-// release moves out of the lists the UIDs whose finalizer is gone.
+// release removes from the lists the UIDs of pods that have lost the finalizer, and adds
+// them to the counters.
 func (a *Account) release(c *Census) {
 	if c.held == c.classifier.Uncounted.Len() {
 		return
@@ -165,13 +166,13 @@ func (a *Account) release(c *Census) {
 	*a.Lists, a.Succeeded, a.Failed = *left.Lists, left.Succeeded, left.Failed
 }
 
-// record enters a pod into the lists, unless it is there or does not count. It
-// returns the number of indexes that the pod completes.
+// record adds a pod to the lists, unless it is listed already or does not count. It returns
+// the number of indexes that the pod completes.
 func (a *Account) record(r *Record, c *Census, in AccountInputs) int {
 	switch {
 	case r.Succeeded && c.classifier.Indexed:
 		if r.Valid && !in.Counted.Contains(r.Index) {
-			// The index is new to the status, even if a list has the pod.
+			// The index is new to the status, even if the pod is listed.
 			if !r.Listed {
 				a.Recorded++
 			}
@@ -190,8 +191,8 @@ func (a *Account) record(r *Record, c *Census, in AccountInputs) int {
 	return 0
 }
 
-// handle notes the action of the rule that the pod matches, and reports whether
-// the pod counts.
+// handle counts the action of the rule that the pod matches, and reports whether the pod
+// counts as failed.
 func (a *Account) handle(p *failurepolicy.Policy, pod *corev1.Pod) bool {
 	match := p.Match(pod)
 	if !match.Matched() {
@@ -204,16 +205,16 @@ func (a *Account) handle(p *failurepolicy.Policy, pod *corev1.Pod) bool {
 	return match.Counts()
 }
 
-// Settled is what a status holds once some finalizers are gone.
+// Settled is the change of the status after some finalizers are removed.
 type Settled struct {
 	// Lists are the UIDs that remain uncounted.
 	Lists *batchv1.UncountedTerminatedPods
-	// Succeeded and Failed are what the counters gain.
+	// Succeeded and Failed are added to the counters.
 	Succeeded, Failed int32
 }
 
-// Settle returns what is left of the account's lists after the finalizers of
-// the given pods are gone.
+// Settle returns the lists without the given pods, which have lost their finalizer, and
+// what the counters gain by that.
 func (a Account) Settle(gone []types.UID) Settled {
 	set := make(map[types.UID]struct{}, len(gone))
 	for _, uid := range gone {

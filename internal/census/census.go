@@ -14,70 +14,71 @@ import (
 	"github.com/jobfate/jobfate/internal/owner"
 )
 
-// Census is what is known of a Job's pods. A pod goes in, and comes out again, on its
-// own and in any order; a question costs what has changed since it was last asked, and
-// the length of its answer.
+// Census holds the classified pods of a Job, and what follows from them. Pods are added
+// and removed one by one, in any order. The cost of a query depends on what has changed
+// since the last one, and on the length of its result.
 //
-// Invariant: everything below is what a new Census would hold of the same pods.
+// Invariant: a new Census of the same pods has the same contents.
 type Census struct {
 	// Active, Ready and Terminating are the numbers of such pods.
 	Active, Ready, Terminating int32
-	// Succeeded and Failed are the pods newly found so: tracked, valid, and not
-	// listed. Those that an Ignore rule matches are
-	// not in Failed, but they are in Failures.
+	// Succeeded and Failed are the numbers of such pods that are not recorded yet:
+	// tracked, valid and not listed. Pods that match an Ignore rule are not in Failed.
 	Succeeded, Failed int32
-	// Failures are the newly failed pods, ignored ones included: the backoff
-	// waits after those as well.
+	// Failures is Failed plus the ignored pods: the backoff delay applies after those
+	// too.
 	Failures int32
-	// Restarts is the sum of the container restarts of pods that run or wait.
+	// Restarts is the sum of the container restarts of pending and running pods.
 	Restarts int64
-	// Foreign is the number of pods that are none of the Job's.
+	// Foreign is the number of pods that do not belong to the Job.
 	Foreign int
 
 	classifier Classifier
 	owner      owner.Owner
-	// stripped are the pods whose finalizer has been removed already, though they
-	// still show it.
+	// stripped are pods whose finalizer has been removed, although their objects still
+	// show it.
 	stripped map[types.UID]struct{}
 
-	// records are those of all pods, by UID. room is memory for more of them.
+	// records are the records of all pods, by UID. spare is preallocated memory for
+	// further ones.
 	records map[types.UID]*Record
-	room    []Record
+	spare   []Record
 	// names are the records of the pods in the Job's namespace, by name; nil until they
-	// are needed. No two pods have one name.
+	// are needed. No two pods have the same name.
 	names   map[string]*Record
-	own     int // the number of those that are the Job's
-	claimed int // the number of those to adopt, to release or to free
+	own     int // the number of pods of the Job
+	claimed int // the number of pods to adopt, to release or to free
 	// held is the number of listed UIDs whose pods still carry the finalizer.
 	held int
-	// ended is the number of tracked pods that have succeeded or failed, failsJob that of
-	// the pods that match a FailJob rule.
+	// ended is the number of tracked pods that have succeeded or failed, failsJob the
+	// number of pods that match a FailJob rule.
 	ended, failsJob int
 	lists           [lists]*ordered[*Record] // nil until they are needed
 
-	// The moments at which pods finished: of those that are news, of the failed ones
-	// among them that match a FailJob rule apart, and of those that have been counted.
-	// A pod that was counted, or not, and is being deleted is in deleted.
-	news    struct{ succeeded, failed, failJob instants }
-	counted struct{ succeeded, failed, deleted instants }
+	// The finish times of the pods that are not recorded yet, with those that match a
+	// FailJob rule apart, and of the pods that have been counted. deleted are failed
+	// pods without the finalizer that are being deleted. Nothing tells whether these
+	// were counted.
+	unrecorded struct{ succeeded, failed, failJob instants }
+	counted    struct{ succeeded, failed, deleted instants }
 
 	indexed // only for Indexed Jobs
 }
 
-// New returns an empty census with room for n pods.
+// New returns an empty census with memory for n pods.
 func New(c Classifier, n int) *Census {
 	c.Keys = c.Keys.WithDefaults()
 	n = max(n, 0)
-	return &Census{classifier: c, records: make(map[types.UID]*Record, n), room: make([]Record, 0, n)}
+	return &Census{classifier: c, records: make(map[types.UID]*Record, n), spare: make([]Record, 0, n)}
 }
 
 // Len returns the number of the Job's pods.
 func (c *Census) Len() int { return c.own }
 
-// Of returns the record of the pod with a UID; nil without one.
+// Of returns the record of the pod with the UID; nil if there is none.
 func (c *Census) Of(uid types.UID) *Record { return c.records[uid] }
 
-// All yields the records of the Job's pods, in no order.
+// All yields the records of the Job's pods, in no particular order.
 func (c *Census) All() iter.Seq[*Record] {
 	return func(yield func(*Record) bool) {
 		for _, r := range c.records {
@@ -88,7 +89,7 @@ func (c *Census) All() iter.Seq[*Record] {
 	}
 }
 
-// Pods returns all pods that were read, those of others included, by name.
+// Pods returns all pods, those of other owners included, ordered by name.
 func (c *Census) Pods() []*corev1.Pod {
 	pods := make([]*corev1.Pod, 0, len(c.records))
 	for _, r := range c.records {
@@ -100,8 +101,9 @@ func (c *Census) Pods() []*corev1.Pod {
 	return pods
 }
 
-// Add reads a pod of the Job into the census. adopted says that the pod gets the
-// finalizer in the patch that adopts it. Of a UID the last pod counts; nil is no pod.
+// Add adds a pod of the Job to the census, or replaces the pod with its UID. adopted says
+// that the pod is being adopted, by a patch that also adds the finalizer. A nil pod is
+// ignored.
 func (c *Census) Add(pod *corev1.Pod, adopted bool) {
 	if pod == nil {
 		return
@@ -113,7 +115,7 @@ func (c *Census) Add(pod *corev1.Pod, adopted bool) {
 	c.swap(c.records[pod.UID], pod, relation)
 }
 
-// swap puts a pod in the place of a record with its UID; nil is none.
+// swap replaces a record with that of a pod of the same UID. before is nil for a new pod.
 func (c *Census) swap(before *Record, pod *corev1.Pod, relation owner.Relation) {
 	if before != nil {
 		c.count(before, -1)
@@ -124,13 +126,13 @@ func (c *Census) swap(before *Record, pod *corev1.Pod, relation owner.Relation) 
 	c.add(pod, relation, pod.Annotations[c.classifier.Keys.Index])
 }
 
-// add adds a pod of which the annotation with the index has been read.
+// add adds a pod, given the value of its index annotation.
 func (c *Census) add(pod *corev1.Pod, relation owner.Relation, index string) {
-	if len(c.room) == cap(c.room) {
-		c.room = make([]Record, 0, 1)
+	if len(c.spare) == cap(c.spare) {
+		c.spare = make([]Record, 0, 1)
 	}
-	c.room = append(c.room, Record{Pod: pod, Relation: relation})
-	r := &c.room[len(c.room)-1]
+	c.spare = append(c.spare, Record{Pod: pod, Relation: relation})
+	r := &c.spare[len(c.spare)-1]
 	if r.own() {
 		c.classifier.read(r, c.stripped, index)
 	}
@@ -139,10 +141,10 @@ func (c *Census) add(pod *corev1.Pod, relation owner.Relation, index string) {
 	c.count(r, 1)
 }
 
-// expected is how many pods are still to be read.
-func (c *Census) expected() int { return cap(c.room) - len(c.room) }
+// expected returns how many more pods the census was made for.
+func (c *Census) expected() int { return cap(c.spare) - len(c.spare) }
 
-// Remove takes a pod out again. It reports whether the pod was there.
+// Remove removes a pod. It reports whether the census had it.
 func (c *Census) Remove(uid types.UID) bool {
 	r := c.records[uid]
 	if r == nil {
@@ -154,15 +156,15 @@ func (c *Census) Remove(uid types.UID) bool {
 	return true
 }
 
-// again reads a pod anew.
-func (c *Census) again(uid types.UID) {
+// reread classifies a pod again.
+func (c *Census) reread(uid types.UID) {
 	if r := c.records[uid]; r != nil {
 		c.swap(r, r.Pod, r.Relation)
 	}
 }
 
-// SetStripped says of which pods the finalizer has been removed, though they still show
-// it.
+// SetStripped sets the pods whose finalizer has been removed, although their objects still
+// show it.
 func (c *Census) SetStripped(uids []types.UID) {
 	if len(uids)+len(c.stripped) == 0 {
 		return
@@ -174,50 +176,50 @@ func (c *Census) SetStripped(uids []types.UID) {
 	}
 	for uid := range before {
 		if _, still := c.stripped[uid]; !still {
-			c.again(uid)
+			c.reread(uid)
 		}
 	}
 	for uid := range c.stripped {
 		if _, already := before[uid]; !already {
-			c.again(uid)
+			c.reread(uid)
 		}
 	}
 }
 
-// SetUncounted says what the uncounted lists of the status hold.
+// SetUncounted sets the uncounted lists of the status.
 func (c *Census) SetUncounted(u Uncounted) {
 	before := c.classifier.Uncounted
 	c.classifier.Uncounted = u
 	for uid, failed := range before.listed {
 		if now, still := u.listed[uid]; !still || now != failed {
-			c.again(uid)
+			c.reread(uid)
 		}
 	}
 	for uid := range u.listed {
 		if _, already := before.listed[uid]; !already {
-			c.again(uid)
+			c.reread(uid)
 		}
 	}
 }
 
-// Clone returns a census that changes on its own. The records are shared.
+// Clone returns an independent copy. The records are shared.
 func (c *Census) Clone() *Census {
 	if c == nil {
 		return nil
 	}
 	next := *c
-	next.records, next.names, next.stripped, next.room = maps.Clone(c.records), maps.Clone(c.names), maps.Clone(c.stripped), nil
+	next.records, next.names, next.stripped, next.spare = maps.Clone(c.records), maps.Clone(c.names), maps.Clone(c.stripped), nil
 	for l := range c.lists {
 		next.lists[l] = c.lists[l].clone()
 	}
-	for _, s := range []*instants{&next.news.succeeded, &next.news.failed, &next.news.failJob, &next.counted.succeeded, &next.counted.failed, &next.counted.deleted} {
+	for _, s := range []*instants{&next.unrecorded.succeeded, &next.unrecorded.failed, &next.unrecorded.failJob, &next.counted.succeeded, &next.counted.failed, &next.counted.deleted} {
 		s.ordered = s.clone()
 	}
 	next.indexed = c.indexed.clone()
 	return &next
 }
 
-// count counts a record in, or out again by -1.
+// count adds a record to all counts and lists (by is 1), or removes it (by is -1).
 func (c *Census) count(r *Record, by int32) {
 	if toClaim(r) {
 		c.claimed += int(by)
@@ -231,7 +233,7 @@ func (c *Census) count(r *Record, by int32) {
 	}
 	c.own += int(by)
 	c.countNumbers(r, by)
-	c.countMoments(r, by)
+	c.countFinish(r, by)
 	c.register(r, by)
 	if c.lists[countable] == nil {
 		c.countIndex(r, by)
@@ -239,12 +241,12 @@ func (c *Census) count(r *Record, by int32) {
 	}
 	waited := c.waiting(r.Index)
 	c.countIndex(r, by)
-	c.holdBack(r, by, waited, c.waiting(r.Index))
+	c.updateCountable(r, by, waited, c.waiting(r.Index))
 }
 
-// holdBack keeps the list of countable pods, given the pods of the record's index that
-// waited for their replacement before and that do now.
-func (c *Census) holdBack(r *Record, by int32, waited, waits *Record) {
+// updateCountable updates the list of countable pods. waited and waits are the pods of the
+// record's index that waited for their replacement before the change and that wait now.
+func (c *Census) updateCountable(r *Record, by int32, waited, waits *Record) {
 	list := c.lists[countable]
 	if by < 0 {
 		list.remove(r)
@@ -282,7 +284,7 @@ func (c *Census) countNumbers(r *Record, by int32) {
 		c.Restarts += int64(by) * backoff.Restarts(r.Pod)
 	}
 	switch {
-	case !r.isNews():
+	case !r.isUnrecorded():
 	case r.Succeeded:
 		c.Succeeded += by
 	case r.Failed:
@@ -293,19 +295,18 @@ func (c *Census) countNumbers(r *Record, by int32) {
 	}
 }
 
-// SucceededTotal and FailedTotal are the numbers of succeeded and failed pods,
-// counted, listed and newly found (KEP-2307 § Algorithm, step 1), given the
-// counters of the status.
+// SucceededTotal returns the number of succeeded pods: those that the status has counted,
+// those in the lists, and those not recorded yet (KEP-2307 § Algorithm, step 1).
 func (c *Census) SucceededTotal(counted int32) int32 {
 	return add(counted, c.Succeeded, int32(len(c.classifier.Uncounted.succeeded)))
 }
 
-// FailedTotal: see SucceededTotal.
+// FailedTotal returns the number of failed pods in the same way.
 func (c *Census) FailedTotal(counted int32) int32 {
 	return add(counted, c.Failed, int32(len(c.classifier.Uncounted.failed)))
 }
 
-// add returns the sum, or the largest int32 where that is less.
+// add returns the sum, at most the largest int32.
 func add(terms ...int32) int32 {
 	var sum int64
 	for _, t := range terms {
@@ -314,8 +315,8 @@ func add(terms ...int32) int32 {
 	return int32(min(sum, math.MaxInt32))
 }
 
-// FailsJob returns the first pod, in the order of Before, that a FailJob rule
-// matches; nil when there is none.
+// FailsJob returns the first pod, in the order of [Record.Before], that matches a FailJob
+// rule; nil if there is none.
 func (c *Census) FailsJob() *corev1.Pod {
 	if c.failsJob == 0 {
 		return nil
@@ -334,7 +335,7 @@ func (c *Census) ActiveInOrder() []*Record {
 	return slices.Collect(c.list(active).all())
 }
 
-// TrackedInOrder returns the records of pods whose finalizer is still to go.
+// TrackedInOrder returns the records of pods that carry the finalizer.
 func (c *Census) TrackedInOrder() []*Record { return slices.Collect(c.list(tracked).all()) }
 
 // AllInOrder returns the records of all pods of the Job, in the order of Before.

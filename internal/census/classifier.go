@@ -19,12 +19,13 @@ type Classifier struct {
 	// Indexed and Completions decide which indexes are valid.
 	Indexed     bool
 	Completions int32
-	// Limit is the backoff limit: it says whether a failure is the end of an index.
+	// Limit is the backoff limit. A limit per index decides whether a failure fails
+	// the index.
 	Limit backoff.Limit
-	// ReplaceFailedOnly says that a pod fails only once it has the phase
-	// Failed, not when its deletion begins (KEP-3939).
+	// ReplaceFailedOnly says that a pod counts as failed only once it has the phase
+	// Failed, not already when its deletion begins (KEP-3939).
 	ReplaceFailedOnly bool
-	// CountRestarts asks for the container restarts, which count with the restart
+	// CountRestarts says that container restarts count, as they do with the restart
 	// policy OnFailure.
 	CountRestarts bool
 	// Policy is the pod failure policy; nil for none.
@@ -33,7 +34,7 @@ type Classifier struct {
 	Uncounted Uncounted
 }
 
-// ClassifierOf returns the classifier of a Job as its spec and status stand.
+// ClassifierOf returns the classifier of a Job with the given spec and status.
 func ClassifierOf(job *batchv1.Job, k keys.Keys) Classifier {
 	spec := &job.Spec
 	c := Classifier{
@@ -58,10 +59,9 @@ func ClassifierOf(job *batchv1.Job, k keys.Keys) Classifier {
 // PerIndex reports whether the Job has a backoff limit per index.
 func (c *Classifier) PerIndex() bool { return c.Indexed && c.Limit.Target == backoff.TargetIndex }
 
-// read fills in the record of a pod that is the Job's, or will be once it is adopted:
-// then it carries the finalizer by the time that it is needed. stripped are the pods
-// that have lost theirs. index is the annotation with the index, empty when there is
-// none.
+// read fills in the record of a pod of the Job. A pod that is being adopted counts as
+// finalized, because the patch that adopts it adds the finalizer. stripped are the pods
+// whose finalizer has been removed. index is the index annotation; empty if there is none.
 func (c *Classifier) read(r *Record, stripped map[types.UID]struct{}, index string) {
 	r.Index = keys.NoIndex
 	if c.Indexed {
@@ -106,9 +106,9 @@ func (c *Classifier) classify(r *Record) {
 	}
 }
 
-// applyLists lets the list that holds a pod overrule its phase. A pod that runs, though
-// a list holds it, runs on and counts when it ends: only an edit of the status brings
-// that about.
+// applyLists lets the list that has a pod overrule the pod's phase. A listed pod that has
+// not finished keeps its state and counts as listed when it finishes. Such pods exist in a
+// failing Job, which lists unfinished pods too, and after an edit of the status.
 func (c *Classifier) applyLists(r *Record) {
 	failed, listed := c.Uncounted.listed[r.Pod.UID]
 	if !listed {
@@ -120,7 +120,7 @@ func (c *Classifier) applyLists(r *Record) {
 	}
 }
 
-// applyPolicy takes the action of the rule that a failed pod matches.
+// applyPolicy records the action of the rule that a failed pod matches.
 func (c *Classifier) applyPolicy(r *Record) {
 	switch c.Policy.Match(r.Pod).Action {
 	case batchv1.PodFailurePolicyActionIgnore:

@@ -15,8 +15,7 @@ import (
 	"github.com/jobfate/jobfate/internal/census"
 )
 
-// server holds what the API server holds of one Job, and what its controller
-// remembers.
+// server holds the state of one Job in the API server, and the memory of its controller.
 type server struct {
 	indexed, replaceFailedOnly bool
 	pods                       map[types.UID]*corev1.Pod
@@ -24,9 +23,9 @@ type server struct {
 	lists                      *batchv1.UncountedTerminatedPods
 	completed                  indexset.Set
 
-	stripped map[types.UID]bool // removed by the controller, which remembers it
-	late     map[types.UID]bool // removed, but the controller's view does not show it
-	recorded map[types.UID]bool // the ghost: what a stored status has recorded
+	stripped map[types.UID]bool // finalizer removed by the controller, which remembers it
+	late     map[types.UID]bool // finalizer removed, but the controller's view is stale
+	recorded map[types.UID]bool // recorded by a status that was stored; only for the test
 }
 
 // view is the controller's view of the pods.
@@ -42,8 +41,8 @@ func (s *server) view() []*corev1.Pod {
 	return pods
 }
 
-// sync is one round of the protocol. A crash stops it between two writes and
-// takes its memory away.
+// sync runs the protocol once. A crash stops it between two writes and clears the memory
+// of the controller.
 func (s *server) sync(t *rapid.T, limit int, faults bool) {
 	crash := func(where string) bool {
 		if !faults || !oneIn(t, 6, "crash "+where) {
@@ -101,7 +100,7 @@ func (s *server) store(t *rapid.T, lists *batchv1.UncountedTerminatedPods, succe
 	s.lists, s.succeeded, s.failed = lists, s.succeeded+succeeded, s.failed+failed
 }
 
-// truth is how many pods have succeeded and failed.
+// truth returns how many pods have really succeeded and failed.
 func (s *server) truth() (succeeded, failed int32) {
 	for _, pod := range s.pods {
 		switch {
@@ -132,12 +131,12 @@ func TestRandom_stoppedAtAnyPoint(t *testing.T) {
 		limit := rapid.IntRange(1, 4).Draw(t, "cap")
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
 			pod := s.pods[types.UID(fmt.Sprintf("uid-%d", rapid.IntRange(0, n-1).Draw(t, "pod")))]
-			switch what := rapid.IntRange(0, 3).Draw(t, "what happens"); {
-			case what == 0 && !ended(pod) && pod.DeletionTimestamp == nil:
+			switch change := rapid.IntRange(0, 3).Draw(t, "change"); {
+			case change == 0 && !ended(pod) && pod.DeletionTimestamp == nil:
 				succeeded(pod)
-			case what == 1 && !ended(pod):
+			case change == 1 && !ended(pod):
 				failed(pod)
-			case what == 2:
+			case change == 2:
 				deleted(pod)
 			}
 			s.sync(t, limit, true)

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Check says which invariant does not hold.
+// Check returns the invariants that do not hold.
 func (c *Census) Check() error {
 	fresh := New(c.classifier, 0)
 	fresh.owner, fresh.stripped = c.owner, c.stripped
@@ -30,8 +30,8 @@ func (c *Census) Check() error {
 		}
 	}
 	for name, sets := range map[string][2]*instants{
-		"news succeeded": {&c.news.succeeded, &fresh.news.succeeded}, "news failed": {&c.news.failed, &fresh.news.failed},
-		"news fail Job": {&c.news.failJob, &fresh.news.failJob}, "succeeded": {&c.counted.succeeded, &fresh.counted.succeeded},
+		"unrecorded succeeded": {&c.unrecorded.succeeded, &fresh.unrecorded.succeeded}, "unrecorded failed": {&c.unrecorded.failed, &fresh.unrecorded.failed},
+		"unrecorded fail Job": {&c.unrecorded.failJob, &fresh.unrecorded.failJob}, "succeeded": {&c.counted.succeeded, &fresh.counted.succeeded},
 		"failed": {&c.counted.failed, &fresh.counted.failed}, "deleted": {&c.counted.deleted, &fresh.counted.deleted},
 	} {
 		errs = append(errs, sets[0].check(name))
@@ -50,7 +50,7 @@ func (c *Census) Check() error {
 	if c.names != nil {
 		for uid, r := range c.records {
 			if c.names[r.Pod.Name] != r || len(c.names) != len(c.records) {
-				errs = append(errs, fmt.Errorf("names: %s is not %s", r.Pod.Name, uid))
+				errs = append(errs, fmt.Errorf("names: %s is not the record of %s", r.Pod.Name, uid))
 			}
 		}
 	}
@@ -109,7 +109,7 @@ func (o *ordered[T]) check(name string) error {
 		n += len(chunk)
 	}
 	if n != o.n {
-		return fmt.Errorf("%s: there are %d items, and n is %d", name, n, o.n)
+		return fmt.Errorf("%s: n is %d, want %d", name, o.n, n)
 	}
 	return nil
 }

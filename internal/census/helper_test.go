@@ -35,7 +35,7 @@ var (
 	same         = podtest.Same
 )
 
-// names are those of Kubernetes.
+// names are the keys of Kubernetes.
 var names keys.Keys
 
 func ptrTo[T any](v T) *T { return &v }
@@ -77,7 +77,7 @@ func perIndex(limit int32) backoff.Limit {
 	return backoff.Limit{Target: backoff.TargetIndex, PerIndex: limit}
 }
 
-// take makes the census of pods.
+// take returns the census of the pods.
 func take(c census.Classifier, pods ...*corev1.Pod) *census.Census {
 	taken := census.New(c, len(pods))
 	for _, pod := range pods {

@@ -7,13 +7,13 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 )
 
-// numbers are how many pods there are of each index, where there are any.
+// numbers are the numbers of pods by index.
 //
 // Invariant: every number is above zero.
 type numbers map[int32]int32
 
-// add counts a pod more or less, and reports whether the index has come or gone. A new
-// map gets room for as many pods as are expected.
+// add adds to the number of an index, and reports whether the index was added or removed
+// by that. expected is the size for a new map.
 func (n *numbers) add(index, by int32, expected int) bool {
 	if *n == nil {
 		*n = make(numbers, expected)
@@ -36,74 +36,76 @@ func (n numbers) set() indexset.Set {
 	return indexset.Of(indexes...)
 }
 
-// joined is a set of indexes of the status together with those that pods add.
+// joined is the union of a set of indexes of the status and the indexes of pods. It is
+// computed when it is needed.
 //
-// Invariant: with news, set is the union of base and the indexes of pods, if it is made.
+// Invariant: if valid, set with added is the union of base and the indexes of pods.
 type joined struct {
-	base indexset.Set
-	pods numbers
-	set  indexset.Set
-	made bool
-	news []int32 // indexes that pods have added since
+	base  indexset.Set
+	pods  numbers
+	set   indexset.Set
+	valid bool
+	added []int32 // indexes that pods have added since set was computed
 }
 
-// count counts a pod of an index more or less.
+// count adds to the number of pods of an index.
 func (j *joined) count(index, by int32, expected int) {
 	switch changed := j.pods.add(index, by, expected); {
-	case !changed || !j.made:
+	case !changed || !j.valid:
 	case by > 0:
-		j.news = append(j.news, index)
+		j.added = append(j.added, index)
 	case !j.base.Contains(index):
-		j.made, j.news = false, nil
+		j.valid, j.added = false, nil
 	}
 }
 
 func (j *joined) contains(index int32) bool { return j.pods[index] > 0 || j.base.Contains(index) }
 
-// rebase replaces the set of the status, and reports whether an index may have come or
-// gone by that. When the status has taken over what the pods have added, none has.
+// rebase replaces the set of the status, and reports whether the union may have changed.
+// It has not if the status has just recorded the indexes of the pods.
 func (j *joined) rebase(base indexset.Set) (changed bool) {
 	if base.Equal(j.base) {
 		return false
 	}
-	taken := j.made && base.Equal(j.union())
+	recorded := j.valid && base.Equal(j.union())
 	j.base = base
-	if taken {
+	if recorded {
 		j.set = base
 		return false
 	}
-	j.made, j.news = false, nil
+	j.valid, j.added = false, nil
 	return true
 }
 
 // union returns the set.
 func (j *joined) union() indexset.Set {
 	switch {
-	case !j.made:
-		j.set, j.made = j.base.Union(j.pods.set()), true
-	case len(j.news) > 0:
-		j.set = j.set.Union(indexset.Of(j.news...))
+	case !j.valid:
+		j.set, j.valid = j.base.Union(j.pods.set()), true
+	case len(j.added) > 0:
+		j.set = j.set.Union(indexset.Of(j.added...))
 	}
-	j.news = nil
+	j.added = nil
 	return j.set
 }
 
 func (j joined) clone() joined {
-	j.pods, j.news = maps.Clone(j.pods), slices.Clone(j.news)
+	j.pods, j.added = maps.Clone(j.pods), slices.Clone(j.added)
 	return j
 }
 
-// indexed is what is known of the indexes of an Indexed Job.
+// indexed is the state of the indexes of an Indexed Job.
 type indexed struct {
-	// results are those that were last asked for, made of all of allFailing.
+	// results are the last results. allFailing is the set of failing indexes that they
+	// were computed from.
 	results    IndexResults
 	allFailing indexset.Set
-	// succeeded and failing are the indexes that are done: those of the status, and
-	// those of pods that carry the finalizer. An index of failing may have succeeded.
+	// succeeded and failing are the indexes that are done according to the status or to
+	// pods that carry the finalizer. An index in failing may have succeeded too.
 	succeeded, failing joined
 	// running and ending are the valid indexes of active and of terminating pods.
 	running, ending numbers
-	// failed holds, for each index, the last of its pods in the list of failures.
+	// failed holds, for each index, its last pod in the list failures.
 	failed map[int32]*Record
 	vacant *vacancies // nil until they are needed
 }
@@ -116,7 +118,8 @@ func (x *indexed) clone() indexed {
 	return next
 }
 
-// countIndex counts a record in or out where it has an index.
+// countIndex adds a record to the state of its index, or removes it. Without a valid index
+// it does nothing.
 func (c *Census) countIndex(r *Record, by int32) {
 	if !c.classifier.Indexed || !r.Valid {
 		return
@@ -143,7 +146,7 @@ func (c *Census) countIndex(r *Record, by int32) {
 	}
 }
 
-// fails reports whether the failure of a pod is the end of its index.
+// fails reports whether the failure of a pod fails its index.
 func (c *Census) fails(r *Record) bool {
 	return r.Failed && r.Finalized && !r.Ignored && (r.FailsIndex || c.classifier.Limit.IndexExhausted(r.Counts.Failures))
 }
@@ -152,17 +155,16 @@ func (c *Census) fails(r *Record) bool {
 type IndexResults struct {
 	// Counted are the completed indexes of the status, within completions.
 	Counted indexset.Set
-	// Completed adds those whose pod has succeeded since.
+	// Completed are Counted and the indexes of pods that have succeeded since.
 	Completed indexset.Set
-	// Failed are the failed indexes. No index is both completed and failed: a
-	// success wins.
+	// Failed are the failed indexes without the completed ones.
 	Failed indexset.Set
 }
 
-// IndexResults returns the indexes that are done, given those of the status. An index
-// fails when a failed pod of it has used up the limit, or matches a FailIndex rule
-// (KEP-3850 § Tracking the number of failures per index). What else the census says of
-// indexes is about these.
+// IndexResults sets the completed and failed indexes of the status as SetDone does, and
+// returns the indexes that are done. An index fails when one of its failed pods has used up
+// the limit or matches a FailIndex rule (KEP-3850 § Tracking the number of failures per
+// index).
 func (c *Census) IndexResults(completed, failed indexset.Set) IndexResults {
 	c.SetDone(completed, failed)
 	c.results.Counted = c.succeeded.base
@@ -174,7 +176,7 @@ func (c *Census) IndexResults(completed, failed indexset.Set) IndexResults {
 	return c.results
 }
 
-// SetDone says which indexes the status holds as completed and as failed.
+// SetDone sets the completed and failed indexes of the status.
 func (c *Census) SetDone(completed, failed indexset.Set) {
 	if !c.classifier.Indexed {
 		return
@@ -183,7 +185,7 @@ func (c *Census) SetDone(completed, failed indexset.Set) {
 	if c.classifier.PerIndex() {
 		changed = c.failing.rebase(failed.Clip(c.classifier.Completions)) || changed
 	}
-	if changed { // what depends on it is made anew
+	if changed { // both are computed again when they are needed
 		c.lists[countable], c.vacant = nil, nil
 	}
 }
@@ -193,7 +195,8 @@ func (x *indexed) done(index int32) bool {
 	return x.succeeded.contains(index) || x.failing.contains(index)
 }
 
-// Misplaced reports whether an active pod has no valid index, or that of another.
+// Misplaced reports whether an active pod has no valid index, or the same index as another
+// active pod.
 func (c *Census) Misplaced() bool {
 	return c.classifier.Indexed && int(c.Active) != len(c.running)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// instant is a moment: seconds and nanoseconds of the Unix time.
+// instant is a time as seconds and nanoseconds of the Unix time.
 type instant struct {
 	seconds int64
 	nanos   int32
@@ -19,19 +19,19 @@ func (i instant) compare(o instant) int {
 	return cmp.Or(cmp.Compare(i.seconds, o.seconds), cmp.Compare(i.nanos, o.nanos))
 }
 
-// instants are the moments at which some pods finished, and how many did. The API keeps
-// whole seconds, so that pods share them.
+// instants are the finish times of pods, with the number of pods for each. The API stores
+// whole seconds, and many pods have the same one.
 //
 // Invariant: every number is above zero.
-type instants struct{ *ordered[pods] } // nil without any
+type instants struct{ *ordered[pods] } // nil if there are none
 
-// pods is how many pods finished at a moment.
+// pods is the number of pods that finished at one time.
 type pods struct {
 	at     instant
 	number int32
 }
 
-// add counts a pod more or less.
+// add adds to the number of pods that finished at a time.
 func (s *instants) add(at instant, by int32) {
 	if s.ordered == nil {
 		s.ordered = newOrdered(func(a, b pods) int { return a.at.compare(b.at) }, nil)
@@ -46,7 +46,7 @@ func (s *instants) add(at instant, by int32) {
 	}
 }
 
-// latest returns the last moment, if there is one.
+// latest returns the last finish time, if there is one.
 func (s *instants) latest() (at instant, ok bool) {
 	for p := range s.backward() {
 		return p.at, true
@@ -54,7 +54,7 @@ func (s *instants) latest() (at instant, ok bool) {
 	return instant{}, false
 }
 
-// after is the number of pods that finished after a moment.
+// after returns the number of pods that finished after a time.
 func (s *instants) after(at instant) (n int32) {
 	for p := range s.backward() {
 		if p.at.compare(at) <= 0 {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// While all pods of the lists carry their finalizers, the lists are not searched.
-func TestAccount_releasesNothingForNothing(t *testing.T) {
+// While all listed pods carry their finalizer, release does not search the lists.
+func TestAccount_releaseAllocatesNothing(t *testing.T) {
 	lists := &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a", "b"}}
 	c := New(Classifier{Uncounted: ReadUncounted(lists)}, 0)
 	var pods []*corev1.Pod
@@ -27,6 +27,6 @@ func TestAccount_releasesNothingForNothing(t *testing.T) {
 	}
 	c.Remove("b")
 	if a.release(c); a.Failed != 1 || len(a.Lists.Failed) != 1 || a.Lists.Failed[0] != "a" {
-		t.Errorf("%d released, left is %v, want b released", a.Failed, a.Lists.Failed)
+		t.Errorf("%d released, %v left, want b released and a left", a.Failed, a.Lists.Failed)
 	}
 }

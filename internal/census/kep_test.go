@@ -1,6 +1,6 @@
 package census_test
 
-// Sentences of the specifications, each with what holds for it here.
+// Each test checks the sentences of the KEPs that it quotes.
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 	"github.com/jobfate/jobfate/internal/census"
 )
 
-// summary is what an account says, in one line.
+// summary returns an account in one line.
 func summary(a census.Account) string {
 	return fmt.Sprintf("succeeded%v failed%v +%d +%d strip%v handled%v recorded %d full %v",
 		a.Lists.Succeeded, a.Lists.Failed, a.Succeeded, a.Failed, uidsOf(a.Strip), a.Handled, a.Recorded, a.Full)
@@ -23,7 +23,7 @@ func summary(a census.Account) string {
 
 func TestKEP2307_account(t *testing.T) {
 	indexed := census.Classifier{Indexed: true, Completions: 3}
-	judged := census.Classifier{Policy: policy()}
+	withPolicy := census.Classifier{Policy: policy()}
 	for _, tc := range []struct {
 		sentence   string
 		classifier census.Classifier
@@ -62,7 +62,7 @@ func TestKEP2307_account(t *testing.T) {
 			want: "succeeded[] failed[] +0 +0 strip[s] handledmap[] recorded 0 full false",
 		},
 		{
-			sentence:   "pods beyond completions, or without an index, count for nothing",
+			sentence:   "pods beyond completions, or without an index, do not count",
 			classifier: indexed,
 			pods:       []*corev1.Pod{newPod("a", succeeded, index("3")), newPod("b", failed, index("3")), newPod("c", succeeded), newPod("d", failed)},
 			want:       "succeeded[] failed[] +0 +0 strip[c d a b] handledmap[] recorded 0 full false",
@@ -73,19 +73,19 @@ func TestKEP2307_account(t *testing.T) {
 			want:     "succeeded[] failed[d] +0 +0 strip[d] handledmap[] recorded 1 full false",
 		},
 		{
-			sentence:   "KEP-3939: podReplacementPolicy Failed: not before it has terminated",
+			sentence:   "KEP-3939: podReplacementPolicy Failed: a pod counts once it has terminated",
 			classifier: census.Classifier{ReplaceFailedOnly: true},
 			pods:       []*corev1.Pod{newPod("d", deleted), newPod("f", deleted, failed), newPod("s", deleted, succeeded)},
 			want:       "succeeded[s] failed[f] +0 +0 strip[f s] handledmap[] recorded 2 full false",
 		},
 		{
-			sentence: "When a user or another controller deletes a Job: every finalizer goes, and what has finished is still recorded",
+			sentence: "When a user or another controller deletes a Job: every finalizer is removed, and finished pods are still recorded",
 			inputs:   census.AccountInputs{Deleting: true},
 			pods:     []*corev1.Pod{newPod("f", failed), newPod("r"), newPod("s", succeeded)},
 			want:     "succeeded[s] failed[f] +0 +0 strip[f r s] handledmap[] recorded 2 full false",
 		},
 		{
-			sentence: "a Job that succeeds lets its running pods go uncounted",
+			sentence: "a Job that succeeds removes the finalizers of running pods without counting them",
 			inputs:   census.AccountInputs{Ending: census.Succeeding},
 			pods:     []*corev1.Pod{newPod("f", failed), newPod("r"), newPod("s", succeeded)},
 			want:     "succeeded[s] failed[f] +0 +0 strip[f r s] handledmap[] recorded 2 full false",
@@ -97,8 +97,8 @@ func TestKEP2307_account(t *testing.T) {
 			want:     "succeeded[s] failed[f r] +0 +0 strip[f r s] handledmap[] recorded 3 full false",
 		},
 		{
-			sentence:   "Ignore does not count, the other actions do",
-			classifier: judged,
+			sentence:   "Ignored failures do not count, failures with other actions do",
+			classifier: withPolicy,
 			pods: []*corev1.Pod{
 				newPod("a", failed), newPod("b", exit(exitCount, after(0))), newPod("c", exit(exitIgnore, after(0))),
 				newPod("d", exit(exitFailIndex, after(0))), newPod("e", exit(exitFailJob, after(0))),
@@ -106,13 +106,13 @@ func TestKEP2307_account(t *testing.T) {
 			want: "succeeded[] failed[a b d e] +0 +0 strip[a b c d e] handledmap[Count:1 FailIndex:1 FailJob:1 Ignore:1] recorded 4 full false",
 		},
 		{
-			sentence:   "running pods of a Job that fails are judged too",
-			classifier: judged, inputs: census.AccountInputs{Ending: census.Failing},
+			sentence:   "the policy applies to running pods of a Job that fails",
+			classifier: withPolicy, inputs: census.AccountInputs{Ending: census.Failing},
 			pods: []*corev1.Pod{newPod("r", exit(exitIgnore, after(0)), phase(corev1.PodRunning))},
 			want: "succeeded[] failed[] +0 +0 strip[r] handledmap[Ignore:1] recorded 0 full false",
 		},
 		{
-			sentence: "Lists that are full already take no pod in; those in them still leave.",
+			sentence: "full lists take no further pod, but listed pods still lose their finalizer",
 			inputs:   census.AccountInputs{Cap: 2}, lists: lists(uids("s"), uids("f")),
 			pods: []*corev1.Pod{newPod("a", succeeded), newPod("f", failed), newPod("s", succeeded)},
 			want: "succeeded[s] failed[f] +0 +0 strip[f s] handledmap[] recorded 0 full true",
@@ -183,11 +183,11 @@ func TestKEP3850_failedIndexes(t *testing.T) {
 		{reason: "greater", limit: 1, pods: []*corev1.Pod{newPod("a", failed, index("1"), failures("2"))}, want: "1"},
 		{reason: "limit 0", limit: 0, pods: []*corev1.Pod{newPod("a", failed, index("1"))}, want: "1"},
 		{reason: "not failed", limit: 0, pods: []*corev1.Pod{newPod("a", index("1"))}},
-		{reason: "counted already", limit: 0, pods: []*corev1.Pod{newPod("a", failed, index("1"), released)}},
+		{reason: "finalizer removed already", limit: 0, pods: []*corev1.Pod{newPod("a", failed, index("1"), released)}},
 		{reason: "no such index", limit: 0, pods: []*corev1.Pod{newPod("a", failed, index("5")), newPod("b", failed)}},
 		{reason: "FailIndex below the limit", limit: 9, pods: []*corev1.Pod{newPod("a", exit(exitFailIndex, after(0)), index("1"))}, want: "1"},
 		{reason: "Ignore at the limit", limit: 0, pods: []*corev1.Pod{newPod("a", exit(exitIgnore, after(0)), index("1"))}},
-		{reason: "those of the status stay", limit: 9, already: "0,4,5-9", want: "0,4"},
+		{reason: "failed indexes in the status stay", limit: 9, already: "0,4,5-9", want: "0,4"},
 		{reason: "no limit per index", limit: 0, already: "0", pods: []*corev1.Pod{newPod("a", failed, index("1"))}, classifier: func(l *census.Classifier) { l.Limit = backoff.Limit{} }},
 	} {
 		classifier := census.Classifier{Indexed: true, Completions: 5, Limit: perIndex(tc.limit), Policy: policy()}
@@ -239,7 +239,7 @@ func TestKEP3850_predecessor(t *testing.T) {
 			st := pod.Status.ContainerStatuses[0].State.Terminated
 			st.FinishedAt.Time = st.FinishedAt.Add(1)
 		}, index("0")), newPod("b", at(0), index("0")), "a"},
-		{"then the last by name, so that it is the same each time", newPod("a", at(0), index("0")), newPod("b", at(0), index("0")), "b"},
+		{"then the highest UID, so that the result is deterministic", newPod("a", at(0), index("0")), newPod("b", at(0), index("0")), "b"},
 	} {
 		for _, pods := range [][]*corev1.Pod{{tc.a, tc.b}, {tc.b, tc.a}} {
 			c := take(census.Classifier{Indexed: true, Completions: 1, Limit: perIndex(9)}, pods...)
@@ -254,7 +254,7 @@ func TestKEP3850_predecessor(t *testing.T) {
 	}
 }
 
-// KEP-3939 in both ways: what a pod is that is being deleted.
+// KEP-3939: how a pod that is being deleted counts, with both replacement policies.
 func TestKEP3939_terminating(t *testing.T) {
 	for _, tc := range []struct {
 		pod                         *corev1.Pod

@@ -1,7 +1,7 @@
 package census_test
 
-// What went wrong in the Job controller over the years. k#N is a thread of
-// kubernetes/kubernetes.
+// Defects that the Job controller has had. kN in a test name is issue or pull request N of
+// kubernetes/kubernetes. A comment describes the defect first.
 
 import (
 	"fmt"
@@ -17,8 +17,8 @@ import (
 	"github.com/jobfate/jobfate/internal/keys"
 )
 
-// A pod parked as succeeded was later seen Failed, or the reverse. Its UID stood
-// in both lists and was counted twice. The first classification sticks.
+// A pod listed as succeeded was later observed as Failed, or the reverse. Its UID was then
+// in both lists and was counted twice. Here the first classification sticks.
 func TestLesson_k125410_k111646_phaseFlip(t *testing.T) {
 	for _, tc := range []struct {
 		reason     string
@@ -35,7 +35,7 @@ func TestLesson_k125410_k111646_phaseFlip(t *testing.T) {
 			"succeeded[] failed[p] +0 +0 strip[p] handledmap[] recorded 0 full false"},
 		{"succeeded, then matched by a rule", lists(uids("p"), nil), newPod("p", exit(exitFailJob, after(0))), census.Classifier{Policy: policy()},
 			"succeeded[p] failed[] +0 +0 strip[p] handledmap[] recorded 0 full false"},
-		{"parked, and runs", lists(nil, uids("p")), newPod("p"), census.Classifier{},
+		{"listed, and still runs", lists(nil, uids("p")), newPod("p"), census.Classifier{},
 			"succeeded[] failed[p] +0 +0 strip[] handledmap[] recorded 0 full false"},
 	} {
 		tc.classifier.Uncounted = census.ReadUncounted(tc.lists)
@@ -44,7 +44,7 @@ func TestLesson_k125410_k111646_phaseFlip(t *testing.T) {
 			t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.want)
 		}
 		if c.Succeeded+c.Failed+c.Failures != 0 || c.FailsJob() != nil {
-			t.Errorf("%s: the pod is counted anew", tc.reason)
+			t.Errorf("%s: the pod is counted again", tc.reason)
 		}
 		if done := c.IndexResults(indexset.Set{}, indexset.Set{}).Completed; !done.IsEmpty() {
 			t.Errorf("%s: it completes index %v", tc.reason, done)
@@ -52,7 +52,7 @@ func TestLesson_k125410_k111646_phaseFlip(t *testing.T) {
 	}
 }
 
-// A pod that stands in both lists, because of that flip, was refused for ever.
+// With a UID in both lists, as after the flip above, the API server rejected every status.
 func TestLesson_k125410_bothLists(t *testing.T) {
 	u := census.ReadUncounted(lists(uids("p", "s", "s", ""), uids("p", "f")))
 	if !u.Damaged || u.Len() != 3 {
@@ -65,12 +65,12 @@ func TestLesson_k125410_bothLists(t *testing.T) {
 	}
 	for _, in := range []*batchv1.UncountedTerminatedPods{nil, lists(nil, nil), lists(uids("s"), uids("f"))} {
 		if census.ReadUncounted(in).Damaged {
-			t.Errorf("%v is called damaged", in)
+			t.Errorf("%v: Damaged = true, want false", in)
 		}
 	}
 }
 
-// A stale pod cache showed a finalizer that was gone: the pod was counted twice.
+// A stale pod cache still showed a removed finalizer, and the pod was counted twice.
 func TestLesson_k105200_staleFinalizer(t *testing.T) {
 	pods := []*corev1.Pod{newPod("a", failed), newPod("b", succeeded)}
 	c := take(census.Classifier{}, pods...)
@@ -81,7 +81,7 @@ func TestLesson_k105200_staleFinalizer(t *testing.T) {
 	}
 	same(t, "totals", c.SucceededTotal(4)+c.FailedTotal(3), int32(7))
 	same(t, "news", c.News(false), census.News{})
-	// A UID that is still listed is counted now: its finalizer is gone.
+	// A UID that is still listed is counted now, because its finalizer is removed.
 	c.SetUncounted(census.ReadUncounted(lists(nil, uids("a"))))
 	want = "succeeded[] failed[] +0 +1 strip[] handledmap[] recorded 0 full false"
 	if got := summary(c.Account(census.AccountInputs{})); got != want {
@@ -90,7 +90,7 @@ func TestLesson_k105200_staleFinalizer(t *testing.T) {
 	same(t, "total", c.FailedTotal(3), int32(4))
 }
 
-// Above 500 pods UIDs were dropped while the finalizer was there.
+// Above 500 pods, UIDs were dropped while the pods still carried the finalizer.
 func TestLesson_k104666_cap499_500_501(t *testing.T) {
 	for _, tc := range []struct {
 		pods  int
@@ -106,7 +106,7 @@ func TestLesson_k104666_cap499_500_501(t *testing.T) {
 			t.Errorf("%d pods: %d stripped, %d listed, %d recorded, full %v, want %d of each, full %v",
 				tc.pods, len(a.Strip), len(a.Lists.Failed), a.Recorded, a.Full, tc.first, tc.full)
 		}
-		// No removal succeeds: no UID leaves the lists, none is added to full ones.
+		// No removal succeeds: no UID leaves the lists, and none is added to full lists.
 		again := take(census.Classifier{Uncounted: census.ReadUncounted(a.Lists)}, pods...).Account(census.AccountInputs{})
 		same(t, "lists after removals failed", again.Lists, a.Lists)
 		same(t, "offered again", uidsOf(again.Strip), a.Lists.Failed)
@@ -121,16 +121,17 @@ func TestLesson_k104666_cap499_500_501(t *testing.T) {
 	}
 }
 
-// 36 characters a UID, and what JSON needs around them: "under 20kb".
+// KEP-2307 § Algorithm: the lists stay "under 20kb". A UID has 36 characters, with quotes
+// and a comma around it.
 func TestLesson_k104666_listsStayUnder20kB(t *testing.T) {
 	if size := census.DefaultCap * (36 + len(`"",`)); size >= 20_000 {
 		t.Errorf("the lists take %d bytes, want less than 20000", size)
 	}
 }
 
-// The pods that a deleted Job owns: the removal of the finalizer is offered again until
-// it succeeds.
-func TestLesson_k108645_k109429_k141329_removalsAreOfferedUntilFree(t *testing.T) {
+// Pods of a deleted Job kept their finalizer after a failed removal. Here the removal is
+// retried until it succeeds.
+func TestLesson_k108645_k109429_k141329_removalsAreRetried(t *testing.T) {
 	owned := newPod("owned")
 	for range 3 {
 		same(t, "strip", uidsOf(take(census.Classifier{}, owned).Account(census.AccountInputs{Deleting: true}).Strip), uids("owned"))
@@ -156,7 +157,7 @@ func TestLesson_k81227_k28486_countersNeverFall(t *testing.T) {
 	same(t, "settled", total(s.Lists, s.Succeeded, s.Failed), want)
 }
 
-// Counters at the end of their range wrapped around.
+// Counters wrapped around at the end of their range.
 func TestLesson_countersSaturate(t *testing.T) {
 	c := take(census.Classifier{}, newPod("a", failed), newPod("b", succeeded))
 	for counted, want := range map[int32]int32{math.MaxInt32: math.MaxInt32, math.MaxInt32 - 1: math.MaxInt32, 5: 6} {
@@ -165,8 +166,8 @@ func TestLesson_countersSaturate(t *testing.T) {
 	}
 }
 
-// An index with one succeeded and one exhausted failed pod got into both sets,
-// and the API server refused that status for ever. A success wins.
+// An index with a succeeded pod and a failed pod that had used up the limit was added to
+// both sets, and the API server rejected every such status. Here the success wins.
 func TestLesson_setsAreDisjoint(t *testing.T) {
 	classifier := census.Classifier{Indexed: true, Completions: 2, Limit: perIndex(0)}
 	for _, tc := range []struct {
@@ -177,7 +178,7 @@ func TestLesson_setsAreDisjoint(t *testing.T) {
 		{"one pod of each kind", "", "", []*corev1.Pod{newPod("a", succeeded, index("0")), newPod("b", failed, index("0"))}},
 		{"completed before", "0", "", []*corev1.Pod{newPod("b", failed, index("0"))}},
 		{"failed before", "", "0", []*corev1.Pod{newPod("a", succeeded, index("0"))}},
-		{"a status that is wrong already", "0", "0", nil},
+		{"in both sets of the status", "0", "0", nil},
 	} {
 		results := take(classifier, tc.pods...).IndexResults(indexset.MustParse(tc.completed), indexset.MustParse(tc.failed))
 		if got := results.Completed.String() + "/" + results.Failed.String(); got != "0/" {
@@ -186,7 +187,7 @@ func TestLesson_setsAreDisjoint(t *testing.T) {
 	}
 }
 
-// Duplicate indexes were counted, and those out of range never pruned.
+// Duplicate indexes were counted, and indexes out of range were never pruned.
 func TestLesson_k99865_k115349_successIsASet(t *testing.T) {
 	classifier := census.Classifier{Indexed: true, Completions: 3}
 	c := take(classifier, newPod("a", succeeded, index("1")), newPod("b", succeeded, index("1")), newPod("c", succeeded, index("7")), newPod("d", succeeded))
@@ -195,7 +196,7 @@ func TestLesson_k99865_k115349_successIsASet(t *testing.T) {
 	same(t, "counted", results.Counted.String(), "0")
 }
 
-// The index annotation was edited: index 0 ran twice, 1 never.
+// The index annotation was edited: index 0 ran twice, index 1 never.
 func TestLesson_k140839_indexConflict(t *testing.T) {
 	key := batchv1.JobCompletionIndexAnnotation
 	for _, tc := range []struct {
@@ -223,7 +224,7 @@ func TestLesson_k140839_indexConflict(t *testing.T) {
 	}
 }
 
-// Nothing here panics on a field that was not defaulted.
+// Fields without their defaults caused panics.
 func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	empty := &corev1.Pod{}
 	c := take(census.Classifier{}, nil, empty)
@@ -237,8 +238,8 @@ func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	same(t, "repeated", census.FirstRepeated(nil), -1)
 }
 
-// A terminating pod was counted as failed before it exited, with 0. When only
-// failed pods are replaced it is waited for; otherwise it has failed for good.
+// A terminating pod was counted as failed, and then exited with 0. With ReplaceFailedOnly
+// the pod counts once it has terminated. Otherwise it stays failed.
 func TestLesson_k115844_k125695_lateExit0(t *testing.T) {
 	for _, failedOnly := range []bool{false, true} {
 		classifier := census.Classifier{ReplaceFailedOnly: failedOnly}
@@ -255,7 +256,7 @@ func TestLesson_k115844_k125695_lateExit0(t *testing.T) {
 	}
 }
 
-// With parallelism above one several pods fail in one sync: all count.
+// With parallelism above one, several pods can fail in one sync. Not all were counted.
 func TestLesson_k114391_severalFailuresInOneSync(t *testing.T) {
 	c := take(census.Classifier{Policy: policy()},
 		newPod("a", exit(exitPlain, after(5))), newPod("s", exit(0, after(3))), newPod("b", exit(exitIgnore, after(7))),
@@ -264,8 +265,8 @@ func TestLesson_k114391_severalFailuresInOneSync(t *testing.T) {
 	same(t, "failed, failures", [2]int32{c.Failed, c.Failures}, [2]int32{3, 4})
 }
 
-// A Job of the same name inherited memory of the old one. Pods are told apart by
-// their UID, never by their name.
+// A new Job inherited the memory of an earlier Job of the same name. Here pods are
+// identified by their UID, never by their name.
 func TestLesson_k131917_k142142_sameName(t *testing.T) {
 	again := newPod("new", succeeded)
 	again.Name = "pod-old"
@@ -276,15 +277,15 @@ func TestLesson_k131917_k142142_sameName(t *testing.T) {
 	}
 }
 
-// The first FailJob pod was whichever the cache handed out first.
-func TestLesson_failJobIsTheSameEachTime(t *testing.T) {
+// The pod named as matching FailJob depended on the order of the cache.
+func TestLesson_failJobIsDeterministic(t *testing.T) {
 	a, b := newPod("b", exit(exitFailJob, after(0)), index("1")), newPod("a", exit(exitFailJob, after(0)), index("2"))
 	done := newPod("c", exit(exitFailJob, after(0)), index("3"), released)
 	for _, pods := range [][]*corev1.Pod{{a, b, done}, {done, b, a}} {
 		c := take(census.Classifier{Indexed: true, Completions: 9, Policy: policy()}, pods...)
 		same(t, "FailsJob", c.FailsJob().UID, types.UID("b"))
 	}
-	// Counted pods are judged too, as in the Job controller.
+	// The policy applies to counted pods too, as in the Job controller.
 	same(t, "FailsJob", take(census.Classifier{Policy: policy()}, done).FailsJob(), done)
 	if got := take(census.Classifier{}, a).FailsJob(); got != nil {
 		t.Errorf("without a policy FailsJob = %s, want nil", got.UID)

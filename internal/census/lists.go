@@ -10,21 +10,21 @@ import (
 	"github.com/jobfate/jobfate/internal/owner"
 )
 
-// listed names one of the lists of a census: the pods that belong to it, in its order. A
-// list is made when it is first asked for, and kept up to date from then on.
+// list identifies one of the sorted lists of a census. A list is made when it is first
+// needed, and kept up to date from then on.
 type list int
 
 const (
 	claims    list = iota // the pods to adopt, to release or to free, by UID
 	tracked               // the pods that carry the finalizer
-	countable             // those of them that have finished and that nothing holds back
+	countable             // the tracked pods that have finished and do not wait for a replacement
 	failJob               // the pods that match a FailJob rule
 	active                // the active pods
-	failures              // the pods that a new one may replace, by index and failures
+	failures              // the failed pods that a new pod may replace, by index and failures
 	lists
 )
 
-// kinds are what belongs to the lists, and in which order.
+// kinds define which pods belong to each list, and their order.
 var kinds = [lists]struct {
 	belongs func(*Census, *Record) bool
 	compare func(a, b *Record) int
@@ -41,7 +41,7 @@ func toClaim(r *Record) bool { return r.Relation != owner.Owned && r.Relation !=
 
 func byUID(a, b *Record) int { return cmp.Compare(a.Pod.UID, b.Pod.UID) }
 
-// list returns a list.
+// list returns a list, which it makes if necessary.
 func (c *Census) list(l list) *ordered[*Record] {
 	if c.lists[l] == nil {
 		kind := kinds[l]
@@ -61,8 +61,8 @@ func (c *Census) list(l list) *ordered[*Record] {
 	return c.lists[l]
 }
 
-// register adds a record to the lists, or takes it out. To countable it is added with
-// what else changes there.
+// register adds a record to the lists, or removes it. The list countable is updated by
+// updateCountable.
 func (c *Census) register(r *Record, by int32) {
 	for l := range c.lists {
 		switch list := c.lists[l]; {
@@ -75,8 +75,9 @@ func (c *Census) register(r *Record, by int32) {
 	}
 }
 
-// sortRecords puts records in the order of Before. To follow two pointers to a UID in
-// each comparison would take several times as long with 10^5 pods.
+// sortRecords sorts records in the order of Before. It compares the start of the UIDs
+// first: following two pointers to a UID in each comparison would take several times as
+// long at 10^5 pods.
 func sortRecords(records []*Record) {
 	type key struct {
 		index int32
@@ -101,8 +102,8 @@ func sortRecords(records []*Record) {
 	}
 }
 
-// start returns the first eight bytes of a UID. They compare as the UIDs do,
-// unless they are equal.
+// start returns the first eight bytes of a UID. If they differ, they compare as the UIDs
+// do.
 func start(uid types.UID) uint64 {
 	var first [8]byte
 	copy(first[:], uid)

@@ -8,39 +8,39 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 )
 
-// countMoments notes when a pod finished: for the news what is still to be counted, for
-// the record what has been.
-func (c *Census) countMoments(r *Record, by int32) {
+// countFinish adds the finish time of a pod, or removes it: to the unrecorded times for
+// [Census.News], or to the counted times for [Census.Rebuilt].
+func (c *Census) countFinish(r *Record, by int32) {
 	at := r.finished()
 	switch counted := !r.Tracked || r.Listed; {
 	case !r.Valid:
 	case r.Succeeded && counted:
 		c.counted.succeeded.add(at, by)
 	case r.Succeeded:
-		c.news.succeeded.add(at, by)
+		c.unrecorded.succeeded.add(at, by)
 	case !r.Failed:
 	case counted && r.Pod.DeletionTimestamp != nil && !r.Listed:
 		c.counted.deleted.add(at, by)
 	case counted:
 		c.counted.failed.add(at, by)
 	case r.FailsJob:
-		c.news.failJob.add(at, by)
+		c.unrecorded.failJob.add(at, by)
 	default:
-		c.news.failed.add(at, by)
+		c.unrecorded.failed.add(at, by)
 	}
 }
 
-// News is what finished pods mean for the backoff of the whole Job.
+// News is the effect of finished pods on the backoff of the whole Job.
 type News struct {
-	// Succeeded says that a pod has succeeded, the last at LastSuccess.
+	// Succeeded says that a pod has succeeded, the last one at LastSuccess.
 	Succeeded   bool
 	LastSuccess time.Time
-	// Failures is the number of failures after that, the last at LastFailure.
+	// Failures is the number of failures after that, the last one at LastFailure.
 	Failures    int32
 	LastFailure time.Time
 }
 
-// With returns a record after the news.
+// With returns the record with the news added.
 func (n News) With(r backoff.Record) backoff.Record {
 	var succeeded, failed []time.Time
 	if n.Succeeded {
@@ -54,15 +54,15 @@ func (n News) With(r backoff.Record) backoff.Record {
 	return r
 }
 
-// News returns the news of the pods that no status has recorded yet. Kept says that the
-// pods which match a FailJob rule are not counted now (see AccountInputs.KeepFailsJob),
-// and are no news.
+// News returns the news of the pods that no status has recorded yet. kept says that pods
+// that match a FailJob rule are not counted now (see AccountInputs.KeepFailsJob). They are
+// then left out.
 func (c *Census) News(kept bool) News {
-	failed := []*instants{&c.news.failed, &c.news.failJob}
+	failed := []*instants{&c.unrecorded.failed, &c.unrecorded.failJob}
 	if kept {
 		failed = failed[:1]
 	}
-	return newsOf(&c.news.succeeded, failed...)
+	return newsOf(&c.unrecorded.succeeded, failed...)
 }
 
 func newsOf(succeeded *instants, failed ...*instants) (news News) {
@@ -83,13 +83,13 @@ func newsOf(succeeded *instants, failed ...*instants) (news News) {
 	return news
 }
 
-// Rebuilt returns the backoff record that the pods tell which have been counted and are
-// still there. Pods that are still to be counted are news, and not of the record.
+// Rebuilt returns the backoff record that follows from the counted pods that still exist.
+// Pods that are not counted yet are left to [Census.News].
 //
-// A pod that is being deleted may have been counted as failed, or the controller
-// has deleted it itself, as it does when a Job is suspended: nothing tells. All of
-// them together are taken for one failure, so that the delay after one is kept, and
-// a Job of many pods does not wait for ten minutes when it is resumed.
+// A pod that is being deleted and has no finalizer may have been counted as failed, or the
+// controller has deleted it uncounted, for example when it suspended the Job. Nothing tells
+// which. All such pods together count as one failure. So the delay after one failure is
+// kept, and a Job of many pods does not wait for ten minutes when it is resumed.
 func (c *Census) Rebuilt(job types.UID) backoff.Record {
 	var one instants
 	if at, ok := c.counted.deleted.latest(); ok && at.compare(instantOf(time.Time{})) > 0 {

@@ -1,6 +1,6 @@
 package census_test
 
-// Slow and obvious answers to compare the package with.
+// A slow and obvious implementation to compare the package with.
 
 import (
 	"maps"
@@ -26,7 +26,7 @@ type world struct {
 	Limit             int32
 	ReplaceFailedOnly bool
 	Restarts          bool
-	Judges            bool // there is a pod failure policy: that of policy()
+	WithPolicy        bool // the pod failure policy is policy()
 	Succeeded, Failed []types.UID
 	Pods              []*corev1.Pod
 	Adopted, Stripped map[types.UID]bool
@@ -41,7 +41,7 @@ func (w world) classifier() census.Classifier {
 	if w.PerIndex {
 		c.Limit = perIndex(w.Limit)
 	}
-	if w.Judges {
+	if w.WithPolicy {
 		c.Policy = policy()
 	}
 	return c
@@ -65,7 +65,8 @@ func (w world) stripped() (uids []types.UID) {
 	return uids
 }
 
-// settled are the indexes that need no new pod, given those that are done.
+// settled returns the indexes that need no new pod: those with an active pod and those
+// that are done.
 func (w world) settled(results census.IndexResults) map[int64]bool {
 	settled := w.indexes(w.filter(active, w.valid))
 	maps.Copy(settled, asMap(results.Completed))
@@ -83,7 +84,7 @@ func inOrder(c *census.Census, wanted func(*census.Record) bool) (records []*cen
 	return records
 }
 
-// filter returns the pods for which all that is asked holds.
+// filter returns the pods for which all conditions hold.
 func (w world) filter(holds ...func(*corev1.Pod) bool) []*corev1.Pod {
 	var out []*corev1.Pod
 pods:
@@ -98,7 +99,7 @@ pods:
 	return out
 }
 
-// carries: KEP-2307, "have a finalizer". An adopted pod has it by then.
+// carries: KEP-2307, "have a finalizer". The patch that adopts a pod adds it.
 func (w world) carries(pod *corev1.Pod) bool {
 	return slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) || w.Adopted[pod.UID]
 }
@@ -137,13 +138,13 @@ func ready(pod *corev1.Pod) bool {
 	return false
 }
 
-// looksFailed: KEP-3939, only "fully terminated" pods fail when only failed pods
-// are replaced; otherwise those that terminate fail as well.
+// looksFailed: KEP-3939. With ReplaceFailedOnly only "fully terminated" pods count as
+// failed, otherwise terminating pods do too.
 func (w world) looksFailed(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || terminating(pod) && !w.ReplaceFailedOnly
 }
 
-// failed says how the pod counts; what a list says stands.
+// failed reports whether the pod counts as failed. A list overrules the phase.
 func (w world) failed(pod *corev1.Pod) bool {
 	counts := w.looksFailed(pod) || pod.Status.Phase == corev1.PodSucceeded
 	if counts && w.listed(pod) {
@@ -160,9 +161,9 @@ func (w world) succeeded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded
 }
 
-// action is that of the rule which a pod matches.
+// action returns the action of the rule that a pod matches.
 func (w world) action(pod *corev1.Pod) batchv1.PodFailurePolicyAction {
-	if !w.Judges || len(pod.Status.ContainerStatuses) == 0 || pod.Status.ContainerStatuses[0].State.Terminated == nil {
+	if !w.WithPolicy || len(pod.Status.ContainerStatuses) == 0 || pod.Status.ContainerStatuses[0].State.Terminated == nil {
 		return ""
 	}
 	return actionOf[pod.Status.ContainerStatuses[0].State.Terminated.ExitCode]
@@ -176,12 +177,12 @@ func not(f func(*corev1.Pod) bool) func(*corev1.Pod) bool {
 	return func(pod *corev1.Pod) bool { return !f(pod) }
 }
 
-// fresh are the pods that finished and are not recorded.
+// fresh returns the finished pods that no status has recorded.
 func (w world) fresh(how func(*corev1.Pod) bool) []*corev1.Pod {
 	return w.filter(w.tracked, w.valid, how, not(w.listed))
 }
 
-// bits are all the things that a pod is.
+// bits returns the classification of a pod.
 func (w world) bits(pod *corev1.Pod) map[string]bool {
 	return map[string]bool{
 		"active": active(pod), "ready": ready(pod), "terminating": terminating(pod),
@@ -193,7 +194,7 @@ func (w world) bits(pod *corev1.Pod) map[string]bool {
 	}
 }
 
-// bitsOf are the same things as a record has them.
+// bitsOf returns the classification in a record.
 func bitsOf(r *census.Record) map[string]bool {
 	return map[string]bool{
 		"active": r.Active, "ready": r.Ready, "terminating": r.Terminating,
@@ -216,7 +217,7 @@ func (w world) sorted(pods []*corev1.Pod) []*corev1.Pod {
 	return pods
 }
 
-// record is a backoff record after the news, of a Job that has failed before.
+// record returns failedBefore with the unrecorded pods added.
 func (w world) record() backoff.Record {
 	var succeeded, failed []time.Time
 	for _, pod := range w.fresh(w.succeeded) {
@@ -230,7 +231,7 @@ func (w world) record() backoff.Record {
 
 var failedBefore = backoff.Record{Job: "job", Failures: 2, LastFailure: after(4).Time}
 
-// indexes are those of the pods; nonsense is left out.
+// indexes returns the indexes of the pods. Values that are no index are left out.
 func (w world) indexes(pods []*corev1.Pod) map[int64]bool {
 	set := map[int64]bool{}
 	for _, pod := range pods {
@@ -248,7 +249,7 @@ func (w world) exhausted(pod *corev1.Pod) bool {
 		(w.action(pod) == batchv1.PodFailurePolicyActionFailIndex || names.CountsOf(pod.Annotations).Failures >= w.Limit)
 }
 
-// predecessors returns the pod that each index goes on from.
+// predecessors returns, for each index, the pod that its next pod replaces.
 func (w world) predecessors(done map[int64]bool) map[int64]types.UID {
 	byIndex := map[int64][]*corev1.Pod{}
 	if w.Indexed && w.PerIndex {
@@ -277,7 +278,7 @@ func drawWorld(t *rapid.T) world {
 	w := world{
 		Indexed: flip.Draw(t, "indexed"), Completions: rapid.Int32Range(0, 5).Draw(t, "completions"),
 		PerIndex: flip.Draw(t, "per index"), Limit: rapid.Int32Range(0, 3).Draw(t, "limit"),
-		ReplaceFailedOnly: flip.Draw(t, "replace failed only"), Restarts: flip.Draw(t, "restarts"), Judges: flip.Draw(t, "policy"),
+		ReplaceFailedOnly: flip.Draw(t, "replace failed only"), Restarts: flip.Draw(t, "restarts"), WithPolicy: flip.Draw(t, "policy"),
 		Adopted: map[types.UID]bool{}, Stripped: map[types.UID]bool{},
 	}
 	for i := range rapid.IntRange(0, 9).Draw(t, "pods") {

@@ -6,9 +6,9 @@ import (
 	"sort"
 )
 
-// ordered is a sorted collection. It is kept in chunks, so that a change moves a few
-// hundred items at most, and of what compares as equal it holds one. A census keeps nil
-// for one that it does not need.
+// ordered is a sorted set. It is stored in chunks, so that a change moves a few hundred
+// items at most. Of items that compare as equal it holds one. A census stores nil for a set
+// that it does not need.
 //
 // Invariant: the items increase strictly, from chunk to chunk as well; no chunk is empty
 // or holds more than mostItems; n is the number of items.
@@ -16,7 +16,7 @@ type ordered[T any] struct {
 	compare func(a, b T) int
 	chunks  [][]T
 	n       int
-	// Room for the first chunks and the first item: most collections stay small.
+	// Memory for the first chunks and the first item: most sets stay small.
 	first [4][]T
 	item  [1]T
 }
@@ -24,14 +24,14 @@ type ordered[T any] struct {
 // mostItems is how many items a chunk holds at most.
 const mostItems = 256
 
-// newOrdered takes items that are sorted. The list is used up.
+// newOrdered returns a set of sorted items. It takes over the slice.
 func newOrdered[T any](compare func(a, b T) int, items []T) *ordered[T] {
 	o := &ordered[T]{compare: compare}
 	o.fill(items)
 	return o
 }
 
-// fill puts sorted items into an empty collection. The list is used up.
+// fill adds sorted items to an empty set. It takes over the slice.
 func (o *ordered[T]) fill(items []T) {
 	o.n, o.chunks = len(items), o.first[:0]
 	if len(items) > len(o.first)*mostItems {
@@ -42,7 +42,8 @@ func (o *ordered[T]) fill(items []T) {
 	}
 }
 
-// search returns where the first item is that is not before x, and whether it is equal.
+// search returns the position of the first item that is not before x, and whether that
+// item equals x.
 func (o *ordered[T]) search(x T) (chunk, at int, found bool) {
 	chunk = sort.Search(len(o.chunks), func(i int) bool {
 		items := o.chunks[i]
@@ -55,7 +56,7 @@ func (o *ordered[T]) search(x T) (chunk, at int, found bool) {
 	return chunk, at, found
 }
 
-// get returns the item that is equal to x; nil when there is none.
+// get returns the item that equals x; nil if there is none.
 func (o *ordered[T]) get(x T) *T {
 	if chunk, at, found := o.search(x); found {
 		return &o.chunks[chunk][at]
@@ -86,7 +87,7 @@ func (o *ordered[T]) insert(x T) {
 	o.chunks = slices.Insert(o.chunks, chunk+1, slices.Clone(items[half:]))
 }
 
-// remove takes out the item that is equal to x, if there is one.
+// remove removes the item that equals x, if there is one.
 func (o *ordered[T]) remove(x T) {
 	chunk, at, found := o.search(x)
 	if !found {
@@ -98,7 +99,7 @@ func (o *ordered[T]) remove(x T) {
 	}
 }
 
-// last returns the last item before x; the zero T when there is none.
+// last returns the last item before x, if there is one.
 func (o *ordered[T]) last(x T) (item T, ok bool) {
 	chunk, at, _ := o.search(x)
 	switch {
@@ -124,7 +125,7 @@ func (o *ordered[T]) all() iter.Seq[T] {
 	}
 }
 
-// backward yields the items from the last to the first, none of nil.
+// backward yields the items from the last to the first; for a nil set, none.
 func (o *ordered[T]) backward() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		if o == nil {
@@ -140,7 +141,7 @@ func (o *ordered[T]) backward() iter.Seq[T] {
 	}
 }
 
-// clone returns a copy that changes on its own; nil of nil.
+// clone returns an independent copy; for a nil set, nil.
 func (o *ordered[T]) clone() *ordered[T] {
 	if o == nil {
 		return nil

@@ -2,15 +2,16 @@ package census
 
 import "github.com/jobfate/jobfate/internal/keys"
 
-// Predecessor returns the failed pod that the next pod of an index replaces; nil when
-// that is the first, and for an index that needs no new pod. Such a pod keeps its
-// finalizer until its replacement is there, because only its annotations know how often
-// the index has failed (KEP-3850 § Tracking the number of failures per index). Of several
-// failed pods it is the one with the most failures, then the one that failed last: the
-// count must never fall. A Job without a backoff limit per index has none.
+// Predecessor returns the failed pod that the next pod of an index replaces. It returns nil
+// if the next pod is the first, if the index needs no new pod, and if the Job has no
+// backoff limit per index. The predecessor keeps its finalizer until its replacement
+// exists, because only its annotations say how often the index has failed (KEP-3850 §
+// Tracking the number of failures per index). Of several failed pods, the predecessor is
+// the one with the most failures, then the one that failed last, because the count must
+// never fall.
 func (c *Census) Predecessor(index int32) *Record { return c.waiting(index) }
 
-// Predecessors returns them in the order of their indexes.
+// Predecessors returns the predecessors of all indexes, ordered by index.
 func (c *Census) Predecessors() (all []*Record) {
 	for _, r := range c.failed {
 		if c.waits(r) {
@@ -33,8 +34,8 @@ func (c *Census) waiting(index int32) *Record {
 // waits reports whether a pod waits for its replacement.
 func (c *Census) waits(r *Record) bool { return len(c.failed) > 0 && c.waiting(r.Index) == r }
 
-// countFailed keeps the last failed pod of an index. The list of failures is there for
-// the one before it.
+// countFailed updates the last failed pod of an index. When that pod is removed, the list
+// failures has the one before it.
 func (c *Census) countFailed(r *Record, by int32) {
 	last := c.failed[r.Index]
 	switch {
@@ -45,7 +46,7 @@ func (c *Census) countFailed(r *Record, by int32) {
 		c.failed[r.Index] = r
 	case by < 0 && last == r:
 		list := c.list(failures)
-		list.remove(r) // of a list that has just been made
+		list.remove(r) // a list that has just been made may still contain it
 		before, ok := list.last(&Record{Index: r.Index + 1, Counts: fewest})
 		if ok && before.Index == r.Index {
 			c.failed[r.Index] = before
@@ -55,5 +56,5 @@ func (c *Census) countFailed(r *Record, by int32) {
 	}
 }
 
-// fewest are before all counts of failures.
+// fewest compares as less than all counts of a pod.
 var fewest = keys.Counts{Failures: -1}

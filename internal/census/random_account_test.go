@@ -24,9 +24,9 @@ func drawInputs(t *rapid.T, w world) census.AccountInputs {
 	return inputs
 }
 
-// mayGo: which finalizers may go, by KEP-2307 § Algorithm, § Deleted Jobs, and
-// KEP-3850 § Tracking the number of failures per index.
-func (w world) mayGo(inputs census.AccountInputs, waiting map[int64]types.UID) func(*corev1.Pod) bool {
+// removable returns which finalizers may be removed, by KEP-2307 § Algorithm, § Deleted
+// Jobs, and KEP-3850 § Tracking the number of failures per index.
+func (w world) removable(inputs census.AccountInputs, waiting map[int64]types.UID) func(*corev1.Pod) bool {
 	return func(pod *corev1.Pod) bool {
 		switch {
 		case !w.tracked(pod):
@@ -45,8 +45,8 @@ func (w world) mayGo(inputs census.AccountInputs, waiting map[int64]types.UID) f
 	}
 }
 
-// recorded says how a pod is newly recorded: in the list "succeeded" or
-// "failed", as an "index", or not at all.
+// recorded returns how a pod is newly recorded: in the list "succeeded" or "failed", as an
+// "index", or not at all ("").
 func (w world) recorded(pod *corev1.Pod, inputs census.AccountInputs) string {
 	switch {
 	case !w.valid(pod):
@@ -66,15 +66,15 @@ func (w world) recorded(pod *corev1.Pod, inputs census.AccountInputs) string {
 	return ""
 }
 
-// account is Account, pod by pod.
+// account computes Account pod by pod.
 func (w world) account(inputs census.AccountInputs, waiting map[int64]types.UID) census.Account {
 	a := census.Account{Lists: lists(nil, nil)}
 	seen := map[types.UID]bool{"": true}
-	here := uidsOf(w.filter(w.tracked))
+	tracked := uidsOf(w.filter(w.tracked))
 	for _, uid := range w.Failed {
 		switch {
 		case seen[uid]:
-		case slices.Contains(here, uid):
+		case slices.Contains(tracked, uid):
 			a.Lists.Failed = append(a.Lists.Failed, uid)
 		default:
 			a.Failed++
@@ -84,7 +84,7 @@ func (w world) account(inputs census.AccountInputs, waiting map[int64]types.UID)
 	for _, uid := range w.Succeeded {
 		switch {
 		case seen[uid]:
-		case slices.Contains(here, uid):
+		case slices.Contains(tracked, uid):
 			a.Lists.Succeeded = append(a.Lists.Succeeded, uid)
 		default:
 			a.Succeeded++
@@ -94,8 +94,8 @@ func (w world) account(inputs census.AccountInputs, waiting map[int64]types.UID)
 	indexes := 0
 	size := func() int { return indexes + len(a.Lists.Succeeded) + len(a.Lists.Failed) }
 	full := size() >= inputs.Cap
-	may := w.sorted(w.filter(w.mayGo(inputs, waiting)))
-	for _, pod := range may {
+	candidates := w.sorted(w.filter(w.removable(inputs, waiting)))
+	for _, pod := range candidates {
 		if inputs.Removals > 0 && len(a.Strip) == inputs.Removals {
 			break
 		}
@@ -115,8 +115,8 @@ func (w world) account(inputs census.AccountInputs, waiting map[int64]types.UID)
 		if how != "" && !w.listed(pod) {
 			a.Recorded++
 		}
-		asked := !w.listed(pod) && w.valid(pod) && !w.succeeded(pod) && (w.failed(pod) || inputs.Ending == census.Failing)
-		if action := w.action(pod); asked && action != "" {
+		handled := !w.listed(pod) && w.valid(pod) && !w.succeeded(pod) && (w.failed(pod) || inputs.Ending == census.Failing)
+		if action := w.action(pod); handled && action != "" {
 			if a.Handled == nil {
 				a.Handled = map[batchv1.PodFailurePolicyAction]int{}
 			}
@@ -127,7 +127,7 @@ func (w world) account(inputs census.AccountInputs, waiting map[int64]types.UID)
 			break
 		}
 	}
-	a.Left = len(may) - len(a.Strip)
+	a.Left = len(candidates) - len(a.Strip)
 	a.Full = a.Full || a.Left > 0 || inputs.Removals > 0 && len(a.Strip) == inputs.Removals
 	return a
 }
@@ -147,15 +147,15 @@ func TestRandom_account(t *testing.T) {
 		checkLists(t, a.Lists, max(before, inputs.Cap))
 		recorded := len(a.Lists.Succeeded) + len(a.Lists.Failed) + int(a.Succeeded+a.Failed) - before
 		if recorded > a.Recorded || !w.Indexed && recorded != a.Recorded {
-			t.Errorf("%d UIDs are new, %d said to be recorded", recorded, a.Recorded)
+			t.Errorf("%d UIDs are new, Recorded = %d", recorded, a.Recorded)
 		}
 		for _, pod := range a.Strip {
 			if !w.tracked(pod) {
-				t.Errorf("%s is to lose a finalizer that it does not have", pod.UID)
+				t.Errorf("%s is in Strip, but has no finalizer", pod.UID)
 			}
 		}
 
-		// The order of the pods means nothing.
+		// The order of the pods does not matter.
 		w.Pods = rapid.Permutation(w.Pods).Draw(t, "other order")
 		again := w.census()
 		again.IndexResults(completed, failed)
@@ -168,7 +168,7 @@ func checkLists(t *rapid.T, l *batchv1.UncountedTerminatedPods, limit int) {
 	seen := map[types.UID]bool{}
 	for _, uid := range slices.Concat(l.Succeeded, l.Failed) {
 		if seen[uid] || uid == "" {
-			t.Errorf("%q stands in the lists twice, or means nothing: %v", uid, l)
+			t.Errorf("%q is empty or listed twice: %v", uid, l)
 		}
 		seen[uid] = true
 	}
@@ -214,7 +214,7 @@ func TestRandom_inputsAreNotChanged(t *testing.T) {
 
 		c := w.census()
 		a := c.Account(inputs)
-		for i := range a.Lists.Succeeded { // the caller may do what it likes with these
+		for i := range a.Lists.Succeeded { // the caller owns the lists
 			a.Lists.Succeeded[i] = "overwritten"
 		}
 		for i := range a.Lists.Failed {

@@ -42,7 +42,7 @@ func TestRandom_classification(t *testing.T) {
 	})
 }
 
-// counters are all that a census says without being asked about indexes.
+// counters are the results of a census, except those about indexes.
 type counters struct {
 	Active, Ready, Terminating, Succeeded, Failed, Failures int32
 	Restarts                                                int64
@@ -78,8 +78,8 @@ func (w world) counters() counters {
 			out.Restarts += backoff.Restarts(pod)
 		}
 	}
-	if judged := w.sorted(w.filter(w.does(batchv1.PodFailurePolicyActionFailJob))); len(judged) > 0 {
-		out.FailsJob = judged[0]
+	if matched := w.sorted(w.filter(w.does(batchv1.PodFailurePolicyActionFailJob))); len(matched) > 0 {
+		out.FailsJob = matched[0]
 	}
 	return out
 }
@@ -89,14 +89,14 @@ func TestRandom_counters(t *testing.T) {
 		w := drawWorld(t)
 		c := w.census()
 		same(t, "counters", countersOf(c), w.counters())
-		// KEP-2307 § Algorithm, step 1: "the sum of" what is counted, "the size
-		// of" the list, and the pods that are not in it.
+		// KEP-2307 § Algorithm, step 1: "the sum of" the counter, "the size of" the
+		// list, and the finished pods that are not in it.
 		listed := census.ReadUncounted(lists(w.Succeeded, w.Failed)).Len()
 		same(t, "totals", int(c.SucceededTotal(5)+c.FailedTotal(7)), 12+listed+int(c.Succeeded+c.Failed))
 	})
 }
 
-// A census from which pods are taken away is that of the rest.
+// Removing pods leaves the census of the remaining pods.
 func TestRandom_addAndRemove(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -120,7 +120,7 @@ func TestRandom_addAndRemove(t *testing.T) {
 			}
 			for _, pod := range out {
 				if c.Remove(pod.UID) {
-					t.Fatalf("Remove(%s) = true, but it is not there", pod.UID)
+					t.Fatalf("Remove(%s) = true, want false for a pod that is not in the census", pod.UID)
 				}
 			}
 			w.Pods = slices.Clone(in)
@@ -130,8 +130,8 @@ func TestRandom_addAndRemove(t *testing.T) {
 	})
 }
 
-// What is left when all but one of several pods are taken away counts as if the
-// others had never been there.
+// When all but one of several pods are removed, the last one counts as if the others had
+// never been added.
 func TestRemove_allButOne(t *testing.T) {
 	classifier := census.Classifier{Indexed: true, Limit: perIndex(0), Completions: 9, Policy: policy()}
 	for _, kind := range []struct {
@@ -232,7 +232,7 @@ func TestRandom_predecessors(t *testing.T) {
 	})
 }
 
-// KEP-3850 and KEP-3939: an index may get a new pod unless it is done, or has a pod.
+// KEP-3850 and KEP-3939: an index may get a new pod unless it is done or has a pod.
 func TestRandom_vacant(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)

@@ -9,14 +9,14 @@ import (
 	"github.com/jobfate/jobfate/internal/owner"
 )
 
-// Claim is a pod and what it is to the Job.
+// Claim is a pod to adopt, to release or to free, as its relation says.
 type Claim struct {
 	Pod      *corev1.Pod
 	Relation owner.Relation
 }
 
-// Read reads pods into the census, which must be empty. It reports whether all of them
-// have a UID of their own; if not, the census is not to be used.
+// Read reads pods into the census, which must be empty. It returns false if a pod is nil,
+// has no UID, or has the UID of another. The census must not be used then.
 func (c *Census) Read(job owner.Owner, pods []*corev1.Pod) bool {
 	c.owner = job
 	if slices.Contains(pods, nil) {
@@ -37,16 +37,17 @@ func (c *Census) Read(job owner.Owner, pods []*corev1.Pod) bool {
 	return true
 }
 
-// ReadsAs reports whether pods are read as they would be for a Job and with a classifier
-// whose selector and policy are the same.
+// ReadsAs reports whether pods are classified as they would be for the given Job and
+// classifier. It does not compare the selector and the policy. The caller does.
 func (c *Census) ReadsAs(job *owner.Owner, as *Classifier) bool {
 	k := &c.classifier
 	return c.owner.SameJob(job) && k.Keys == as.Keys.WithDefaults() && k.Indexed == as.Indexed && k.Completions == as.Completions && k.Limit == as.Limit &&
 		k.ReplaceFailedOnly == as.ReplaceFailedOnly && k.CountRestarts == as.CountRestarts
 }
 
-// Replace makes the pods those of the census, as if they had been read into an empty
-// one. A pod that is the same object as before is not read again.
+// Replace replaces all pods of the census. A pod that is the same object as before is not
+// read again. Replace returns false and changes nothing if a pod is nil, has no UID, or has
+// the UID of another.
 func (c *Census) Replace(pods []*corev1.Pod) bool {
 	present := make(map[types.UID]struct{}, len(pods))
 	for _, pod := range pods {
@@ -69,8 +70,8 @@ func (c *Census) Replace(pods []*corev1.Pod) bool {
 	return true
 }
 
-// Differs reports whether a long list consists of other objects for the most part, as
-// that of a cache that copies them: then to read it into a new census is faster.
+// Differs reports whether most pods of a long list are not the objects in the census, as
+// with a cache that returns copies. Reading them into a new census is then faster.
 func (c *Census) Differs(pods []*corev1.Pod) bool {
 	const long = 100
 	if len(pods) < long {
@@ -88,7 +89,7 @@ func (c *Census) Differs(pods []*corev1.Pod) bool {
 	return same < len(pods)/2
 }
 
-// Put reads a pod into the census, in the place of an earlier state of it.
+// Put adds a pod to the census, or replaces the pod with its UID.
 func (c *Census) Put(pod *corev1.Pod) {
 	c.put(c.records[pod.UID], pod)
 }
@@ -99,8 +100,8 @@ func (c *Census) put(before *Record, pod *corev1.Pod) {
 	}
 }
 
-// PutNamed reads the pod of a name in the Job's namespace, nil for none, in the place of
-// an earlier one.
+// PutNamed replaces the pod of a name in the Job's namespace. A nil pod means that the pod
+// of that name is gone.
 func (c *Census) PutNamed(name string, pod *corev1.Pod) {
 	switch before := c.named(name); {
 	case pod != nil && before != nil && before.Pod.UID == pod.UID:
@@ -114,15 +115,16 @@ func (c *Census) PutNamed(name string, pod *corev1.Pod) {
 	}
 }
 
-// named returns the record of the pod of a name in the Job's namespace; nil for none. A
-// few pods are looked through, because most Jobs have one, and a map takes 256 bytes.
+// named returns the record of the pod of a name in the Job's namespace; nil if there is
+// none. Among a few pods it searches without a map, because most Jobs have one pod and a
+// map takes 256 bytes.
 func (c *Census) named(name string) *Record {
 	const few = 8
 	switch {
 	case c.names != nil:
 	case len(c.records) <= few:
 		for _, r := range c.records {
-			if r.Pod.Name == name && c.near(r) {
+			if r.Pod.Name == name && c.inNamespace(r) {
 				return r
 			}
 		}
@@ -136,24 +138,24 @@ func (c *Census) named(name string) *Record {
 	return c.names[name]
 }
 
-// name notes the name of a pod, once names are needed.
+// name adds a record to names, if there is such a map.
 func (c *Census) name(r *Record) {
-	if c.names != nil && c.near(r) {
+	if c.names != nil && c.inNamespace(r) {
 		c.names[r.Pod.Name] = r
 	}
 }
 
-// near reports whether a pod is in the Job's namespace.
-func (c *Census) near(r *Record) bool { return r.Pod.Namespace == c.owner.Namespace() }
+// inNamespace reports whether a pod is in the Job's namespace.
+func (c *Census) inNamespace(r *Record) bool { return r.Pod.Namespace == c.owner.Namespace() }
 
-// unname is the reverse of name.
+// unname removes a record from names.
 func (c *Census) unname(r *Record) {
 	if c.names[r.Pod.Name] == r {
 		delete(c.names, r.Pod.Name)
 	}
 }
 
-// Claims are the pods that the Job is to adopt, release or free, by UID.
+// Claims returns the pods to adopt, to release or to free, ordered by UID.
 func (c *Census) Claims() (all []Claim) {
 	if c.claimed == 0 {
 		return nil

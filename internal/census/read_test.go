@@ -26,12 +26,12 @@ func ownerOf(t interface{ Fatalf(string, ...any) }, job *batchv1.Job) owner.Owne
 	return of
 }
 
-// Reading pods ahead, many at once, finds what reading them one by one finds.
+// Reading pods with prefetching gives the same result as adding them one by one.
 func TestRandom_read(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		job := newJob()
-		if oneIn(t, 3, "a selector of another kind") {
+		if oneIn(t, 3, "a selector of the user") {
 			job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "job", "tier": "x"}}
 			if oneIn(t, 2, "with an expression") {
 				job.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "tier", Operator: metav1.LabelSelectorOpExists}}
@@ -84,7 +84,7 @@ func recordsIn(records []*census.Record) (out []census.Record) {
 	return out
 }
 
-// clones returns n copies of each pod, with other UIDs.
+// clones returns copies of each pod with other UIDs.
 func clones(pods []*corev1.Pod, times int) (out []*corev1.Pod) {
 	for n := range times {
 		for _, pod := range pods {
@@ -96,8 +96,7 @@ func clones(pods []*corev1.Pod, times int) (out []*corev1.Pod) {
 	return out
 }
 
-// "Decide returns an error, and no decision, for a snapshot that it cannot
-// understand: … two pods with one UID"
+// Read and Replace reject nil pods, pods without a UID, and two pods with the same UID.
 func TestRead_broken(t *testing.T) {
 	pods := func(n int) (out []*corev1.Pod) {
 		for i := range n {
@@ -114,18 +113,18 @@ func TestRead_broken(t *testing.T) {
 		{"all different", pods(100), false},
 		{"one is nil", append(pods(40), nil), true},
 		{"one has no UID", append(pods(40), newPod("")), true},
-		{"two have one UID", append(pods(40), newPod("uid-39")), true},
-		{"two foreign pods have one UID", append(pods(40), newPod("x", controlledBy("other")), newPod("x", controlledBy("other"))), true},
+		{"two have the same UID", append(pods(40), newPod("uid-39")), true},
+		{"two foreign pods have the same UID", append(pods(40), newPod("x", controlledBy("other")), newPod("x", controlledBy("other"))), true},
 	} {
 		c := census.New(census.Classifier{}, len(tc.pods))
 		pods := append([]*corev1.Pod{newPod("other", controlledBy("another"))}, tc.pods...)
 		same(t, tc.reason, c.Read(ownerOf(t, newJob()), pods), !tc.want)
-		same(t, tc.reason+": to replace none", census.New(census.Classifier{}, 0).Replace(pods), !tc.want)
+		same(t, tc.reason+": Replace", census.New(census.Classifier{}, 0).Replace(pods), !tc.want)
 	}
 }
 
-// The order is that of Before where indexes are dense, where they are sparse, and
-// where many pods share one.
+// The records are in the order of Before if indexes are dense, if they are sparse, and if
+// many pods share one.
 func TestInOrder_spread(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	for _, spread := range []int{1, 3, 100, 1 << 30} {

@@ -10,72 +10,71 @@ import (
 	"github.com/jobfate/jobfate/internal/owner"
 )
 
-// Record is what is known of one pod, read from the pod once. It never changes: what is
-// read anew is another Record. It takes 48 bytes.
+// Record is the classification of one pod. It never changes: classifying the pod again
+// makes another Record. It takes 48 bytes.
 type Record struct {
 	Pod    *corev1.Pod
-	finish int64 // seconds, and nanos within: time.Time would take 24 bytes
+	finish int64 // the Unix time, with nanos: time.Time would take 24 bytes
 	nanos  int32
 	// Index is the completion index of an Indexed Job's pod, or keys.NoIndex. An
-	// index above every valid one reads as the largest int32.
+	// index above the largest int32 is read as the largest int32.
 	Index int32
-	// Counts are the pod's failure counts, read for failed pods of Jobs with a
+	// Counts are the pod's failure counts. They are set for failed pods of Jobs with a
 	// backoff limit per index.
 	Counts keys.Counts
-	// Relation is what the pod is to the Job. Of pods that are not the Job's own, nor
-	// about to be, nothing else is read.
+	// Relation is the relation of the pod to the Job. Only pods that the Job owns or
+	// adopts are classified further.
 	Relation owner.Relation
 
-	// Active pods have not terminated and are not being deleted. Ready ones have the
-	// Ready condition as well.
+	// Active pods have not terminated and are not being deleted. Ready pods are active
+	// and have the Ready condition.
 	Active, Ready bool
 	// Terminating pods are being deleted and have not terminated yet.
 	Terminating bool
-	// Succeeded and Failed say how the pod counts. For a pod that is listed, that is
-	// what the list says and not the phase. Unless only failed pods are replaced, a
-	// pod that is being deleted has failed before it has terminated.
+	// Succeeded and Failed say how the pod counts. For a listed pod, the list decides
+	// and not the phase. A pod that is being deleted counts as failed before it has
+	// terminated, unless ReplaceFailedOnly is set.
 	Succeeded, Failed bool
-	// Finalized pods carry the tracking finalizer in the snapshot. Of Tracked ones it
-	// has not been removed since: they are still to be counted.
+	// Finalized pods carry the tracking finalizer in the snapshot. Tracked pods are
+	// finalized, and their finalizer has not been removed since.
 	Finalized, Tracked bool
 	// Listed pods have their UID in one of the uncounted lists.
 	Listed bool
-	// Valid pods can count: for an Indexed Job, their index is within completions.
+	// Valid pods can count: in an Indexed Job, their index is below completions.
 	Valid bool
 	// The action of the rule that a failed pod matches.
 	Ignored, FailsIndex, FailsJob bool
 }
 
-// Finish returns when the pod finished. It is known for pods that have succeeded or
+// Finish returns when the pod finished. It is set for pods that count as succeeded or
 // failed.
 func (r *Record) Finish() time.Time { return r.finished().time() }
 
 func (r *Record) finished() instant { return instant{r.finish, r.nanos} }
 
-// own reports whether the pod is the Job's, or will be once it is adopted.
+// own reports whether the Job owns or adopts the pod.
 func (r *Record) own() bool { return r.Relation == owner.Owned || r.Relation == owner.Adoptable }
 
-// done reports whether the pod has succeeded or failed, and its finalizer has not been
-// removed.
+// done reports whether the pod counts as succeeded or failed, and its finalizer has not
+// been removed.
 func (r *Record) done() bool { return r.Tracked && (r.Succeeded || r.Failed) }
 
-// isNews reports whether a pod, if it has finished, is not recorded yet.
-func (r *Record) isNews() bool { return r.Tracked && r.Valid && !r.Listed }
+// isUnrecorded reports whether a status has yet to record the pod once it has finished.
+func (r *Record) isUnrecorded() bool { return r.Tracked && r.Valid && !r.Listed }
 
 // replaceable reports whether a new pod may take over the failures of this one.
 func (r *Record) replaceable() bool { return r.Failed && r.Tracked && r.Valid }
 
-// compare is the one order of a Job's pods that every decision follows: by index, then
-// by UID.
+// compare is the order of a Job's pods in every decision: by index, then by UID.
 func (r *Record) compare(o *Record) int {
 	return cmp.Or(cmp.Compare(r.Index, o.Index), cmp.Compare(r.Pod.UID, o.Pod.UID))
 }
 
-// Before reports whether a pod comes before another in that order.
+// Before reports whether a pod comes before another, by index and then by UID.
 func (r *Record) Before(o *Record) bool { return r.compare(o) < 0 }
 
-// compareFailures orders failed pods by index, and those of an index by failures, then
-// by when they failed, then by UID: the last has the most.
+// compareFailures orders failed pods by index, failures, finish time and UID. The last pod
+// of an index is the one that the next pod of the index replaces.
 func (r *Record) compareFailures(o *Record) int {
 	if c := cmp.Or(cmp.Compare(r.Index, o.Index), r.Counts.Compare(o.Counts), r.finished().compare(o.finished())); c != 0 {
 		return c

@@ -15,7 +15,7 @@ import (
 	"github.com/jobfate/jobfate/internal/keys"
 )
 
-// A Job may have 10^5 pods.
+// A Job may have 10^5 pods, with a Record each.
 func TestRecordIsSmall(t *testing.T) {
 	if size := unsafe.Sizeof(census.Record{}); size > 48 {
 		t.Errorf("a Record takes %d bytes, want at most 48", size)
@@ -31,7 +31,7 @@ func TestFinishOfUnknownTimes(t *testing.T) {
 	}
 }
 
-// By index, then by UID, however many pods share the start of their UID.
+// Pods are ordered by index, then by UID, also if many UIDs have the same start.
 func TestInOrder(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	for _, indexed := range []bool{true, false} {
@@ -55,7 +55,7 @@ func TestInOrder(t *testing.T) {
 	}
 }
 
-// The first Ready condition decides, and only that of an active pod.
+// The first Ready condition decides. Only active pods are ready.
 func TestReady(t *testing.T) {
 	conditions := func(statuses ...corev1.ConditionStatus) edit {
 		return func(pod *corev1.Pod) {
@@ -82,18 +82,17 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// Only pods that run or wait have restarts that count.
+// Only the restarts of pending and running pods count.
 func TestRestarts(t *testing.T) {
 	restarted := func(pod *corev1.Pod) {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 1<<31 - 1}}
 	}
 	pods := []*corev1.Pod{newPod("a", restarted), newPod("b", restarted), newPod("c", restarted, phase(corev1.PodFailed))}
 	same(t, "restarts", take(census.Classifier{CountRestarts: true}, pods...).Restarts, int64(2)*(1<<31-1))
-	same(t, "not asked for", take(census.Classifier{}, pods...).Restarts, int64(0))
+	same(t, "without CountRestarts", take(census.Classifier{}, pods...).Restarts, int64(0))
 }
 
-// Without a backoff limit per index the counts of a pod mean nothing, and are not
-// read.
+// Without a backoff limit per index, the failure counts of a pod are not read.
 func TestCountsAreReadPerIndex(t *testing.T) {
 	pod := newPod("a", failed, index("0"), failures("3"))
 	for limit, want := range map[backoff.Limit]int32{perIndex(1): 3, {PerJob: 1}: 0} {
@@ -102,8 +101,8 @@ func TestCountsAreReadPerIndex(t *testing.T) {
 	}
 }
 
-// Of several pods that fail the Job the first in the order of Before is named,
-// whichever was added first: where there are no indexes, the least UID.
+// Of several pods that fail the Job, FailsJob returns the first in the order of Before,
+// whichever was added first. Without indexes that is the pod with the lowest UID.
 func TestFailsJobNamesTheFirst(t *testing.T) {
 	fails := func(uid string) *corev1.Pod { return newPod(uid, exit(exitFailJob, after(0))) }
 	pods := []*corev1.Pod{fails("b"), fails("a"), fails("c")}
@@ -112,13 +111,13 @@ func TestFailsJobNamesTheFirst(t *testing.T) {
 	}
 }
 
-// A pod that has been taken out leaves no record.
+// A removed pod leaves no record.
 func TestRemoveLeavesNoRecord(t *testing.T) {
 	pods := []*corev1.Pod{newPod("a"), newPod("b"), newPod("c")}
 	c := take(census.Classifier{}, pods...)
 	for left := len(pods) - 1; left >= 0; left-- {
 		if !c.Remove(pods[left].UID) {
-			t.Fatalf("%s was not there", pods[left].UID)
+			t.Fatalf("Remove(%s) = false, want true", pods[left].UID)
 		}
 		same(t, "records", c.Len(), left)
 		same(t, "active", int(c.Active), left)
@@ -135,8 +134,7 @@ func TestAdoptedPodIsTracked(t *testing.T) {
 	}
 }
 
-// What a Job asks for, as its spec says it. A work queue has no indexes, and a Job
-// without completions and parallelism has one.
+// A work queue has no indexes. An Indexed Job without completions and parallelism has one.
 func TestClassifierOf(t *testing.T) {
 	two, indexed, failed := int32(2), batchv1.IndexedCompletion, batchv1.Failed
 	policy := &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: batchv1.PodFailurePolicyActionIgnore}}}

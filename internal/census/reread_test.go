@@ -12,7 +12,7 @@ import (
 	"github.com/jobfate/jobfate/internal/owner"
 )
 
-// Pods are read again when the Job or the classifier has changed in a way that matters.
+// ReadsAs reports changes of the Job and of the classifier that affect the classification.
 func TestReadsAs(t *testing.T) {
 	before := census.Classifier{Indexed: true, Completions: 3, Limit: perIndex(1)}
 	job := newJob()
@@ -44,7 +44,8 @@ func TestReadsAs(t *testing.T) {
 	}
 }
 
-// A name is that of a pod in the Job's namespace, of few pods and of many.
+// PutNamed replaces pods of the Job's namespace only, both without and with the map of
+// names.
 func TestPutNamed_otherNamespace(t *testing.T) {
 	for _, n := range []int{1, 20} {
 		mine, elsewhere := newPod("mine"), newPod("elsewhere")
@@ -58,7 +59,7 @@ func TestPutNamed_otherNamespace(t *testing.T) {
 				want++
 			}
 			same(t, fmt.Sprintf("pods after step %d, with %d of another namespace", step, n), len(c.Pods()), want)
-			same(t, fmt.Sprintf("step %d: it is there", step), c.Of("mine") != nil, pod != nil)
+			same(t, fmt.Sprintf("step %d: the census has the pod", step), c.Of("mine") != nil, pod != nil)
 		}
 	}
 }

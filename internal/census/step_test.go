@@ -16,8 +16,8 @@ import (
 	"github.com/jobfate/jobfate/internal/owner"
 )
 
-// told is what is told to a census, from which another can be made at any time.
-type told struct {
+// inputs are all inputs of a census so far, from which another one can be made.
+type inputs struct {
 	world             world
 	owner             owner.Owner
 	pods              map[types.UID]*corev1.Pod
@@ -25,8 +25,8 @@ type told struct {
 	completed, failed indexset.Set
 }
 
-// fresh is a census that was told everything at once.
-func (o *told) fresh(t *rapid.T) *census.Census {
+// fresh returns a census that gets all inputs at once.
+func (o *inputs) fresh(t *rapid.T) *census.Census {
 	pods := make([]*corev1.Pod, 0, len(o.pods))
 	for _, pod := range o.pods {
 		pods = append(pods, pod)
@@ -40,9 +40,9 @@ func (o *told) fresh(t *rapid.T) *census.Census {
 	return c
 }
 
-// questions are all that a census is asked. A list is made by the first question that
-// needs it, so their order matters.
-var questions = []func(*census.Census) string{
+// queries are all queries of a census. A list is made by the first query that needs it, so
+// their order matters.
+var queries = []func(*census.Census) string{
 	func(c *census.Census) string { return fmt.Sprintf("%+v", countersOf(c)) },
 	func(c *census.Census) string { return fmt.Sprint("kept ", c.News(true), " rebuilt ", c.Rebuilt("job")) },
 	func(c *census.Census) string { return fmt.Sprint("claims ", c.Claims(), c.Foreign, c.Len()) },
@@ -78,12 +78,12 @@ func records(rs []*census.Record) (out []types.UID) {
 	return out
 }
 
-// Whatever a census is told, and in which order, it answers like one that was told
-// everything at once. Its clones do as well, and go their own way.
+// After any sequence of inputs, a census answers like one that gets all inputs at once. So
+// do its clones, which are independent.
 func TestRandom_everyStep(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := &told{world: drawWorld(t), owner: ownerOf(t, newJob()), pods: map[types.UID]*corev1.Pod{}}
-		crowded := rapid.Bool().Draw(t, "crowded") // several pods of each index, which fail again and again
+		o := &inputs{world: drawWorld(t), owner: ownerOf(t, newJob()), pods: map[types.UID]*corev1.Pod{}}
+		crowded := rapid.Bool().Draw(t, "crowded") // several pods of each index, many of them failed
 		if crowded {
 			o.world.Indexed, o.world.PerIndex, o.world.Completions = true, true, 3
 		}
@@ -116,8 +116,8 @@ func TestRandom_everyStep(t *testing.T) {
 				c.SetUncounted(census.ReadUncounted(lists(o.world.Succeeded, o.world.Failed)))
 				c.IndexResults(o.completed, o.failed)
 			}
-			for _, q := range rapid.SliceOfN(rapid.IntRange(0, len(questions)-1), 0, 4).Draw(t, "questions") {
-				if got, want := questions[q](c), questions[q](o.fresh(t)); got != want {
+			for _, q := range rapid.SliceOfN(rapid.IntRange(0, len(queries)-1), 0, 4).Draw(t, "queries") {
+				if got, want := queries[q](c), queries[q](o.fresh(t)); got != want {
 					t.Fatalf("\n got %s\nwant %s", got, want)
 				}
 			}
@@ -125,33 +125,33 @@ func TestRandom_everyStep(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, question := range questions {
-			if got, want := question(c), question(o.fresh(t)); got != want {
+		for _, query := range queries {
+			if got, want := query(c), query(o.fresh(t)); got != want {
 				t.Fatalf("at the end\n got %s\nwant %s", got, want)
 			}
 		}
 	})
 }
 
-func (o *told) clone() *told {
+func (o *inputs) clone() *inputs {
 	next := *o
 	return &next
 }
 
-func (o *told) list() (pods []*corev1.Pod) {
+func (o *inputs) list() (pods []*corev1.Pod) {
 	for _, pod := range o.pods {
 		pods = append(pods, pod)
 	}
 	return pods
 }
 
-// step tells the census of one change.
-func (o *told) step(t *rapid.T, c *census.Census, states []*corev1.Pod) {
+// step makes one change.
+func (o *inputs) step(t *rapid.T, c *census.Census, states []*corev1.Pod) {
 	uid := types.UID("")
 	if len(states) > 0 {
 		uid = rapid.SampledFrom(states).Draw(t, "pod").UID
 	}
-	switch rapid.IntRange(0, 8).Draw(t, "what") {
+	switch rapid.IntRange(0, 8).Draw(t, "change") {
 	case 8:
 		if len(states) > 0 {
 			pod := rapid.SampledFrom(states).Draw(t, "state")
@@ -171,7 +171,7 @@ func (o *told) step(t *rapid.T, c *census.Census, states []*corev1.Pod) {
 		}
 	case 3:
 		if _, known := o.pods[uid]; c.Remove(uid) != known {
-			t.Fatalf("Remove(%q) is wrong", uid)
+			t.Fatalf("Remove(%q) = %t, want %t", uid, !known, known)
 		}
 		delete(o.pods, uid)
 	case 4:
@@ -189,14 +189,14 @@ func (o *told) step(t *rapid.T, c *census.Census, states []*corev1.Pod) {
 			set = &o.failed
 		}
 		*set, _ = drawSet(t, "set")
-	case 7: // the status takes over what was found
+	case 7: // the status records the results
 		results := c.IndexResults(o.completed, o.failed)
 		o.completed, o.failed = results.Completed, results.Failed
 	}
 	same(t, "results", c.IndexResults(o.completed, o.failed), o.fresh(t).IndexResults(o.completed, o.failed))
 }
 
-// What takes many chunks.
+// The lists of a large census have many chunks.
 func TestLargeCensus(t *testing.T) {
 	const n = 3000
 	classifier := census.Classifier{Indexed: true, Completions: n, Limit: perIndex(5)}

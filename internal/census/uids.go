@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// FirstRepeated returns the position of the first pod whose UID an earlier pod
-// has, or -1. Nil pods are passed over.
+// FirstRepeated returns the position of the first pod that has the UID of an earlier pod,
+// or -1. Nil pods are skipped.
 func FirstRepeated(pods []*corev1.Pod) int {
 	seen := make(uids, len(pods))
 	for i, pod := range pods {
@@ -17,8 +17,8 @@ func FirstRepeated(pods []*corev1.Pod) int {
 	return -1
 }
 
-// uids is a set of UIDs. Go seeds the hash of its maps, so no input can
-// choose UIDs that collide.
+// uids is a set of UIDs. Go seeds the hashes of its maps, so an input cannot contain UIDs
+// chosen to collide.
 type uids map[types.UID]struct{}
 
 // enter reports whether the UID is new, and adds it.

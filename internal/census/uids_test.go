@@ -59,8 +59,9 @@ func TestFirstRepeated_many(t *testing.T) {
 	}
 }
 
-// Two UIDs count as one only when they are equal, however their hashes turn out.
-func TestFirstRepeated_namesOfAllKinds(t *testing.T) {
+// Only equal UIDs are a repetition, also if UIDs differ in a few characters or in their
+// length alone.
+func TestFirstRepeated_similarUIDs(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	for _, name := range []func(i int) string{
 		strconv.Itoa,

@@ -7,12 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Uncounted is status.uncountedTerminatedPods, read so that no UID stands in it
-// twice and none is empty. Where a UID stands in both lists, it counts as
-// failed: a pod is never credited with a success that it may not have had.
+// Uncounted is status.uncountedTerminatedPods without empty and duplicate UIDs. A UID in
+// both lists counts as failed: a pod is never credited with a success that it may not have
+// had.
 type Uncounted struct {
-	// Damaged says that the lists held what the API server refuses: a UID
-	// twice, or an empty one.
+	// Damaged says that the lists contained a duplicate or empty UID, which the API
+	// server rejects.
 	Damaged bool
 
 	succeeded []types.UID
@@ -36,7 +36,7 @@ func ReadUncounted(in *batchv1.UncountedTerminatedPods) Uncounted {
 	return u
 }
 
-// list notes a UID, and adds it to its list unless it was there before.
+// list appends a UID to its list, unless the UID is empty or listed already.
 func (u *Uncounted) list(list []types.UID, uid types.UID, failed bool) []types.UID {
 	if _, twice := u.listed[uid]; twice || uid == "" {
 		return list
@@ -48,7 +48,7 @@ func (u *Uncounted) list(list []types.UID, uid types.UID, failed bool) []types.U
 // Len returns the number of UIDs in both lists.
 func (u Uncounted) Len() int { return len(u.succeeded) + len(u.failed) }
 
-// status returns a copy of the lists as the API has them.
+// status returns a copy of the lists as an API type.
 func (u Uncounted) status() batchv1.UncountedTerminatedPods {
 	return batchv1.UncountedTerminatedPods{Succeeded: slices.Clone(u.succeeded), Failed: slices.Clone(u.failed)}
 }

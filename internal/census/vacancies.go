@@ -9,8 +9,8 @@ import (
 
 // vacancies are the indexes that may get a new pod.
 //
-// Invariant: the intervals are not empty and do not touch each other; number is that of
-// the indexes in them.
+// Invariant: the intervals are not empty and do not touch each other. number is the number
+// of indexes in them.
 type vacancies struct {
 	ordered[indexset.Interval]
 	number int
@@ -28,7 +28,7 @@ func newVacancies(set indexset.Set) *vacancies {
 	return v
 }
 
-// clone returns a copy that changes on its own; nil of nil.
+// clone returns an independent copy; for nil, nil.
 func (v *vacancies) clone() *vacancies {
 	if v == nil {
 		return nil
@@ -36,7 +36,7 @@ func (v *vacancies) clone() *vacancies {
 	return &vacancies{*v.ordered.clone(), v.number}
 }
 
-// put adds or removes an index, unless that is done already.
+// put adds an index or removes it, as vacant says.
 func (v *vacancies) put(index int32, vacant bool) {
 	around, some := v.last(indexset.Interval{First: index + 1})
 	inside := some && index <= around.Last
@@ -62,7 +62,7 @@ func (v *vacancies) put(index int32, vacant bool) {
 	v.insert(grown)
 }
 
-// insertAll inserts those intervals that are not empty.
+// insertAll inserts the intervals that are not empty.
 func (v *vacancies) insertAll(intervals ...indexset.Interval) {
 	for _, interval := range intervals {
 		if interval.First <= interval.Last {
@@ -71,7 +71,7 @@ func (v *vacancies) insertAll(intervals ...indexset.Interval) {
 	}
 }
 
-// occupied reports whether an index gets no new pod.
+// occupied reports whether an index must not get a new pod.
 func (c *Census) occupied(index int32) bool {
 	return c.done(index) || c.running[index] > 0 || c.classifier.ReplaceFailedOnly && c.ending[index] > 0
 }
@@ -88,16 +88,16 @@ func (c *Census) vacancies() *vacancies {
 	return c.vacant
 }
 
-// Vacancies returns the number of indexes that may get a new pod: they are not done, and
-// have no active pod; if only failed pods are replaced, no terminating one either.
+// Vacancies returns the number of vacant indexes: those that are not done and have no
+// active pod. With ReplaceFailedOnly they have no terminating pod either.
 func (c *Census) Vacancies() int { return c.vacancies().number }
 
-// Vacant yields these indexes in increasing order.
+// Vacant yields the vacant indexes in increasing order.
 func (c *Census) Vacant() iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		for _, intervals := range c.vacancies().chunks {
 			for _, interval := range intervals {
-				for i := interval.First; i <= interval.Last; i++ { // ends: Last is below math.MaxInt32
+				for i := interval.First; i <= interval.Last; i++ { // cannot overflow: Last is below math.MaxInt32
 					if !yield(i) {
 						return
 					}
