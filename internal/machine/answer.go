@@ -17,31 +17,32 @@ import (
 // ErrNoAnswer is the error of a request that was never answered.
 var ErrNoAnswer = errors.New("the request was not answered")
 
-// exchange is a request and what became of it.
+// exchange is a request and its answer.
 type exchange struct {
 	Request
-	at       int       // of a deletion or creation: which
-	strips   bool      // it removes a finalizer
-	seen     string    // the version of the pod that it is about
-	job      types.UID // the UID of the Job that it was sent for
-	lost     bool      // it was taken for lost
+	at       int       // the position in the list of deletions or creations
+	strips   bool      // the patch removes the finalizer
+	seen     string    // the version of the pod when the request was made
+	job      types.UID // the UID of the Job when the request was made
+	lost     bool      // the request counts as lost
 	answered bool
 	object   runtime.Object
 	err      error
 }
 
-// fate is what an answer says of a request.
+// fate says whether a request was carried out.
 type fate uint8
 
 const (
-	done    fate = iota // it was carried out
-	missing             // there is no such object
-	refused             // it was not carried out
-	unknown             // it may have been carried out
+	done    fate = iota // carried out
+	missing             // the object does not exist
+	refused             // not carried out
+	unknown             // may have been carried out
 )
 
-// fateOf reads an error of a client. Only the API server can say that it refused a
-// request. Of an internal error, a timeout or a broken connection nothing follows.
+// fateOf returns what the error of a client says about its request. Only a client error of
+// the API server means that the request was refused. After a server error, a timeout or a
+// broken connection, the request may have been carried out.
 func fateOf(err error) fate {
 	if err == nil {
 		return done
@@ -60,7 +61,7 @@ func fateOf(err error) fate {
 	return unknown
 }
 
-// retryAfter is how long the API server asks to wait before the next request.
+// retryAfter returns how long the API server asks to wait before the next request.
 func retryAfter(err error) time.Duration {
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
 		return time.Duration(seconds) * time.Second
@@ -68,13 +69,13 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// namespaceEnds reports whether a creation was refused because its namespace is being
-// deleted: then all others will be, and there is nothing to tell anyone.
-func namespaceEnds(err error) bool {
+// namespaceTerminating reports whether a creation was refused because its namespace is
+// being deleted. All later creations will be refused too, and that is no error.
+func namespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// fate is what became of the request.
+// fate returns the fate of the request.
 func (x *exchange) fate() fate {
 	if !x.answered {
 		return unknown
@@ -82,7 +83,7 @@ func (x *exchange) fate() fate {
 	return fateOf(x.err)
 }
 
-// failure is the error of a request that was not carried out.
+// failure returns the error of a request that was not carried out.
 func (x *exchange) failure() error {
 	if !x.answered {
 		return ErrNoAnswer
@@ -90,8 +91,8 @@ func (x *exchange) failure() error {
 	return x.err
 }
 
-// meta returns the metadata of the object in the answer; nil without one. Clients
-// return typed nils.
+// meta returns the metadata of the object in the answer; nil if there is none. Clients may
+// return a typed nil.
 func (x *exchange) meta() metav1.Object {
 	if x.object == nil || reflect.ValueOf(x.object).IsNil() {
 		return nil
@@ -103,7 +104,7 @@ func (x *exchange) meta() metav1.Object {
 	return object
 }
 
-// jobObject returns the Job in the answer; nil without one.
+// jobObject returns the Job in the answer; nil if there is none.
 func (x *exchange) jobObject() *batchv1.Job {
 	if job, ok := x.object.(*batchv1.Job); ok && x.meta() != nil {
 		return job

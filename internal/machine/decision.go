@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// decide decides, and asks for nothing.
+// decide makes the decision. It needs no request.
 func (s *sync) decide() []exchange {
 	s.version = s.view.version()
 	if s.pending.Status = older(s.version, s.Known); !s.pending.Status {
@@ -25,7 +25,7 @@ func (s *sync) decide() []exchange {
 		s.end(err)
 		return nil
 	}
-	s.become(outcome)
+	s.setOutcome(outcome)
 	work := &outcome.Plan.Work
 	s.deletions, s.creations, s.batchSize = nil, nil, 1
 	for i := range work.Delete {
@@ -37,7 +37,7 @@ func (s *sync) decide() []exchange {
 	return nil
 }
 
-// input is what there is to decide on. The pods are in the tally.
+// input returns the input of the decision, without the pods, which are in the tally.
 func (s *sync) input() decide.Input {
 	return decide.Input{
 		Job:            s.view.Job,
@@ -67,14 +67,14 @@ func (s *sync) outcome() (*decide.Outcome, error) {
 	return outcome, err
 }
 
-// become takes an outcome for the one that is carried out.
-func (s *sync) become(outcome *decide.Outcome) {
+// setOutcome sets the outcome to carry out.
+func (s *sync) setOutcome(outcome *decide.Outcome) {
 	s.result.Outcome = outcome
-	s.result.Requeue = least(outcome.Requeue, s.pending.nextLookup(s.view.Now))
+	s.result.Requeue = least(outcome.Requeue, s.pending.nextRead(s.view.Now))
 }
 
-// askBeforeAdoption reads the Job live before the first adoption: a Job that is gone,
-// or is being deleted, must not adopt pods (kubernetes#42639).
+// askBeforeAdoption reads the Job live before the first adoption: a Job that is gone or
+// being deleted must not adopt pods (kubernetes#42639).
 func (s *sync) askBeforeAdoption() []exchange {
 	adopts := func(c decide.Claim) bool { return c.Relation == tracking.Adoptable }
 	if s.claimed || s.live || !slices.ContainsFunc(s.result.Outcome.Claims, adopts) {
@@ -83,7 +83,7 @@ func (s *sync) askBeforeAdoption() []exchange {
 	return []exchange{{Request: Request{Verb: GetJob, Name: s.Key.Name, UID: s.Job}}}
 }
 
-func (s *sync) hearBeforeAdoption(batch []exchange) step {
+func (s *sync) handleBeforeAdoption(batch []exchange) step {
 	x := &batch[0]
 	live := x.jobObject()
 	switch fate := x.fate(); {
@@ -97,27 +97,25 @@ func (s *sync) hearBeforeAdoption(batch []exchange) step {
 	case live.DeletionTimestamp != nil:
 		return s.adoptNone(s.jobGone())
 	case live.ResourceVersion != s.view.Job.ResourceVersion && s.view.StatusVersion == "":
-		s.view.Job, s.live = live, true // it has changed: decide on what it is now
+		s.view.Job, s.live = live, true // the Job has changed: decide again
 		return listPods
 	}
 	return claimPods
 }
 
-// jobGone is a conflict with whoever deletes the Job.
+// jobGone returns the conflict that ends a sync whose Job is gone or being deleted.
 func (s *sync) jobGone() error {
-	return apierrors.NewConflict(batchv1.Resource("jobs"), s.Key.Name, errors.New("it is gone, or is being deleted, and adopts no pods"))
+	return apierrors.NewConflict(batchv1.Resource("jobs"), s.Key.Name, errors.New("the Job is gone or being deleted, and must not adopt pods"))
 }
 
-// adoptNone leaves the pods alone that are to be adopted. The sync ends with the error
-// once the others are released and freed.
+// adoptNone skips all adoptions. The sync ends with the error after the other claims.
 func (s *sync) adoptNone(err error) step {
 	s.fail(err)
 	s.adoptsNone = true
 	return claimPods
 }
 
-// askClaims adopts, releases and frees pods. The decision takes for granted that this
-// succeeds.
+// askClaims adopts, releases and frees pods. The decision assumes that all claims succeed.
 func (s *sync) askClaims() (batch []exchange) {
 	if s.claimed {
 		return nil
@@ -136,9 +134,9 @@ func (s *sync) askClaims() (batch []exchange) {
 	return batch
 }
 
-// hearClaims decides again without the pods that are gone. They were not adopted, and
-// must not be counted.
-func (s *sync) hearClaims(batch []exchange) step {
+// handleClaims decides again without the pods to adopt that turned out to be gone. They
+// were not adopted and must not be counted.
+func (s *sync) handleClaims(batch []exchange) step {
 	s.claimed = true
 	var missed []types.UID
 	var stripped []Stripped

@@ -22,7 +22,7 @@ var noon = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
 // newMachine returns a machine with the settings of Kubernetes.
 func newMachine() *machine.Machine { return &machine.Machine{Config: decide.DefaultConfig()} }
 
-// train is a Job at version 10 with that parallelism.
+// train returns a Job at version 10 with the given parallelism.
 func train(parallelism int32) *batchv1.Job {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "train", UID: "job-uid", ResourceVersion: "10"}}
 	job.Spec.Parallelism, job.Spec.Completions = &parallelism, &parallelism
@@ -32,7 +32,7 @@ func train(parallelism int32) *batchv1.Job {
 	return job
 }
 
-// podOf is a pod of the Job at a version.
+// podOf returns a pod of the Job at a version.
 func podOf(job *batchv1.Job, uid, version string, changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: job.Namespace, Name: "train-" + uid, UID: types.UID(uid), ResourceVersion: version,
@@ -48,21 +48,21 @@ func podOf(job *batchv1.Job, uid, version string, changes ...func(*corev1.Pod)) 
 func succeeded(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }
 func unowned(pod *corev1.Pod)   { pod.OwnerReferences = nil }
 
-// fresh is a view of caches that show everything.
+// fresh returns a view of caches that are up to date.
 func fresh(job *batchv1.Job, pods ...*corev1.Pod) machine.View {
 	return machine.View{Job: job, Pods: pods, Now: noon, JobsVersion: "1000", PodsVersion: "1000", Barrier: "1"}
 }
 
-// unversioned is a view of caches that do not say how old they are.
+// unversioned removes the versions of the caches from a view.
 func unversioned(v machine.View) machine.View {
 	v.JobsVersion, v.PodsVersion, v.Barrier = "", "", ""
 	return v
 }
 
-// answers says what is answered to a request.
+// answers answers requests.
 type answers func(machine.Request) (runtime.Object, error)
 
-// run lets a machine sync, and returns what it asked for.
+// run runs a sync, and returns its requests.
 func run(t testing.TB, m *machine.Machine, v machine.View, how answers) (asked []string) {
 	t.Helper()
 	if err := m.Begin(v); err != nil {
@@ -85,14 +85,14 @@ func drive(t testing.TB, m interface {
 			}
 		}
 		if len(asked) > 100 {
-			t.Fatalf("the machine does not come to an end: %v", asked)
+			t.Fatalf("the sync does not end: %v", asked)
 		}
 	}
 	return asked
 }
 
-// server answers like an API server on which everything succeeds. Its versions count up
-// from 2000, and lists show the pods that it has been given.
+// server answers like an API server whose writes all succeed. Its versions count up from
+// 2000, and its lists return the given pods.
 type server struct {
 	job      *batchv1.Job
 	pods     []*corev1.Pod
@@ -144,7 +144,7 @@ func (s *server) answer(r machine.Request) (runtime.Object, error) {
 	return nil, nil
 }
 
-// except answers one verb otherwise.
+// except returns the answers of the server with other answers for one verb.
 func (s *server) except(verb machine.Verb, how answers) answers {
 	return func(r machine.Request) (runtime.Object, error) {
 		if r.Verb == verb {

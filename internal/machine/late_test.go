@@ -12,8 +12,8 @@ import (
 	"github.com/jobfate/jobfate/internal/machine"
 )
 
-// upTo begins a sync and answers everything until a verb is asked for. It returns those
-// requests, without an answer.
+// upTo begins a sync and answers its requests until one has the verb. It returns that
+// batch, unanswered.
 func upTo(t *testing.T, m *machine.Machine, v machine.View, s *server, verb machine.Verb) []machine.Request {
 	t.Helper()
 	if err := m.Begin(v); err != nil {
@@ -30,11 +30,11 @@ func upTo(t *testing.T, m *machine.Machine, v machine.View, s *server, verb mach
 			}
 		}
 	}
-	t.Fatalf("the machine never asks to %v", verb)
+	t.Fatalf("the sync ends without a request to %v", verb)
 	return nil
 }
 
-// What is answered when its step is over is kept: of a deletion, of a patch, of a status.
+// The machine remembers the writes of answers that arrive after their step.
 func TestLateAnswers_ofEachVerb(t *testing.T) {
 	for verb, remembers := range map[machine.Verb]func(*machine.Machine) bool{
 		machine.DeletePod:   func(m *machine.Machine) bool { return len(m.Deleted) == 1 },
@@ -44,7 +44,7 @@ func TestLateAnswers_ofEachVerb(t *testing.T) {
 		job := suspended(train(1))
 		m, s := newMachine(), &server{job: job}
 		batch := upTo(t, m, fresh(job, podOf(job, "a", "11")), s, verb)
-		m.Next() // goes on without the answer
+		m.Next() // continues without the answer
 		before := remembers(m)
 		stored := job.DeepCopy()
 		stored.ResourceVersion = "2100"
@@ -54,7 +54,8 @@ func TestLateAnswers_ofEachVerb(t *testing.T) {
 	}
 }
 
-// A sync that is given up keeps what was answered, and nothing of a refusal.
+// An abandoned sync leaves the writes that were answered with success, and none that was
+// refused or had no answer.
 func TestAbandoned_answers(t *testing.T) {
 	job := suspended(train(1))
 	for _, err := range []error{nil, notFound(machine.Request{}), errConflict, errTimeout} {
@@ -63,10 +64,10 @@ func TestAbandoned_answers(t *testing.T) {
 		_ = m.Answer(batch[0].ID, nil, err)
 		m.Abandon()
 		if want := err == nil || err.Error() == notFound(machine.Request{}).Error(); want != (len(m.Deleted) == 1) {
-			t.Errorf("answered with %v: the machine remembers %v", err, m.Deleted)
+			t.Errorf("answered with %v: the machine remembers the deletions %v", err, m.Deleted)
 		}
 		if m.Next() != nil {
-			t.Error("a sync that was given up goes on")
+			t.Error("an abandoned sync has further requests")
 		}
 	}
 }
@@ -75,8 +76,8 @@ func TestAbandoned_answers(t *testing.T) {
 func TestLiveRead_fails(t *testing.T) {
 	job := train(1)
 	for name, how := range map[string]answers{
-		"the list is refused": func(machine.Request) (runtime.Object, error) { return nil, errConflict },
-		"the list is none":    func(machine.Request) (runtime.Object, error) { return job, nil },
+		"the list is refused":      func(machine.Request) (runtime.Object, error) { return nil, errConflict },
+		"the answer is not a list": func(machine.Request) (runtime.Object, error) { return job, nil },
 	} {
 		m, s := newMachine(), &server{job: job}
 		same(t, name, run(t, m, unversioned(fresh(job)), s.except(machine.ListPods, how)), []string{"get the Job", "list the pods"})
@@ -85,7 +86,7 @@ func TestLiveRead_fails(t *testing.T) {
 		}
 	}
 
-	// Nor does a read by name that fails resolve a creation.
+	// A failed read by name does not resolve a creation.
 	m, s := newMachine(), &server{job: job}
 	m.Config.Names = func(prefix string) string { return prefix + "abcde" }
 	run(t, m, fresh(job), s.except(machine.CreatePod, func(machine.Request) (runtime.Object, error) { return nil, errTimeout }))
@@ -96,7 +97,7 @@ func TestLiveRead_fails(t *testing.T) {
 	}
 }
 
-// Without a batch period a machine that waits for the caches still looks again.
+// Without a batch period, a sync that waits for the caches is still requeued.
 func TestWait_withoutBatchPeriod(t *testing.T) {
 	job, next := train(1), train(1)
 	next.UID = "next"
@@ -105,18 +106,18 @@ func TestWait_withoutBatchPeriod(t *testing.T) {
 	run(t, m, fresh(job), s.answer)
 	run(t, m, fresh(next), s.answer)
 	if got := m.Result().Requeue; got != time.Second {
-		t.Errorf("look again in %v, want 1s", got)
+		t.Errorf("Requeue = %v, want 1s", got)
 	}
 }
 
-// A clone remembers the same, and goes its own way.
+// A clone has the same memory, and is independent.
 func TestClone(t *testing.T) {
 	job := train(1)
 	m, s := newMachine(), &server{job: job}
 	run(t, m, fresh(job), s.answer)
 	c := m.Clone()
 	if c.String() != m.String() || len(c.Created) != 1 || c.Result().Outcome != nil {
-		t.Errorf("the clone is %v, want %v at rest", c.String(), m.String())
+		t.Errorf("the clone is %v, want %v and no result", c.String(), m.String())
 	}
 	gone := train(1)
 	s.job = nil
@@ -141,6 +142,6 @@ func TestString(t *testing.T) {
 		}
 	}
 	if !strings.Contains((&machine.Memory{Lost: []machine.Lost{{}}}).String(), "1 creations without an answer") {
-		t.Error("a lost creation is not told")
+		t.Error("String does not mention a lost creation")
 	}
 }

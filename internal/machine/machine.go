@@ -11,42 +11,43 @@ import (
 	"github.com/jobfate/jobfate/internal/decide"
 )
 
-// Machine carries out what is decided for one Job. It is not safe for concurrent use.
+// Machine carries out the decisions for one Job. It is not safe for concurrent use.
 type Machine struct {
 	Memory
 	Config decide.Config
-	// Decide makes the decisions from nothing; nil is to make them of what has changed.
+	// Decide replaces the decisions, for tests; nil means the decisions of the tally,
+	// whose cost depends on what has changed.
 	Decide func(decide.Input, decide.Config) (*decide.Outcome, error)
-	// Check is told of what the decisions are made, and of what they come to, if it is
-	// set: for tests.
+	// Check is called with the input and the outcome of each decision, for tests; nil
+	// for none.
 	Check func(decide.Input, decide.Config, *decide.Outcome, error)
 
-	// cached is what the caches show of the pods. What is read live is for one sync.
+	// cached holds the pods of the caches. Pods that are read live serve one sync only.
 	cached decide.Tally
-	sync   *sync // nil when none is under way
+	sync   *sync // nil if none is under way
 	lastID uint64
-	// What is left of the last sync when it is over: what it came to (nil before the
-	// first), when it began, the last ID before it, and its requests that were not
-	// answered in time.
+	// What remains of the last sync: its result (nil before the first), its time, the
+	// last ID before it, and its requests without an answer.
 	result *Result
 	began  time.Time
 	first  uint64
 	late   []exchange
 }
 
-// Result is what a sync came to.
+// Result is the result of a sync.
 type Result struct {
 	// Outcome is the decision as it was carried out; nil if none was made.
 	Outcome *decide.Outcome
-	// Requeue is when to look again; 0 is only when something changes.
+	// Requeue is the longest time until the next sync; 0 when no sync is needed until
+	// something changes.
 	Requeue time.Duration
 	// RetryAfter is how long the API server asks to wait before the next request.
 	RetryAfter time.Duration
-	// Err says why the sync did not do all that was due. Look again soon.
+	// Err says why the sync did not do everything that was due. Retry soon.
 	Err error
-	// Gone says that there is no Job of this UID any more.
+	// Gone says that no Job with this UID exists any more.
 	Gone bool
-	// Ended says that a status was stored that ends the Job.
+	// Ended says that the sync stored a status with a terminal condition.
 	Ended   bool
 	Events  []decide.Event
 	Metrics []decide.Metric
@@ -54,8 +55,8 @@ type Result struct {
 
 var errNoSync = errors.New("no sync has begun")
 
-// Begin begins a sync. What is left of another one is abandoned. It fails for a view
-// that cannot be understood.
+// Begin begins a sync, and abandons an earlier one that is not finished. It returns an
+// error for an invalid view.
 func (m *Machine) Begin(v View) error {
 	m.Abandon()
 	if m.cached.Show(); !v.Fed {
@@ -66,20 +67,20 @@ func (m *Machine) Begin(v View) error {
 	return m.sync.begin()
 }
 
-// Feed says which pod a cache shows under a name; nil is none. It takes effect with the
-// next Begin.
+// Feed passes the pod that the cache holds under a name; nil if it holds none. It takes
+// effect with the next Begin.
 func (m *Machine) Feed(name string, pod *corev1.Pod) { m.cached.Feed(name, pod) }
 
-// Cached returns the pods that the next sync begins with, if it is not given others: for
-// tests.
+// Cached returns the pods that the next sync starts from if its View is Fed, for tests.
 func (m *Machine) Cached() []*corev1.Pod {
 	next := m.cached.Clone()
 	next.Show()
 	return next.Pods()
 }
 
-// Next returns the requests to send next, in any order or side by side; none when the
-// sync is over. A request of before that was not answered may have been carried out.
+// Next returns the requests to send next, in any order or concurrently; none when the sync
+// is finished. Earlier requests without an answer count as lost: they may have been carried
+// out.
 func (m *Machine) Next() []Request {
 	s := m.sync
 	if s == nil {
@@ -98,8 +99,8 @@ func (m *Machine) Next() []Request {
 	return requests
 }
 
-// Answer takes the answer to a request: the object and the error of the client, as
-// they are. It fails for a request that no answer is expected to; that does no harm.
+// Answer takes the object and the error that the client returned for a request. It returns
+// an error, and does nothing, if no answer to the request is expected.
 func (m *Machine) Answer(id uint64, object runtime.Object, err error) error {
 	if s := m.sync; s != nil && len(s.batch) > 0 {
 		if at := id - s.batch[0].ID; at < uint64(len(s.batch)) && !s.batch[at].answered {
@@ -119,7 +120,7 @@ func (m *Machine) Answer(id uint64, object runtime.Object, err error) error {
 	return fmt.Errorf("no answer is expected to request %d", id)
 }
 
-// Result returns what the sync came to, or has come to so far.
+// Result returns the result of the sync, or its state so far.
 func (m *Machine) Result() Result {
 	if m.result == nil {
 		return Result{Err: errNoSync}
@@ -127,18 +128,18 @@ func (m *Machine) Result() Result {
 	return *m.result
 }
 
-// Clone returns a machine with the same memory, at rest.
+// Clone returns a machine with the same memory and without a sync.
 func (m *Machine) Clone() *Machine {
 	return &Machine{Memory: m.Memory.clone(), Config: m.Config, Decide: m.Decide, Check: m.Check, cached: m.cached.Clone(), lastID: m.lastID}
 }
 
-// Abandon ends a sync wherever it is. Its answers are absorbed. Requests that were
-// handed out and have no answer may have been sent or not.
+// Abandon ends the sync at any step. Its answers are absorbed. Requests that Next returned
+// and that have no answer count as lost: they may or may not have been sent.
 func (m *Machine) Abandon() {
 	m.late = without(m.late, func(x exchange) bool { return x.ID <= m.first })
 	s := m.sync
 	if m.sync = nil; s == nil || s.ready {
-		return // nothing was handed out
+		return // Next has returned none of the requests
 	}
 	for i := range s.batch {
 		x := &s.batch[i]
@@ -150,8 +151,8 @@ func (m *Machine) Abandon() {
 	}
 }
 
-// lose remembers that a request may have been carried out or not. A patch or deletion
-// of a pod may be sent again.
+// lose remembers that a request may or may not have been carried out. For a patch or a
+// deletion of a pod that is not necessary, because it can be sent again.
 func (m *Machine) lose(x *exchange) {
 	switch x.Verb {
 	case CreatePod:
@@ -164,8 +165,8 @@ func (m *Machine) lose(x *exchange) {
 	}
 }
 
-// absorb takes an answer that comes after its step. What the answer to a status write
-// would have led to is lost.
+// absorb takes an answer that arrives after its step, and remembers the write. The steps
+// that would have followed a status write are not made up for.
 func (m *Machine) absorb(x *exchange) {
 	fate := x.fate()
 	if x.job != m.Job || fate == unknown {
@@ -198,7 +199,7 @@ func (m *Machine) absorb(x *exchange) {
 	}
 }
 
-// found forgets one creation of which no answer was known.
+// found forgets a creation without an answer, once it is known whether it was carried out.
 func (m *Memory) found(name string) {
 	for i, lost := range m.Lost {
 		if lost.Name == name {

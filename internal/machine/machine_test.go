@@ -22,8 +22,8 @@ func notFound(r machine.Request) error {
 
 var errTimeout = errors.New("the connection broke")
 
-// "If both are at least the barrier, no live read is needed; otherwise, or if they are
-// empty, the Machine asks for live reads."
+// If the versions of both caches are at least the barrier, no live read is needed. If not,
+// or if they are empty, the Machine reads live.
 func TestFreshness(t *testing.T) {
 	cached, live := []string{"create pod train-", "patch the status"}, []string{"get the Job", "list the pods", "create pod train-", "patch the status"}
 	for _, test := range []struct {
@@ -50,7 +50,7 @@ func TestFreshness(t *testing.T) {
 	}
 }
 
-// Every request names the Job and its namespace, also those of the first sync.
+// Every request has the namespace, and those about the Job its name, also in the first sync.
 func TestRequests_nameTheJob(t *testing.T) {
 	for _, barrier := range []string{"100", ""} { // cached, live
 		job := train(1)
@@ -65,7 +65,7 @@ func TestRequests_nameTheJob(t *testing.T) {
 	}
 }
 
-// "nothing older lowers it": a view that is older than one that was used is not used.
+// A view that is older than one that was used is not used.
 func TestFreshness_backInTime(t *testing.T) {
 	job := train(1)
 	s := &server{job: job}
@@ -78,12 +78,12 @@ func TestFreshness_backInTime(t *testing.T) {
 	same(t, "requests", asked[:2], []string{"get the Job", "list the pods"})
 	for _, r := range asked {
 		if strings.HasPrefix(r, "create") {
-			t.Errorf("a pod is created on an older view: %v", asked)
+			t.Errorf("a pod is created because of an older view: %v", asked)
 		}
 	}
 }
 
-// A Job that is older than an answer has shown is waited for.
+// A sync waits while the Job is older than the answer to the last status write.
 func TestStaleJob(t *testing.T) {
 	job := train(1)
 	m := newMachine()
@@ -91,14 +91,15 @@ func TestStaleJob(t *testing.T) {
 	run(t, m, fresh(job), s.answer)
 	same(t, "requests", run(t, m, fresh(job, podOf(job, "a", "11")), s.answer), nil)
 	if r := m.Result(); r.Requeue != time.Second || r.Err != nil {
-		t.Errorf("the result is %+v, want to look again in 1s", r)
+		t.Errorf("the result is %+v, want Requeue 1s and no error", r)
 	}
 	if m.Idle() {
 		t.Error("the machine is idle before its status is observed")
 	}
 }
 
-// A creation is in flight until its pod is observed, or the cache of pods has reached it.
+// A creation is in flight until its pod is observed, or until the cache is complete up to
+// its version.
 func TestCreation_inFlight(t *testing.T) {
 	job := train(1)
 	m := newMachine()
@@ -108,18 +109,18 @@ func TestCreation_inFlight(t *testing.T) {
 	job.ResourceVersion, job.Status = "2100", m.Result().Outcome.Status
 	s.job = job
 	v := fresh(job)
-	same(t, "requests before it is observed", run(t, m, v, s.answer), []string{"patch the status"}) // which counts what is observed
+	same(t, "requests before it is observed", run(t, m, v, s.answer), []string{"patch the status"}) // with the active pods that are observed
 	if r := m.Result(); r.Requeue != 10*time.Second {
-		t.Errorf("the machine looks again after %v, want 10s, to read the pod by name", r.Requeue)
+		t.Errorf("Requeue = %v, want 10s, to read the pod by name", r.Requeue)
 	}
 	v.PodsVersion, v.Job = "2003", job.DeepCopy()
 	v.Job.ResourceVersion = "2200"
-	same(t, "requests when it is certainly gone", run(t, m, v, s.answer)[:1], []string{"create pod train-"})
+	same(t, "requests when the cache has passed its version", run(t, m, v, s.answer)[:1], []string{"create pod train-"})
 }
 
-// "A creation that does not show is resolved [...] by a read by name after some seconds."
+// A creation that is not observed after some seconds is resolved by a read by name.
 func TestCreation_readByName(t *testing.T) {
-	for _, there := range []bool{true, false} {
+	for _, exists := range []bool{true, false} {
 		job := train(1)
 		m := newMachine()
 		s := &server{job: job}
@@ -134,15 +135,15 @@ func TestCreation_readByName(t *testing.T) {
 		v := fresh(job)
 		v.Now = noon.Add(10 * time.Second)
 		want := []string{"get pod " + made.Name, "create pod train-"}
-		if there {
+		if exists {
 			s.pods, want[1] = []*corev1.Pod{made}, "patch the status"
 		}
 		same(t, "first requests", run(t, m, v, s.answer)[:2], want)
 	}
 }
 
-// "After a lost creation: a read by name, or, with GenerateName, a live list before the
-// next creation."
+// After a lost creation, the Machine reads the pod by name. If the API server generates the
+// name, the Machine lists the pods live before the next creation.
 func TestCreation_lost(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		job := train(1)
@@ -162,7 +163,7 @@ func TestCreation_lost(t *testing.T) {
 		}
 		got := run(t, m, fresh(job), s.answer)
 		if len(got) < len(want) {
-			t.Fatalf("named %t: asked for %v, want %v first", named, got, want)
+			t.Fatalf("named %t: requests %v, want %v first", named, got, want)
 		}
 		same(t, "first requests", got[:len(want)], want)
 		for _, r := range got {
@@ -176,7 +177,7 @@ func TestCreation_lost(t *testing.T) {
 	}
 }
 
-// "After a lost status: a live read before any write."
+// After a lost status write, the Machine reads live before any write.
 func TestStatus_lost(t *testing.T) {
 	job := train(1)
 	m := newMachine()
@@ -185,13 +186,13 @@ func TestStatus_lost(t *testing.T) {
 		return nil, apierrors.NewTimeoutError("no answer", 3)
 	}))
 	if r := m.Result(); r.Err == nil || r.RetryAfter != 3*time.Second || m.Sure {
-		t.Errorf("the result is %+v, sure %t; want an error, 3s, and doubt", r, m.Sure)
+		t.Errorf("the result is %+v, Sure = %t; want an error, 3s and false", r, m.Sure)
 	}
 	got := run(t, m, fresh(job, podOf(job, "a", "11")), s.answer)
 	same(t, "first requests", got[:1], []string{"get the Job"})
 }
 
-// An answer without its object says nothing of what was written.
+// A successful answer without its object counts as no answer.
 func TestAnswers_withoutObject(t *testing.T) {
 	job := train(1)
 	for verb, want := range map[machine.Verb]string{
@@ -206,8 +207,8 @@ func TestAnswers_withoutObject(t *testing.T) {
 	}
 }
 
-// "A live read that returns another, a foreign, an invalid or no Job ends the sync with
-// Result.Err or Result.Gone."
+// A live read that returns another Job, a Job of another manager, an invalid Job or none
+// ends the sync with Result.Err or Result.Gone.
 func TestLiveRead(t *testing.T) {
 	another, foreign, invalid := train(1), train(1), train(1)
 	another.UID = "another"
@@ -248,7 +249,7 @@ func TestLiveRead(t *testing.T) {
 	}
 }
 
-// "One Machine, one UID. Another UID, or no Job, resets it."
+// The memory is about one UID. Another UID, or no Job, resets it.
 func TestAnotherJob(t *testing.T) {
 	job := train(1)
 	next := train(1)
@@ -257,29 +258,29 @@ func TestAnotherJob(t *testing.T) {
 	m := newMachine()
 	run(t, m, fresh(job), s.answer) // a creation and a status are pending
 
-	// Nothing says that the first Job is gone but a cache, which may be older.
+	// Only a cache says that the first Job is gone, and it may be stale.
 	asked := run(t, m, fresh(next), s.answer)
-	same(t, "while the first Job lives", asked, []string{"get the Job"})
+	same(t, "requests while the first Job exists", asked, []string{"get the Job"})
 	if m.Job != job.UID || len(m.Created) != 1 || m.Result().Requeue == 0 {
 		t.Errorf("the machine remembers %s, %v; want %s and its creation", m.Job, m.Created, job.UID)
 	}
 
 	s.job = next
 	asked = run(t, m, fresh(next), s.answer)
-	same(t, "when it is gone", asked[:2], []string{"get the Job", "list the pods"})
+	same(t, "requests when it is gone", asked[:2], []string{"get the Job", "list the pods"})
 	if m.Job != next.UID {
 		t.Errorf("the machine remembers %s, want %s", m.Job, next.UID)
 	}
 
 	s.job = nil
-	same(t, "when there is no Job", run(t, m, machine.View{Now: noon}, s.answer), []string{"get the Job"})
+	same(t, "requests when there is no Job", run(t, m, machine.View{Now: noon}, s.answer), []string{"get the Job"})
 	if !m.Result().Gone || !m.Idle() {
 		t.Errorf("gone %t, idle %t, want both", m.Result().Gone, m.Idle())
 	}
-	same(t, "and then", run(t, m, machine.View{Now: noon}, s.answer), nil)
+	same(t, "requests of the next sync", run(t, m, machine.View{Now: noon}, s.answer), nil)
 }
 
-// Misuse is an error or harmless.
+// Calls out of order return an error or do nothing.
 func TestMisuse(t *testing.T) {
 	m := newMachine()
 	if got := m.Next(); got != nil {
@@ -292,7 +293,7 @@ func TestMisuse(t *testing.T) {
 		t.Error("an answer before Begin is no error")
 	}
 	if err := m.Begin(machine.View{Job: &batchv1.Job{}}); err != nil {
-		t.Errorf("a Job that has to be read live: %v", err)
+		t.Errorf("Begin with a Job that must be read live: %v", err)
 	}
 	v := fresh(train(1))
 	v.Now = time.Time{}
@@ -320,12 +321,12 @@ func TestMisuse(t *testing.T) {
 		t.Error("an unknown answer is no error")
 	}
 	if m.Next(); len(m.Created) != 1 {
-		t.Errorf("the first answer is not taken: %v", m.Created)
+		t.Errorf("the first answer is not used: %v", m.Created)
 	}
 }
 
-// "It can be abandoned at any request." What was answered is kept, what was not may
-// have happened.
+// A sync can be abandoned at any request. The Machine remembers the answered writes, and
+// treats the others as lost.
 func TestAbandoned(t *testing.T) {
 	m, s := newMachine(), &server{job: train(3)}
 	if err := m.Begin(fresh(train(3))); err != nil {
@@ -343,7 +344,7 @@ func TestAbandoned(t *testing.T) {
 	if len(m.Created) != 2 || len(m.Lost) != 1 {
 		t.Errorf("%d created, %d lost; want 2 and 1", len(m.Created), len(m.Lost))
 	}
-	// The last answer comes after all.
+	// The last answer arrives late.
 	object, _ = s.answer(second[1])
 	if err := m.Answer(second[1].ID, object, nil); err != nil || len(m.Created) != 3 || len(m.Lost) != 0 {
 		t.Errorf("late: %v, %d created, %d lost; want 3 and none", err, len(m.Created), len(m.Lost))
@@ -353,7 +354,7 @@ func TestAbandoned(t *testing.T) {
 	}
 }
 
-// "Next with answers missing treats those as lost; late ones are absorbed."
+// Next treats requests without an answer as lost. Late answers are absorbed.
 func TestLateAnswers(t *testing.T) {
 	job := train(1)
 	done := podOf(job, "a", "11", succeeded)
@@ -367,10 +368,10 @@ func TestLateAnswers(t *testing.T) {
 	_ = m.Answer(batch[0].ID, object, nil)
 	strips := m.Next()
 	if len(strips) != 1 || strips[0].Verb != machine.PatchPod {
-		t.Fatalf("asked for %v, want the finalizer to be removed", strips)
+		t.Fatalf("requests %v, want the patch that removes the finalizer", strips)
 	}
 	if rest := m.Next(); len(rest) != 0 || m.Result().Err == nil || !errors.Is(m.Result().Err, machine.ErrNoAnswer) {
-		t.Errorf("asked for %v, error %v; want none, and that an answer is missing", rest, m.Result().Err)
+		t.Errorf("requests %v, error %v; want none and %v", rest, m.Result().Err, machine.ErrNoAnswer)
 	}
 	object, _ = s.answer(strips[0])
 	if err := m.Answer(strips[0].ID, object, nil); err != nil || len(m.Stripped) != 1 {
@@ -378,7 +379,7 @@ func TestLateAnswers(t *testing.T) {
 	}
 }
 
-// "A terminating namespace ends creations silently."
+// A terminating namespace ends creations without an error or an event.
 func TestNamespaceEnds(t *testing.T) {
 	m, s := newMachine(), &server{job: train(3)}
 	asked := run(t, m, fresh(train(3)), s.except(machine.CreatePod, func(r machine.Request) (runtime.Object, error) {
@@ -392,7 +393,8 @@ func TestNamespaceEnds(t *testing.T) {
 	}
 }
 
-// A quota refuses the first pod of a batch: the others of it are tried, and no more.
+// When a quota refuses a pod of a batch, the rest of the batch is created, and no later
+// batch.
 func TestCreations_stop(t *testing.T) {
 	m, s := newMachine(), &server{job: train(10)}
 	n := 0
@@ -403,7 +405,7 @@ func TestCreations_stop(t *testing.T) {
 		return s.answer(r)
 	}))
 	if n != 3 || len(asked) != 4 || len(m.Lost) != 0 {
-		t.Errorf("%d creations, asked for %v, %d lost; want 3, then the status, and none", n, asked, len(m.Lost))
+		t.Errorf("%d creations, requests %v, %d lost; want 3, then the status, and none lost", n, asked, len(m.Lost))
 	}
 	if got := m.Result().Outcome.Status.Active; got != 2 {
 		t.Errorf("the status says %d active, want 2", got)
@@ -419,7 +421,7 @@ func TestCreations_stop(t *testing.T) {
 	}
 }
 
-// "A collision is retried with another name."
+// A creation whose name is in use is retried with another name, a few times.
 func TestCreations_collide(t *testing.T) {
 	for _, forever := range []bool{false, true} {
 		m, s := newMachine(), &server{job: train(1)}
@@ -432,9 +434,9 @@ func TestCreations_collide(t *testing.T) {
 		}))
 		switch err := m.Result().Err; {
 		case !forever && (n != 2 || err != nil || len(m.Result().Events) != 1):
-			t.Errorf("%d creations, error %v, events %v; want 2, and silence", n, err, m.Result().Events)
+			t.Errorf("%d creations, error %v, events %v; want 2, no error and 1 event", n, err, m.Result().Events)
 		case forever && (n != 4 || !apierrors.IsAlreadyExists(err)):
-			t.Errorf("%d creations, error %v; want 4, and that it exists", n, err)
+			t.Errorf("%d creations, error %v; want 4 and AlreadyExists", n, err)
 		}
 	}
 }

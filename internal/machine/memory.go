@@ -13,15 +13,15 @@ import (
 	"github.com/jobfate/jobfate/internal/decide"
 )
 
-// Memory is what a Machine remembers of its Job from sync to sync. The zero Memory is
-// that of a process that has just started.
+// Memory is what a Machine remembers of its Job from sync to sync. The zero Memory is the
+// memory of a process that has just started.
 type Memory struct {
-	// Job is the UID of the Job. What follows, the floors aside, is about it alone.
+	// Job is the UID of the Job. All other fields except the floors are about this Job.
 	Job types.UID
-	// Backoff is what the last decision asked to remember.
+	// Backoff is the backoff record of the last decision.
 	Backoff backoff.Record
-	// Sure says that Backoff is not in doubt: the last status write was answered, and
-	// was this process's own.
+	// Sure says that Backoff is not in doubt: this process made the last status write,
+	// and the write was answered.
 	Sure bool
 	// LastStatus is when a status was last stored.
 	LastStatus time.Time
@@ -30,12 +30,12 @@ type Memory struct {
 	// Known is the newest resource version of the Job in an answer or in a cache, Shown
 	// the newest in a cache. A Job that is older than Known is stale.
 	Known, Shown string
-	// ReadFirst says that a status may have been stored or not: the Job must be read
-	// live before any write.
+	// ReadFirst says that a status write had no answer: the Job must be read live before
+	// any write.
 	ReadFirst bool
-	// Created, Deleted and Stripped are pods that were created, deleted, or have lost
-	// their finalizer. They are forgotten when every view that may still be used shows
-	// that. Lost are creations without an answer.
+	// Created, Deleted and Stripped are pods that were created, were deleted, or have
+	// lost their finalizer. They are forgotten when every view that may still be used
+	// shows the write. Lost are creations without an answer.
 	Created  []Created
 	Deleted  []Deleted
 	Stripped []Stripped
@@ -51,45 +51,45 @@ type Created struct {
 	UID     types.UID
 	Name    string
 	Version string
-	At      time.Time // when it was created, or last looked for
+	At      time.Time // when it was created, or last read by name
 }
 
-// Deleted is a pod that was deleted when it was at a version.
+// Deleted is a pod that was deleted, with its version before the deletion.
 type Deleted struct {
 	UID     types.UID
 	Version string
 }
 
-// Stripped is a pod whose finalizer was removed when it was at a version. Without is
-// that of the pod without the finalizer; empty if the pod is gone with it, because such
-// an answer has the version from before.
+// Stripped is a pod whose finalizer was removed. Version is its version before that, Without
+// the version without the finalizer. Without is empty if the removal may also have deleted
+// the pod: the answer to such a patch still has the old version.
 type Stripped struct {
 	UID              types.UID
 	Version, Without string
 }
 
-// Lost is a creation without an answer. Name is empty if the API server was to
-// generate it.
+// Lost is a creation without an answer. Name is empty if the API server generates the
+// name.
 type Lost struct {
 	Name string
 }
 
-// lookAfter is how long a created pod may remain unobserved before it is read by name.
-const lookAfter = 10 * time.Second
+// readAfter is how long a created pod may remain unobserved before it is read by name.
+const readAfter = 10 * time.Second
 
-// clone returns a memory that shares nothing that changes.
+// clone returns an independent copy.
 func (m *Memory) clone() Memory {
 	c := *m
 	c.Created, c.Deleted, c.Stripped, c.Lost = slices.Clip(c.Created), slices.Clip(c.Deleted), slices.Clip(c.Stripped), slices.Clip(c.Lost)
 	return c
 }
 
-// Idle reports whether nothing is pending.
+// Idle reports whether no write waits to be observed.
 func (m *Memory) Idle() bool {
 	return !older(m.Shown, m.Known) && !m.ReadFirst && len(m.Created)+len(m.Deleted)+len(m.Stripped)+len(m.Lost) == 0
 }
 
-// String says what is pending.
+// String lists the writes that wait to be observed.
 func (m *Memory) String() string {
 	var parts []string
 	add := func(n int, what string) {
@@ -113,20 +113,20 @@ func (m *Memory) String() string {
 	return "waiting to observe " + strings.Join(parts, ", ")
 }
 
-// forget begins the memory of another Job; an empty UID is none.
+// forget replaces the memory with an empty one for another Job. An empty UID means no Job.
 func (m *Memory) forget(job types.UID) {
 	*m = Memory{Job: job, Key: m.Key, JobsFloor: m.JobsFloor, PodsFloor: m.PodsFloor}
 }
 
-// unobserved are the writes that a view does not show.
+// unobserved lists the writes that a view does not show.
 type unobserved struct {
 	decide.InFlight
 	created []Created
 }
 
-// observe returns the writes that the pods of a view do not show, and forgets those
-// that every later view shows. shown returns the pod with a UID. The pods are complete up to the version; some may be
-// newer than that.
+// observe returns the writes that the pods of a view do not show, and forgets the writes
+// that every later view shows. shown returns the pod of the view with a UID. The view is
+// complete up to the version, and some of its pods may be newer.
 func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) (f unobserved) {
 	f.Job = m.Job
 	m.Created = without(m.Created, func(c Created) bool { return !older(version, c.Version) })
@@ -158,17 +158,18 @@ func (m *Memory) observe(shown func(types.UID) *corev1.Pod, version string) (f u
 	return f
 }
 
-// nextLookup is how long it is until a created pod is read by name; 0 for none.
-func (u *unobserved) nextLookup(now time.Time) (wait time.Duration) {
+// nextRead returns the time until the next created pod is to be read by name; 0 if there is
+// none.
+func (u *unobserved) nextRead(now time.Time) (wait time.Duration) {
 	for _, c := range u.created {
-		if left := max(c.At.Add(lookAfter).Sub(now), time.Second); wait == 0 || left < wait {
+		if left := max(c.At.Add(readAfter).Sub(now), time.Second); wait == 0 || left < wait {
 			wait = left
 		}
 	}
 	return wait
 }
 
-// without returns a list without some of its elements, and leaves the list as it is.
+// without returns the elements of a list that are not dropped. It does not change the list.
 func without[T any](list []T, drop func(T) bool) []T {
 	if !slices.ContainsFunc(list, drop) {
 		return list
@@ -176,7 +177,7 @@ func without[T any](list []T, drop func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(list), drop)
 }
 
-// replace appends elements to a list, in the place of those with the same UIDs.
+// replace removes the elements with the same UIDs from a list, and appends the new ones.
 func replace[T any](list, elements []T, uid func(T) types.UID) []T {
 	if len(elements) == 0 {
 		return list
@@ -188,9 +189,9 @@ func replace[T any](list, elements []T, uid func(T) types.UID) []T {
 	return append(without(list, func(e T) bool { return again[uid(e)] }), elements...)
 }
 
-// older reports whether a resource version is older than another. They are numbers
-// without leading zeros, of any size; anything else is older until it is the same.
-// An empty version is older than every other.
+// older reports whether a resource version is older than another. Resource versions are
+// numbers of any size without leading zeros. If one is not a number, version counts as
+// older unless both are equal. An empty version is older than every other.
 func older(version, than string) bool {
 	switch {
 	case than == "" || version == than:

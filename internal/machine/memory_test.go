@@ -2,8 +2,8 @@ package machine
 
 import "testing"
 
-// "Resource versions are numbers without leading zeros, of any size; anything else is
-// older until it is the same."
+// Resource versions are numbers of any size. Any other version counts as older unless both
+// are equal.
 func TestOlder(t *testing.T) {
 	for _, test := range []struct {
 		version, than string
@@ -14,12 +14,12 @@ func TestOlder(t *testing.T) {
 		{"99999999999999999999998", "99999999999999999999999", true},
 	} {
 		if got := older(test.version, test.than); got != test.want {
-			t.Errorf("%q is older than %q: %t, want %t", test.version, test.than, got, test.want)
+			t.Errorf("older(%q, %q) = %t, want %t", test.version, test.than, got, test.want)
 		}
 	}
 }
 
-// A clone stays as it is when the original goes on, and the other way round.
+// A clone does not change with the original, nor the original with the clone.
 func TestMemory_clone(t *testing.T) {
 	m := Memory{Created: make([]Created, 1, 10)}
 	m.Created[0].UID = "a"
@@ -28,10 +28,10 @@ func TestMemory_clone(t *testing.T) {
 	second := first.clone()
 	second.Created = append(second.Created, Created{UID: "c"})
 	if m.Created[1].UID != "b" || second.Created[1].UID != "c" || len(first.Created) != 1 {
-		t.Errorf("copies share: %v, %v, %v", m.Created, second.Created, first.Created)
+		t.Errorf("the copies share memory: %v, %v, %v", m.Created, second.Created, first.Created)
 	}
 	second.Created = without(second.Created, func(c Created) bool { return c.UID == "a" })
 	if first.Created[0].UID != "a" || len(second.Created) != 1 {
-		t.Errorf("copies share: %v, %v", first.Created, second.Created)
+		t.Errorf("the copies share memory: %v, %v", first.Created, second.Created)
 	}
 }

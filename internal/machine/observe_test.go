@@ -29,12 +29,12 @@ func podAt(version string, change ...func(*corev1.Pod)) []*corev1.Pod {
 func deleted(p *corev1.Pod)  { p.DeletionTimestamp = &metav1.Time{Time: noon} }
 func stripped(p *corev1.Pod) { p.Finalizers = nil }
 
-// viewOf is a view whose caches are fresh.
+// viewOf returns a view whose caches are fresh.
 func viewOf(job *batchv1.Job, pods []*corev1.Pod, podsVersion string) machine.View {
 	return machine.View{Job: job, Pods: pods, Now: noon, JobsVersion: "1", PodsVersion: podsVersion, Barrier: "1"}
 }
 
-// remembering returns a machine with a memory, and what it decides on.
+// remembering returns a machine with a memory, and the input of its last decision.
 func remembering(memory machine.Memory) (*machine.Machine, *decide.Input) {
 	in := new(decide.Input)
 	return &machine.Machine{
@@ -69,24 +69,24 @@ func TestMemory_forgetsWhatIsObserved(t *testing.T) {
 		forgets bool
 	}{
 		{"created, not shown", created, nil, "4", decide.InFlight{Creations: 1}, false},
-		{"created, shown by a cache that is not complete", created, podAt("5"), "4", decide.InFlight{}, false},
+		{"created, shown by a cache that is not complete up to that version", created, podAt("5"), "4", decide.InFlight{}, false},
 		{"created, shown", created, podAt("5"), "5", decide.InFlight{}, true},
-		{"created, gone before it was ever shown", created, nil, "6", decide.InFlight{}, true},
-		{"deleted, shown as it was", removed, podAt("3"), "3", decide.InFlight{Deletions: 1}, false},
-		{"deleted, shown as it was, with a status since", removed, podAt("4"), "4", decide.InFlight{Deletions: 1}, false},
+		{"created, and deleted before it was ever shown", created, nil, "6", decide.InFlight{}, true},
+		{"deleted, shown unchanged", removed, podAt("3"), "3", decide.InFlight{Deletions: 1}, false},
+		{"deleted, shown with a later status but not terminating", removed, podAt("4"), "4", decide.InFlight{Deletions: 1}, false},
 		{"deleted, terminating in a cache that is not complete", removed, podAt("5", deleted), "4", decide.InFlight{}, false},
 		{"deleted, terminating", removed, podAt("5", deleted), "5", decide.InFlight{}, true},
-		{"deleted, not there yet", removed, nil, "2", decide.InFlight{Deletions: 1}, false},
+		{"deleted, the pod itself not shown yet", removed, nil, "2", decide.InFlight{Deletions: 1}, false},
 		{"deleted, gone", removed, nil, "4", decide.InFlight{}, true},
 		{"finalizer removed, shown with it", freed, podAt("5"), "5", decide.InFlight{Stripped: []types.UID{"a"}}, false},
 		{"finalizer removed, shown without it by a cache that is not complete", freed, podAt("6", stripped), "5", decide.InFlight{}, false},
 		{"finalizer removed, shown without it", freed, podAt("6", stripped), "6", decide.InFlight{}, true},
 		{"finalizer removed, and put back by others", freed, podAt("7"), "6", decide.InFlight{}, true},
-		{"finalizer removed, not there yet", freed, nil, "4", decide.InFlight{}, false},
+		{"finalizer removed, the pod itself not shown yet", freed, nil, "4", decide.InFlight{}, false},
 		{"finalizer removed, gone from a cache that is not complete", freed, nil, "5", decide.InFlight{}, false},
 		{"finalizer removed, gone", freed, nil, "6", decide.InFlight{}, true},
 		{"gone with its finalizer, shown with it", goneWithIt, podAt("5"), "5", decide.InFlight{Stripped: []types.UID{"a"}}, false},
-		{"gone with its finalizer, not there yet", goneWithIt, nil, "4", decide.InFlight{}, false},
+		{"gone with its finalizer, the pod itself not shown yet", goneWithIt, nil, "4", decide.InFlight{}, false},
 		{"gone with its finalizer, gone", goneWithIt, nil, "5", decide.InFlight{}, true},
 	} {
 		test.memory.Job = "job"
@@ -105,7 +105,7 @@ func TestMemory_forgetsWhatIsObserved(t *testing.T) {
 	}
 }
 
-// A status is in flight until the Job shows its version or a later one.
+// A status write is in flight until the Job has its version or a later one.
 func TestMemory_status(t *testing.T) {
 	for _, test := range []struct {
 		known, shown string
@@ -113,7 +113,7 @@ func TestMemory_status(t *testing.T) {
 	}{
 		{"9", "8", true}, {"9", "9", false}, {"9", "10", false}, {"10", "9", true}, {"", "9", false}, {"9", "", true},
 		{"99999999999999999999", "100000000000000000000", false}, // more than 64 bits
-		// What is no number has no order: only the same is the one that was stored.
+		// Versions that are not numbers have no order. Only the same version is the stored one.
 		{"b", "a", true}, {"a", "b", true}, {"b", "b", false}, {"7", "a", true}, {"a", "7", true}, {"a", "77", true}, {"7-", "8-", true},
 	} {
 		m, in := remembering(machine.Memory{Job: "job", Known: test.known, LastStatus: noon})
@@ -141,8 +141,8 @@ func TestMemory_String(t *testing.T) {
 	}
 }
 
-// Requests that were never handed out were never sent: nothing is in doubt.
-func TestAbandoned_beforeItAsks(t *testing.T) {
+// Requests that Next never returned were never sent, so none of them is lost.
+func TestAbandoned_beforeNext(t *testing.T) {
 	m := newMachine()
 	for range 2 {
 		begin(t, m, fresh(train(3)))
@@ -150,17 +150,17 @@ func TestAbandoned_beforeItAsks(t *testing.T) {
 	if len(m.Lost) != 0 || m.ReadFirst {
 		t.Errorf("%s", m.Memory.String())
 	}
-	same(t, "asks", []string{m.Next()[0].String()}, []string{"create pod train-"})
+	same(t, "requests", []string{m.Next()[0].String()}, []string{"create pod train-"})
 }
 
-// Every request names its object, from the first sync of a process on.
+// Every request names its object, including those of the first sync of a process.
 func TestRequests_nameTheirObject(t *testing.T) {
 	for name, view := range map[string]machine.View{"fresh": fresh(train(1)), "read live": unversioned(fresh(train(1)))} {
 		s := &server{job: train(1)}
 		run(t, newMachine(), view, func(r machine.Request) (runtime.Object, error) {
 			named := r.Name != "" || r.Verb == machine.CreatePod || r.Verb == machine.ListPods
 			if r.Namespace != "ns" || !named {
-				t.Errorf("%s: %s is for %q in namespace %q", name, r.Verb, r.Name, r.Namespace)
+				t.Errorf("%s: %s has name %q, namespace %q", name, r.Verb, r.Name, r.Namespace)
 			}
 			return s.answer(r)
 		})

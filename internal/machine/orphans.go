@@ -16,7 +16,7 @@ import (
 )
 
 // Orphans removes the finalizer from pods whose Job is gone, or from a pod that has no
-// controller and that no Job adopts. The finalizer would keep them from being deleted.
+// controller and that no Job selects. The finalizer would block their deletion.
 type Orphans struct {
 	as     tracking.Controller
 	owner  *metav1.OwnerReference
@@ -27,11 +27,10 @@ type Orphans struct {
 	result Result
 }
 
-var errJobThere = errors.New("the Job of the pods exists, but the cache does not show it yet")
+var errJobExists = errors.New("the Job of the pods exists, but the cache does not show it yet")
 
-// OrphansIn returns what frees the orphans among the pods: one for each controller that
-// is none of the Jobs, and one for each pod without a controller that none of the Jobs
-// selects.
+// OrphansIn returns one Orphans for each controller that is not among the Jobs, and one for
+// each pod without a controller that none of the Jobs selects.
 func OrphansIn(as tracking.Controller, pods []*corev1.Pod, jobs []*batchv1.Job) (all []*Orphans) {
 	at := map[types.UID]*Orphans{}
 	for _, pod := range pods {
@@ -53,13 +52,13 @@ func OrphansIn(as tracking.Controller, pods []*corev1.Pod, jobs []*batchv1.Job) 
 	return all
 }
 
-// Next returns the requests to send next; none at the end.
+// Next returns the requests to send next; none when all pods are freed.
 func (o *Orphans) Next() []Request {
 	batch := o.batch
 	o.batch = nil
 	switch {
 	case len(batch) > 0 && batch[0].Verb == GetJob:
-		if err := o.heard(&batch[0]); err != nil {
+		if err := o.handleJob(&batch[0]); err != nil {
 			o.result.Err, o.pods = err, nil
 		}
 	case len(batch) > 0:
@@ -73,14 +72,14 @@ func (o *Orphans) Next() []Request {
 		return nil
 	}
 	if o.owner != nil && !o.read {
-		// That the cache does not show a Job does not mean that it is gone.
+		// The cache may be stale, so read the Job live.
 		o.read = true
 		o.batch = []exchange{{Request: Request{Verb: GetJob, Namespace: o.pods[0].Namespace, Name: o.owner.Name, UID: o.owner.UID}}}
 	} else {
 		for _, pod := range o.pods {
 			x := patchOf(pod)
 			x.Namespace = pod.Namespace
-			x.Patch = keys.Keys(o.as.Keys).StripPatchAt(pod) // a Job may have adopted it meanwhile
+			x.Patch = keys.Keys(o.as.Keys).StripPatchAt(pod) // fails if a Job has adopted the pod meanwhile
 			o.batch = append(o.batch, x)
 		}
 		o.pods = nil
@@ -94,18 +93,18 @@ func (o *Orphans) Next() []Request {
 	return requests
 }
 
-func (o *Orphans) heard(x *exchange) error {
+func (o *Orphans) handleJob(x *exchange) error {
 	job := x.jobObject()
 	switch fate := x.fate(); {
 	case fate != done && fate != missing:
 		return fmt.Errorf("reading the Job of orphans: %w", x.failure())
 	case fate == done && job != nil && job.UID == o.owner.UID:
-		return errJobThere
+		return errJobExists
 	}
 	return nil
 }
 
-// Answer takes the answer to a request.
+// Answer takes the object and the error that the client returned for a request.
 func (o *Orphans) Answer(id uint64, object runtime.Object, err error) error {
 	for i := range o.batch {
 		if x := &o.batch[i]; x.ID == id && !x.answered {
@@ -116,7 +115,7 @@ func (o *Orphans) Answer(id uint64, object runtime.Object, err error) error {
 	return fmt.Errorf("no answer is expected to request %d", id)
 }
 
-// Result says what has failed.
+// Result returns the errors so far.
 func (o *Orphans) Result() Result { return o.result }
 
 func (o *Orphans) fail(err error) {

@@ -13,31 +13,31 @@ import (
 	"github.com/jobfate/jobfate/internal/keys"
 )
 
-// deletion is a pod to delete, and what became of that.
+// deletion is a pod to delete, and its result.
 type deletion struct {
 	*decide.Deletion
-	missing bool // the pod is gone
-	asked   bool // its deletion was sent, not only the patch before that
+	missing bool // the pod was gone already
+	sent    bool // the deletion itself was sent, not only the patch before it
 	err     error
 }
 
-// creation is a pod to create, and how often its name was taken.
+// creation is a pod to create. collisions is how often its name was already in use.
 type creation struct {
 	*decide.Creation
 	collisions int
 }
 
-// mostCollisions is how often a creation is tried under another name.
+// mostCollisions is how often a creation is retried with another name.
 const mostCollisions = 3
 
-// patchOf begins a patch of a pod.
+// patchOf returns a patch request for a pod, without the patch.
 func patchOf(pod *corev1.Pod) exchange {
 	return exchange{seen: pod.ResourceVersion, Request: Request{Verb: PatchPod, Name: pod.Name, UID: pod.UID}}
 }
 
 // askStripFirst removes the finalizer from pods whose deletion does not count (KEP-2307
-// § Deleted Pods). The patch names the resource version: a pod that has changed may
-// have finished, and then it counts.
+// § Deleted Pods). The patch names the resource version, because a pod that has changed may
+// have finished and must then be counted.
 func (s *sync) askStripFirst() []exchange {
 	batch := make([]exchange, 0, len(s.deletions))
 	for i := range s.deletions {
@@ -50,7 +50,7 @@ func (s *sync) askStripFirst() []exchange {
 	return batch
 }
 
-func (s *sync) hearStripFirst(batch []exchange) step {
+func (s *sync) handleStripFirst(batch []exchange) step {
 	var stripped []Stripped
 	for i := range batch {
 		x := &batch[i]
@@ -85,11 +85,11 @@ func (s *sync) askDeletions() []exchange {
 	return batch
 }
 
-func (s *sync) hearDeletions(batch []exchange) step {
+func (s *sync) handleDeletions(batch []exchange) step {
 	for i := range batch {
 		x := &batch[i]
 		d := &s.deletions[x.at]
-		d.asked = true
+		d.sent = true
 		switch x.fate() {
 		case done:
 		case missing:
@@ -102,8 +102,8 @@ func (s *sync) hearDeletions(batch []exchange) step {
 	return createPods
 }
 
-// concludeDeletions notes what became of the deletions. A pod that was gone already
-// is deleted; like Kubernetes, nothing is told of that.
+// concludeDeletions records the results of the deletions. A pod that was gone already
+// counts as deleted, but as in Kubernetes there is no event for it.
 func (s *sync) concludeDeletions() {
 	var deleted []Deleted
 	for i := range s.deletions {
@@ -112,13 +112,13 @@ func (s *sync) concludeDeletions() {
 		if d.err == nil {
 			deleted = append(deleted, Deleted{pod.UID, pod.ResourceVersion})
 			if !d.missing {
-				s.tell(decide.Event{Type: corev1.EventTypeNormal, Reason: "SuccessfulDelete", Message: "Deleted pod: " + pod.Name})
+				s.addEvents(decide.Event{Type: corev1.EventTypeNormal, Reason: "SuccessfulDelete", Message: "Deleted pod: " + pod.Name})
 			}
 			continue
 		}
 		s.done.NotDeleted = append(s.done.NotDeleted, pod.UID)
-		if d.asked {
-			s.tell(decide.Event{Type: corev1.EventTypeWarning, Reason: "FailedDelete", Message: "Error deleting: " + d.err.Error()})
+		if d.sent {
+			s.addEvents(decide.Event{Type: corev1.EventTypeWarning, Reason: "FailedDelete", Message: "Error deleting: " + d.err.Error()})
 		}
 		s.fail(fmt.Errorf("deleting pod %s: %w", pod.Name, d.err))
 	}
@@ -126,9 +126,9 @@ func (s *sync) concludeDeletions() {
 	s.deletions = nil
 }
 
-// askCreations creates pods in batches of 1, 2, 4 and so on, until one has failed: a
-// quota that refuses one pod refuses all. The pods of a batch are made here, so that
-// not all of them exist at once.
+// askCreations creates pods in batches of 1, 2, 4 and so on until a creation fails: a quota
+// that refuses one pod will refuse the others too. Only the pods of the batch are made
+// here, so that not all of them are in memory at once.
 func (s *sync) askCreations() []exchange {
 	if s.stop {
 		return nil
@@ -144,8 +144,8 @@ func (s *sync) askCreations() []exchange {
 	return batch
 }
 
-func (s *sync) hearCreations(batch []exchange) step {
-	var again []creation
+func (s *sync) handleCreations(batch []exchange) step {
+	var retries []creation
 	for i := range batch {
 		x := &batch[i]
 		c := s.creations[x.at]
@@ -153,24 +153,24 @@ func (s *sync) hearCreations(batch []exchange) step {
 		switch {
 		case x.fate() == done && object != nil:
 			s.create(object, s.view.Now)
-			s.tell(decide.Event{Type: corev1.EventTypeNormal, Reason: "SuccessfulCreate", Message: "Created pod: " + object.GetName()})
+			s.addEvents(decide.Event{Type: corev1.EventTypeNormal, Reason: "SuccessfulCreate", Message: "Created pod: " + object.GetName()})
 			continue
 		case x.fate() == done:
-			s.lose(x) // a pod of which not even the name is known
-			err = fmt.Errorf("%w: it names no pod", ErrNoAnswer)
+			s.lose(x) // without the UID the pod cannot be observed
+			err = fmt.Errorf("%w: the response contains no object", ErrNoAnswer)
 		case apierrors.IsAlreadyExists(err) && c.collisions < mostCollisions:
-			again = append(again, creation{c.Creation, c.collisions + 1})
+			retries = append(retries, creation{c.Creation, c.collisions + 1})
 			continue
 		}
 		s.stop = true
 		s.done.NotCreated++
-		if namespaceEnds(err) {
-			continue // there is nothing to tell, or to try again
+		if namespaceTerminating(err) {
+			continue // neither an event nor a retry
 		}
-		s.tell(decide.Event{Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "Error creating: " + err.Error()})
+		s.addEvents(decide.Event{Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "Error creating: " + err.Error()})
 		s.fail(fmt.Errorf("creating a pod: %w", err))
 	}
-	s.creations = append(again, s.creations[len(batch):]...)
+	s.creations = append(retries, s.creations[len(batch):]...)
 	s.batchSize *= 2
 	if s.stop {
 		s.done.NotCreated += len(s.creations)
@@ -190,7 +190,7 @@ func (s *sync) askStrips() []exchange {
 	return batch
 }
 
-func (s *sync) hearStrips(batch []exchange) step {
+func (s *sync) handleStrips(batch []exchange) step {
 	var stripped []Stripped
 	for i := range batch {
 		x := &batch[i]
@@ -206,23 +206,25 @@ func (s *sync) hearStrips(batch []exchange) step {
 	return settleStatus
 }
 
-// create remembers that a pod was created, or is there although no cache shows it.
+// create remembers a pod that was created, or that exists although the cache does not show
+// it.
 func (m *Memory) create(pod metav1.Object, now time.Time) {
 	m.Created = append(m.Created, Created{UID: pod.GetUID(), Name: pod.GetName(), Version: pod.GetResourceVersion(), At: now})
 }
 
-// delete remembers that pods were deleted.
+// delete remembers pods that were deleted.
 func (m *Memory) delete(pods []Deleted) {
 	m.Deleted = replace(m.Deleted, pods, func(d Deleted) types.UID { return d.UID })
 }
 
-// strip remembers that pods have lost their finalizer, or are gone.
+// strip remembers pods that have lost their finalizer or are gone.
 func (m *Memory) strip(pods []Stripped) {
 	m.Stripped = replace(m.Stripped, pods, func(s Stripped) types.UID { return s.UID })
 }
 
-// strippedBy is what a patch has left of a pod. If the last finalizer was all that kept
-// the pod, the answer has the version from before.
+// strippedBy returns the pod as the answer to its patch shows it. If the finalizer was the
+// last thing that blocked the deletion, the patch has deleted the pod, and the answer has
+// the old version.
 func strippedBy(x *exchange) Stripped {
 	s := Stripped{UID: x.UID, Version: x.seen}
 	if pod := x.meta(); pod != nil && pod.GetUID() == x.UID {

@@ -20,8 +20,8 @@ import (
 
 var errConflict = apierrors.NewConflict(corev1.Resource("pods"), "pod", errors.New("it has changed"))
 
-// Before the first adoption the Job is read live. One that is gone, or is being deleted,
-// adopts no pods (kubernetes#42639); one that has changed is decided on as it is now.
+// Before the first adoption the Job is read live. A Job that is gone or being deleted adopts
+// no pods (kubernetes#42639). If the Job has changed, the machine decides again.
 func TestAdoption_readsTheJob(t *testing.T) {
 	job := train(1)
 	deleting, changed, another := train(1), train(1), train(1)
@@ -32,7 +32,7 @@ func TestAdoption_readsTheJob(t *testing.T) {
 		live *batchv1.Job
 		want []string
 	}{
-		"as it is":      {job, []string{"get the Job", "patch pod train-a", "patch the status"}},
+		"unchanged":     {job, []string{"get the Job", "patch pod train-a", "patch the status"}},
 		"gone":          {nil, []string{"get the Job"}},
 		"another":       {another, []string{"get the Job"}},
 		"being deleted": {deleting, []string{"get the Job"}},
@@ -48,7 +48,7 @@ func TestAdoption_readsTheJob(t *testing.T) {
 	}
 }
 
-// A Job that must not adopt releases its other pods all the same, as in Kubernetes.
+// A Job that must not adopt pods still releases pods, as in Kubernetes.
 func TestAdoption_refusedReleasesOthers(t *testing.T) {
 	job := train(1)
 	for name, read := range map[string]answers{
@@ -65,8 +65,8 @@ func TestAdoption_refusedReleasesOthers(t *testing.T) {
 	}
 }
 
-// "When an adoption is answered NotFound, Kubernetes ignores that pod and continues in
-// the same sync": a pod that is gone must not be counted.
+// When an adoption is answered with NotFound, Kubernetes ignores that pod and continues the
+// sync. A pod that is gone must not be counted.
 func TestAdoption_ofAPodThatIsGone(t *testing.T) {
 	job := train(1)
 	m, s := newMachine(), &server{job: job}
@@ -122,7 +122,7 @@ func TestAdoption_isObserved(t *testing.T) {
 	}
 }
 
-// "If a claim fails, start again."
+// A failed claim ends the sync.
 func TestClaim_fails(t *testing.T) {
 	job := train(1)
 	for _, relation := range []func(*corev1.Pod){unowned, func(p *corev1.Pod) { p.Labels = nil }} {
@@ -131,13 +131,13 @@ func TestClaim_fails(t *testing.T) {
 			return nil, errConflict
 		}))
 		if last := asked[len(asked)-1]; last != "patch pod train-a" || !apierrors.IsConflict(m.Result().Err) {
-			t.Errorf("asked for %v, error %v; want nothing after the claim, and the conflict", asked, m.Result().Err)
+			t.Errorf("requests %v, error %v; want none after the claim, and the conflict", asked, m.Result().Err)
 		}
 	}
 }
 
-// A pod that was released or freed has lost its finalizer, also if a cache shows it
-// still.
+// The machine remembers that a released pod has lost its finalizer, because the cache may
+// still show it.
 func TestClaim_isRemembered(t *testing.T) {
 	job := train(1)
 	m, s := newMachine(), &server{job: job}
@@ -154,9 +154,9 @@ func suspended(job *batchv1.Job) *batchv1.Job {
 	return job
 }
 
-// A pod that the Job has too many of loses its finalizer, and is deleted then. What
-// fails counts as not deleted. As in Kubernetes, events tell of deletions alone: not of
-// patches, nor of pods that are gone.
+// A surplus pod loses its finalizer, and is deleted after that. If either fails, the pod
+// counts as not deleted. As in Kubernetes, only deletions have events: not the patches, and
+// not pods that were gone already.
 func TestDeletions(t *testing.T) {
 	for name, test := range map[string]struct {
 		patch, remove error
@@ -165,7 +165,7 @@ func TestDeletions(t *testing.T) {
 		reason        string
 		deleted       int
 	}{
-		"all goes well":                        {nil, nil, []string{"patch pod train-a", "delete pod train-a", "patch the status"}, 0, "SuccessfulDelete", 1},
+		"both succeed":                         {nil, nil, []string{"patch pod train-a", "delete pod train-a", "patch the status"}, 0, "SuccessfulDelete", 1},
 		"the pod is gone before it is patched": {notFound(machine.Request{}), nil, []string{"patch pod train-a", "patch the status"}, 0, "", 1},
 		"the pod is gone before it is deleted": {nil, notFound(machine.Request{}), []string{"patch pod train-a", "delete pod train-a", "patch the status"}, 0, "", 1},
 		"the pod has changed":                  {errConflict, nil, []string{"patch pod train-a", "patch the status"}, 1, "", 0},
@@ -191,11 +191,11 @@ func TestDeletions(t *testing.T) {
 			if got := r.Outcome.Status.Active; got != test.active {
 				t.Errorf("%d pods are active, want %d", got, test.active)
 			}
-			told := ""
+			event := ""
 			if e := r.Events[0].Reason; strings.HasSuffix(e, "Delete") {
-				told = e
+				event = e
 			}
-			if told != test.reason || (r.Err != nil) != (test.deleted == 0) {
+			if event != test.reason || (r.Err != nil) != (test.deleted == 0) {
 				t.Errorf("events %v, error %v; want %q", r.Events, r.Err, test.reason)
 			}
 			if len(m.Deleted) != test.deleted {
@@ -222,23 +222,23 @@ func TestDeletions_inFlight(t *testing.T) {
 	}
 	job = job.DeepCopy()
 	job.ResourceVersion = "2200"
-	same(t, "when it is gone", run(t, m, fresh(job), s.answer)[:1], []string{"create pod train-"})
+	same(t, "requests when the pod is gone", run(t, m, fresh(job), s.answer)[:1], []string{"create pod train-"})
 	if len(m.Deleted) != 0 {
 		t.Errorf("the machine remembers %v", m.Memory.String())
 	}
 }
 
-// A status goes before the finalizers, and the counters follow when they are gone. A
-// conflict ends the sync.
+// The status is stored before the finalizers are removed, and the counters after. A conflict
+// ends the sync.
 func TestCounting(t *testing.T) {
 	job := train(1)
 	pod := podOf(job, "a", "11", succeeded)
 	writes := []string{"patch the status", "patch pod train-a", "patch the status"}
 	for name, test := range map[string]struct {
-		fails int // which write; 0 is none
+		fails int // the number of the write that fails; 0 for none
 		want  []string
 	}{
-		"all goes well":               {0, writes},
+		"all writes succeed":          {0, writes},
 		"the status has a conflict":   {1, writes[:1]},
 		"the finalizer stays":         {2, writes[:2]},
 		"the second status conflicts": {3, writes},
@@ -262,15 +262,16 @@ func TestCounting(t *testing.T) {
 					t.Errorf("the last event is %v, want Completed", last)
 				}
 				if !strings.Contains(s.statuses[1], `"resourceVersion":"2001"`) {
-					t.Errorf("the second status is not on top of the first: %s", s.statuses[1])
+					t.Errorf("the second status does not name the version of the first: %s", s.statuses[1])
 				}
 			}
 		})
 	}
 }
 
-// A pod that was counted is not counted again, whatever a cache shows: the pod with its
-// finalizer, gone, and there again; unless others have put the finalizer back.
+// A counted pod is not counted again while a stale cache shows it with its finalizer, or
+// shows it gone and then with its finalizer again. It is counted again if others have put
+// the finalizer back.
 func TestStripped_isRemembered(t *testing.T) {
 	job := train(2)
 	pod := podOf(job, "a", "11", succeeded)
@@ -280,7 +281,7 @@ func TestStripped_isRemembered(t *testing.T) {
 	if len(m.Stripped) != 1 || m.Stripped[0].Without == "" {
 		t.Fatalf("the machine remembers %v, want the version without the finalizer", m.Stripped)
 	}
-	look := func(version string, pods ...*corev1.Pod) string {
+	sync := func(version string, pods ...*corev1.Pod) string {
 		job = job.DeepCopy()
 		job.ResourceVersion = version
 		s.job = job
@@ -289,7 +290,7 @@ func TestStripped_isRemembered(t *testing.T) {
 		return strings.Join(run(t, m, v, s.answer), "; ")
 	}
 	for n, pods := range [][]*corev1.Pod{{pod, other}, {other}, {pod, other}} {
-		if asked := look(fmt.Sprint(5000+100*n), pods...); strings.Contains(asked, "patch pod train-a") {
+		if asked := sync(fmt.Sprint(5000+100*n), pods...); strings.Contains(asked, "patch pod train-a") {
 			t.Errorf("the pod is counted again: %s", asked)
 		}
 	}
@@ -300,11 +301,11 @@ func TestStripped_isRemembered(t *testing.T) {
 	v := fresh(job, back, other)
 	v.PodsVersion = "3000"
 	if asked := strings.Join(run(t, m, v, s.answer), "; "); !strings.Contains(asked, "patch pod train-a") {
-		t.Errorf("others have put the finalizer back, and it stays: %s", asked)
+		t.Errorf("others have put the finalizer back, but it is not removed: %s", asked)
 	}
 }
 
-// The status is kept in another object than the spec.
+// The status may be stored in another object than the spec.
 func TestStatusElsewhere(t *testing.T) {
 	job := train(1)
 	m, s := newMachine(), &server{job: job}
@@ -322,8 +323,8 @@ func TestStatusElsewhere(t *testing.T) {
 	same(t, "requests before it is observed", run(t, m, v, s.answer), nil)
 }
 
-// Pods whose Job is gone lose their finalizer, in the version that was seen. That a cache
-// shows no Job does not say that it is gone.
+// Pods whose Job is gone lose their finalizer, if they have not changed since. The Job is
+// read live first, because a cache that shows no Job may be stale.
 func TestOrphans(t *testing.T) {
 	job := train(1)
 	another := train(1)
@@ -339,13 +340,13 @@ func TestOrphans(t *testing.T) {
 		want  []string
 		err   bool
 	}{
-		"the Job is gone":        {from: pods[:3], want: []string{"get the Job", "patch pod train-a"}},
-		"another has its name":   {from: pods[:3], live: another, want: []string{"get the Job", "patch pod train-a"}},
-		"the Job is there":       {from: pods[:3], live: job, want: []string{"get the Job"}, err: true},
-		"no controller":          {want: []string{"patch pod train-d"}},
-		"a pod has changed":      {fails: errConflict, want: []string{"patch pod train-d"}, err: true},
-		"a pod is gone":          {fails: notFound(machine.Request{}), want: []string{"patch pod train-d"}},
-		"the Job cannot be read": {from: pods[:3], fails: errTimeout, want: []string{"get the Job"}, err: true},
+		"the Job is gone":         {from: pods[:3], want: []string{"get the Job", "patch pod train-a"}},
+		"another Job of its name": {from: pods[:3], live: another, want: []string{"get the Job", "patch pod train-a"}},
+		"the Job exists":          {from: pods[:3], live: job, want: []string{"get the Job"}, err: true},
+		"no controller":           {want: []string{"patch pod train-d"}},
+		"a pod has changed":       {fails: errConflict, want: []string{"patch pod train-d"}, err: true},
+		"a pod is gone":           {fails: notFound(machine.Request{}), want: []string{"patch pod train-d"}},
+		"the Job cannot be read":  {from: pods[:3], fails: errTimeout, want: []string{"get the Job"}, err: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &server{job: test.live}
@@ -355,7 +356,7 @@ func TestOrphans(t *testing.T) {
 			}
 			all := machine.OrphansIn(tracking.Controller{}, from, []*batchv1.Job{another})
 			if len(all) != 1 {
-				t.Fatalf("there are %d, want 1", len(all))
+				t.Fatalf("OrphansIn returns %d, want 1", len(all))
 			}
 			o := all[0]
 			asked := drive(t, o, func(r machine.Request) (runtime.Object, error) {
@@ -374,21 +375,22 @@ func TestOrphans(t *testing.T) {
 		})
 	}
 	if all := machine.OrphansIn(tracking.Controller{}, pods, []*batchv1.Job{job, another}); len(all) != 0 {
-		t.Errorf("with all Jobs there are %d, want none: the last pod is selected", len(all))
+		t.Errorf("with all Jobs OrphansIn returns %d, want none: the last pod is selected", len(all))
 	}
 	one := func() *machine.Orphans { return machine.OrphansIn(tracking.Controller{}, pods[3:], nil)[0] }
 	o := one()
 	if r := o.Next(); o.Answer(r[0].ID+1, nil, nil) == nil || o.Answer(r[0].ID, nil, nil) != nil || o.Answer(r[0].ID, nil, nil) == nil {
-		t.Error("an unknown or a second answer is no error, or the right one is")
+		t.Error("an unknown or second answer is accepted, or the first one is not")
 	}
 	o = one()
 	o.Next()
 	if o.Next(); !errors.Is(o.Result().Err, machine.ErrNoAnswer) {
-		t.Errorf("without an answer the error is %v", o.Result().Err)
+		t.Errorf("without an answer: error %v, want %v", o.Result().Err, machine.ErrNoAnswer)
 	}
 }
 
-// "its owners, before and after, or all Jobs of the namespace that select it"
+// A change of a pod concerns its controllers before and after, or else all Jobs of the
+// namespace that select it.
 func TestRouteOf(t *testing.T) {
 	job, next := train(1), train(1)
 	next.UID, next.Name = "next", "next"
@@ -407,21 +409,21 @@ func TestRouteOf(t *testing.T) {
 		before, after *corev1.Pod
 		want          string
 	}{
-		"new":                           {nil, owned, "[ns/train]"},
-		"changed":                       {owned, owned, "[ns/train]"},
-		"gone":                          {owned, nil, "[ns/train]"},
-		"given away":                    {owned, given, "[ns/train ns/next]"},
-		"orphaned":                      {owned, free, "[ns/train]"},
-		"adopted":                       {free, owned, "[ns/train]"},
-		"new, without a controller":     {nil, bare, "[ns/train]"},
-		"with the finalizer":            {free, free, "[ns/train]"},
-		"and selected by no Job":        {strange, strange, "[ns/]"},
-		"without, and nothing changes":  {bare, bare, "[]"},
-		"with other labels":             {bare, labelled, "[]"},
-		"with labels that are selected": {labelled, bare, "[ns/train]"},
-		"gone, without a controller":    {free, nil, "[]"},
-		"of another kind":               {foreign, foreign, "[]"},
-		"nothing":                       {nil, nil, "[]"},
+		"new":                                    {nil, owned, "[ns/train]"},
+		"changed":                                {owned, owned, "[ns/train]"},
+		"gone":                                   {owned, nil, "[ns/train]"},
+		"given away":                             {owned, given, "[ns/train ns/next]"},
+		"orphaned":                               {owned, free, "[ns/train]"},
+		"adopted":                                {free, owned, "[ns/train]"},
+		"new, without a controller":              {nil, bare, "[ns/train]"},
+		"with the finalizer":                     {free, free, "[ns/train]"},
+		"with the finalizer, selected by no Job": {strange, strange, "[ns/]"},
+		"without the finalizer, unchanged":       {bare, bare, "[]"},
+		"with other labels":                      {bare, labelled, "[]"},
+		"with labels that a Job selects":         {labelled, bare, "[ns/train]"},
+		"gone, without a controller":             {free, nil, "[]"},
+		"of another kind":                        {foreign, foreign, "[]"},
+		"nothing":                                {nil, nil, "[]"},
 	} {
 		if got := fmt.Sprint(machine.RouteOf(tracking.Controller{}, test.before, test.after, jobs)); got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)

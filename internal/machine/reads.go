@@ -11,7 +11,7 @@ import (
 	"github.com/jobfate/jobfate/internal/decide"
 )
 
-// begin finds out whether to read live, and decides if not.
+// begin chooses between the view and live reads. It decides at once if the view is usable.
 func (s *sync) begin() error {
 	job := s.view.Job
 	if job == nil {
@@ -48,7 +48,7 @@ func (s *sync) askJob() []exchange {
 	return []exchange{{Request: Request{Verb: GetJob, Name: s.Key.Name, UID: s.Job}}}
 }
 
-func (s *sync) hearJob(batch []exchange) step {
+func (s *sync) handleJob(batch []exchange) step {
 	x := &batch[0]
 	live := x.jobObject()
 	switch fate := x.fate(); {
@@ -59,7 +59,7 @@ func (s *sync) hearJob(batch []exchange) step {
 	}
 	switch seen := s.view.Job; {
 	case live.UID == s.Job && (seen == nil || seen.UID != live.UID):
-		return s.wait() // the cache shows an earlier one, or none yet
+		return s.wait() // the cache still shows an earlier Job, or none yet
 	case seen == nil, seen.UID != live.UID:
 		s.leave()
 		return s.wait()
@@ -70,7 +70,7 @@ func (s *sync) hearJob(batch []exchange) step {
 	s.view.Job, s.view.StatusVersion = live, ""
 	s.Known = newest(s.Known, live.ResourceVersion)
 	if s.view.JobsVersion == "" {
-		s.Shown = s.Known // there is no cache to wait for
+		s.Shown = s.Known // without a versioned cache there is nothing to wait for
 	}
 	return listPods
 }
@@ -82,7 +82,7 @@ func (s *sync) askPods() []exchange {
 	return []exchange{{Request: Request{Verb: ListPods}}}
 }
 
-func (s *sync) hearPods(batch []exchange) step {
+func (s *sync) handlePods(batch []exchange) step {
 	x := &batch[0]
 	list, ok := x.object.(*corev1.PodList)
 	if x.fate() != done {
@@ -100,42 +100,42 @@ func (s *sync) hearPods(batch []exchange) step {
 	s.view.PodsVersion = list.ResourceVersion
 	s.PodsFloor = newest(newest(s.PodsFloor, s.view.Barrier), list.ResourceVersion)
 	s.JobsFloor = newest(newest(s.JobsFloor, s.view.Barrier), s.view.Job.ResourceVersion)
-	s.Lost = nil // each is in the list, or never happened
+	s.Lost = nil // each of these pods is in the list or was never created
 	return findPods
 }
 
-// askUnobserved reads the pods by name that may have been created, and those that
-// were and are still not observed.
+// askUnobserved reads pods by name: those that may have been created, and those that were
+// created some time ago and are still not observed.
 func (s *sync) askUnobserved() (batch []exchange) {
 	if len(s.Created)+len(s.Deleted)+len(s.Stripped) > 0 {
-		_ = s.tally.Read(s.input(), &s.Config) // the decision says what is wrong
+		_ = s.tally.Read(s.input(), &s.Config) // the decision returns the same error
 	}
 	s.pending = s.observe(s.tally.Pod, s.view.PodsVersion)
 	for _, lost := range s.Lost {
 		batch = append(batch, exchange{Request: Request{Verb: GetPod, Name: lost.Name}})
 	}
 	for _, c := range s.pending.created {
-		if !c.At.Add(lookAfter).After(s.view.Now) {
+		if !c.At.Add(readAfter).After(s.view.Now) {
 			batch = append(batch, exchange{Request: Request{Verb: GetPod, Name: c.Name, UID: c.UID}})
 		}
 	}
 	return batch
 }
 
-func (s *sync) hearUnobserved(batch []exchange) step {
+func (s *sync) handleUnobserved(batch []exchange) step {
 	for i := range batch {
 		x := &batch[i]
 		object, fate := x.meta(), x.fate()
 		if fate != missing && fate != done {
 			return s.end(fmt.Errorf("reading pod %s: %w", x.Name, x.failure()))
 		}
-		there := object != nil && (x.UID == object.GetUID() || x.UID == "" && metav1.IsControlledBy(object, s.view.Job))
+		exists := object != nil && (x.UID == object.GetUID() || x.UID == "" && metav1.IsControlledBy(object, s.view.Job))
 		if x.UID == "" {
 			s.found(x.Name)
 		} else {
 			s.Created = without(s.Created, func(c Created) bool { return c.UID == x.UID })
 		}
-		if there {
+		if exists {
 			s.create(object, s.view.Now)
 		}
 	}

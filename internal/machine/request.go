@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Verb says what a request asks the API server for.
+// Verb is the kind of a request.
 type Verb uint8
 
-// The verbs. All reads are live: they go past every cache.
+// The verbs. Reads must be live, never from a cache.
 const (
 	GetJob Verb = iota + 1
 	ListPods
@@ -35,26 +35,27 @@ func (v Verb) String() string {
 
 // Request is a request to the API server, with everything that the call needs.
 type Request struct {
-	// ID tells the requests of a Machine apart.
+	// ID is unique among the requests of a Machine.
 	ID        uint64
 	Verb      Verb
 	Namespace string
-	// Name is that of the Job or the pod; empty for ListPods, and for CreatePod.
+	// Name is the name of the Job or the pod; empty for ListPods and CreatePod.
 	Name string
-	// UID is that of the object, as far as it is known.
+	// UID is the UID of the Job or the pod; empty if it is not known.
 	UID types.UID
 	// Pod is the pod to create. The caller may change it.
 	Pod *corev1.Pod
 	// Patch is a strategic merge patch of a pod, or a JSON merge patch of the status
 	// of a Job.
 	Patch []byte
-	// Options are those of DeletePod.
+	// Options are the options of DeletePod.
 	Options metav1.DeleteOptions
-	// Status is what Patch puts into the status, for a status that is kept elsewhere.
+	// Status is the whole new status, for a caller that stores it elsewhere than in
+	// the Job.
 	Status *batchv1.JobStatus
 }
 
-// String says what the request asks for.
+// String describes the request.
 func (r Request) String() string {
 	name := r.Name
 	if name == "" && r.Pod != nil {

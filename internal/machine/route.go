@@ -14,9 +14,9 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// RouteOf returns the names of the Jobs that a change of a pod concerns: of its
-// controllers before and after; without a controller, of the Jobs that select it, or, if
-// there are none and it carries the finalizer, an empty name.
+// RouteOf returns the names of the Jobs that a change of a pod concerns: its controllers
+// before and after or, if it has no controller, the Jobs that select it. If there are none
+// and the pod has the finalizer, RouteOf returns an empty name.
 func RouteOf(as tracking.Controller, before, after *corev1.Pod, jobs func(namespace string) []*batchv1.Job) (names []types.NamespacedName) {
 	was, is := controllerOf(before), controllerOf(after)
 	add := func(namespace, name string) {
@@ -46,9 +46,9 @@ func RouteOf(as tracking.Controller, before, after *corev1.Pod, jobs func(namesp
 	return names
 }
 
-// matters reports whether a change of a pod without a controller concerns a Job. A pod
-// that had none before, and that has nothing to be freed of, concerns one only if its
-// labels have changed.
+// matters reports whether a change of a pod without a controller concerns a Job. If the pod
+// had no controller before and has no finalizer to remove, only a change of its labels
+// does.
 func matters(as tracking.Controller, before *corev1.Pod, was *metav1.OwnerReference, after *corev1.Pod) bool {
 	return before == nil || was != nil || as.Keys.HasFinalizer(after) || !maps.Equal(before.Labels, after.Labels)
 }
@@ -60,7 +60,7 @@ func controllerOf(pod *corev1.Pod) *metav1.OwnerReference {
 	return metav1.GetControllerOfNoCopy(pod)
 }
 
-// Selects reports whether a Job has a selector, and it matches a pod.
+// Selects reports whether a Job has a selector that matches a pod of its namespace.
 func Selects(job *batchv1.Job, pod *corev1.Pod) bool {
 	of, err := owner.Of(job, keys.Keys{})
 	return err == nil && job.Spec.Selector != nil && job.Namespace == pod.Namespace && of.Selects(pod.Labels)

@@ -10,11 +10,11 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// askStatus stores the status of the outcome, given what became of creations and
-// deletions. Only after that may finalizers go.
+// askStatus stores the status of the outcome, given which creations and deletions
+// succeeded. Finalizers may be removed only after that.
 func (s *sync) askStatus() []exchange {
 	if s.done.NotCreated > 0 || len(s.done.NotDeleted) > 0 {
-		s.become(s.result.Outcome.Close(s.done))
+		s.setOutcome(s.result.Outcome.Close(s.done))
 	}
 	if o := s.result.Outcome; o.Changed && !o.PutOff {
 		return []exchange{s.statusOf(&o.Status)}
@@ -23,7 +23,7 @@ func (s *sync) askStatus() []exchange {
 	return nil
 }
 
-func (s *sync) hearStatus(batch []exchange) step {
+func (s *sync) handleStatus(batch []exchange) step {
 	if !s.store(&batch[0]) {
 		return over
 	}
@@ -31,16 +31,16 @@ func (s *sync) hearStatus(batch []exchange) step {
 	return stripPods
 }
 
-// remember remembers what the decision asks to remember once its status is stored,
-// and tells of it.
+// remember takes over the backoff record, the events and the metrics of the decision, which
+// hold once its status is stored.
 func (s *sync) remember() {
 	o := s.result.Outcome
 	s.Backoff = o.Backoff
-	s.tell(o.Events...)
+	s.addEvents(o.Events...)
 	s.result.Metrics = append(s.result.Metrics, o.Metrics...)
 }
 
-// askSettle stores the status that follows once finalizers are gone.
+// askSettle stores the status that counts the pods whose finalizers were removed.
 func (s *sync) askSettle() []exchange {
 	if s.settled = s.result.Outcome.Settle(s.gone); s.settled.Status != nil {
 		return []exchange{s.statusOf(s.settled.Status)}
@@ -49,7 +49,7 @@ func (s *sync) askSettle() []exchange {
 	return nil
 }
 
-func (s *sync) hearSettle(batch []exchange) step {
+func (s *sync) handleSettle(batch []exchange) step {
 	if s.store(&batch[0]) {
 		s.conclude()
 	}
@@ -57,18 +57,19 @@ func (s *sync) hearSettle(batch []exchange) step {
 }
 
 func (s *sync) conclude() {
-	s.tell(s.settled.Events...)
+	s.addEvents(s.settled.Events...)
 	s.result.Metrics = append(s.result.Metrics, s.settled.Metrics...)
 	s.result.Ended = s.settled.Finished
 }
 
-// statusOf is a write of a status, on top of the version that was read or stored last.
+// statusOf returns the write of a status, with the version that was last read or stored as
+// its precondition.
 func (s *sync) statusOf(status *batchv1.JobStatus) exchange {
 	return exchange{Request: Request{Verb: PatchStatus, Name: s.Key.Name, UID: s.Job,
 		Patch: jobstatus.Patch(s.Job, s.version, status), Status: status.DeepCopy()}}
 }
 
-// store hears what became of a status write, and reports whether it was stored.
+// store handles the answer to a status write, and reports whether the status was stored.
 func (s *sync) store(x *exchange) bool {
 	if x.fate() != done {
 		s.end(fmt.Errorf("storing the status: %w", x.failure()))
@@ -76,9 +77,9 @@ func (s *sync) store(x *exchange) bool {
 	}
 	stored := x.meta()
 	if stored == nil {
-		// Without its version nothing can be stored on top of it, or observed.
+		// Without its version the write cannot be observed, nor can another follow it.
 		s.lose(x)
-		s.end(fmt.Errorf("storing the status: %w: it has no object", ErrNoAnswer))
+		s.end(fmt.Errorf("storing the status: %w: the response contains no object", ErrNoAnswer))
 		return false
 	}
 	s.version = stored.GetResourceVersion()
@@ -86,9 +87,11 @@ func (s *sync) store(x *exchange) bool {
 	return true
 }
 
-func (s *sync) tell(events ...decide.Event) { s.result.Events = append(s.result.Events, events...) }
+func (s *sync) addEvents(events ...decide.Event) {
+	s.result.Events = append(s.result.Events, events...)
+}
 
-// least returns the least of two waits, where 0 is no wait.
+// least returns the shorter of two waits. 0 means no wait.
 func least(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -13,10 +13,10 @@ import (
 type sync struct {
 	*Machine
 	view  View
-	tally *decide.Tally // the pods that the sync is about
+	tally *decide.Tally // the pods that the sync decides on
 	step  step
 	batch []exchange // the requests of the step
-	ready bool       // they have not been handed out yet
+	ready bool       // Next has yet to return the batch
 
 	pending    unobserved
 	live       bool // the Job and its pods are read live
@@ -24,7 +24,7 @@ type sync struct {
 	adoptsNone bool // the Job must not adopt
 	deletions  []deletion
 	creations  []creation
-	stop       bool // create no more
+	stop       bool // create no more pods
 	batchSize  int
 	done       decide.Done
 	version    string // of the object that holds the status
@@ -32,7 +32,7 @@ type sync struct {
 	settled    decide.Settled
 }
 
-// step is a place in the table of steps.
+// step is a row of the table of steps.
 type step int
 
 const (
@@ -51,32 +51,32 @@ const (
 	over
 )
 
-// handlers are what a step does. Ask returns its requests; a step without any is
-// passed over. Hear takes what became of them, and returns the next step.
-type handlers struct {
-	ask  func(*sync) []exchange
-	hear func(*sync, []exchange) step
+// functions are the two functions of a step. ask returns its requests; a step without
+// requests is skipped. handle takes their answers and returns the next step.
+type functions struct {
+	ask    func(*sync) []exchange
+	handle func(*sync, []exchange) step
 }
 
-// handlers returns the handlers of a step. This is the table of the steps, in order.
-func (at step) handlers() handlers {
-	return [over]handlers{
-		readJob:      {(*sync).askJob, (*sync).hearJob},
-		listPods:     {(*sync).askPods, (*sync).hearPods},
-		findPods:     {(*sync).askUnobserved, (*sync).hearUnobserved},
+// functions returns the functions of a step. This is the table of the steps, in order.
+func (at step) functions() functions {
+	return [over]functions{
+		readJob:      {(*sync).askJob, (*sync).handleJob},
+		listPods:     {(*sync).askPods, (*sync).handlePods},
+		findPods:     {(*sync).askUnobserved, (*sync).handleUnobserved},
 		decideNow:    {(*sync).decide, nil},
-		checkJob:     {(*sync).askBeforeAdoption, (*sync).hearBeforeAdoption},
-		claimPods:    {(*sync).askClaims, (*sync).hearClaims},
-		stripFirst:   {(*sync).askStripFirst, (*sync).hearStripFirst},
-		deletePods:   {(*sync).askDeletions, (*sync).hearDeletions},
-		createPods:   {(*sync).askCreations, (*sync).hearCreations},
-		storeStatus:  {(*sync).askStatus, (*sync).hearStatus},
-		stripPods:    {(*sync).askStrips, (*sync).hearStrips},
-		settleStatus: {(*sync).askSettle, (*sync).hearSettle},
+		checkJob:     {(*sync).askBeforeAdoption, (*sync).handleBeforeAdoption},
+		claimPods:    {(*sync).askClaims, (*sync).handleClaims},
+		stripFirst:   {(*sync).askStripFirst, (*sync).handleStripFirst},
+		deletePods:   {(*sync).askDeletions, (*sync).handleDeletions},
+		createPods:   {(*sync).askCreations, (*sync).handleCreations},
+		storeStatus:  {(*sync).askStatus, (*sync).handleStatus},
+		stripPods:    {(*sync).askStrips, (*sync).handleStrips},
+		settleStatus: {(*sync).askSettle, (*sync).handleSettle},
 	}[at]
 }
 
-// proceed hears what became of the last requests, and goes on to the next.
+// proceed handles the answers to the last requests, and makes the next requests.
 func (s *sync) proceed() {
 	if s.ready {
 		return
@@ -88,11 +88,11 @@ func (s *sync) proceed() {
 				s.lose(&batch[i])
 			}
 		}
-		s.step = s.step.handlers().hear(s, batch)
+		s.step = s.step.functions().handle(s, batch)
 	}
 	for s.step != over {
 		at := s.step
-		if s.batch = at.handlers().ask(s); len(s.batch) > 0 {
+		if s.batch = at.functions().ask(s); len(s.batch) > 0 {
 			s.number()
 			s.ready = true
 			return
@@ -103,7 +103,7 @@ func (s *sync) proceed() {
 	}
 }
 
-// number completes the requests of a batch.
+// number sets the IDs of a batch, and the Job and namespace of its requests.
 func (s *sync) number() {
 	for i := range s.batch {
 		x := &s.batch[i]
@@ -112,14 +112,14 @@ func (s *sync) number() {
 	}
 }
 
-// end ends the sync with an error; nil is none.
+// end ends the sync, with an error if err is not nil.
 func (s *sync) end(err error) step {
 	s.fail(err)
 	s.step = over
 	return over
 }
 
-// wait ends the sync until the caches have caught up.
+// wait ends the sync and requeues it, so that the caches can catch up.
 func (s *sync) wait() step {
 	s.result.Requeue = s.Config.BatchPeriod
 	if s.result.Requeue == 0 {
@@ -128,14 +128,14 @@ func (s *sync) wait() step {
 	return s.end(nil)
 }
 
-// leave ends the sync of a Job that is gone, and forgets it.
+// leave ends the sync of a Job that is gone, and forgets the Job.
 func (s *sync) leave() step {
 	s.forget("")
 	s.result.Gone = true
 	return s.end(nil)
 }
 
-// fail notes an error of the sync.
+// fail adds an error to the result.
 func (s *sync) fail(err error) {
 	if err == nil {
 		return

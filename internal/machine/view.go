@@ -7,15 +7,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// View is what a caller's caches show of a Job. Nothing in it is changed.
+// View is what the caller's caches hold for a Job. The Machine does not change it.
 type View struct {
-	// Job is nil when the cache shows none.
+	// Job is nil when the cache has no Job of that name.
 	Job *batchv1.Job
 	// Pods are the pods that the Job controls and the pods of its namespace that have
 	// no controller.
 	Pods []*corev1.Pod
-	// Fed says that the pods are those that were fed, on top of the last list. Pods
-	// means nothing then.
+	// Fed says that the pods are those of the last list, with the changes passed to
+	// Feed since. Pods is ignored then.
 	Fed bool
 	// Now is the one reading of the clock.
 	Now time.Time
@@ -23,15 +23,15 @@ type View struct {
 	// complete before Job and Pods were read from them. Without them every sync reads
 	// live.
 	JobsVersion, PodsVersion string
-	// Barrier is the version of a consistent read of pods that began after the process
-	// got its lease.
+	// Barrier is the version of a consistent read of pods that the process requested
+	// after it acquired its lease.
 	Barrier string
 	// StatusVersion is the version of the object that holds the status, if that is not
 	// the Job.
 	StatusVersion string
 }
 
-// version is that of the object that holds the status.
+// version returns the version of the object that holds the status.
 func (v *View) version() string {
 	if v.StatusVersion != "" || v.Job == nil {
 		return v.StatusVersion
@@ -39,8 +39,8 @@ func (v *View) version() string {
 	return v.Job.ResourceVersion
 }
 
-// fresh reports whether the caches show everything that was written before the
-// barrier, and are no older than when they were last used.
+// fresh reports whether the caches show every write before the barrier, and are not older
+// than when they were last used.
 func (m *Memory) fresh(v *View) bool {
 	jobs, pods := newest(m.JobsFloor, v.Barrier), newest(m.PodsFloor, v.Barrier)
 	return jobs != "" && pods != "" &&
@@ -48,7 +48,7 @@ func (m *Memory) fresh(v *View) bool {
 		v.PodsVersion != "" && !older(v.PodsVersion, pods)
 }
 
-// accept takes a view as it is: from now on no older one is used.
+// accept raises the floors to the versions of a view, so that no older view is used later.
 func (m *Memory) accept(v *View) {
 	m.JobsFloor, m.PodsFloor = newest(m.JobsFloor, v.JobsVersion), newest(m.PodsFloor, v.PodsVersion)
 }
