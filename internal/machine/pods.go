@@ -13,23 +13,6 @@ import (
 	"github.com/jobfate/jobfate/internal/keys"
 )
 
-// deletion is a pod to delete, and its result.
-type deletion struct {
-	*decide.Deletion
-	missing bool // the pod was gone already
-	sent    bool // the deletion itself was sent, not only the patch before it
-	err     error
-}
-
-// creation is a pod to create. collisions is how often its name was already in use.
-type creation struct {
-	*decide.Creation
-	collisions int
-}
-
-// mostCollisions is how often a creation is retried with another name.
-const mostCollisions = 3
-
 // patchOf returns a patch request for a pod, without the patch.
 func patchOf(pod *corev1.Pod) exchange {
 	return exchange{seen: pod.ResourceVersion, Request: Request{Verb: PatchPod, Name: pod.Name, UID: pod.UID}}
@@ -39,9 +22,9 @@ func patchOf(pod *corev1.Pod) exchange {
 // § Deleted Pods). The patch names the resource version, because a pod that has changed may
 // have finished and must then be counted.
 func (s *sync) askStripFirst() []exchange {
-	batch := make([]exchange, 0, len(s.deletions))
-	for i := range s.deletions {
-		if d := &s.deletions[i]; d.StripFirst {
+	batch := make([]exchange, 0, len(s.writes.deletions))
+	for i := range s.writes.deletions {
+		if d := &s.writes.deletions[i]; d.StripFirst {
 			x := patchOf(d.Record.Pod)
 			x.Patch, x.strips, x.at = keys.Keys(s.Config.Controller.Keys).StripPatchAt(d.Record.Pod), true, i
 			batch = append(batch, x)
@@ -54,7 +37,7 @@ func (s *sync) handleStripFirst(batch []exchange) step {
 	var stripped []Stripped
 	for i := range batch {
 		x := &batch[i]
-		d := &s.deletions[x.at]
+		d := &s.writes.deletions[x.at]
 		switch x.fate() {
 		case done:
 			stripped = append(stripped, strippedBy(x))
@@ -69,9 +52,9 @@ func (s *sync) handleStripFirst(batch []exchange) step {
 }
 
 func (s *sync) askDeletions() []exchange {
-	batch := make([]exchange, 0, len(s.deletions))
-	for i := range s.deletions {
-		d := &s.deletions[i]
+	batch := make([]exchange, 0, len(s.writes.deletions))
+	for i := range s.writes.deletions {
+		d := &s.writes.deletions[i]
 		if d.missing || d.err != nil {
 			continue
 		}
@@ -88,7 +71,7 @@ func (s *sync) askDeletions() []exchange {
 func (s *sync) handleDeletions(batch []exchange) step {
 	for i := range batch {
 		x := &batch[i]
-		d := &s.deletions[x.at]
+		d := &s.writes.deletions[x.at]
 		d.sent = true
 		switch x.fate() {
 		case done:
@@ -106,8 +89,8 @@ func (s *sync) handleDeletions(batch []exchange) step {
 // counts as deleted, but as in Kubernetes there is no event for it.
 func (s *sync) concludeDeletions() {
 	var deleted []Deleted
-	for i := range s.deletions {
-		d := &s.deletions[i]
+	for i := range s.writes.deletions {
+		d := &s.writes.deletions[i]
 		pod := d.Record.Pod
 		if d.err == nil {
 			deleted = append(deleted, Deleted{pod.UID, pod.ResourceVersion})
@@ -116,26 +99,23 @@ func (s *sync) concludeDeletions() {
 			}
 			continue
 		}
-		s.done.NotDeleted = append(s.done.NotDeleted, pod.UID)
+		s.writes.done.NotDeleted = append(s.writes.done.NotDeleted, pod.UID)
 		if d.sent {
 			s.addEvents(decide.Event{Type: corev1.EventTypeWarning, Reason: "FailedDelete", Message: "Error deleting: " + d.err.Error()})
 		}
 		s.fail(fmt.Errorf("deleting pod %s: %w", pod.Name, d.err))
 	}
 	s.delete(deleted)
-	s.deletions = nil
+	s.writes.deletions = nil
 }
 
 // askCreations creates pods in batches of 1, 2, 4 and so on until a creation fails: a quota
 // that refuses one pod will refuse the others too. Only the pods of the batch are made
 // here, so that not all of them are in memory at once.
 func (s *sync) askCreations() []exchange {
-	if s.stop {
-		return nil
-	}
-	batch := make([]exchange, 0, min(s.batchSize, len(s.creations)))
+	batch := make([]exchange, 0, min(s.writes.batchSize, len(s.writes.creations)))
 	for i := range cap(batch) {
-		pod := s.creations[i].Pod()
+		pod := s.writes.creations[i].Pod()
 		if s.Config.Names != nil {
 			pod.Name = s.Config.Names(pod.GenerateName)
 		}
@@ -145,10 +125,12 @@ func (s *sync) askCreations() []exchange {
 }
 
 func (s *sync) handleCreations(batch []exchange) step {
+	w := &s.writes
 	var retries []creation
+	failed := 0
 	for i := range batch {
 		x := &batch[i]
-		c := s.creations[x.at]
+		c := w.creations[x.at]
 		object, err := x.meta(), x.failure()
 		switch {
 		case x.fate() == done && object != nil:
@@ -162,22 +144,21 @@ func (s *sync) handleCreations(batch []exchange) step {
 			retries = append(retries, creation{c.Creation, c.collisions + 1})
 			continue
 		}
-		s.stop = true
-		s.done.NotCreated++
+		failed++
 		if namespaceTerminating(err) {
 			continue // neither an event nor a retry
 		}
 		s.addEvents(decide.Event{Type: corev1.EventTypeWarning, Reason: "FailedCreate", Message: "Error creating: " + err.Error()})
 		s.fail(fmt.Errorf("creating a pod: %w", err))
 	}
-	s.creations = append(retries, s.creations[len(batch):]...)
-	s.batchSize *= 2
-	if s.stop {
-		s.done.NotCreated += len(s.creations)
-		s.done.Untried = len(s.creations)
-		return storeStatus
+	w.creations = append(retries, w.creations[len(batch):]...)
+	w.batchSize *= 2
+	if failed == 0 {
+		return createPods
 	}
-	return createPods
+	w.done.Untried = len(w.creations)
+	w.done.NotCreated = failed + w.done.Untried
+	return storeStatus
 }
 
 func (s *sync) askStrips() []exchange {
@@ -197,7 +178,7 @@ func (s *sync) handleStrips(batch []exchange) step {
 		switch x.fate() {
 		case done, missing:
 			stripped = append(stripped, strippedBy(x))
-			s.gone = append(s.gone, x.UID)
+			s.writes.removed = append(s.writes.removed, x.UID)
 		default:
 			s.fail(fmt.Errorf("removing the finalizer of pod %s: %w", x.Name, x.failure()))
 		}

@@ -13,8 +13,8 @@ import (
 // askStatus stores the status of the outcome, given which creations and deletions
 // succeeded. Finalizers may be removed only after that.
 func (s *sync) askStatus() []exchange {
-	if s.done.NotCreated > 0 || len(s.done.NotDeleted) > 0 {
-		s.setOutcome(s.result.Outcome.Close(s.done))
+	if s.writes.done.NotCreated > 0 || len(s.writes.done.NotDeleted) > 0 {
+		s.setOutcome(s.result.Outcome.Close(s.writes.done))
 	}
 	if o := s.result.Outcome; o.Changed && !o.PutOff {
 		return []exchange{s.statusOf(&o.Status)}
@@ -42,8 +42,8 @@ func (s *sync) remember() {
 
 // askSettle stores the status that counts the pods whose finalizers were removed.
 func (s *sync) askSettle() []exchange {
-	if s.settled = s.result.Outcome.Settle(s.gone); s.settled.Status != nil {
-		return []exchange{s.statusOf(s.settled.Status)}
+	if s.writes.settled = s.result.Outcome.Settle(s.writes.removed); s.writes.settled.Status != nil {
+		return []exchange{s.statusOf(s.writes.settled.Status)}
 	}
 	s.conclude()
 	return nil
@@ -57,16 +57,16 @@ func (s *sync) handleSettle(batch []exchange) step {
 }
 
 func (s *sync) conclude() {
-	s.addEvents(s.settled.Events...)
-	s.result.Metrics = append(s.result.Metrics, s.settled.Metrics...)
-	s.result.Ended = s.settled.Finished
+	s.addEvents(s.writes.settled.Events...)
+	s.result.Metrics = append(s.result.Metrics, s.writes.settled.Metrics...)
+	s.result.Ended = s.writes.settled.Finished
 }
 
 // statusOf returns the write of a status, with the version that was last read or stored as
 // its precondition.
 func (s *sync) statusOf(status *batchv1.JobStatus) exchange {
 	return exchange{Request: Request{Verb: PatchStatus, Name: s.Key.Name, UID: s.Job,
-		Patch: jobstatus.Patch(s.Job, s.version, status), Status: status.DeepCopy()}}
+		Patch: jobstatus.Patch(s.Job, s.writes.version, status), Status: status.DeepCopy()}}
 }
 
 // store handles the answer to a status write, and reports whether the status was stored.
@@ -82,8 +82,8 @@ func (s *sync) store(x *exchange) bool {
 		s.end(fmt.Errorf("storing the status: %w: the response contains no object", ErrNoAnswer))
 		return false
 	}
-	s.version = stored.GetResourceVersion()
-	s.Sure, s.LastStatus, s.Known = true, s.view.Now, newest(s.Known, s.version)
+	s.writes.version = stored.GetResourceVersion()
+	s.Sure, s.LastStatus, s.Known = true, s.view.Now, newest(s.Known, s.writes.version)
 	return true
 }
 

@@ -4,32 +4,22 @@ import (
 	"errors"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/jobfate/jobfate/internal/decide"
 )
 
 // sync is one sync under way.
 type sync struct {
 	*Machine
-	view  View
-	tally *decide.Tally // the pods that the sync decides on
 	step  step
 	batch []exchange // the requests of the step
 	ready bool       // Next has yet to return the batch
 
-	pending    unobserved
-	live       bool // the Job and its pods are read live
-	claimed    bool // the claims were sent
-	adoptsNone bool // the Job must not adopt
-	deletions  []deletion
-	creations  []creation
-	stop       bool // create no more pods
-	batchSize  int
-	done       decide.Done
-	version    string // of the object that holds the status
-	gone       []types.UID
-	settled    decide.Settled
+	view    View
+	tally   *decide.Tally // the pods that the sync decides on
+	live    bool          // the Job and its pods are read live
+	pending unobserved
+	claims  claims
+	writes  writes // those that the decision asks for
 }
 
 // step is a row of the table of steps.

@@ -1,0 +1,49 @@
+package machine
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/decide"
+)
+
+// writes are the writes that a decision asks for after its claims, and their results.
+type writes struct {
+	deletions []deletion
+	creations []creation // those that have not been sent
+	batchSize int        // the number of creations in the next batch
+	done      decide.Done
+	version   string      // of the object that holds the status, as it was last read or stored
+	removed   []types.UID // of pods whose finalizers were removed after the status write
+	settled   decide.Settled
+}
+
+// newWrites returns the writes of an outcome. version is that of the object that holds the
+// status.
+func newWrites(outcome *decide.Outcome, version string) writes {
+	work := &outcome.Plan.Work
+	w := writes{version: version, batchSize: 1}
+	for i := range work.Delete {
+		w.deletions = append(w.deletions, deletion{Deletion: &work.Delete[i]})
+	}
+	for i := range work.Create {
+		w.creations = append(w.creations, creation{Creation: &work.Create[i]})
+	}
+	return w
+}
+
+// deletion is a pod to delete, and its result.
+type deletion struct {
+	*decide.Deletion
+	missing bool // the pod was gone already
+	sent    bool // the deletion itself was sent, not only the patch before it
+	err     error
+}
+
+// creation is a pod to create. collisions is how often its name was already in use.
+type creation struct {
+	*decide.Creation
+	collisions int
+}
+
+// mostCollisions is how often a creation is retried with another name.
+const mostCollisions = 3
