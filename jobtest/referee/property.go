@@ -23,6 +23,7 @@ var meanings = map[string]string{
 	"S17":   "a Job is decided when that is due, and not before",
 	"S18":   "a FailJob verdict is stored before the pod that carries it is released",
 	"S19":   "no pod runs on after its Job has ended",
+	"S20":   "a suspended Job has no start time",
 	"L1":    "once faults stop, the desired state is reached and nothing more is asked for",
 	"L2":    "once faults stop and pods terminate, the Job ends",
 	"L3":    "a Job that has ended or is gone leaves no finalizer on its pods",
@@ -30,6 +31,7 @@ var meanings = map[string]string{
 	"L5":    "where only time must pass, the controller looks again in time",
 	"crash": "a crash does not change how the Job ends",
 	"chaos": "the test kit serves what the controller asks for",
+	"own":   "what the test itself demands",
 	"Job":   "the Job under test is valid",
 }
 

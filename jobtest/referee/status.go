@@ -210,7 +210,7 @@ func (g *Ghost) seeIgnored(s *cluster.Step, pods []*corev1.Pod, charged []types.
 // seeStatus checks one status in place of another.
 func seeStatus(job *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
 	for _, check := range []func(*batchv1.Job, *batchv1.JobStatus, *batchv1.JobStatus) *Violation{
-		counters, indexes, ends, terminal,
+		counters, indexes, ends, terminal, suspension,
 	} {
 		if v := check(job, old, now); v != nil {
 			return v
@@ -364,6 +364,15 @@ func (r Rules) seeLeft(g *Ghost, s *cluster.Step) *Violation {
 		case hasFinalizer(pod) && !g.Blind:
 			return violated("S9", "the Job ends, and %s is still tracked", pod.UID)
 		}
+	}
+	return nil
+}
+
+// suspension checks that a Job loses its start time when it is suspended: its deadline begins
+// anew when it is resumed, and until then its scheduling directives can be edited.
+func suspension(_ *batchv1.Job, old, now *batchv1.JobStatus) *Violation {
+	if isTrue(now, batchv1.JobSuspended) && !isTrue(old, batchv1.JobSuspended) && now.StartTime != nil && !isOver(now) {
+		return violated("S20", "the Job is suspended with the start time %v", now.StartTime)
 	}
 	return nil
 }

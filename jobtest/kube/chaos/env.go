@@ -45,7 +45,7 @@ type Env struct {
 	now    *cluster.Client
 	all    bool // Reconcile is called for something else than a Job
 	stop   context.CancelFunc
-	broken error // what cannot be served was asked for
+	broken error // what cannot be served was asked for, or the test has failed
 	others client.Client
 }
 
@@ -58,6 +58,20 @@ func (e *Env) Barrier() string {
 		return ""
 	}
 	return e.now.Barrier
+}
+
+// Fail says that a property of the test's own is broken. The schedule fails with it, and is
+// shortened and reported like any other.
+func (e *Env) Fail(format string, args ...any) {
+	e.fail(&referee.Violation{Property: "own", Text: fmt.Sprintf(format, args...)})
+}
+
+func (e *Env) fail(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.broken == nil {
+		e.broken = err
+	}
 }
 
 // Informer returns the informer of Jobs or of pods: its store, and its event handlers. They

@@ -36,6 +36,10 @@ type reconciler struct {
 	ask  func(ctx context.Context, q *jobfate.Request) (runtime.Object, bool)
 	got  func(q jobfate.Request, o runtime.Object, err error) (runtime.Object, error)
 	last func(jobfate.Result) (reconcile.Result, error)
+
+	asked  []jobfate.Request // in the sync
+	action func(jobfate.Result) string
+	synced func(action string, result jobfate.Result, asked []jobfate.Request)
 }
 
 func newReconciler(env *chaos.Env) *reconciler {
@@ -45,7 +49,12 @@ func newReconciler(env *chaos.Env) *reconciler {
 			return env.Jobs.LastStoreSyncResourceVersion(), env.Pods.LastStoreSyncResourceVersion()
 		},
 	}
-	r.send = r.sendOn
+	r.send, r.action = r.sendOn, r.actionOf
+	r.synced = func(action string, result jobfate.Result, asked []jobfate.Request) {
+		if wrong := auditAction(action, &result.Decision, asked); wrong != "" {
+			env.Fail("%s", wrong)
+		}
+	}
 	return r
 }
 
@@ -100,10 +109,12 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			return reconcile.Result{}, err
 		}
 	}
+	r.asked = nil
 	if err := m.Begin(v); err != nil {
 		return reconcile.Result{}, err
 	}
 	result := m.Run(send)
+	r.synced(r.action(result), result, r.asked)
 	if r.last != nil {
 		return r.last(result)
 	}
@@ -114,6 +125,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 }
 
 func (r *reconciler) sendAs(ctx context.Context, q jobfate.Request) (runtime.Object, error) {
+	r.asked = append(r.asked, q)
 	if r.ask != nil {
 		if answer, done := r.ask(ctx, &q); done {
 			return answer, nil

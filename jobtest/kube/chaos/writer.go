@@ -46,9 +46,7 @@ func (e *Env) elsewhere() (client.Client, error) {
 // whatever Reconcile makes of the error.
 func (e *Env) unserved(verb string, obj any) error {
 	err := &referee.Violation{Property: "chaos", Text: fmt.Sprintf("%s of a %T is not served: see the documentation of package chaos", verb, obj)}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.broken = err
+	e.fail(err)
 	return err
 }
 
