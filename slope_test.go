@@ -2,7 +2,9 @@ package jobfate_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -62,16 +64,21 @@ func BenchmarkSlope_sidecarsOfASurplusPod(b *testing.B) {
 	}
 }
 
-// UIDs that one fixed hash, known to everybody, would put into one place: after these
-// eight bytes it had forgotten what came before.
+// similarUIDs are the UIDs of pods that one fixed hash, known to everybody, would put into
+// one place: after these eight bytes it had forgotten what came before.
+func similarUIDs(n int) []*corev1.Pod {
+	pods := make([]*corev1.Pod, n)
+	for i := range pods {
+		pods[i] = &corev1.Pod{}
+		pods[i].UID = types.UID(fmt.Sprintf("%08x%s-", i, "\x2f\x64\xbd\x78\x64\x1d\x76\xa0"))
+	}
+	return pods
+}
+
 func BenchmarkSlope_uids(b *testing.B) {
 	for _, n := range []int{1000, 10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			pods := make([]*corev1.Pod, n)
-			for i := range pods {
-				pods[i] = &corev1.Pod{}
-				pods[i].UID = types.UID(fmt.Sprintf("%08x%s-", i, "\x2f\x64\xbd\x78\x64\x1d\x76\xa0"))
-			}
+			pods := similarUIDs(n)
 			for b.Loop() {
 				if census.FirstRepeated(pods) >= 0 {
 					b.Fatal("two pods have one UID")
@@ -132,5 +139,57 @@ func TestCreations_areMadeWhenNeeded(t *testing.T) {
 	}
 	if got := (jobfate.Creation{}).Pod(); got != nil {
 		t.Errorf("the zero Creation makes %v, want nil", got)
+	}
+}
+
+// proportion returns how often a call with 100 times as much takes the time of 100 calls:
+// about 1 when time grows in proportion, about 100 when it grows with the square. The least
+// of several measurements counts, for others use the processor too.
+func proportion(once func(n int) func()) float64 {
+	const n = 200
+	few, many := once(n), once(100*n)
+	least := func(times int, f func()) time.Duration {
+		best := time.Duration(math.MaxInt64)
+		for range 5 {
+			began := time.Now()
+			for range times {
+				f()
+			}
+			best = min(best, time.Since(began))
+		}
+		return best
+	}
+	return float64(least(1, many)) / float64(least(100, few))
+}
+
+// What a pod has many of takes time in proportion: 20,000 sidecars of one pod must not take
+// a second, nor the UIDs of 20,000 pods minutes, whoever chose them.
+func TestTimeGrowsInProportion(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		once func(n int) func()
+	}{
+		{"sidecars of a failed pod", func(n int) func() {
+			pod := withSidecars(podIn(specJob(t, "completions: 1"), 1, corev1.PodFailed), n)
+			return func() { backoff.FinishTime(pod) }
+		}},
+		{"sidecars of a surplus pod", func(n int) func() {
+			job := specJob(t, "completions: 1\nparallelism: 1")
+			s := jobfate.Snapshot{Job: job, Now: jobtest.Noon()}
+			for i := range 2 {
+				pod := withSidecars(podIn(job, 1, corev1.PodRunning), n)
+				pod.UID = types.UID(fmt.Sprint(i))
+				s.Pods = append(s.Pods, pod)
+			}
+			return func() { mustDecide(t, s) }
+		}},
+		{"UIDs", func(n int) func() {
+			pods := similarUIDs(n)
+			return func() { census.FirstRepeated(pods) }
+		}},
+	} {
+		if times := proportion(tc.once); times > 15 {
+			t.Errorf("%s: 100 times as many take %.0f times as long as they should", tc.name, times)
+		}
 	}
 }

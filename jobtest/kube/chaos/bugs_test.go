@@ -132,14 +132,6 @@ var planted = []struct {
 	{name: "a sync that a failed claim ends is counted as what was decided", property: "own", with: func(_ *chaos.Env, r *reconciler) {
 		r.action = func(result jobfate.Result) string { return result.Decision.Action }
 	}},
-	{name: "the adoption of a pod that is gone counts as done", property: "S1 S9 S10 L1 L2", with: func(_ *chaos.Env, r *reconciler) {
-		r.got = func(q jobfate.Request, o runtime.Object, err error) (runtime.Object, error) {
-			if q.Verb == jobfate.PatchPod && apierrors.IsNotFound(err) && strings.Contains(string(q.Patch), "ownerReferences") {
-				return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: q.Namespace, Name: q.Name, UID: q.UID, ResourceVersion: "1"}}, nil
-			}
-			return o, err
-		}
-	}},
 	{name: "a suspended Job keeps its start time", property: "S20", with: deciding(func(in decide.Input, d *bugs.Draft) {
 		if d.Status != nil && d.Status.StartTime == nil {
 			d.Status.StartTime = in.Job.Status.StartTime
