@@ -29,6 +29,13 @@ var elsewhere = []struct{ lesson, file, test string }{
 	{"k90124, k108188: why is there no pod", "../../lessons_test.go", "k90124_k108188_why_is_there_no_pod"},
 	{"jobset#928: decided versus terminal", "../../lessons_test.go", "jobset928_decided_versus_terminal"},
 	{"kueue#13163, #12670: quota until pods are gone", "../../lessons_test.go", "kueue13163_kueue12670_pods_held"},
+	{"quadratic in init containers; a fixed hash of UIDs", "../../slope_test.go", "TestTimeGrowsInProportion"},
+	{"a copy of the template for each pod to create", "../../slope_test.go", "TestCreations_areMadeWhenNeeded"},
+	{"one index is explained by explaining all", "../../explain_test.go", "TestIndex_allocatesForOne"},
+	{"errors about the input have several shapes", "../../input_test.go", "TestInput_errorsHaveOneShape"},
+	{"the adoption of a pod that is gone", "../../internal/machine/pods_test.go", "TestAdoption_ofAPodThatIsGone"},
+	{"a backoff record with pods beyond the completions", "../../rebuild_test.go", "TestBackoffInDoubt_podsBeyondCompletions"},
+	{"TooManySucceededPods for a stuck counter", "../../internal/decide/close_test.go", "TestSettle_aStuckCounterIsNotTooManySucceededPods"},
 	{"karmada#6964, #7844: conditions read wrongly", "../../lessons_test.go", "karmada6964_karmada7844_outcome"},
 }
 

@@ -34,6 +34,9 @@
 // command that runs it again, in 60 lines at most. The flag -chaos.seed runs one schedule,
 // -chaos.schedules as many as it says.
 //
+// [Env.Fail] reports what a test has found itself, for example in what the Reconciler counts
+// or logs. The schedule is then shortened and told like any other.
+//
 // # How Reconcile is called
 //
 // Directly, from one goroutine, in a bubble of [testing/synctest]: time.Now is the time of
