@@ -33,7 +33,7 @@ func Finished(job *batchv1.Job) *batchv1.JobCondition {
 	return nil
 }
 
-// newCondition returns a condition that has just become what it is.
+// newCondition returns a condition whose times are now.
 func newCondition(t batchv1.JobConditionType, status corev1.ConditionStatus, reason, message string, now time.Time) batchv1.JobCondition {
 	return batchv1.JobCondition{
 		Type:               t,
@@ -45,10 +45,9 @@ func newCondition(t batchv1.JobConditionType, status corev1.ConditionStatus, rea
 	}
 }
 
-// set returns the conditions with the new one in the place of the first of its
-// type, or at the end. The list that it is given stays as it was. Changed says
-// whether the two differ in more than their times. A condition that is False
-// only replaces one: from nothing to False is no news.
+// set returns the conditions with the new one in place of the first of its type, or
+// appended. A False condition is not appended. changed says whether the list differs in
+// more than times. set does not change the list that it is given.
 func set(conditions []batchv1.JobCondition, c batchv1.JobCondition) (list []batchv1.JobCondition, changed bool) {
 	for i := range conditions {
 		old := &conditions[i]

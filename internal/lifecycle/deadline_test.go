@@ -21,8 +21,8 @@ func TestLesson_deadlineOverflow(t *testing.T) {
 		want    time.Duration
 	}{
 		{"usual", 60, after(-20).Time, 40 * time.Second},
-		{"just over", 60, after(-60).Time, 0},
-		{"long over", 60, after(-90).Time, -30 * time.Second},
+		{"just passed", 60, after(-60).Time, 0},
+		{"passed", 60, after(-90).Time, -30 * time.Second},
 		{"a start in the future", 60, after(20).Time, 80 * time.Second},
 		{"at once", 0, noon, 0},
 		{"negative", -5, noon, 0},
@@ -40,8 +40,8 @@ func TestLesson_deadlineOverflow(t *testing.T) {
 	}
 }
 
-// slowDeadline counts in whole numbers without a bound, and cuts where the
-// package says that it does.
+// slowDeadline computes the deadline with unbounded integers, and then saturates as
+// Deadline documents.
 func slowDeadline(seconds int64, start, now time.Time) time.Duration {
 	longest := big.NewInt(math.MaxInt64)
 	second := big.NewInt(int64(time.Second))

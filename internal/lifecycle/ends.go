@@ -7,37 +7,36 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 )
 
-// Facts are what the end of a Job depends on. What is left at its zero value
-// ends nothing.
+// Facts are what the end of a Job depends on. A field with its zero value ends no Job.
 type Facts struct {
-	// Conditions are those of the status.
+	// Conditions are the conditions of the status.
 	Conditions []batchv1.JobCondition
 	// FailJob is the verdict of a FailJob rule: the reason and message to fail
 	// the Job with. Nil when no rule matches.
 	FailJob *Verdict
-	// Failed is the number of failed pods, and Limit what it is held against.
+	// Failed is the number of failed pods, which counts towards Limit.
 	Failed int32
 	Limit  backoff.Limit
-	// Restarts is the number of container restarts, which count when the
-	// restart policy is OnFailure. CountRestarts says that it is.
+	// Restarts is the number of container restarts. They count towards Limit if
+	// CountRestarts is set, that is with the restart policy OnFailure.
 	Restarts      int64
 	CountRestarts bool
-	// PastDeadline says that the Job has been active for too long.
+	// PastDeadline says that the Job has exceeded activeDeadlineSeconds.
 	PastDeadline bool
-	// Indexed, Completions, MaxFailedIndexes and SuccessPolicy are those of the
-	// spec; Completed and Failed indexes are disjoint.
+	// Indexed, Completions, MaxFailedIndexes and SuccessPolicy come from the spec.
+	// Completed and FailedIndexes are disjoint.
 	Indexed          bool
 	Completions      *int32
 	MaxFailedIndexes *int32
 	Completed        indexset.Set
 	FailedIndexes    indexset.Set
 	SuccessPolicy    *SuccessPolicy
-	// Succeeded is the number of succeeded pods; for an Indexed Job, of
-	// completed indexes.
+	// Succeeded is the number of succeeded pods or, in an Indexed Job, of completed
+	// indexes.
 	Succeeded int32
-	// Settled says that the pods to create and delete are known, and that
-	// every earlier write is observed; Active is the number of active pods
-	// that will be left. Completions are reached only then.
+	// Settled says that every earlier creation and deletion is observed. Active is the
+	// number of active pods after those that are planned now. Completions can end the
+	// Job only if it is settled and no pod is active.
 	Settled bool
 	Active  int32
 }
@@ -50,21 +49,20 @@ type Verdict struct {
 
 // End is how a Job ends.
 type End struct {
-	// Rule is the name of the row that decided.
+	// Rule is the name of the row of the table of ends that decided.
 	Rule string
-	// Interim is SuccessCriteriaMet or FailureTarget; empty when the Job goes
-	// on.
+	// Interim is SuccessCriteriaMet or FailureTarget; empty when the Job does not end.
 	Interim batchv1.JobConditionType
-	// Verdict goes into the interim and the terminal condition.
+	// Verdict is the reason and message of the interim and the terminal condition.
 	Verdict
-	// Decided says that the status has the interim condition already.
+	// Decided says that the status already has the interim condition.
 	Decided bool
 }
 
 // Ended reports whether the Job ends.
 func (e End) Ended() bool { return e.Interim != "" }
 
-// Succeeds reports whether the Job ends with success.
+// Succeeds reports whether the Job ends successfully.
 func (e End) Succeeds() bool { return e.Interim == batchv1.JobSuccessCriteriaMet }
 
 // Terminal returns the type of the condition that follows the interim one.
@@ -80,25 +78,25 @@ type row struct {
 	end  func(*Facts) End
 }
 
-// ends is the precedence: the first row that says that the Job ends decides.
+// ends is the table of ends, in order of precedence: the first row that ends the Job
+// decides.
 var ends = [...]row{
-	// What an earlier decision has made known stands.
-	{"SuccessCriteriaMet", standing(batchv1.JobSuccessCriteriaMet)},
-	{"FailureTarget", standing(batchv1.JobFailureTarget)},
-	// Failures of single pods come before counts, counts before time.
+	// An earlier decision that the status has stored stands.
+	{"SuccessCriteriaMet", decided(batchv1.JobSuccessCriteriaMet)},
+	{"FailureTarget", decided(batchv1.JobFailureTarget)},
+	// A rule about a single pod comes before counts, counts come before the deadline.
 	{"FailJob", failJob},
 	{"BackoffLimit", backoffLimit},
 	{"Deadline", deadline},
 	// KEP-3850 § Job completion.
 	{"MaxFailedIndexes", maxFailedIndexes},
 	{"FailedIndexes", failedIndexes},
-	// Success comes last: a Job that may fail does not succeed.
+	// Success comes last: a Job that can fail does not succeed.
 	{"SuccessPolicy", successPolicy},
 	{"Completions", completions},
 }
 
-// Ends returns the names of the ways in which a Job can end, the strongest
-// first.
+// Ends returns the names of the ways in which a Job can end, in order of precedence.
 func Ends() []string {
 	names := make([]string, len(ends))
 	for i := range ends {
@@ -107,7 +105,7 @@ func Ends() []string {
 	return names
 }
 
-// Decide returns how the Job ends; the zero End when it goes on.
+// Decide returns how the Job ends; the zero End if it does not.
 func Decide(f *Facts) End {
 	if f == nil {
 		return End{}
@@ -129,7 +127,7 @@ func succeeds(reason, message string) End {
 	return End{Interim: batchv1.JobSuccessCriteriaMet, Verdict: Verdict{reason, message}}
 }
 
-func standing(t batchv1.JobConditionType) func(*Facts) End {
+func decided(t batchv1.JobConditionType) func(*Facts) End {
 	return func(f *Facts) End {
 		c := True(f.Conditions, t)
 		if c == nil {
@@ -187,8 +185,8 @@ func successPolicy(f *Facts) End {
 // completionsReached is a reason that the API package names from 1.31 on.
 const completionsReached = "CompletionsReached"
 
-// completions ends a Job whose pods have all done their work. Without a number
-// of completions any success is enough, once the remaining pods are gone.
+// completions ends a Job that has reached its completions and has no active pod. Without a
+// number of completions, one success is enough.
 func completions(f *Facts) End {
 	if !f.Settled || f.Active != 0 {
 		return End{}
@@ -203,8 +201,8 @@ func completions(f *Facts) End {
 	return succeeds(completionsReached, "Reached expected number of succeeded pods")
 }
 
-// OutranksDeadline reports whether the Job ends by its deadline or by a row
-// before it, so that no caller needs to look again when the deadline comes.
+// OutranksDeadline reports whether the Job ends by its deadline or by a row before it. No
+// timer for the deadline is needed then.
 func (e End) OutranksDeadline() bool {
 	for i := range ends {
 		switch ends[i].name {

@@ -12,7 +12,7 @@ import (
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
-// on switches one way to end on.
+// on enables one way to end.
 var on = map[string]func(*lifecycle.Facts){
 	"SuccessCriteriaMet": func(f *lifecycle.Facts) { f.Conditions = append(f.Conditions, yes(batchv1.JobSuccessCriteriaMet)) },
 	"FailureTarget":      func(f *lifecycle.Facts) { f.Conditions = append(f.Conditions, yes(batchv1.JobFailureTarget)) },
@@ -33,8 +33,8 @@ var on = map[string]func(*lifecycle.Facts){
 	"Completions": func(f *lifecycle.Facts) { f.Settled, f.Succeeded = true, 4 },
 }
 
-// factsOf returns the facts of an Indexed Job of 4 indexes, two of which are
-// completed, and for which the given ways to end are on.
+// factsOf returns the facts of an Indexed Job of 4 indexes, two of which are completed,
+// with the given ways to end enabled.
 func factsOf(rows []string) *lifecycle.Facts {
 	f := &lifecycle.Facts{
 		Conditions: []batchv1.JobCondition{no(batchv1.JobFailureTarget), no(batchv1.JobSuccessCriteriaMet), no(batchv1.JobComplete)},
@@ -49,7 +49,7 @@ func factsOf(rows []string) *lifecycle.Facts {
 
 // The precedence of ends: existing SuccessCriteriaMet > existing FailureTarget >
 // FailJob rule > backoffLimit > deadline > maxFailedIndexes > FailedIndexes >
-// success policy > completions. All apply at first, and are then peeled off.
+// success policy > completions. All apply at first, and are then removed one by one.
 func TestPrecedenceOfEnds_golden(t *testing.T) {
 	golden := []struct{ rule, interim, terminal, reason, message string }{
 		{"SuccessCriteriaMet", "SuccessCriteriaMet", "Complete", "SuccessCriteriaMetReason", "SuccessCriteriaMet message"},
@@ -83,7 +83,7 @@ func TestPrecedenceOfEnds_golden(t *testing.T) {
 	same(t, "it ends", going.Ended() || going.Succeeds() || going.OutranksDeadline(), false)
 }
 
-// Whatever applies, the strongest decides.
+// Of all ends that apply, the first in order of precedence decides.
 func TestPrecedenceOfEnds_everySubset(t *testing.T) {
 	all := lifecycle.Ends()
 	for set := range 1 << len(all) {
@@ -105,7 +105,7 @@ func TestPrecedenceOfEnds_everySubset(t *testing.T) {
 
 func TestEnds_isACopy(t *testing.T) {
 	lifecycle.Ends()[0] = "overwritten"
-	same(t, "the strongest", lifecycle.Ends()[0], "SuccessCriteriaMet")
+	same(t, "the first", lifecycle.Ends()[0], "SuccessCriteriaMet")
 }
 
 func TestDecide_rows(t *testing.T) {
@@ -118,7 +118,7 @@ func TestDecide_rows(t *testing.T) {
 	}{
 		{"backoffLimit: failed > limit", lifecycle.Facts{Failed: 6, Limit: backoff.Limit{PerJob: 6}}, ""},
 		{"backoffLimit: failed > limit", lifecycle.Facts{Failed: 7, Limit: backoff.Limit{PerJob: 6}}, "BackoffLimit"},
-		{"backoffLimit beside the one per index", lifecycle.Facts{Failed: 7, Limit: perIndex}, "BackoffLimit"},
+		{"backoffLimit together with backoffLimitPerIndex", lifecycle.Facts{Failed: 7, Limit: perIndex}, "BackoffLimit"},
 		{"restarts at the limit", lifecycle.Facts{Restarts: 6, CountRestarts: true, Limit: backoff.Limit{PerJob: 6}}, "BackoffLimit"},
 		{"restarts below the limit", lifecycle.Facts{Restarts: 5, CountRestarts: true, Limit: backoff.Limit{PerJob: 6}}, ""},
 		{"restarts do not count", lifecycle.Facts{Restarts: 6, Limit: backoff.Limit{PerJob: 6}}, ""},
@@ -126,7 +126,7 @@ func TestDecide_rows(t *testing.T) {
 			"KEP-3850: when the number of failed indexes exceeds the specified .spec.maxFailedIndexes",
 			lifecycle.Facts{FailedIndexes: indexset.Of(0, 1, 2), MaxFailedIndexes: two, Limit: perIndex}, "MaxFailedIndexes",
 		},
-		{"as many as there may be", lifecycle.Facts{FailedIndexes: indexset.Of(0, 1), MaxFailedIndexes: two, Limit: perIndex}, ""},
+		{"failed indexes at the maximum", lifecycle.Facts{FailedIndexes: indexset.Of(0, 1), MaxFailedIndexes: two, Limit: perIndex}, ""},
 		{"no maximum", lifecycle.Facts{FailedIndexes: indexset.Of(0, 1, 2), Limit: perIndex}, ""},
 		{
 			"no limit per index (KEP-3850 § Feature Enablement and Rollback)",
@@ -150,7 +150,7 @@ func TestDecide_rows(t *testing.T) {
 		{"not enough", lifecycle.Facts{Succeeded: 1, Completions: two, Settled: true, Limit: perIndex}, ""},
 		{"without completions any success is enough", lifecycle.Facts{Succeeded: 1, Settled: true, Limit: perIndex}, "Completions"},
 		{"without completions and success", lifecycle.Facts{Settled: true, Limit: perIndex}, ""},
-		{"no completions are wanted", lifecycle.Facts{Completions: ptrTo[int32](0), Settled: true, Limit: perIndex}, "Completions"},
+		{"completions of 0", lifecycle.Facts{Completions: ptrTo[int32](0), Settled: true, Limit: perIndex}, "Completions"},
 		{
 			"a success policy is for Indexed Jobs",
 			lifecycle.Facts{Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptrTo[int32](1)}}}, 2)}, "",
@@ -159,7 +159,7 @@ func TestDecide_rows(t *testing.T) {
 			"the first rule of a success policy",
 			lifecycle.Facts{Indexed: true, Completed: indexset.Of(0), SuccessPolicy: lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptrTo[int32](1)}}}, 2)}, "SuccessPolicy",
 		},
-		{"nothing is known", lifecycle.Facts{}, ""},
+		{"the zero Facts", lifecycle.Facts{}, ""},
 	} {
 		if got := lifecycle.Decide(&tc.facts).Rule; got != tc.want {
 			t.Errorf("%s: the Job ends by %q, want %q", tc.reason, got, tc.want)
@@ -168,7 +168,7 @@ func TestDecide_rows(t *testing.T) {
 	same(t, "no facts", lifecycle.Decide(nil), lifecycle.End{})
 }
 
-// slowDecide goes through the sentences of the specifications in their order.
+// slowDecide follows the sentences of the KEPs in order of precedence.
 func slowDecide(f *lifecycle.Facts, completed, failed map[int]bool, rules []slowRule) string {
 	for _, c := range []batchv1.JobConditionType{"SuccessCriteriaMet", "FailureTarget"} {
 		for _, have := range f.Conditions {

@@ -9,10 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EnterInterim puts the interim condition of an End into a status, unless it
-// has it already. It is stored before any finalizer goes, so that the reason
-// survives the pods that gave it. A condition of that type that is not True
-// stays beside it, as in the Job controller.
+// EnterInterim adds the interim condition of an End to a status, unless the status has it
+// already. It is stored before any finalizer is removed, so that the reason survives the
+// pods that it came from. As in the Job controller, a condition of that type that is not
+// True stays in the list.
 func EnterInterim(status *batchv1.JobStatus, end End, now time.Time) {
 	if status == nil || !end.Ended() || True(status.Conditions, end.Interim) != nil {
 		return
@@ -21,13 +21,13 @@ func EnterInterim(status *batchv1.JobStatus, end End, now time.Time) {
 	status.Conditions = append(slices.Clip(status.Conditions), c)
 }
 
-// EnterTerminal puts the terminal condition of an End into a status, if the
-// status is ready for it, and reports whether it did: the interim condition must
-// be there, and no pod may be active, terminating or uncounted.
+// EnterTerminal adds the terminal condition of an End to a status and returns true, if the
+// status has the interim condition and no pod is active, terminating or uncounted.
+// Otherwise it returns false and changes nothing.
 //
-// What the API server demands of a finished Job is seen to here. A Job that
-// never started gets a start time, and a Job that the clock says was completed
-// before it started is completed when it started.
+// It also sets the times that the API server requires of a finished Job. A Job that never
+// started gets a start time. If the clock is before the start time, the completion time is
+// the start time.
 func EnterTerminal(status *batchv1.JobStatus, end End, terminating int32, now time.Time) bool {
 	if status == nil || !end.Ended() || True(status.Conditions, end.Interim) == nil {
 		return false
@@ -41,8 +41,8 @@ func EnterTerminal(status *batchv1.JobStatus, end End, terminating int32, now ti
 	}
 	c := newCondition(end.Terminal(), corev1.ConditionTrue, end.Reason, end.Message, now)
 	status.Conditions, _ = set(status.Conditions, c)
-	// A completion time that is there already, though the Job has not completed,
-	// can never change again.
+	// The API server rejects any change of a completion time, so one that was set too
+	// early stays.
 	if end.Succeeds() && status.CompletionTime.IsZero() {
 		completed := metav1.NewTime(now)
 		if completed.Before(status.StartTime) {

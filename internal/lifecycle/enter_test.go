@@ -31,8 +31,8 @@ func TestEnterInterim(t *testing.T) {
 		{"the first", nil, []batchv1.JobCondition{want}, failing},
 		{"beside others", []batchv1.JobCondition{no(batchv1.JobSuspended)}, []batchv1.JobCondition{no(batchv1.JobSuspended), want}, failing},
 		{"one that is not True stays", []batchv1.JobCondition{no(batchv1.JobFailureTarget)}, []batchv1.JobCondition{no(batchv1.JobFailureTarget), want}, failing},
-		{"it is there", []batchv1.JobCondition{yes(batchv1.JobFailureTarget)}, []batchv1.JobCondition{yes(batchv1.JobFailureTarget)}, decided},
-		{"the Job goes on", []batchv1.JobCondition{no(batchv1.JobSuspended)}, []batchv1.JobCondition{no(batchv1.JobSuspended)}, lifecycle.End{}},
+		{"one that is True already", []batchv1.JobCondition{yes(batchv1.JobFailureTarget)}, []batchv1.JobCondition{yes(batchv1.JobFailureTarget)}, decided},
+		{"the Job does not end", []batchv1.JobCondition{no(batchv1.JobSuspended)}, []batchv1.JobCondition{no(batchv1.JobSuspended)}, lifecycle.End{}},
 	} {
 		status := &batchv1.JobStatus{Conditions: tc.before}
 		lifecycle.EnterInterim(status, tc.end, noon)
@@ -53,7 +53,7 @@ func TestEnterTerminal(t *testing.T) {
 		before      batchv1.JobStatus
 		end         lifecycle.End
 		terminating int32
-		want        *batchv1.JobStatus // nil: not yet
+		want        *batchv1.JobStatus // nil: the Job does not end yet
 	}{
 		{
 			"success", batchv1.JobStatus{StartTime: ptrTo(after(-5)), Conditions: []batchv1.JobCondition{met}}, succeeding, 0,
@@ -80,7 +80,7 @@ func TestEnterTerminal(t *testing.T) {
 			"a condition that was False", batchv1.JobStatus{StartTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{no(batchv1.JobFailed), target}}, failing, 0,
 			&batchv1.JobStatus{StartTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{terminal(batchv1.JobFailed), target}},
 		},
-		{"the Job goes on", batchv1.JobStatus{Conditions: []batchv1.JobCondition{target}}, lifecycle.End{}, 0, nil},
+		{"the Job does not end", batchv1.JobStatus{Conditions: []batchv1.JobCondition{target}}, lifecycle.End{}, 0, nil},
 		{"a pod is active", batchv1.JobStatus{Active: 1, Conditions: []batchv1.JobCondition{target}}, failing, 0, nil},
 		{"a pod is terminating", batchv1.JobStatus{Conditions: []batchv1.JobCondition{target}}, failing, 1, nil},
 		{
@@ -105,8 +105,8 @@ func TestEnterTerminal(t *testing.T) {
 	}
 }
 
-// drawRunning draws a Job that has not ended and whose status is right, but for
-// conditions that are not True.
+// drawRunning draws a Job that has not ended, with a valid status and conditions that are
+// not True.
 func drawRunning(t *rapid.T) *batchv1.Job {
 	job := storedJob()
 	job.Spec = batchv1.JobSpec{Suspend: ptrTo(rapid.Bool().Draw(t, "suspend")), Completions: ptrTo(rapid.Int32Range(0, 2).Draw(t, "completions"))}
@@ -128,10 +128,10 @@ func drawRunning(t *rapid.T) *batchv1.Job {
 	return job
 }
 
-// accepted fails the test when the API server would refuse the status.
+// accepted fails the test if the API server would reject the status.
 func accepted(t *rapid.T, what string, job, old *batchv1.Job) {
 	if errs := validation.StatusUpdate(job, old); len(errs) > 0 {
-		t.Errorf("%s: the API server refuses it: %v", what, errs.ToAggregate())
+		t.Errorf("%s: the API server rejects it: %v", what, errs.ToAggregate())
 	}
 }
 
@@ -157,7 +157,7 @@ func TestRandom_statusesOnTheWayToTheEndAreAccepted(t *testing.T) {
 			return
 		}
 		if errs := validation.Status(last); len(errs) > 0 {
-			t.Errorf("the terminal status is wrong: %v", errs.ToAggregate())
+			t.Errorf("the terminal status is invalid: %v", errs.ToAggregate())
 		}
 		same(t, "terminal condition", jobstatus.Finished(last).Type, end.Terminal())
 		same(t, "outcome", jobstatus.OutcomeOf(last).Terminal(), true)
@@ -167,7 +167,8 @@ func TestRandom_statusesOnTheWayToTheEndAreAccepted(t *testing.T) {
 	})
 }
 
-// What the caller still holds of a status does not change under it.
+// The functions do not change the list of conditions that the caller passes, nor the memory
+// behind its end.
 func TestRandom_conditionsAreNotShared(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		conditions := append(make([]batchv1.JobCondition, 0, 9), drawConditions(t)...)
@@ -179,7 +180,7 @@ func TestRandom_conditionsAreNotShared(t *testing.T) {
 			func(st *batchv1.JobStatus) { lifecycle.Suspend(st, false, noon) },
 		} {
 			enter(&batchv1.JobStatus{Conditions: conditions})
-			same(t, "the conditions and the room behind them", conditions[:9], before)
+			same(t, "the conditions and the memory behind them", conditions[:9], before)
 		}
 	})
 }

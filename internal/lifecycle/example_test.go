@@ -7,7 +7,7 @@ import (
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
-// A Job may end in several ways at once: the first of them decides.
+// If a Job can end in several ways, the first in the table decides.
 func ExampleDecide() {
 	two := int32(2)
 	facts := lifecycle.Facts{

@@ -1,6 +1,7 @@
 package lifecycle_test
 
-// What went wrong in the Job controller over the years. k#N is a thread of kubernetes/kubernetes. See also deadline_test.go.
+// Defects that the Job controller has had. kN in a test name is issue or pull request N of
+// kubernetes/kubernetes. A comment describes the defect first. See also deadline_test.go.
 
 import (
 	"testing"
@@ -15,8 +16,7 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// FailureTarget=False ended the Job. Every reading of a condition looks at its
-// status.
+// FailureTarget=False ended the Job. Here a condition counts only if its status is True.
 func TestLesson_k125909_conditionStatus(t *testing.T) {
 	for _, status := range []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionUnknown, "", "true"} {
 		var conditions []batchv1.JobCondition
@@ -33,14 +33,14 @@ func TestLesson_k125909_conditionStatus(t *testing.T) {
 			t.Errorf("%s=%q finishes the Job", got.Type, status)
 		}
 	}
-	// One that is not True does not hide one that is.
+	// A condition that is not True does not hide a later one that is.
 	both := withConditions(no(batchv1.JobFailed), yes(batchv1.JobFailed), no(batchv1.JobFailureTarget), yes(batchv1.JobFailureTarget))
 	same(t, "finished", lifecycle.Finished(both), &both.Status.Conditions[1])
 	same(t, "end", lifecycle.Decide(&lifecycle.Facts{Conditions: both.Status.Conditions}).Rule, "FailureTarget")
 }
 
-// A Job of zero completions that was suspended could not be completed: the start
-// time was missing.
+// A suspended Job with zero completions could not complete, because its start time was
+// missing.
 func TestLesson_k132144_zeroCompletionsWhileSuspended(t *testing.T) {
 	for _, completions := range []int32{0, 1} {
 		for _, suspend := range []bool{false, true} {
@@ -55,13 +55,13 @@ func TestLesson_k132144_zeroCompletionsWhileSuspended(t *testing.T) {
 				t.Errorf("completions %d, suspend %v: the Job does not end", completions, suspend)
 			}
 			if errs := append(validation.StatusUpdate(next, job), validation.Status(next)...); len(errs) > 0 {
-				t.Errorf("completions %d, suspend %v: the API server refuses it: %v", completions, suspend, errs.ToAggregate())
+				t.Errorf("completions %d, suspend %v: the API server rejects it: %v", completions, suspend, errs.ToAggregate())
 			}
 		}
 	}
 }
 
-// Resuming reset the start time in a way that was refused.
+// Resuming changed the start time in a way that the API server rejected.
 func TestLesson_k134521_suspendResumeSuspend(t *testing.T) {
 	job := storedJob()
 	job.Status.StartTime = ptrTo(after(-60))
@@ -72,14 +72,14 @@ func TestLesson_k134521_suspendResumeSuspend(t *testing.T) {
 		old.Spec.Suspend = &suspend // the user changes the spec first
 		lifecycle.Suspend(&next.Status, suspend, after(i).Time)
 		if errs := validation.StatusUpdate(next, old); len(errs) > 0 {
-			t.Errorf("step %d, suspend %v: the API server refuses it: %v", i, suspend, errs.ToAggregate())
+			t.Errorf("step %d, suspend %v: the API server rejects it: %v", i, suspend, errs.ToAggregate())
 		}
 		same(t, "has a start time", next.Status.StartTime != nil, !suspend)
 		job = next
 	}
 }
 
-// A Job finished with pods that ran, terminated, or were not counted.
+// Jobs finished while pods were active, terminating or uncounted.
 func TestLesson_k123775_k109485_k119160_notBeforeAllIsDone(t *testing.T) {
 	status := func() *batchv1.JobStatus {
 		return &batchv1.JobStatus{Conditions: []batchv1.JobCondition{yes(batchv1.JobFailureTarget)}}
@@ -94,13 +94,13 @@ func TestLesson_k123775_k109485_k119160_notBeforeAllIsDone(t *testing.T) {
 	same(t, "done", lifecycle.EnterTerminal(status(), failing, 0, noon), true)
 	// Completions are not reached before a creation is observed.
 	facts := lifecycle.Facts{Completions: ptrTo[int32](1), Succeeded: 1}
-	same(t, "unseen", lifecycle.Decide(&facts).Ended(), false)
+	same(t, "unobserved", lifecycle.Decide(&facts).Ended(), false)
 	facts.Settled = true
 	same(t, "seen", lifecycle.Decide(&facts).Ended(), true)
 }
 
-// An index in both sets counted twice: a Job of 2 indexes ended with index 1
-// never run.
+// An index in both sets counted twice: a Job of 2 indexes ended although index 1 had never
+// run.
 func TestLesson_endIsDecidedOnTheUnion(t *testing.T) {
 	facts := lifecycle.Facts{
 		Completions: ptrTo[int32](2), Limit: backoff.Limit{Target: backoff.TargetIndex, PerJob: 6},
@@ -111,7 +111,7 @@ func TestLesson_endIsDecidedOnTheUnion(t *testing.T) {
 	same(t, "both have", lifecycle.Decide(&facts).Rule, "FailedIndexes")
 }
 
-// Restart policy OnFailure sums restarts, off by one at 0.
+// With the restart policy OnFailure, the limit for restarts was off by one at 0.
 func TestLesson_k54870_k67859_k95438_restarts(t *testing.T) {
 	for _, tc := range []struct {
 		limit    int32
@@ -125,7 +125,7 @@ func TestLesson_k54870_k67859_k95438_restarts(t *testing.T) {
 	}
 }
 
-// Nothing here panics on a field that was not defaulted.
+// Fields without their defaults caused panics.
 func TestLesson_k121011_nothingPanics(t *testing.T) {
 	lifecycle.EnterInterim(nil, failing, noon)
 	same(t, "EnterTerminal", lifecycle.EnterTerminal(nil, failing, 0, noon), false)

@@ -8,21 +8,20 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 )
 
-// SuccessPolicy is a Job's success policy (KEP-3998), read once. Nil is no
-// policy.
+// SuccessPolicy is the parsed success policy of a Job (KEP-3998). Nil means no policy.
 type SuccessPolicy struct {
-	Rules []SuccessRule // those that can be satisfied
+	Rules []SuccessRule // without the rules that can never be satisfied
 }
 
 // SuccessRule is a rule of a success policy.
 type SuccessRule struct {
-	Position int
+	Position int          // in the policy of the Job
 	Named    indexset.Set // the indexes that count
 	Need     int          // how many of them must be completed
 }
 
-// NewSuccessPolicy returns the policy of an Indexed Job with the given number
-// of completions; nil when it has none.
+// NewSuccessPolicy parses the policy of an Indexed Job with the given number of
+// completions. It returns nil if there is none.
 func NewSuccessPolicy(p *batchv1.SuccessPolicy, completions int32) *SuccessPolicy {
 	if p == nil {
 		return nil
@@ -41,8 +40,8 @@ func NewSuccessPolicy(p *batchv1.SuccessPolicy, completions int32) *SuccessPolic
 	return s
 }
 
-// readSuccessRule reads a rule that names indexes, a count or both. With both,
-// the count is enough, and so are all the indexes.
+// readSuccessRule parses a rule that names indexes, a count or both. With both, the rule is
+// satisfied by the count, or by all its indexes if the count is higher.
 func readSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32) SuccessRule {
 	if rule.SucceededIndexes == nil {
 		return SuccessRule{Named: indexset.Set{}.Complement(completions), Need: int(*rule.SucceededCount)}
@@ -55,9 +54,9 @@ func readSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32) Success
 	return SuccessRule{Named: named, Need: need}
 }
 
-// Match returns the position of the first rule that the completed indexes
-// satisfy, or -1. While no index is completed no rule is satisfied, not even
-// one that asks for none. Nor is a rule that names no index that the Job has.
+// Match returns the position of the first rule that the completed indexes satisfy, or -1.
+// Without a completed index no rule is satisfied, not even one with a count of 0. A rule
+// whose indexes are all beyond completions is never satisfied.
 func (p *SuccessPolicy) Match(completed indexset.Set) int {
 	if p == nil || completed.IsEmpty() {
 		return -1

@@ -32,16 +32,16 @@ func TestSuccessPolicy(t *testing.T) {
 		{"not all of them", []batchv1.SuccessPolicyRule{rule("0,2", -1)}, "0,1", -1},
 		{"enough of them", []batchv1.SuccessPolicyRule{rule("0-3", 2)}, "0,3", 0},
 		{"not enough of them", []batchv1.SuccessPolicyRule{rule("0-3", 2)}, "0,4-9", -1},
-		{"all of them, though more are asked for", []batchv1.SuccessPolicyRule{rule("0,1", 5)}, "0,1", 0},
+		{"all of them, with a higher count", []batchv1.SuccessPolicyRule{rule("0,1", 5)}, "0,1", 0},
 		{"any indexes", []batchv1.SuccessPolicyRule{rule("-", 3)}, "0,5,9", 0},
 		{"not enough", []batchv1.SuccessPolicyRule{rule("-", 3)}, "0,5", -1},
 		{"more than there are", []batchv1.SuccessPolicyRule{rule("-", 11)}, "0-9", -1},
 		{"the first that matches", []batchv1.SuccessPolicyRule{rule("9", -1), rule("-", 1), rule("0", -1)}, "0", 1},
-		{"a rule that asks for nothing is passed over", []batchv1.SuccessPolicyRule{rule("-", -1), rule("0", -1)}, "0", 1},
+		{"a rule without indexes and count is skipped", []batchv1.SuccessPolicyRule{rule("-", -1), rule("0", -1)}, "0", 1},
 		{"a count of zero", []batchv1.SuccessPolicyRule{rule("5", 0)}, "0", 0},
 		{"a count of zero, nothing completed", []batchv1.SuccessPolicyRule{rule("-", 0), rule("0", 0)}, "", -1},
-		{"no index that the Job has", []batchv1.SuccessPolicyRule{rule("10-20", 0), rule("", 0), rule("x", 0)}, "0", -1},
-		{"indexes beyond completions are not waited for", []batchv1.SuccessPolicyRule{rule("9-20", -1)}, "9", 0},
+		{"no index below completions", []batchv1.SuccessPolicyRule{rule("10-20", 0), rule("", 0), rule("x", 0)}, "0", -1},
+		{"indexes beyond completions are not required", []batchv1.SuccessPolicyRule{rule("9-20", -1)}, "9", 0},
 	} {
 		p := lifecycle.NewSuccessPolicy(&batchv1.SuccessPolicy{Rules: tc.rules}, 10)
 		if got := p.Match(indexset.MustParse(tc.completed)); got != tc.want {
@@ -53,7 +53,7 @@ func TestSuccessPolicy(t *testing.T) {
 	}
 }
 
-// What is read is read once: a later change of the spec does not show.
+// A later change of the spec does not change the parsed policy.
 func TestSuccessPolicy_sharesNothing(t *testing.T) {
 	spec := &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededIndexes: ptrTo("0"), SucceededCount: ptrTo[int32](1)}}}
 	p := lifecycle.NewSuccessPolicy(spec, 3)
@@ -61,13 +61,13 @@ func TestSuccessPolicy_sharesNothing(t *testing.T) {
 	same(t, "Match", p.Match(indexset.Of(0)), 0)
 }
 
-// slowRule names some indexes, or any.
+// slowRule is a rule of the oracle.
 type slowRule struct {
 	named map[int]bool // nil for any
 	count *int32
 }
 
-// slowMatch is the API's description of success policy rules, KEP-3998.
+// slowMatch follows the API's description of success policy rules (KEP-3998).
 func slowMatch(rules []slowRule, completed map[int]bool, completions int) int {
 	if len(completed) == 0 {
 		return -1

@@ -8,11 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Change says what became of the Suspended condition.
+// Change says how the Suspended condition has changed.
 type Change uint8
 
 const (
-	// Unchanged: nothing to tell.
+	// Unchanged: there is no event to record.
 	Unchanged Change = iota
 	// Suspended: the Job has been suspended.
 	Suspended
@@ -20,14 +20,13 @@ const (
 	Resumed
 )
 
-// Suspend brings the Suspended condition of a status in line with the spec. A
-// suspended Job loses its start time, and a resumed one starts anew, so that
-// its deadline is measured over the time in which it is active (KEP-2232).
+// Suspend brings the Suspended condition of a status in line with the spec. Suspending
+// clears the start time and resuming sets it to now, so that the deadline is measured over
+// the time since the last resumption (KEP-2232).
 //
-// The start time of a Job that is not suspended may change only together with
-// the condition going from True to False: the API server refuses anything else.
-// So a condition that was not True to begin with, which nothing but a write by
-// another controller explains, leaves the start time alone.
+// The API server allows a new start time of a Job that is not suspended only when the
+// condition changes from True to False. If the condition was not True, which only a write
+// by another controller explains, the start time stays.
 func Suspend(status *batchv1.JobStatus, suspend bool, now time.Time) Change {
 	if status == nil {
 		return Unchanged

@@ -23,7 +23,7 @@ func resumed(at int) batchv1.JobCondition {
 	}
 }
 
-// edited returns what another client has made of the condition.
+// edited returns the Suspended condition as another client has changed it.
 func edited(edit func(*batchv1.JobCondition)) batchv1.JobCondition {
 	c := suspended(-5)
 	edit(&c)
@@ -51,7 +51,7 @@ func TestSuspend(t *testing.T) {
 			batchv1.JobStatus{StartTime: ptrTo(after(0)), Conditions: []batchv1.JobCondition{yes("Other"), resumed(0)}}, lifecycle.Resumed,
 		},
 		{
-			"from nothing to False is no news", batchv1.JobStatus{StartTime: ptrTo(after(-5))}, false,
+			"no condition, and not suspended", batchv1.JobStatus{StartTime: ptrTo(after(-5))}, false,
 			batchv1.JobStatus{StartTime: ptrTo(after(-5))}, lifecycle.Unchanged,
 		},
 		{
@@ -82,8 +82,8 @@ func TestSuspend(t *testing.T) {
 	same(t, "no status", lifecycle.Suspend(nil, true, noon), lifecycle.Unchanged)
 }
 
-// Every status on the way of a Job that is suspended and resumed at will is
-// accepted, and its start time is that of the last resumption.
+// The API server accepts every status of a Job that is suspended and resumed in any order,
+// and its start time is the time of the last resumption.
 func TestRandom_suspendAndResume(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		job := storedJob()
