@@ -16,12 +16,12 @@ import (
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
-// Relation is what a pod is to a Job.
+// Relation is the relation of a pod to a Job.
 type Relation uint8
 
 const (
-	// Foreign pods have another owner, or nothing to do with the Job. They are
-	// never touched.
+	// Foreign pods have another controller or no relation to the Job. The Job never
+	// changes them.
 	Foreign Relation = iota
 	// Owned pods are controlled by the Job and match its selector.
 	Owned
@@ -31,10 +31,11 @@ const (
 	Adoptable
 	// Releasable pods are controlled by the Job and no longer match its selector.
 	Releasable
-	// Orphaned pods match the selector, have no controller, may not be adopted,
-	// and still carry the finalizer, which no other controller will remove. So are
-	// pods that a finished Job no longer selects: it does not release them, because
-	// garbage collection needs the owner reference.
+	// Orphaned pods match the selector, have no controller, must not be adopted, and
+	// still carry the finalizer, which no other controller will remove. Pods that a
+	// finished Job controls but no longer selects are orphaned too, if they carry the
+	// finalizer. They are not released, because garbage collection needs the owner
+	// reference.
 	Orphaned
 )
 
@@ -48,14 +49,14 @@ func (r Relation) String() string {
 	return fmt.Sprintf("Relation(%d)", uint8(r))
 }
 
-// Owner holds what of a Job decides which pods are its own. To the zero Owner, and to
-// that of a Job without a UID, every pod is foreign.
+// Owner holds the fields of a Job that decide which pods are its own. To the zero Owner,
+// and to the Owner of a Job without a UID, every pod is foreign.
 type Owner struct {
 	jobState
-	selector selector // none: the controller reference alone decides
+	selector selector // if absent, the controller reference alone decides
 }
 
-// jobState is what of the Job it is, beside the selector.
+// jobState holds these fields except the selector.
 type jobState struct {
 	uid                types.UID
 	namespace          string
@@ -63,11 +64,10 @@ type jobState struct {
 	finalizer          string
 }
 
-// Of returns the Owner for a Job. It fails when the Job's selector cannot be read.
+// Of returns the Owner for a Job. It returns an error if the Job's selector is invalid.
 //
-// The API server never stores a Job without a selector. For a Job that was
-// built by hand and has none, the controller reference alone decides, nothing
-// is adopted and nothing is released.
+// The API server never stores a Job without a selector. If a Job made by hand has none, the
+// controller reference alone decides, and no pod is adopted or released.
 func Of(job *batchv1.Job, k keys.Keys) (Owner, error) {
 	if job == nil {
 		return Owner{}, errors.New("there is no Job")
@@ -83,13 +83,14 @@ func Of(job *batchv1.Job, k keys.Keys) (Owner, error) {
 	return o, nil
 }
 
-// SameJob reports whether both are of one Job in one state, the selector aside.
+// SameJob reports whether both belong to the same Job in the same state. It does not
+// compare selectors.
 func (o *Owner) SameJob(other *Owner) bool { return o.jobState == other.jobState }
 
-// Namespace is that of the Job.
+// Namespace returns the namespace of the Job.
 func (o Owner) Namespace() string { return o.namespace }
 
-// Relation returns what the pod is to the Job.
+// Relation returns the relation of the pod to the Job.
 func (o Owner) Relation(pod *corev1.Pod) Relation {
 	if pod == nil {
 		return Foreign
@@ -97,7 +98,7 @@ func (o Owner) Relation(pod *corev1.Pod) Relation {
 	return o.RelationOf(pod, o.Selects(pod.Labels))
 }
 
-// RelationOf is Relation for a pod of which it is known whether the selector matches.
+// RelationOf is Relation for a caller that knows whether the selector matches.
 func (o *Owner) RelationOf(pod *corev1.Pod, selected bool) Relation {
 	if o.uid == "" || pod.Namespace != o.namespace {
 		return Foreign
@@ -125,6 +126,6 @@ func (o *Owner) RelationOf(pod *corev1.Pod, selected bool) Relation {
 	}
 }
 
-// Selects reports whether the Job's selector matches the labels; it does when
-// there is no selector.
+// Selects reports whether the Job's selector matches the labels. An absent selector
+// matches.
 func (o Owner) Selects(set labels.Set) bool { return o.selector.matches(set) }

@@ -61,26 +61,26 @@ func TestRelation(t *testing.T) {
 	}{
 		{"controlled and selected", nil, nil, owner.Owned},
 		{"a Job that is being deleted still owns its pods", deletedJob, nil, owner.Owned},
-		{"and so does a finished one", finishedJob, nil, owner.Owned},
-		{"the controller reference decides, not the first one", nil, []edit{controlledBy("job-uid")}, owner.Owned},
-		{"k#124798: another owner's", nil, []edit{controlledBy("other")}, owner.Foreign},
+		{"a finished Job still owns its pods", finishedJob, nil, owner.Owned},
+		{"the controller reference decides, not the first reference", nil, []edit{controlledBy("job-uid")}, owner.Owned},
+		{"k#124798: another owner", nil, []edit{controlledBy("other")}, owner.Foreign},
 		{"an earlier Job of the same name", nil, []edit{controlledBy("job-uid-before")}, owner.Foreign},
 		{"another namespace", nil, []edit{func(pod *corev1.Pod) { pod.Namespace = "other" }}, owner.Foreign},
 		{"controlled, but its label was changed", nil, []edit{label("app", "x")}, owner.Releasable},
 		{"a finished Job releases nothing: garbage collection needs the owner reference", finishedJob, []edit{label("app", "x")}, owner.Orphaned},
-		{"and has nothing to free", finishedJob, []edit{label("app", "x"), released}, owner.Foreign},
+		{"a finished Job, and the pod has no finalizer", finishedJob, []edit{label("app", "x"), released}, owner.Foreign},
 		{"a Job that is being deleted releases nothing", deletedJob, []edit{label("app", "x")}, owner.Foreign},
 
 		{"KEP-2307 § Pod adoption: according to the existing adoption criteria", nil, []edit{ownerless}, owner.Adoptable},
 		{"this Pod might not have a finalizer", nil, []edit{ownerless, released}, owner.Adoptable},
 		{"owned, but not controlled", nil, []edit{controlledBy("job-uid"), func(pod *corev1.Pod) { pod.OwnerReferences[1].Controller = nil }}, owner.Adoptable},
-		{"an interim condition ends nothing yet", notFinishedJob, []edit{ownerless}, owner.Adoptable},
+		{"a Job with an interim condition still adopts", notFinishedJob, []edit{ownerless}, owner.Adoptable},
 		{"not selected", nil, []edit{ownerless, label("app", "x")}, owner.Foreign},
-		{"being deleted: not adopted, freed", nil, []edit{ownerless, deleted}, owner.Orphaned},
-		{"being deleted and free already", nil, []edit{ownerless, deleted, released}, owner.Foreign},
+		{"the pod is being deleted: freed, not adopted", nil, []edit{ownerless, deleted}, owner.Orphaned},
+		{"the pod is being deleted and has no finalizer", nil, []edit{ownerless, deleted, released}, owner.Foreign},
 		{"the Job is being deleted", deletedJob, []edit{ownerless}, owner.Orphaned},
 		{"the Job has ended", finishedJob, []edit{ownerless}, owner.Orphaned},
-		{"the Job has ended, free already", finishedJob, []edit{ownerless, released}, owner.Foreign},
+		{"the Job has ended, and the pod has no finalizer", finishedJob, []edit{ownerless, released}, owner.Foreign},
 		{"not selected: its owner is unknown", deletedJob, []edit{ownerless, label("app", "x")}, owner.Foreign},
 
 		{"no selector: the controller reference decides", func(job *batchv1.Job) { job.Spec.Selector = nil }, []edit{label("app", "x")}, owner.Owned},
@@ -103,7 +103,7 @@ func TestRelation_names(t *testing.T) {
 		owner.Releasable: "releasable", owner.Orphaned: "orphaned", 5: "Relation(5)", 77: "Relation(77)",
 	} {
 		if got := r.String(); got != want {
-			t.Errorf("Relation %d is called %q, want %q", uint8(r), got, want)
+			t.Errorf("Relation(%d).String() = %q, want %q", uint8(r), got, want)
 		}
 	}
 }
@@ -120,14 +120,14 @@ func TestOf_badSelector(t *testing.T) {
 func TestSelects(t *testing.T) {
 	of := ownerOf(t, newJob())
 	if !of.Selects(labels.Set{"app": "job", "more": "x"}) || of.Selects(labels.Set{"app": "x"}) {
-		t.Error("Selects does not follow the selector")
+		t.Error("Selects differs from the selector")
 	}
 	if !(owner.Owner{}).Selects(nil) {
 		t.Error("without a selector Selects(nil) = false, want true")
 	}
 }
 
-// slowRelation answers the questions in the order in which one would ask them.
+// slowRelation is a slow and obvious implementation of Relation.
 func slowRelation(job *batchv1.Job, pod *corev1.Pod) owner.Relation {
 	var controllers []types.UID
 	for _, ref := range pod.OwnerReferences {
@@ -199,8 +199,9 @@ func TestRandom_relation(t *testing.T) {
 	})
 }
 
-// An orphan's finalizer was never removed, or its removal was not retried.
-func TestLesson_k108645_k109429_k141329_orphansAreOfferedUntilFree(t *testing.T) {
+// The finalizer of an orphan was never removed, or its removal was not retried. Here the
+// pod stays orphaned until the removal succeeds.
+func TestLesson_k108645_k109429_k141329_orphansStayOrphanedUntilFreed(t *testing.T) {
 	for name, state := range map[string]func(*batchv1.Job){
 		"finished": func(job *batchv1.Job) {
 			job.Status.Conditions = []batchv1.JobCondition{condition(batchv1.JobComplete, corev1.ConditionTrue)}
@@ -217,12 +218,12 @@ func TestLesson_k108645_k109429_k141329_orphansAreOfferedUntilFree(t *testing.T)
 		}
 		released(orphan)
 		if got := ownerOf(t, job).Relation(orphan); got != owner.Foreign {
-			t.Errorf("%s Job: once free the pod is %v, want foreign", name, got)
+			t.Errorf("%s Job: the freed pod is %v, want foreign", name, got)
 		}
 	}
 }
 
-// The controller stripped pods that another one controls.
+// The Job controller removed the finalizer from pods of another controller.
 func TestLesson_k124798_otherOwners(t *testing.T) {
 	other := newPod("other", controlledBy("other"), deleted)
 	other.OwnerReferences[1].APIVersion = "example.com/v1"
@@ -231,11 +232,11 @@ func TestLesson_k124798_otherOwners(t *testing.T) {
 	}
 }
 
-// Nothing panics.
+// Fields without their defaults caused panics.
 func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	if _, err := owner.Of(nil, keys.Keys{}); err == nil {
 		t.Error("Of(nil): got no error")
 	}
 	same(t, "relation of nil", ownerOf(t, newJob()).Relation(nil), owner.Foreign)
-	same(t, "relation to nothing", owner.Owner{}.Relation(newPod("a")), owner.Foreign)
+	same(t, "relation to the zero Owner", owner.Owner{}.Relation(newPod("a")), owner.Foreign)
 }

@@ -8,12 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// selector is a Job's label selector. Nearly always it is the one label that the
-// API server generates, the UID of the Job. Then it takes one look into a pod's
-// labels where labels.Selector takes two, and compiles without allocating. So do
-// a few labels that a user chose.
+// selector is a Job's label selector. Nearly always it is the one label that the API server
+// generates, the UID of the Job. Such a selector, and any of a few labels, is compiled
+// without allocating, and needs one lookup for each label where labels.Selector needs two.
 type selector struct {
-	labels  [fewLabels]label // those that must be there, without keys behind the last
+	labels  [fewLabels]label // the required labels; an empty key ends the list
 	general labels.Selector  // any other selector
 }
 
@@ -21,7 +20,8 @@ type label struct{ key, value string }
 
 const fewLabels = 4
 
-// compileSelector reads a selector; nil selects everything.
+// compileSelector compiles a selector. Nil gives an absent selector, which matches all
+// labels.
 func compileSelector(s *metav1.LabelSelector) (selector, error) {
 	if s == nil {
 		return selector{}, nil
@@ -36,7 +36,7 @@ func compileSelector(s *metav1.LabelSelector) (selector, error) {
 	return selector{general: general}, nil
 }
 
-// compileLabels reads a selector of a few labels, all valid beyond doubt.
+// compileLabels compiles a selector of a few labels that are all plain.
 func compileLabels(s *metav1.LabelSelector) (c selector, ok bool) {
 	n := len(s.MatchLabels)
 	if n == 0 || n > fewLabels || len(s.MatchExpressions) > 0 {
@@ -55,7 +55,7 @@ func compileLabels(s *metav1.LabelSelector) (c selector, ok bool) {
 // absent reports whether there is no selector.
 func (s *selector) absent() bool { return s.labels[0].key == "" && s.general == nil }
 
-// matches reports whether the labels match; they do when there is no selector.
+// matches reports whether the labels match. An absent selector matches all labels.
 func (s *selector) matches(set labels.Set) bool {
 	for i := range s.labels {
 		want := &s.labels[i]
@@ -69,8 +69,8 @@ func (s *selector) matches(set labels.Set) bool {
 	return s.general == nil || s.general.Matches(set)
 }
 
-// plainLabel reports whether a label is valid beyond doubt. Whether any other is
-// valid, and what is wrong with it, is for the API's own rules to say.
+// plainLabel reports whether a label is certainly valid. All other labels are left to the
+// API's own validation.
 func plainLabel(key, value string) bool {
 	prefix, name, prefixed := strings.Cut(key, "/")
 	if !prefixed {
@@ -80,10 +80,10 @@ func plainLabel(key, value string) bool {
 		len(value) <= 63 && (value == "" || plain(value, true))
 }
 
-// plain reports whether a text consists of letters and digits, and of single
-// dots and dashes between them.
+// plain reports whether a text consists of letters and digits, with single dots or dashes
+// between them. upper allows upper-case letters.
 func plain(text string, upper bool) bool {
-	inside := false // the last was a letter or digit
+	inside := false // the last character was a letter or digit
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', upper && 'A' <= c && c <= 'Z':

@@ -37,7 +37,7 @@ func TestSelector(t *testing.T) {
 	}
 }
 
-// A selector means what it means to the API, however many labels it has.
+// A selector matches as the API's own implementation does, whatever its number of labels.
 func TestSelector_ofManyLabels(t *testing.T) {
 	some := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g.h/i"})
 	drawn := rapid.MapOfN(some, rapid.SampledFrom([]string{"x", "y", ""}), 0, 6)
