@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Legacy labels are set beside those of Kubernetes, and have no prefix.
+// The legacy labels have no prefix. They are set in addition to the labels of Kubernetes.
 const (
 	LegacyControllerUID = "controller-uid"
 	LegacyJobName       = "job-name"
 )
 
-// Check returns what is wrong with the keys: names that the API server refuses on a pod,
-// and names that two of them share.
+// Check validates the keys. It rejects names that the API server rejects on a pod, and
+// duplicate names of annotations or of labels.
 func (k Keys) Check(path *field.Path) (errs field.ErrorList) {
 	if k == (Keys{}) {
 		return nil
@@ -45,7 +45,7 @@ func (k Keys) Check(path *field.Path) (errs field.ErrorList) {
 	if k.JobName == "" {
 		labels = append(labels, key{"JobName", LegacyJobName})
 	}
-	for _, group := range [][]key{annotations, append(labels, annotations[0])} { // the index is both
+	for _, group := range [][]key{annotations, append(labels, annotations[0])} { // the index is an annotation and a label
 		seen := map[string]bool{}
 		for _, key := range group {
 			if seen[key.name] {

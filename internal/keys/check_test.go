@@ -9,21 +9,21 @@ import (
 	"github.com/jobfate/jobfate/internal/keys"
 )
 
-// What the API server would refuse on the first pod is refused beforehand.
+// Check rejects keys that the API server would reject on the first pod.
 func TestCheck(t *testing.T) {
 	for name, tc := range map[string]struct {
 		keys keys.Keys
 		want []string
 	}{
-		"those of Kubernetes": {keys.Keys{}, nil},
-		"the defaults, spelt": {keys.Keys{}.WithDefaults(), nil},
-		"all of one's own": {keys.Keys{Finalizer: "example.com/f", Index: "example.com/i", IndexVariable: "I", FailureCount: "example.com/c",
+		"the zero Keys":        {keys.Keys{}, nil},
+		"the defaults in full": {keys.Keys{}.WithDefaults(), nil},
+		"all keys set": {keys.Keys{Finalizer: "example.com/f", Index: "example.com/i", IndexVariable: "I", FailureCount: "example.com/c",
 			IgnoredFailureCount: "example.com/g", ControllerUID: "example.com/u", JobName: "example.com/n"}, nil},
 		"labels without a prefix":                       {keys.Keys{ControllerUID: "controller-uid", JobName: "job-name"}, nil},
 		"a finalizer without a domain":                  {keys.Keys{Finalizer: "counted"}, []string{"Keys.Finalizer"}},
-		"no names":                                      {keys.Keys{Finalizer: "a b/c", Index: "a/b/c", FailureCount: "é", JobName: "-"}, []string{"Keys.Finalizer", "Keys.Index", "Keys.FailureCount", "Keys.JobName"}},
-		"no variable":                                   {keys.Keys{IndexVariable: "A=B"}, []string{"Keys.IndexVariable"}},
-		"two counts of one name":                        {keys.Keys{FailureCount: "a/n", IgnoredFailureCount: "a/n"}, []string{"Keys.IgnoredFailureCount"}},
+		"invalid names":                                 {keys.Keys{Finalizer: "a b/c", Index: "a/b/c", FailureCount: "é", JobName: "-"}, []string{"Keys.Finalizer", "Keys.Index", "Keys.FailureCount", "Keys.JobName"}},
+		"an invalid variable":                           {keys.Keys{IndexVariable: "A=B"}, []string{"Keys.IndexVariable"}},
+		"two counts with the same name":                 {keys.Keys{FailureCount: "a/n", IgnoredFailureCount: "a/n"}, []string{"Keys.IgnoredFailureCount"}},
 		"a count with the index's name":                 {keys.Keys{FailureCount: "batch.kubernetes.io/job-completion-index"}, []string{"Keys.FailureCount"}},
 		"a label with the index's name":                 {keys.Keys{JobName: "a/i", Index: "a/i"}, []string{"Keys.Index"}},
 		"the label that Kubernetes sets beside its own": {keys.Keys{ControllerUID: "job-name"}, []string{"Keys.JobName"}},
@@ -34,7 +34,7 @@ func TestCheck(t *testing.T) {
 				got = append(got, err.Field)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("errors are about (-want +got):\n%s", diff)
+				t.Errorf("fields with errors (-want +got):\n%s", diff)
 			}
 		})
 	}

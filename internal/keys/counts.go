@@ -6,18 +6,18 @@ import (
 	"strconv"
 )
 
-// Counts are the failures of an index before a pod, as the pod's annotations
-// hold them: both are zero for the first pod of an index (KEP-3850, Tracking the
-// number of failures per index).
+// Counts are the numbers of failures of an index before a pod, as the pod's annotations say.
+// Both are zero for the first pod of an index (KEP-3850, Tracking the number of failures
+// per index).
 type Counts struct {
 	// Failures counts towards backoffLimitPerIndex.
 	Failures int32
-	// Ignored are the failures that an Ignore rule took out of the count.
+	// Ignored is the number of failures that matched an Ignore rule.
 	Ignored int32
 }
 
-// CountsOf reads the two annotations. One that is missing, negative, above
-// MaxInt32 or not a number reads as zero.
+// CountsOf reads the two annotations. A value that is missing, negative, above MaxInt32 or
+// not a number is read as zero.
 func (k Keys) CountsOf(annotations map[string]string) Counts {
 	return Counts{
 		Failures: parseCount(annotations, k.failureCount()),
@@ -37,21 +37,20 @@ func parseCount(annotations map[string]string, key string) int32 {
 	return int32(max(n, 0))
 }
 
-// Total returns all failures, those that were ignored included. The delay of an
-// index depends on it: it is that of Total()+1 failures once the pod with these
-// Counts has failed too. It saturates where Kubernetes 1.36.3 wraps around.
+// Total returns the number of all failures, ignored ones included. Once the pod with these
+// Counts has failed too, the delay of its index is the delay of Total()+1 failures. Total
+// saturates where Kubernetes 1.36.3 wraps around.
 func (c Counts) Total() int32 {
 	return saturate(int64(c.Failures) + int64(c.Ignored))
 }
 
-// Compare tells fewer failures from more: by Total, but where that is too large.
+// Compare compares the numbers of all failures. Unlike Total it does not saturate.
 func (c Counts) Compare(o Counts) int {
 	return cmp.Compare(int64(c.Failures)+int64(c.Ignored), int64(o.Failures)+int64(o.Ignored))
 }
 
-// Next returns the counts of the pod that replaces a failed pod with counts c.
-// counted is false when the failure matched an Ignore rule. The counts saturate,
-// so a replacement's count never falls.
+// Next returns the counts of the pod that replaces a failed pod with counts c. counted is
+// false if the failure matched an Ignore rule. The counts saturate, so they never fall.
 func (c Counts) Next(counted bool) Counts {
 	if counted {
 		c.Failures = saturate(int64(c.Failures) + 1)
@@ -61,9 +60,9 @@ func (c Counts) Next(counted bool) Counts {
 	return c
 }
 
-// PutCounts writes the counts into the annotations of a new pod. The count of
-// ignored failures is written only above zero; what stood there before stays
-// otherwise, as in the Job controller. A nil map is left alone.
+// PutCounts sets the annotations of a new pod. Like the Job controller, it sets the
+// annotation of ignored failures only if there are any, and otherwise leaves the value of
+// the template. A nil map is ignored.
 func (k Keys) PutCounts(annotations map[string]string, c Counts) {
 	if annotations == nil {
 		return
@@ -76,5 +75,5 @@ func (k Keys) PutCounts(annotations map[string]string, c Counts) {
 
 func formatCount(n int32) string { return strconv.Itoa(int(n)) }
 
-// saturate returns the nearest count to n.
+// saturate limits n to the range of a count.
 func saturate(n int64) int32 { return int32(min(max(n, 0), math.MaxInt32)) }

@@ -11,7 +11,7 @@ import (
 	"github.com/jobfate/jobfate/internal/keys"
 )
 
-// names are those of Kubernetes.
+// names are the keys of Kubernetes.
 var names keys.Keys
 
 func annotations(failures, ignored string) map[string]string {
@@ -71,7 +71,7 @@ func TestCountsCompare(t *testing.T) {
 		}
 	}
 	if got := (keys.Counts{Failures: 2, Ignored: 1}).Compare(keys.Counts{Ignored: 3}); got != 0 {
-		t.Errorf("3 failures and 3 compare as %d, want 0", got)
+		t.Errorf("3 failures and 3 failures: Compare = %d, want 0", got)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestCountsTotalAndNext(t *testing.T) {
 	for _, tc := range []struct {
 		counts         keys.Counts
 		total          int32
-		counted, spare keys.Counts // the next ones
+		counted, spare keys.Counts // the results of Next(true) and Next(false)
 	}{
 		{keys.Counts{}, 0, keys.Counts{Failures: 1}, keys.Counts{Ignored: 1}},
 		{keys.Counts{Failures: 3, Ignored: 2}, 5, keys.Counts{Failures: 4, Ignored: 2}, keys.Counts{Failures: 3, Ignored: 3}},
@@ -109,7 +109,7 @@ func TestPutCounts(t *testing.T) {
 		// KEP-3850: "It is set to 0 for the first pod created for a given index."
 		"first pod": {keys.Counts{}, map[string]string{},
 			map[string]string{batchv1.JobIndexFailureCountAnnotation: "0"}},
-		"others are kept": {keys.Counts{Failures: 2}, map[string]string{"a": "b"},
+		"other annotations are kept": {keys.Counts{Failures: 2}, map[string]string{"a": "b"},
 			map[string]string{"a": "b", batchv1.JobIndexFailureCountAnnotation: "2"}},
 		"ignored above zero":                    {keys.Counts{Failures: 2, Ignored: 1}, annotations("x", "y"), annotations("2", "1")},
 		"ignored of the template stays at zero": {keys.Counts{Failures: 2}, annotations("x", "y"), annotations("2", "y")},

@@ -7,7 +7,7 @@ import (
 	"github.com/jobfate/jobfate/internal/keys"
 )
 
-// The counts of a failed pod, and those of its replacement.
+// The counts of a failed pod determine the delay and the counts of its replacement.
 func ExampleKeys_CountsOf() {
 	var names keys.Keys
 	pod := names.CountsOf(map[string]string{"batch.kubernetes.io/job-index-failure-count": "2"})

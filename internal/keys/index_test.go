@@ -11,8 +11,8 @@ import (
 	"github.com/jobfate/jobfate/internal/keys"
 )
 
-// An index is decimal, as the Job controller reads it: no text of another base or
-// with separators is an index, and a leading zero means nothing.
+// Like the Job controller, IndexOf reads decimal numbers only: no other base, no
+// separators. Leading zeros are ignored.
 func TestIndexOf_isDecimal(t *testing.T) {
 	for text, want := range map[string]int32{
 		"0": 0, "12": 12, "010": 10, "+1": 1, "2147483648": math.MaxInt32,
@@ -26,20 +26,20 @@ func TestIndexOf_isDecimal(t *testing.T) {
 	}
 }
 
-// The annotation names the index of a pod. A label that names another one is a sign of
-// an edit (k#140839); a pod without the label, as old ones are, has no conflict.
+// The annotation has the index of a pod. A label with another index shows that one of the
+// two was edited (k#140839). Pods of old versions have no label and thus no conflict.
 func TestIndexConflict(t *testing.T) {
 	for name, tc := range map[string]struct {
 		annotation, label string
 		labelled, want    bool
 	}{
-		"the same":             {"1", "1", true, false},
-		"the same, padded":     {"1", "01", true, false},
-		"another":              {"1", "2", true, true},
-		"the label no index":   {"1", "x", true, true},
-		"the label empty":      {"1", "", true, true},
-		"the label alone":      {"", "1", true, true},
-		"the annotation alone": {"1", "", false, false},
+		"the same":            {"1", "1", true, false},
+		"the same, padded":    {"1", "01", true, false},
+		"another":             {"1", "2", true, true},
+		"an invalid label":    {"1", "x", true, true},
+		"an empty label":      {"1", "", true, true},
+		"only the label":      {"", "1", true, true},
+		"only the annotation": {"1", "", false, false},
 	} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{batchv1.JobCompletionIndexAnnotation: tc.annotation}}}
 		if tc.labelled {
@@ -50,6 +50,6 @@ func TestIndexConflict(t *testing.T) {
 		}
 	}
 	if names.IndexConflict(nil) || names.IndexOf(nil) != keys.NoIndex {
-		t.Error("no pod has an index")
+		t.Error("a nil pod has an index or a conflict")
 	}
 }

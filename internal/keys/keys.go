@@ -12,7 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Keys are the names of what a controller puts on pods. See tracking.Keys.
+// Keys are the names of the finalizer, labels, annotations and the variable that a
+// controller sets on its pods. See tracking.Keys.
 type Keys struct {
 	Finalizer           string
 	Index               string
@@ -23,7 +24,7 @@ type Keys struct {
 	JobName             string
 }
 
-// WithDefaults returns the keys with those of Kubernetes in the place of empty ones.
+// WithDefaults returns the keys with empty ones replaced by those of Kubernetes.
 func (k Keys) WithDefaults() Keys {
 	return Keys{
 		Finalizer:           k.finalizer(),
@@ -50,10 +51,10 @@ func (k Keys) HasFinalizer(pod *corev1.Pod) bool {
 	return pod != nil && slices.Contains(pod.Finalizers, k.finalizer())
 }
 
-// NoIndex is the index of a pod that has none that can be read.
+// NoIndex is the index of a pod without a valid index annotation.
 const NoIndex int32 = -1
 
-// IndexOf returns the completion index that the pod's annotation names, or NoIndex.
+// IndexOf returns the completion index in the pod's annotation, or NoIndex.
 func (k Keys) IndexOf(pod *corev1.Pod) int32 {
 	if pod == nil {
 		return NoIndex
@@ -61,8 +62,8 @@ func (k Keys) IndexOf(pod *corev1.Pod) int32 {
 	return ParseIndex(pod.Annotations[k.index()])
 }
 
-// ParseIndex reads an index; an absent one is as one that cannot be read. One above
-// every valid index reads as the largest int32.
+// ParseIndex parses an index. It returns NoIndex if the text is empty or not an index. An
+// index above the largest int32 is read as the largest int32.
 func ParseIndex(text string) int32 {
 	i, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || i < 0 {
@@ -71,9 +72,8 @@ func ParseIndex(text string) int32 {
 	return int32(min(i, math.MaxInt32))
 }
 
-// IndexConflict reports whether the pod's label names another index than its annotation
-// does. The annotation is what counts; a label that differs shows that one of them was
-// edited (k#140839).
+// IndexConflict reports whether the pod's label has another index than its annotation. The
+// annotation decides. A different label shows that one of the two was edited (k#140839).
 func (k Keys) IndexConflict(pod *corev1.Pod) bool {
 	if pod == nil {
 		return false

@@ -8,11 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The patches are strategic merge patches. Each names the pod's UID, so that
-// it fails on another pod that took the same name. They do not name the
-// resource version: what they do is right for every version of that pod, and
-// the kubelet writes to pods all the time. The exceptions are StripPatchAt,
-// TrackPatch and AdoptPatch. For a nil pod there is no patch.
+// The patches are strategic merge patches. Each names the pod's UID, so that it fails on
+// another pod of the same name. StripPatch and ReleasePatch do not name the resource
+// version, because they are right for every version of the pod and the kubelet updates pods
+// often. The patch for a nil pod is nil.
 
 type podPatch struct {
 	Metadata podPatchMeta `json:"metadata"`
@@ -31,9 +30,9 @@ func (k Keys) StripPatch(pod *corev1.Pod) []byte {
 	return encode(pod, podPatchMeta{DeleteFinalizers: []string{k.finalizer()}})
 }
 
-// StripPatchAt is StripPatch for one version of the pod. It is for a pod that is
-// not to be counted: should it have finished meanwhile, or have been adopted, the
-// patch fails and the pod is counted after all.
+// StripPatchAt is StripPatch for one version of the pod. It is for a pod that must not be
+// counted. If the pod has finished or has been adopted meanwhile, the patch fails, and the
+// pod is counted.
 func (k Keys) StripPatchAt(pod *corev1.Pod) []byte {
 	if pod == nil {
 		return nil
@@ -41,8 +40,8 @@ func (k Keys) StripPatchAt(pod *corev1.Pod) []byte {
 	return encode(pod, podPatchMeta{ResourceVersion: pod.ResourceVersion, DeleteFinalizers: []string{k.finalizer()}})
 }
 
-// TrackPatch adds the finalizer to one version of a pod: a late one must not track a pod
-// that has been counted.
+// TrackPatch returns the patch that adds the finalizer to one version of a pod, because a
+// late patch must not add it to a pod that has been counted.
 func (k Keys) TrackPatch(pod *corev1.Pod) []byte {
 	if pod == nil {
 		return nil
@@ -50,10 +49,9 @@ func (k Keys) TrackPatch(pod *corev1.Pod) []byte {
 	return encode(pod, podPatchMeta{ResourceVersion: pod.ResourceVersion, Finalizers: []string{k.finalizer()}})
 }
 
-// AdoptPatch returns the patch with which the owner adopts a pod. It adds
-// the finalizer together with the owner reference (KEP-2307 § Pod adoption). It
-// is for one version of the pod: to adopt again what has been adopted, counted
-// and freed since would have it counted again.
+// AdoptPatch returns the patch that adopts a pod. It adds the finalizer together with the
+// owner reference (KEP-2307 § Pod adoption). It is for one version of the pod: a pod that
+// has since been adopted, counted and freed would otherwise be counted again.
 func (k Keys) AdoptPatch(pod *corev1.Pod, owner metav1.OwnerReference) []byte {
 	if pod == nil {
 		return nil
@@ -61,8 +59,8 @@ func (k Keys) AdoptPatch(pod *corev1.Pod, owner metav1.OwnerReference) []byte {
 	return encode(pod, podPatchMeta{ResourceVersion: pod.ResourceVersion, OwnerReferences: []metav1.OwnerReference{owner}, Finalizers: []string{k.finalizer()}})
 }
 
-// ReleasePatch returns the patch that removes the owner reference with the
-// given UID from a pod, and the finalizer with it.
+// ReleasePatch returns the patch that removes the owner reference with the given UID and
+// the finalizer from a pod.
 func (k Keys) ReleasePatch(pod *corev1.Pod, owner types.UID) []byte {
 	type deleted struct {
 		Patch string    `json:"$patch"`
@@ -79,6 +77,6 @@ func encode(pod *corev1.Pod, meta podPatchMeta) []byte {
 		return nil
 	}
 	meta.UID = pod.UID
-	b, _ := json.Marshal(podPatch{Metadata: meta}) // strings always encode
+	b, _ := json.Marshal(podPatch{Metadata: meta}) // cannot fail: there are only strings and booleans
 	return b
 }

@@ -50,9 +50,8 @@ func TestPatches_golden(t *testing.T) {
 	}
 }
 
-// apply does to the metadata of a pod what the API server does with these
-// patches: lists are merged, by uid where that is the key, and the directives
-// delete from them.
+// apply applies a patch to the metadata of a pod as the API server does. It merges lists,
+// owner references by UID, and follows the directives that delete from them.
 func apply(t *testing.T, pod *corev1.Pod, patch []byte) *corev1.Pod {
 	t.Helper()
 	var p struct {
