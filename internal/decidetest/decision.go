@@ -12,27 +12,27 @@ import (
 	"github.com/jobfate/jobfate/internal/decide"
 )
 
-// Input returns a snapshot as package decide is given it, with nothing in flight.
+// Input returns the input of package decide for a snapshot, with nothing in flight.
 func Input(s jobfate.Snapshot) decide.Input {
 	return decide.Input{Job: s.Job, Pods: s.Pods, Now: s.Now, Backoff: s.Backoff, BackoffInDoubt: s.BackoffInDoubt, LastStatus: s.LastStatus}
 }
 
-// Decide decides like [jobfate.Decide], with what is in flight.
+// Decide decides like [jobfate.Decide], with the writes in flight of the input.
 func Decide(in decide.Input, opts ...jobfate.Option) (jobfate.Decision, error) {
 	return carriedOut(func(_ decide.Input, c decide.Config) (*decide.Outcome, error) { return decide.Decide(in, c) }, opts)
 }
 
-// Revise returns a decision as it is when some creations or deletions have failed.
+// Revise returns the decision as it is if some of its creations or deletions fail.
 func Revise(d jobfate.Decision, done decide.Done) jobfate.Decision {
 	outcome := d.Basis().Close(done)
 	revised, err := carriedOut(func(decide.Input, decide.Config) (*decide.Outcome, error) { return outcome, nil }, nil)
 	if err != nil {
-		panic(err) // no error was handed over
+		panic(err) // cannot happen: the decider returns no error
 	}
 	return revised
 }
 
-// Settle returns what follows from a decision once the finalizers of some pods are gone.
+// Settle returns the result of removing the finalizers of some pods after a decision.
 func Settle(d jobfate.Decision, gone ...*corev1.Pod) decide.Settled {
 	uids := make([]types.UID, len(gone))
 	for i, pod := range gone {
@@ -41,7 +41,7 @@ func Settle(d jobfate.Decision, gone ...*corev1.Pod) decide.Settled {
 	return d.Basis().Settle(uids)
 }
 
-// carriedOut returns the decision that a Machine makes by a decider.
+// carriedOut returns the decision of a Machine that decides with the given function.
 func carriedOut(how func(decide.Input, decide.Config) (*decide.Outcome, error), opts []jobfate.Option) (jobfate.Decision, error) {
 	m := jobfate.NewMachine(opts...)
 	m.Core().Decide = how

@@ -8,7 +8,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// Inputs generates snapshots of which some show less than what was written.
+// Inputs generates inputs, some of them with writes that the snapshot does not show.
 func Inputs(m jobtest.Mix) *rapid.Generator[decide.Input] {
 	return rapid.Custom(func(t *rapid.T) decide.Input {
 		in := Input(jobtest.Snapshots(m).Draw(t, "snapshot"))
@@ -33,7 +33,7 @@ func oneIn(t *rapid.T, n int, label string) bool {
 	return rapid.IntRange(0, n-1).Draw(t, label) == n-1
 }
 
-// Lived generates what a Machine decides on in the middle of lives, when its caches lag.
+// Lived generates inputs of a Machine during the life of a Job, with caches that lag.
 func Lived() *rapid.Generator[decide.Input] {
 	return rapid.Custom(func(t *rapid.T) (seen decide.Input) {
 		jobtest.Lead(t, cluster.NewCaller().Deciding(func(in decide.Input, c decide.Config) (*decide.Outcome, error) {

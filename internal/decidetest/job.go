@@ -24,9 +24,8 @@ const noTemplate = `
       - name: main
 `
 
-// ParseJob reads a Job in YAML; a text without "kind: Job" is only its spec. It
-// returns the names of the failure policy's rules as well, which the API has no
-// room for.
+// ParseJob parses a Job in YAML. A text without "kind: Job" is only its spec. ParseJob also
+// returns the names of the rules of its pod failure policy, for which the API has no field.
 func ParseJob(t testing.TB, manifest string) (job *batchv1.Job, names []string) {
 	t.Helper()
 	if !strings.Contains(manifest, "kind: Job") {
@@ -57,7 +56,7 @@ func ParseJob(t testing.TB, manifest string) (job *batchv1.Job, names []string) 
 	return job, names
 }
 
-// SpecJob is a Job as the API server stores it, with the given spec.
+// SpecJob returns a Job with the given spec as the API server stores it.
 func SpecJob(t testing.TB, manifest string) *batchv1.Job {
 	t.Helper()
 	job, _ := ParseJob(t, manifest)
@@ -70,12 +69,12 @@ func NewCluster(t testing.TB, job *batchv1.Job) *cluster.Cluster {
 	job.Namespace = jobtest.Namespace
 	c, err := cluster.New(job, jobtest.Noon())
 	if err != nil {
-		t.Fatalf("the API server refuses the Job: %v", err)
+		t.Fatalf("the API server rejects the Job: %v", err)
 	}
 	return c
 }
 
-// PodIn returns a pod of the job, as its controller has made it, in a phase.
+// PodIn returns a pod of the Job in a phase. n is the number of the pod, from 1 on.
 func PodIn(job *batchv1.Job, n int, phase corev1.PodPhase) *corev1.Pod {
 	now := job.CreationTimestamp
 	d, err := jobfate.Decide(jobfate.Snapshot{Job: fresh(job), Now: now.Time})
@@ -96,11 +95,12 @@ func PodIn(job *batchv1.Job, n int, phase corev1.PodPhase) *corev1.Pod {
 	return pod
 }
 
-// fresh is the Job as it was created.
+// fresh returns the Job without a status, not suspended, with enough parallelism for any
+// pod of the tests.
 func fresh(job *batchv1.Job) *batchv1.Job {
 	job = job.DeepCopy()
 	job.Status, job.DeletionTimestamp = batchv1.JobStatus{}, nil
-	suspend, one := false, int32(1000)
-	job.Spec.Suspend, job.Spec.Parallelism = &suspend, &one
+	suspend, parallelism := false, int32(1000)
+	job.Spec.Suspend, job.Spec.Parallelism = &suspend, &parallelism
 	return job
 }

@@ -9,8 +9,8 @@ import (
 
 var long = flag.Bool("long", false, "search as far as .ci/run does")
 
-// Flag defines a flag for the size of a search. The function that it returns gives the
-// value of the flag, or one of the defaults when it is not set.
+// Flag defines a flag for the size of a search. It returns a function that returns the value
+// of the flag or, if the flag is not set, one of the two defaults.
 func Flag(name, usage string, quick, full int) func() int {
 	value := flag.Int(name, 0, fmt.Sprintf("%s; 0 means %d, with -long %d", usage, quick, full))
 	return func() int {

@@ -6,8 +6,8 @@ import (
 	"runtime"
 )
 
-// InOrder returns what produce makes of the numbers below n, in their order. It is
-// called on all cores, and not much further ahead than the results are used.
+// InOrder yields produce(0) to produce(n-1) in order. It runs produce on all cores, at most
+// GOMAXPROCS calls ahead of the result that the caller is using.
 func InOrder[T any](n int, produce func(int) T) iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
 		var pending []chan T

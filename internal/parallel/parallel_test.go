@@ -29,6 +29,6 @@ func TestInOrder(t *testing.T) {
 		}
 	}
 	if n := int(produced.Load()); n < 11 || n > 11+runtime.GOMAXPROCS(0) {
-		t.Errorf("%d were produced, want 11 and few more", n)
+		t.Errorf("%d were produced, want 11 and at most GOMAXPROCS more", n)
 	}
 }

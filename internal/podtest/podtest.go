@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Noon is when everything happens.
+// Noon is the present time of the tests.
 func Noon() time.Time { return time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC) }
 
 // After returns the time that many seconds after noon.
@@ -29,7 +29,7 @@ func Job() *batchv1.Job {
 	}
 }
 
-// Edit changes a pod that is being made.
+// Edit changes a pod that Pod makes.
 type Edit func(*corev1.Pod)
 
 // Pod returns a running pod of the Job "job" that carries the finalizer.
@@ -53,7 +53,7 @@ func Pod(uid string, edits ...Edit) *corev1.Pod {
 // Phase sets the phase of a pod.
 func Phase(p corev1.PodPhase) Edit { return func(pod *corev1.Pod) { pod.Status.Phase = p } }
 
-// Exit ends the only container of a pod. The pod has succeeded when the code is 0.
+// Exit terminates the only container of a pod with an exit code. With 0 the pod succeeds.
 func Exit(code int32, finished metav1.Time) Edit {
 	return func(pod *corev1.Pod) {
 		pod.Status.Phase = corev1.PodFailed
@@ -79,13 +79,14 @@ func Deleted(pod *corev1.Pod) {
 	pod.DeletionTimestamp = &at
 }
 
-// Released takes all finalizers off a pod.
+// Released removes all finalizers from a pod.
 func Released(pod *corev1.Pod) { pod.Finalizers = nil }
 
-// Ownerless takes all owners off a pod.
+// Ownerless removes all owner references from a pod.
 func Ownerless(pod *corev1.Pod) { pod.OwnerReferences = nil }
 
-// ControlledBy gives a pod two owners, the second of which controls it.
+// ControlledBy sets two owner references of a pod. The second one is the controller, with
+// the given UID.
 func ControlledBy(uid types.UID) Edit {
 	return func(pod *corev1.Pod) {
 		yes, no := true, false
@@ -111,10 +112,10 @@ func Annotation(key, value string) Edit {
 	}
 }
 
-// Index sets the annotation with the index.
+// Index sets the index annotation.
 func Index(text string) Edit { return Annotation(batchv1.JobCompletionIndexAnnotation, text) }
 
-// Failures sets the annotation with the failures of the index.
+// Failures sets the annotation with the failure count of the index.
 func Failures(text string) Edit { return Annotation(batchv1.JobIndexFailureCountAnnotation, text) }
 
 // Condition returns a condition of a Job.
@@ -131,7 +132,7 @@ func UIDsOf(pods []*corev1.Pod) []types.UID {
 	return out
 }
 
-// Lists makes the uncounted lists.
+// Lists returns uncounted lists.
 func Lists(succeeded, failed []types.UID) *batchv1.UncountedTerminatedPods {
 	return &batchv1.UncountedTerminatedPods{Succeeded: succeeded, Failed: failed}
 }

@@ -53,7 +53,7 @@ func TestRandom_statuses(t *testing.T) {
 			t.Errorf("statuses (-want +got):\n%s", diff)
 		}
 		for range sidecar.Statuses(pod) {
-			break // does no harm
+			break // must not panic
 		}
 	})
 }

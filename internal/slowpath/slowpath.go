@@ -18,21 +18,21 @@ import (
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
-// Check panics unless the decision on an input is that from nothing. It is for the field
-// Check of a Machine.
+// Check panics if the outcome and error of a Machine differ from those of a decision from
+// scratch on the same input. It is for the field Check of a Machine.
 func Check(in decide.Input, c decide.Config, got *decide.Outcome, err error) {
 	want, wantErr := decide.Decide(in, c)
 	if text, wantText := fmt.Sprint(err), fmt.Sprint(wantErr); text != wantText {
-		panic(fmt.Sprintf("the decision on what has changed fails with %s, that from nothing with %s", text, wantText))
+		panic(fmt.Sprintf("the Machine's decision returns error %s, a decision from scratch returns %s", text, wantText))
 	}
 	if err == nil {
 		if diff := Diff(got, want); diff != "" {
-			panic("the decision on what has changed differs from that from nothing:\n" + diff)
+			panic("the Machine's decision differs from a decision from scratch:\n" + diff)
 		}
 	}
 }
 
-// Diff says in what two outcomes differ; nothing where they do not.
+// Diff describes how two outcomes differ. It returns an empty string if they are equal.
 func Diff(got, want *decide.Outcome) (diff string) {
 	a, b := reflect.ValueOf(summaryOf(got)), reflect.ValueOf(summaryOf(want))
 	for i := range a.NumField() {
@@ -43,7 +43,7 @@ func Diff(got, want *decide.Outcome) (diff string) {
 	return diff
 }
 
-// summary is all of an outcome that may matter to anyone.
+// summary holds everything of an outcome that a caller can use.
 type summary struct {
 	Numbers      [6]int32
 	Restarts     int64
@@ -91,7 +91,7 @@ type creation struct {
 	Pod      *corev1.Pod
 }
 
-// facts are the facts with their sets as text.
+// facts are lifecycle.Facts with the sets as text, which can be compared.
 type facts struct {
 	lifecycle.Facts
 	Completed, FailedIndexes string
