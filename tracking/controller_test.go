@@ -32,7 +32,7 @@ var (
 	same         = podtest.Same
 )
 
-// names are those of Kubernetes.
+// names are the keys of Kubernetes.
 var names tracking.Keys
 
 func ptrTo[T any](v T) *T { return &v }
@@ -100,13 +100,13 @@ func TestFrees(t *testing.T) {
 	}{
 		{"KEP-2307 § Deleted Jobs: the Job doesn't exist", tracking.Controller{}, newPod("a"), nil, true},
 		{"nothing to remove", tracking.Controller{}, newPod("a", released), nil, false},
-		{"the Job runs: it counts the pod itself", tracking.Controller{}, newPod("a"), job(), false},
-		{"the Job is ending: it counts the pod itself", tracking.Controller{}, newPod("a"), job(finished(batchv1.JobFailureTarget)), false},
+		{"the Job runs, and the pod must be counted", tracking.Controller{}, newPod("a"), job(), false},
+		{"the Job is ending, and the pod must be counted", tracking.Controller{}, newPod("a"), job(finished(batchv1.JobFailureTarget)), false},
 		{"the Job is complete", tracking.Controller{}, newPod("a"), job(finished(batchv1.JobComplete)), true},
 		{"the Job has failed", tracking.Controller{}, newPod("a"), job(finished(batchv1.JobFailed)), true},
-		{"another Job of the name has come", tracking.Controller{}, newPod("a"), job(another), true},
+		{"a new Job has the same name", tracking.Controller{}, newPod("a"), job(another), true},
 		{"garbage collection removed the reference", tracking.Controller{}, newPod("a", ownerless), nil, true},
-		{"an orphan, whatever Job there is", tracking.Controller{}, newPod("a", ownerless), job(), true},
+		{"an orphan, although a Job exists", tracking.Controller{}, newPod("a", ownerless), job(), true},
 		{"k#124798: another kind controls it", tracking.Controller{}, newPod("a", reference("example.com/v1", "Run")), nil, false},
 		{"k#124798: another Job kind controls it", tracking.Controller{}, newPod("a", reference("example.com/v1", "Job")), nil, false},
 		{"the caller's own kind", tracking.Controller{Kind: run}, newPod("a", reference("example.com/v1", "Run")), nil, true},
@@ -121,35 +121,36 @@ func TestFrees(t *testing.T) {
 	}
 }
 
-// The controller stripped pods that another one controls.
+// The Job controller removed the finalizer from pods of another controller.
 func TestLesson_k124798_otherOwners(t *testing.T) {
 	other := newPod("other", controlledBy("other"), deleted, failed)
 	other.OwnerReferences[1].APIVersion = "example.com/v1"
 	if (tracking.Controller{}).Frees(other, nil) {
-		t.Error("another controller's pod is freed")
+		t.Error("Frees = true for a pod of another controller")
 	}
 	job := newJob()
 	job.Spec.ManagedBy = ptrTo("example.com/queue")
 	if (tracking.Controller{}).Manages(job) {
-		t.Error("another controller's Job is managed")
+		t.Error("Manages = true for a Job of another controller")
 	}
 }
 
-// An orphan's finalizer was never removed, or its removal was not retried.
-func TestLesson_k108645_k109429_k141329_orphansAreOfferedUntilFree(t *testing.T) {
+// The finalizer of an orphan was never removed, or its removal was not retried. Here Frees
+// returns true until the removal succeeds.
+func TestLesson_k108645_k109429_k141329_orphansAreFreedUntilItSucceeds(t *testing.T) {
 	orphan := newPod("orphan", ownerless)
 	for try := range 3 {
 		if !(tracking.Controller{}).Frees(orphan, nil) {
-			t.Errorf("try %d: the pod is not freed", try)
+			t.Errorf("try %d: Frees = false, want true", try)
 		}
 	}
 	released(orphan)
 	if (tracking.Controller{}).Frees(orphan, nil) {
-		t.Error("a free pod is freed again")
+		t.Error("Frees = true for a pod without the finalizer")
 	}
 }
 
-// Nothing panics.
+// Fields without their defaults caused panics.
 func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	same(t, "manages nil", tracking.Controller{}.Manages(nil), false)
 	same(t, "frees nil", tracking.Controller{}.Frees(nil, nil), false)

@@ -90,8 +90,8 @@ func (c Counted) Settle(gone ...types.UID) *batchv1.JobStatus {
 	return status
 }
 
-// put puts the lists into a status, and adds to its counters. The counter of an Indexed
-// Job is the number of its completed indexes.
+// put sets the lists of a status and increments its counters. status.succeeded of an
+// Indexed Job is set by putIndexes.
 func (c *Counted) put(status *batchv1.JobStatus, lists *batchv1.UncountedTerminatedPods, succeeded, failed int32) {
 	status.UncountedTerminatedPods = lists.DeepCopy()
 	status.Failed = add(status.Failed, failed)
@@ -113,7 +113,7 @@ func ownedBy(job *batchv1.Job, pods []*corev1.Pod) (owned []*corev1.Pod) {
 	return owned
 }
 
-// endingOf reads how the Job ends from the interim conditions.
+// endingOf returns how the Job ends according to its interim conditions.
 func endingOf(status *batchv1.JobStatus) census.Ending {
 	switch {
 	case lifecycle.True(status.Conditions, batchv1.JobSuccessCriteriaMet) != nil:
@@ -124,7 +124,7 @@ func endingOf(status *batchv1.JobStatus) census.Ending {
 	return census.Running
 }
 
-// readIndexes reads the indexes of the status, and the limit of an index.
+// readIndexes returns the completed and the failed indexes of the status.
 func readIndexes(job *batchv1.Job, c *census.Classifier) (completed, failed indexset.Set) {
 	completed, _ = indexset.ParseDamaged(job.Status.CompletedIndexes, c.Completions)
 	if job.Status.FailedIndexes != nil {
@@ -133,8 +133,8 @@ func readIndexes(job *batchv1.Job, c *census.Classifier) (completed, failed inde
 	return completed, failed
 }
 
-// putIndexes puts the indexes that are done into a status. A counter that says more than
-// the indexes stays: the API server does not let it fall.
+// putIndexes sets the completed and failed indexes of a status. A counter above the number
+// of completed indexes stays, because the API server does not let it fall.
 func putIndexes(status *batchv1.JobStatus, results census.IndexResults, perIndex bool) {
 	status.CompletedIndexes = results.Completed.String()
 	status.Succeeded = max(status.Succeeded, int32(results.Completed.Len()))
@@ -144,5 +144,5 @@ func putIndexes(status *batchv1.JobStatus, results census.IndexResults, perIndex
 	}
 }
 
-// add adds without leaving the range of an int32.
+// add returns the sum, at most the largest int32.
 func add(a, b int32) int32 { return int32(min(int64(a)+int64(b), math.MaxInt32)) }

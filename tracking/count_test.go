@@ -51,7 +51,7 @@ func rule(action batchv1.PodFailurePolicyAction, code int32) func(*batchv1.Job) 
 	}
 }
 
-// line is what a status says of counting.
+// line returns the fields of a status about counting in one line.
 func line(st *batchv1.JobStatus) string {
 	if st == nil {
 		return "no status"
@@ -76,43 +76,43 @@ func TestCount(t *testing.T) {
 		pods    []*corev1.Pod
 		want    string
 		strip   string
-		settled string // when all of them have lost their finalizer
+		settled string // the status once all pods in strip have lost their finalizer
 	}{
 		{"nothing has finished", nil, []*corev1.Pod{newPod("r")}, "+0 +0 [] []", "", "+0 +0 [] []"},
 		{"finished pods are recorded, then counted", nil, []*corev1.Pod{newPod("s", succeeded), newPod("f", failed), newPod("r")},
 			"+0 +0 [s] [f]", "f s", "+1 +1 [] []"},
 		{"a recorded pod that is gone is counted at once", []func(*batchv1.Job){uncounted([]types.UID{"gone"}, []types.UID{"f"})}, []*corev1.Pod{newPod("f", failed)},
 			"+1 +0 [] [f]", "f", "+1 +1 [] []"},
-		{"pods of others and pods without the finalizer do not count", nil,
+		{"pods of other owners and pods without the finalizer do not count", nil,
 			[]*corev1.Pod{newPod("other", controlledBy("other"), failed), newPod("none", ownerless, failed), newPod("free", released, succeeded), nil, newPod("", failed)},
 			"+0 +0 [] []", "", "+0 +0 [] []"},
-		{"a pod that is given twice counts once", nil, []*corev1.Pod{newPod("f", failed), newPod("f", failed)}, "+0 +0 [] [f]", "f", "+0 +1 [] []"},
-		{"indexes stand in for the list", []func(*batchv1.Job){indexed(3)}, []*corev1.Pod{newPod("a", succeeded, index("1")), newPod("b", failed, index("0"))},
+		{"a pod that is passed twice counts once", nil, []*corev1.Pod{newPod("f", failed), newPod("f", failed)}, "+0 +0 [] [f]", "f", "+0 +1 [] []"},
+		{"completed indexes replace the list", []func(*batchv1.Job){indexed(3)}, []*corev1.Pod{newPod("a", succeeded, index("1")), newPod("b", failed, index("0"))},
 			"+1 +0 [] [b] completed 1", "b a", "+1 +1 [] [] completed 1"},
-		{"indexes beyond completions count for nothing", []func(*batchv1.Job){indexed(3)}, []*corev1.Pod{newPod("a", succeeded, index("3"))},
+		{"indexes beyond completions do not count", []func(*batchv1.Job){indexed(3)}, []*corev1.Pod{newPod("a", succeeded, index("3"))},
 			"+0 +0 [] []", "a", "+0 +0 [] []"},
 		{"completions without a default are one", []func(*batchv1.Job){indexed(1), func(j *batchv1.Job) { j.Spec.Completions = nil }}, []*corev1.Pod{newPod("a", succeeded, index("0"))},
 			"+1 +0 [] [] completed 0", "a", "+1 +0 [] [] completed 0"},
 		{"a failed pod waits for its replacement", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{newPod("a", failed, index("0"), failures("0"))},
 			"+0 +0 [] [] failed ", "", "+0 +0 [] [] failed "},
-		{"until that is there", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{newPod("a", failed, index("0"), failures("0")), newPod("b", index("0"), failures("1"))},
+		{"a failed pod counts once its replacement exists", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{newPod("a", failed, index("0"), failures("0")), newPod("b", index("0"), failures("1"))},
 			"+0 +0 [] [a] failed ", "a", "+0 +1 [] [] failed "},
-		{"or the index has failed", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{newPod("a", failed, index("0"), failures("1"))},
+		{"a failed pod counts if its index has failed", []func(*batchv1.Job){indexed(3), perIndex(1)}, []*corev1.Pod{newPod("a", failed, index("0"), failures("1"))},
 			"+0 +0 [] [a] failed 0", "a", "+0 +1 [] [] failed 0"},
 		{"an ignored failure is not counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionIgnore, 1)}, []*corev1.Pod{newPod("f", failed)},
 			"+0 +0 [] []", "f", "+0 +0 [] []"},
-		{"a FailJob verdict that the status lacks stays", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1)}, []*corev1.Pod{newPod("f", failed), newPod("g", exit(7, after(0)))},
+		{"a pod with a FailJob verdict that the status lacks is kept", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1)}, []*corev1.Pod{newPod("f", failed), newPod("g", exit(7, after(0)))},
 			"+0 +0 [] [g]", "g", "+0 +1 [] []"},
-		{"one that it has is counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1), has(batchv1.JobFailureTarget)}, []*corev1.Pod{newPod("f", failed), newPod("r")},
+		{"a pod with a FailJob verdict that the status has is counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1), has(batchv1.JobFailureTarget)}, []*corev1.Pod{newPod("f", failed), newPod("r")},
 			"+0 +0 [] [f r]", "f r", "+0 +2 [] []"},
-		{"and so is that of a Job that is being deleted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1), func(j *batchv1.Job) { j.DeletionTimestamp = ptrTo(after(0)) }},
+		{"a pod with a FailJob verdict of a Job that is being deleted is counted", []func(*batchv1.Job){rule(batchv1.PodFailurePolicyActionFailJob, 1), func(j *batchv1.Job) { j.DeletionTimestamp = ptrTo(after(0)) }},
 			[]*corev1.Pod{newPod("f", failed), newPod("r")}, "+0 +0 [] [f]", "f r", "+0 +1 [] []"},
-		{"a Job that succeeds releases its running pods uncounted", []func(*batchv1.Job){has(batchv1.JobSuccessCriteriaMet)}, []*corev1.Pod{newPod("s", succeeded), newPod("r")},
+		{"a Job that succeeds strips its running pods uncounted", []func(*batchv1.Job){has(batchv1.JobSuccessCriteriaMet)}, []*corev1.Pod{newPod("s", succeeded), newPod("r")},
 			"+0 +0 [s] []", "r s", "+1 +0 [] []"},
 		{"a deleted pod counts as failed", nil, []*corev1.Pod{newPod("d", deleted)}, "+0 +0 [] [d]", "d", "+0 +1 [] []"},
-		{"once it has terminated, if only failed pods are replaced", []func(*batchv1.Job){func(j *batchv1.Job) { j.Spec.PodReplacementPolicy = ptrTo(batchv1.Failed) }}, []*corev1.Pod{newPod("d", deleted)},
+		{"a deleted pod does not count before it has terminated, if only failed pods are replaced", []func(*batchv1.Job){func(j *batchv1.Job) { j.Spec.PodReplacementPolicy = ptrTo(batchv1.Failed) }}, []*corev1.Pod{newPod("d", deleted)},
 			"+0 +0 [] []", "", "+0 +0 [] []"},
-		{"a Job that has ended releases all pods and keeps its status", []func(*batchv1.Job){has(batchv1.JobFailed), uncounted(nil, []types.UID{"f"})}, []*corev1.Pod{newPod("f", failed), newPod("r"), newPod("free", released)},
+		{"a Job that has ended strips all pods and keeps its status", []func(*batchv1.Job){has(batchv1.JobFailed), uncounted(nil, []types.UID{"f"})}, []*corev1.Pod{newPod("f", failed), newPod("r"), newPod("free", released)},
 			"+0 +0 [] [f]", "f r", "+0 +0 [] [f]"},
 		{"counters do not wrap around", []func(*batchv1.Job){func(j *batchv1.Job) { j.Status.Failed = math.MaxInt32 }, uncounted(nil, []types.UID{"gone"})}, nil,
 			fmt.Sprintf("+0 +%d [] []", math.MaxInt32), "", fmt.Sprintf("+0 +%d [] []", math.MaxInt32)},
@@ -137,9 +137,9 @@ func TestCount(t *testing.T) {
 			t.Errorf("%s: strip %q, want %q", tc.reason, got, tc.strip)
 		}
 		if got := line(counted.Settle(uids...)); got != tc.settled {
-			t.Errorf("%s: without %v the status is %s, want %s", tc.reason, gone, got, tc.settled)
+			t.Errorf("%s: settled with %v: status %s, want %s", tc.reason, gone, got, tc.settled)
 		}
-		same(t, tc.reason+": without any", line(counted.Settle()), tc.want)
+		same(t, tc.reason+": settled with none", line(counted.Settle()), tc.want)
 		same(t, tc.reason+": the Job", job, before)
 	}
 }
@@ -173,7 +173,7 @@ func active(pod *corev1.Pod) bool {
 
 // KEP-2307 § Algorithm: "The algorithm assumes that the Job controller could be stopped
 // at any point and executed again from the first step without losing information." No pod
-// is counted twice and none is lost, whatever is written and whatever is not.
+// is counted twice and none is lost, whichever writes succeed.
 func TestRandom_countStoppedAtAnyPoint(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		job := newJob()

@@ -11,10 +11,9 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// The four steps of counting, for a Job with two pods that have finished and one
-// that runs.
+// The four steps of counting, for a Job with two finished pods and a running one.
 func Example() {
-	var keys tracking.Keys // those of Kubernetes
+	var keys tracking.Keys // the zero Keys are those of Kubernetes
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "job-uid"}}
 	pod := func(uid types.UID, phase corev1.PodPhase) *corev1.Pod {
 		return &corev1.Pod{
@@ -27,7 +26,7 @@ func Example() {
 	}
 	pods := []*corev1.Pod{pod("anna", corev1.PodSucceeded), pod("bert", corev1.PodFailed), pod("cleo", corev1.PodRunning)}
 
-	// 1. The UIDs of finished pods go to the lists.
+	// 1. The UIDs of finished pods are added to the lists.
 	counted := keys.Count(job, pods)
 
 	// 2. The status is stored.
@@ -39,7 +38,7 @@ func Example() {
 		fmt.Printf("patch %s: %s\n", pod.UID, keys.StripPatch(pod))
 	}
 
-	// 4. The UIDs whose finalizer is gone leave the lists, and the counters go up.
+	// 4. The UIDs of pods without the finalizer are removed from the lists and counted.
 	st = counted.Settle("anna")
 	fmt.Println("stored:", *st.UncountedTerminatedPods, st.Succeeded, st.Failed)
 	// Output:

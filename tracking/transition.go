@@ -86,7 +86,7 @@ func (k Keys) LeaveTracking(job *batchv1.Job, owned []*corev1.Pod) (t Transition
 		t.Status = encodeStatus(job, legacyStatus{})
 	}
 	if _, ok := job.Annotations[batchv1.JobTrackingFinalizer]; ok {
-		t.Job, _ = json.Marshal(map[string]any{"metadata": map[string]any{ // strings always encode
+		t.Job, _ = json.Marshal(map[string]any{"metadata": map[string]any{ // cannot fail: there are only strings and nil
 			"uid": job.UID, "annotations": map[string]any{batchv1.JobTrackingFinalizer: nil},
 		}})
 	}
@@ -101,7 +101,8 @@ type legacyStatus struct {
 	Uncounted *batchv1.UncountedTerminatedPods `json:"uncountedTerminatedPods"`
 }
 
-// countLingering counts pods that have ended on top of what the status says of others.
+// countLingering counts pods that have ended. Counters and indexes of the status never
+// decrease, so that pods that are gone stay counted.
 func (k Keys) countLingering(job *batchv1.Job, ended []*corev1.Pod) (s legacyStatus) {
 	spec := &job.Spec
 	indexed := spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
@@ -138,7 +139,7 @@ func encodeStatus(job *batchv1.Job, status legacyStatus) []byte {
 		UID             types.UID `json:"uid"`
 		ResourceVersion string    `json:"resourceVersion"`
 	}
-	b, _ := json.Marshal(struct { // a status always encodes
+	b, _ := json.Marshal(struct { // cannot fail for a status
 		Metadata meta         `json:"metadata"`
 		Status   legacyStatus `json:"status"`
 	}{meta{job.UID, job.ResourceVersion}, status})

@@ -35,13 +35,13 @@ func TestLeaveTracking(t *testing.T) {
 	same(t, "the Job", job, before)
 
 	job.Annotations, job.Status.UncountedTerminatedPods = nil, nil
-	same(t, "after it all", names.LeaveTracking(job, pods[4:]), tracking.Transition{})
+	same(t, "once all patches are applied", names.LeaveTracking(job, pods[4:]), tracking.Transition{})
 }
 
 // KEP-2307 § Upgrade / Downgrade Strategy: "at the time of migration to the new
 // tracking, a Pod could not have the finalizer for two reasons: it wasn't migrated yet,
-// or it was already counted." Before the status has lists, it was not migrated; with
-// them, it was counted.
+// or it was already counted." Without the lists in the status, the pod was not migrated.
+// With them, it was counted.
 func TestEnterTracking(t *testing.T) {
 	pods := []*corev1.Pod{
 		newPod("r", released), newPod("s", succeeded, released), newPod("f", failed, released), newPod("d", deleted, released),
@@ -72,8 +72,8 @@ func TestEnterTracking(t *testing.T) {
 	}
 }
 
-// Of an Indexed Job the pods with a valid index count, and each index once; failures
-// that a rule ignores do not count.
+// In an Indexed Job the pods with a valid index count, and each index once. Failures that a
+// rule ignores do not count.
 func TestEnterTracking_indexed(t *testing.T) {
 	job := newJob()
 	mode, completions := batchv1.IndexedCompletion, int32(5)
