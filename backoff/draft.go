@@ -7,8 +7,8 @@ import (
 )
 
 // Draft is a backoff limit in the form of the early draft of KEP-3850: a limit, and a
-// target that says whose failures it counts. Some frameworks still use this form. It is
-// decoded from the JSON of a spec.
+// target that says whether it counts the failures of the Job or of each index. Some
+// frameworks still use this form. It is decoded from the JSON of a spec.
 type Draft struct {
 	// BackoffLimit is 6 when nil.
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
@@ -52,7 +52,7 @@ func Convert(d Draft) (Fields, error) {
 	return Fields{BackoffLimitPerIndex: &perIndex}, nil
 }
 
-// target returns whom the limit is for, wherever the draft says so.
+// target returns the target from either of its two places in the draft.
 func (d Draft) target() (Target, error) {
 	target := TargetJob
 	path := "backoffLimitTarget"

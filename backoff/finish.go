@@ -35,12 +35,13 @@ func FinishTime(pod *corev1.Pod) time.Time {
 	return pod.CreationTimestamp.Time
 }
 
-// containersFinish returns the zero time when the containers do not tell.
+// containersFinish returns when the last container finished. It returns the zero time if
+// the containers do not say when.
 //
-// A quirk of the Job controller is kept: it takes the sidecars after the regular
-// containers, and a regular container that has not finished only empties the
-// result so far. A pod whose sidecars have all finished thus has the time of
-// the last sidecar, whatever its regular containers do.
+// It keeps a quirk of the Job controller, which reads the sidecars after the regular
+// containers: a regular container that has not finished only discards the result so far. If
+// all sidecars have finished, the result is the time of the last sidecar, even if a regular
+// container still runs.
 func containersFinish(pod *corev1.Pod) time.Time {
 	var last time.Time
 	for i := range pod.Status.ContainerStatuses {
@@ -61,8 +62,8 @@ func containersFinish(pod *corev1.Pod) time.Time {
 	return last
 }
 
-// finishedAt returns the zero time for a container that has not finished or does
-// not tell when.
+// finishedAt returns when a container finished. It returns the zero time if the container
+// has not finished or does not say when.
 func finishedAt(status *corev1.ContainerStatus) time.Time {
 	if status.State.Terminated == nil {
 		return time.Time{}
@@ -70,7 +71,7 @@ func finishedAt(status *corev1.ContainerStatus) time.Time {
 	return status.State.Terminated.FinishedAt.Time
 }
 
-// later returns the later of last and t; t when last is not known yet.
+// later returns the later of last and t. A zero last is not known yet.
 func later(last, t time.Time) time.Time {
 	if last.IsZero() || last.Before(t) {
 		return t
@@ -78,7 +79,8 @@ func later(last, t time.Time) time.Time {
 	return last
 }
 
-// unreadySince looks at the first Ready condition only.
+// unreadySince returns the transition time of the Ready condition if that is False, and the
+// zero time otherwise. Like the Job controller it reads only the first Ready condition.
 func unreadySince(conditions []corev1.PodCondition) time.Time {
 	for i := range conditions {
 		c := &conditions[i]
@@ -93,8 +95,8 @@ func unreadySince(conditions []corev1.PodCondition) time.Time {
 	return time.Time{}
 }
 
-// gracePeriod saturates: a period that no Duration can hold would wrap around
-// and move the finish time to the other side of the deletion.
+// gracePeriod returns the grace period of the deletion. It saturates: a period that does not
+// fit a Duration would wrap around and move the finish time after the deletion.
 func gracePeriod(pod *corev1.Pod) time.Duration {
 	const most = int64(math.MaxInt64 / time.Second)
 	if pod.DeletionGracePeriodSeconds == nil {

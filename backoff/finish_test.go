@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 )
 
-// at is a number of seconds after t0.
+// at returns the time that many seconds after t0.
 func at(seconds int) metav1.Time { return metav1.NewTime(t0.Add(time.Duration(seconds) * time.Second)) }
 
 func ptrTo[T any](v T) *T { return &v }
@@ -37,8 +37,9 @@ func ready(status corev1.ConditionStatus, since metav1.Time) corev1.PodCondition
 	return corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: since}
 }
 
-// fallenBack returns a pod that has everything but finished containers: Ready
-// false since 7, deleted at 5 with 30 seconds of grace, created at 1.
+// fallenBack returns a pod without finished containers, so that FinishTime uses a later
+// rule: Ready is False since 7, the deletion was requested at 5 with a grace period of 30
+// seconds, and the pod was created at 1.
 func fallenBack(change func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -71,10 +72,10 @@ func TestFinishTime(t *testing.T) {
 		"a container still runs": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2)), running("b"), finished("c", at(9))}
 		}, at(7)},
-		"a container does not tell when": {func(p *corev1.Pod) {
+		"a finished container without a time": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2)), finished("b", metav1.Time{})}
 		}, at(7)},
-		"no containers known": {func(*corev1.Pod) {}, at(7)},
+		"no container statuses": {func(*corev1.Pod) {}, at(7)},
 		"a time before year one": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", yearZero)}
 		}, yearZero},
@@ -103,7 +104,7 @@ func TestFinishTime(t *testing.T) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))}
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("init", at(9)), running("unheard-of")}
 		}, at(2)},
-		"an init container of another restart policy is ordinary": {func(p *corev1.Pod) {
+		"an init container with another restart policy is ordinary": {func(p *corev1.Pod) {
 			p.Spec.InitContainers[1].RestartPolicy = ptrTo(corev1.ContainerRestartPolicy("Never"))
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{finished("a", at(2))}
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{finished("sidecar", at(9))}
@@ -143,7 +144,7 @@ func TestFinishTime(t *testing.T) {
 			p.Status.Conditions, p.DeletionTimestamp = nil, nil
 			p.DeletionGracePeriodSeconds = ptrTo(int64(600))
 		}, at(1)},
-		"nothing": {func(p *corev1.Pod) { *p = corev1.Pod{} }, metav1.Time{}},
+		"an empty pod": {func(p *corev1.Pod) { *p = corev1.Pod{} }, metav1.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := backoff.FinishTime(fallenBack(tc.change))
@@ -162,8 +163,8 @@ func TestFinishTimeOfNoPod(t *testing.T) {
 	}
 }
 
-// It runs once per failed pod, and there may be 10^5 of them. Sidecars cost a set of
-// their names, which most pods do not need.
+// FinishTime runs once for each failed pod, and there may be 10^5 of them. Pods with
+// sidecars need a set of their names.
 func TestFinishTimeAllocatesLittle(t *testing.T) {
 	pods := []*corev1.Pod{
 		fallenBack(func(*corev1.Pod) {}),
@@ -180,7 +181,7 @@ func TestFinishTimeAllocatesLittle(t *testing.T) {
 	}
 }
 
-// finishTimes leaves out the time now and then.
+// finishTimes generates finish times, some of them zero.
 func finishTimes() *rapid.Generator[metav1.Time] {
 	return rapid.Map(rapid.IntRange(-1, 6), func(s int) metav1.Time {
 		if s < 0 {

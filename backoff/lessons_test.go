@@ -34,10 +34,9 @@ func TestRecordBelongsToOneJob_k131917_k142142(t *testing.T) {
 	}
 }
 
-// An annotation can hold anything. The replacement's count never falls, and the
-// total of both counts does not wrap around to a negative one, which would end
-// the delay.
-func TestAnnotationsThatSomebodyEdited(t *testing.T) {
+// Annotations can be edited. The counts of a replacement never fall, and their total does
+// not wrap around to a negative number, which would end the delay.
+func TestEditedAnnotations(t *testing.T) {
 	for _, value := range []string{"2147483647", "2147483648", "-1", "-2147483648", "x", ""} {
 		before := keys.Keys{}.CountsOf(map[string]string{
 			batchv1.JobIndexFailureCountAnnotation: value, batchv1.JobIndexIgnoredFailureCountAnnotation: value,
@@ -54,8 +53,8 @@ func TestAnnotationsThatSomebodyEdited(t *testing.T) {
 	}
 }
 
-// Requeues of the Job were taken for failures. The limit depends on the number
-// of failed pods alone.
+// Requeues of the Job were counted as failures. Here the limit depends only on the number of
+// failed pods.
 func TestLimitDependsOnFailuresAlone_k70251_k92245_k60735(t *testing.T) {
 	limit := backoff.LimitOf(&batchv1.JobSpec{BackoffLimit: ptrTo[int32](2)})
 	for failed, want := range map[int32]bool{0: false, 1: false, 2: false, 3: true, math.MaxInt32: true} {
@@ -71,12 +70,12 @@ func remaining(r backoff.Record, now time.Time) time.Duration {
 	return backoff.Policy{}.Remaining(r.Failures, r.LastFailure, now)
 }
 
-// A pod event reset the delay. What is left of it depends on the finish times
-// and the present only, however often a caller looks.
+// A pod event reset the delay. Here the rest of the delay depends only on the finish times
+// and the current time.
 func TestEventsDoNotResetTheDelay_k114391_k114516(t *testing.T) {
 	record := backoff.Record{Job: "uid"}.With(nil, seconds(0, 1))
 	for elapsed := time.Duration(0); elapsed <= 20*time.Second; elapsed += time.Second {
-		record = record.With(nil, nil) // an event without news
+		record = record.With(nil, nil) // an event without a finished pod
 		now := at(1).Add(elapsed)
 		if got, want := remaining(record, now), 20*time.Second-elapsed; got != want {
 			t.Errorf("%v after the failure: %v remain, want %v", elapsed, got, want)
@@ -84,7 +83,7 @@ func TestEventsDoNotResetTheDelay_k114391_k114516(t *testing.T) {
 	}
 }
 
-// With parallelism above one several pods fail between two syncs. All count.
+// With parallelism above one, several pods can fail between two syncs. Not all were counted.
 func TestSeveralFailuresInOneSyncAllCount_k114391_k114768(t *testing.T) {
 	record := backoff.Record{}.With(nil, seconds(2, 0, 1, 2))
 	if got, want := remaining(record, at(2).Time), 80*time.Second; got != want {
@@ -92,8 +91,7 @@ func TestSeveralFailuresInOneSyncAllCount_k114391_k114768(t *testing.T) {
 	}
 }
 
-// A restart forgot the delay. The record can be stored, and made again from the
-// pods.
+// A restart lost the delay. Here the record can be stored, or computed again from the pods.
 func TestRestartDoesNotForgetTheDelay_k114650(t *testing.T) {
 	record := backoff.Record{Job: "uid"}.
 		With(nil, seconds(0)).
@@ -118,7 +116,7 @@ func TestRestartDoesNotForgetTheDelay_k114650(t *testing.T) {
 	}
 }
 
-// The finish time of a pod fell back to the present and so moved on for ever.
+// The finish time of a pod fell back to the current time, and so moved forward for ever.
 func TestFinishTimeNeverFallsBackToNow_k118413(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -136,7 +134,7 @@ func TestFinishTimeNeverFallsBackToNow_k118413(t *testing.T) {
 		lose func()
 		want metav1.Time
 	}{
-		{"nothing", func() {}, at(3)},
+		{"no field", func() {}, at(3)},
 		{"the container's end", func() { pod.Status.ContainerStatuses[0] = running("main") }, at(5)},
 		{"the condition", func() { pod.Status.Conditions = nil }, at(10)},
 		{"the deletion", func() { pod.DeletionTimestamp = nil }, at(1)},
@@ -144,7 +142,7 @@ func TestFinishTimeNeverFallsBackToNow_k118413(t *testing.T) {
 	} {
 		step.lose()
 		if got := backoff.FinishTime(pod); !got.Equal(step.want.Time) {
-			t.Errorf("having lost %s: FinishTime = %v, want %v", step.lost, got, step.want)
+			t.Errorf("without %s: FinishTime = %v, want %v", step.lost, got, step.want)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// defaultLimit is the backoffLimit that the API server fills in.
+// defaultLimit is the backoffLimit that the API server sets by default.
 const defaultLimit int32 = 6
 
 // Target says whether a backoff limit counts the failures of the Job or of each index.

@@ -138,8 +138,8 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// The API server fills in MaxInt32 next to backoffLimitPerIndex; that says no
-// more than nil does.
+// The API server sets backoffLimit to MaxInt32 by default if backoffLimitPerIndex is set.
+// Draft treats it like nil.
 func TestDraftOfDefaultedFields(t *testing.T) {
 	got, err := backoff.Fields{BackoffLimit: ptrTo[int32](math.MaxInt32), BackoffLimitPerIndex: ptrTo[int32](2)}.Draft()
 	if err != nil {
@@ -156,7 +156,7 @@ func TestConvert_targetInPodFailurePolicy(t *testing.T) {
 	for _, tc := range []struct {
 		spec string
 		want backoff.Fields
-		err  string // what the error begins with
+		err  string // the beginning of the error
 	}{
 		{spec: `{"backoffLimit": 3, "podFailurePolicy": {"rules": [{"action": "FailIndex"}], "backoffLimitTarget": "Index"}}`,
 			want: backoff.Fields{BackoffLimitPerIndex: ptrTo[int32](3)}},
@@ -187,7 +187,7 @@ func TestConvert_targetInPodFailurePolicy(t *testing.T) {
 	}
 }
 
-// A limit that the API server refuses is not handed on in either direction.
+// A limit that the API server rejects is an error in both directions.
 func TestDraft_negative(t *testing.T) {
 	for field, f := range map[string]backoff.Fields{
 		"backoffLimit":         {BackoffLimit: ptrTo[int32](-1)},

@@ -1,6 +1,6 @@
 package backoff_test
 
-// Slow and obvious answers to compare the package with.
+// A slow and obvious implementation to compare the package with.
 
 import (
 	"math"
@@ -13,7 +13,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 )
 
-// slowDelay doubles step by step. It is for the factor 2 only.
+// slowDelay doubles the delay step by step. It works for the factor 2 only.
 func slowDelay(base, limit time.Duration, failures int32) *big.Int {
 	if failures <= 0 {
 		return big.NewInt(0)
@@ -28,7 +28,7 @@ func slowDelay(base, limit time.Duration, failures int32) *big.Int {
 	return delay
 }
 
-// slowRemaining counts in whole numbers without a bound and cuts at the end.
+// slowRemaining computes with unbounded integers and saturates at the end.
 func slowRemaining(delay *big.Int, last, now time.Time) time.Duration {
 	nanos := func(t time.Time) *big.Int {
 		n := big.NewInt(t.Unix())
@@ -46,7 +46,7 @@ func slowRemaining(delay *big.Int, last, now time.Time) time.Duration {
 	return time.Duration(left.Int64())
 }
 
-// slowFinishTime lists all that a pod tells and then picks.
+// slowFinishTime collects all times of a pod and then picks one.
 func slowFinishTime(pod *corev1.Pod) time.Time {
 	sidecars := map[string]bool{}
 	for _, c := range pod.Spec.InitContainers {
@@ -85,8 +85,8 @@ func slowFinishTime(pod *corev1.Pod) time.Time {
 	return pod.CreationTimestamp.Time
 }
 
-// slowTimes returns the finish times of containers, and whether all have one.
-// With a set of names only those containers count.
+// slowTimes returns the finish times of containers, and whether all have one. If only is
+// not nil, it reads only the containers with these names.
 func slowTimes(statuses []corev1.ContainerStatus, only map[string]bool) ([]time.Time, bool) {
 	var times []time.Time
 	for _, s := range statuses {
@@ -101,7 +101,7 @@ func slowTimes(statuses []corev1.ContainerStatus, only map[string]bool) ([]time.
 	return times, true
 }
 
-// slowRecord sorts everything that finished and walks through it.
+// slowRecord sorts all finish times and counts them in order.
 func slowRecord(r backoff.Record, succeeded, failed []time.Time) backoff.Record {
 	if len(succeeded) == 0 && len(failed) == 0 {
 		return r

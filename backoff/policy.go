@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The numbers of the Job controller.
+// The defaults of the Job controller.
 const (
 	defaultBase   = 10 * time.Second
 	defaultCap    = 10 * time.Minute
@@ -58,7 +58,7 @@ func (p Policy) Delay(failures int32) time.Duration {
 		return p.Base << steps
 	}
 	grown := float64(p.Base) * math.Pow(p.Factor, float64(steps))
-	if grown < float64(p.Cap) { // then it is below Cap too, however that was rounded
+	if grown < float64(p.Cap) { // then grown is below the exact Cap too, whichever way it was rounded
 		return time.Duration(grown)
 	}
 	return p.Cap

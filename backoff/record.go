@@ -61,5 +61,5 @@ func (r Record) With(succeeded, failed []time.Time) Record {
 	return r
 }
 
-// saturate returns the nearest count to n.
+// saturate limits n to the range of a count.
 func saturate(n int64) int32 { return int32(min(max(n, 0), math.MaxInt32)) }

@@ -40,7 +40,7 @@ func TestRecordWith(t *testing.T) {
 		"a failure that finished earlier": {old, nil, seconds(4), after(4, at(4).Time)},
 		"only successes":                  {old, seconds(1, 2), nil, empty},
 		"all before the success":          {old, seconds(1, 5), seconds(2, 4), empty},
-		"at the moment of the success":    {old, seconds(5), seconds(5), empty},
+		"at the time of the success":      {old, seconds(5), seconds(5), empty},
 		"some after the last success":     {old, seconds(5, 1), seconds(7, 3, 5, 6), after(2, at(7).Time)},
 		"times before year one": {empty, []time.Time{yearZero.Time}, []time.Time{yearZero.Time, yearZero.Add(1)},
 			after(1, yearZero.Add(1))},
@@ -87,8 +87,8 @@ func TestRecordAgainstOracle(t *testing.T) {
 	})
 }
 
-// However the pods that finish are split into syncs, the record is the same, as
-// long as the syncs see them in order.
+// The record does not depend on how the finished pods are split into syncs, if the syncs
+// observe them in order.
 func TestRecordDoesNotDependOnTheSyncs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var allSucceeded, allFailed, succeeded, failed []time.Time
