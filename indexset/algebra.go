@@ -75,9 +75,9 @@ func covers(a, b []Interval) bool {
 	return true
 }
 
-// union appends the indexes of a and b to out, which is empty. It copies runs of
-// intervals that the other list does not touch as a whole, so that adding few to
-// many is fast.
+// union appends the indexes of a and b to out, which is empty. A run of intervals that the
+// other list does not touch is copied as a whole, so that adding a few intervals to many is
+// fast.
 func union(out, a, b []Interval) []Interval {
 	for len(a) > 0 && len(b) > 0 {
 		if b[0].First < a[0].First {
@@ -87,9 +87,10 @@ func union(out, a, b []Interval) []Interval {
 			out, a = append(out, a[:apart]...), a[apart:]
 			continue
 		}
-		fused := a[0] // it touches b[0]
+		fused := a[0] // touches b[0]
 		a = a[1:]
-		// What has grown over one of a list touches no other of that list.
+		// An interval that has absorbed one of a list does not touch the next of that
+		// list, so the two lists take turns.
 		for more := true; more; a, b = b, a {
 			b, more = absorb(&fused, b)
 		}
@@ -99,8 +100,8 @@ func union(out, a, b []Interval) []Interval {
 	return append(out, b...)
 }
 
-// absorb drops from the head of rest what lies within iv, and lets iv grow over
-// the next interval if that touches it. It reports whether iv grew.
+// absorb removes the intervals at the head of rest that lie within iv. If the next one
+// touches iv, it extends iv by that one and removes it too. It reports whether iv grew.
 func absorb(iv *Interval, rest []Interval) ([]Interval, bool) {
 	rest = rest[seek(rest, 0, iv.Last+1):]
 	if len(rest) == 0 || iv.Last+1 < rest[0].First {
@@ -110,8 +111,8 @@ func absorb(iv *Interval, rest []Interval) ([]Interval, bool) {
 	return rest[1:], true
 }
 
-// common yields the intervals of the indexes that are in both a and b. They are
-// canonical: two adjacent ones would be one interval in a and in b.
+// common yields the intervals of the indexes that are in both a and b. They are canonical:
+// if two were adjacent, they would be one interval in a and in b.
 func common(a, b []Interval) iter.Seq[Interval] {
 	return func(yield func(Interval) bool) {
 		i, j := 0, 0
@@ -129,8 +130,8 @@ func common(a, b []Interval) iter.Seq[Interval] {
 	}
 }
 
-// difference returns the indexes of a that are not in b. Like union it copies
-// what the other list does not touch as a whole.
+// difference returns the indexes of a that are not in b. Like union it copies a run of
+// intervals that b does not touch as a whole.
 func difference(a, b []Interval) []Interval {
 	b = within(b, Interval{a[0].First, a[len(a)-1].Last})
 	out := make([]Interval, 0, len(a)+len(b))
@@ -148,8 +149,7 @@ func difference(a, b []Interval) []Interval {
 	return out
 }
 
-// cut appends what is left of iv without the indexes of b, which has no
-// interval before iv.
+// cut appends iv without the indexes of b. No interval of b may end before iv starts.
 func cut(out []Interval, iv Interval, b []Interval) []Interval {
 	for _, gone := range b {
 		if iv.Last < gone.First {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Operations that change nothing return what they were given, and none
-// allocates for anything but its result.
+// Operations that do not change a set return it without allocating. All others allocate
+// only their result.
 func TestAllocations(t *testing.T) {
 	var b Builder
 	for i := range int32(1000) {
@@ -36,7 +36,7 @@ func TestAllocations(t *testing.T) {
 		{"Intersection with a subset", func() { set = s.Intersection(subset) }, 0},
 		{"Intersection with nothing in common", func() { set = s.Intersection(apart) }, 0},
 		{"Difference with nothing in common", func() { set = s.Difference(apart) }, 0},
-		{"Difference of all", func() { set = subset.Difference(s) }, 1},
+		{"Difference with a superset", func() { set = subset.Difference(s) }, 1},
 		{"Clip at the end", func() { set = s.Clip(2998) }, 0},
 		{"Clip between intervals", func() { set = s.Clip(500) }, 0},
 		{"Clip to nothing", func() { set = s.Clip(0) }, 0},
@@ -63,7 +63,7 @@ func TestAllocations(t *testing.T) {
 		{"Intersection", func() { set = s.Intersection(shifted) }, 1},
 		{"Intersection of many", func() { set = s.Intersection(thirds) }, 1},
 		{"Difference", func() { set = s.Difference(shifted) }, 1},
-		{"Difference from few", func() { set = ranges.Difference(s) }, 1}, // no room for all of s
+		{"Difference from few", func() { set = ranges.Difference(s) }, 1}, // without memory for all of s
 		{"Clip within an interval", func() { set = ranges.Clip(9) }, 1},
 		{"Complement", func() { set = s.Complement(3000) }, 2},
 		{"String", func() { n += len(s.String()) }, 1},
@@ -81,12 +81,12 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 	if n == 0 || set.IsEmpty() {
-		t.Errorf("got %d and %v: what was measured did not run", n, set)
+		t.Errorf("got %d and %v: the measured functions did not run", n, set)
 	}
 }
 
-// A set that came from a longer list does not hold on to it.
-func TestSetsHaveLittleRoom(t *testing.T) {
+// A set that is built from a longer list does not keep that list in memory.
+func TestSetsDoNotKeepLongLists(t *testing.T) {
 	var many []int32
 	for i := range int32(1000) {
 		many = append(many, i)
@@ -94,12 +94,12 @@ func TestSetsHaveLittleRoom(t *testing.T) {
 	damaged, _ := ParseDamaged("0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,", 99)
 	for what, s := range map[string]Set{"Of": Of(many...), "ParseDamaged": damaged, "Union": Range(0, 5).Union(Range(4, 9))} {
 		if got := cap(s.ivs); got > 2 {
-			t.Errorf("%s: got room for %d intervals for one, want 2 at most", what, got)
+			t.Errorf("%s: got capacity %d for one interval, want 2 at most", what, got)
 		}
 	}
 }
 
-// "A list that is mostly room is copied": one that is half full is not.
+// newSet copies a list of which less than half is used, but not one that is half used.
 func TestNewSet(t *testing.T) {
 	tests := []struct {
 		intervals, room int
@@ -112,10 +112,10 @@ func TestNewSet(t *testing.T) {
 		}
 		s := newSet(ivs)
 		if !slices.Equal(s.ivs, ivs) {
-			t.Errorf("%d intervals in room for %d: got %v, want %v", tt.intervals, tt.room, s.ivs, ivs)
+			t.Errorf("%d intervals, capacity %d: got %v, want %v", tt.intervals, tt.room, s.ivs, ivs)
 		}
 		if copied := &s.ivs[0] != &ivs[0]; copied != tt.copied {
-			t.Errorf("%d intervals in room for %d: got copied %t, want %t", tt.intervals, tt.room, copied, tt.copied)
+			t.Errorf("%d intervals, capacity %d: got copied %t, want %t", tt.intervals, tt.room, copied, tt.copied)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 const benchIntervals = 50_000
 
-// benchSets have 50,000 intervals: the singles are what a Job looks like when
-// every other index is done, the ranges when every fourth is not.
+// benchSets returns sets of 50,000 intervals. In the singles every other index is done, in
+// the ranges every fourth is not.
 func benchSets() map[string]Set {
 	var singles, ranges Builder
 	for i := range int32(benchIntervals) {
@@ -44,8 +44,8 @@ func BenchmarkParse(b *testing.B) {
 	})
 }
 
-// BenchmarkPlainParse and BenchmarkPlainString do the same with the calls that
-// come to mind first, which are those of the Job controller too.
+// BenchmarkPlainParse and BenchmarkPlainString do the same with the obvious calls of the
+// standard library, as the Job controller does.
 func BenchmarkPlainParse(b *testing.B) {
 	eachBenchSet(b, func(b *testing.B, s Set) {
 		text := s.String()
@@ -110,8 +110,7 @@ func BenchmarkMarshalText(b *testing.B) {
 	})
 }
 
-// scattered returns n indexes spread over [0, span), odd so that they are new
-// to the singles.
+// scattered returns n odd indexes in [0, span). The singles have only even ones.
 func scattered(n, span int) Set {
 	r := rand.New(rand.NewSource(1))
 	indexes := make([]int32, n)
@@ -143,7 +142,7 @@ func BenchmarkUnionNothingNew(b *testing.B) {
 	})
 }
 
-// BenchmarkClone is the floor under BenchmarkUnion500.
+// BenchmarkClone is a lower bound for BenchmarkUnion500.
 func BenchmarkClone(b *testing.B) {
 	eachBenchSet(b, func(b *testing.B, s Set) {
 		for range b.N {

@@ -2,8 +2,8 @@ package indexset
 
 import "math/bits"
 
-// appendRuns appends the runs of ones in words, counted from base. A run that
-// goes on in the next word is joined.
+// appendRuns appends the runs of ones in words, counted from base. A run that extends over
+// several words becomes one interval.
 func appendRuns(ivs []Interval, base int32, words []uint64) []Interval {
 	for w, word := range words {
 		start := base + int32(64*w)

@@ -42,7 +42,7 @@ func (b *Builder) Set() Set {
 	return newSet(slices.Clone(b.ivs))
 }
 
-// take is Set for a builder that is not used again: it spares the copy.
+// take is Set without a copy, for a builder that is not used again.
 func (b *Builder) take() Set {
 	b.settle()
 	return newSet(b.ivs)
@@ -61,21 +61,20 @@ func (b *Builder) settle() {
 		return
 	}
 	slices.SortFunc(given, func(x, y Interval) int { return cmp.Compare(x.First, y.First) })
-	for _, iv := range given { // read ahead of what AddRange writes
+	for _, iv := range given { // AddRange overwrites only intervals that were read already
 		b.AddRange(iv.First, iv.Last)
 	}
 }
 
-// bitmapPays reports whether a bitmap is the better way to sort n intervals. It
-// takes at most a tenth of the time while it is not larger than their list (32 bits for
-// an entry of 64), unless they are so long, and overlap so much, that writing
-// them would be the larger part.
+// bitmapPays reports whether a bitmap is the faster way to sort n intervals. It takes at
+// most a tenth of the time, under two conditions. The bitmap must not be larger than half
+// the list of intervals (32 bits for an entry of 64). The intervals must not be so long that
+// setting their bits takes most of the time.
 func bitmapPays(n int, bounds Interval, total int64) bool {
 	return bounds.len() <= 32*int64(n) && total <= 64*int64(n)
 }
 
-// measure returns the bounds of ivs, which are not empty, and their lengths
-// added up, overlaps counted each time.
+// measure returns the bounds of ivs, which must not be empty, and the sum of their lengths.
 func measure(ivs []Interval) (bounds Interval, total int64) {
 	bounds = ivs[0]
 	for _, iv := range ivs {

@@ -18,7 +18,7 @@ func TestBuilder(t *testing.T) {
 	b.AddRange(1, 3)
 	first := b.Set()
 	b.Add(4)
-	b.AddRange(9, 7) // reversed: nothing
+	b.AddRange(9, 7) // reversed: adds nothing
 	b.Add(-1)
 	b.Add(math.MaxInt32)
 	second := b.Set()
@@ -37,8 +37,8 @@ func TestBuilder(t *testing.T) {
 	}
 }
 
-// Set puts the indexes in order, and what is added later may be out of order again.
-func TestBuilderGoesOnAfterSet(t *testing.T) {
+// Set sorts the indexes. Later indexes may be out of order again.
+func TestBuilderIsUsableAfterSet(t *testing.T) {
 	var b Builder
 	b.Add(5)
 	b.Add(1)
@@ -60,8 +60,8 @@ func TestBuilderMatchesOracle(t *testing.T) {
 	}{
 		{"few sparse", 20, Max, 1},
 		{"dense", 3000, 4000, 1},
-		{"as wide as a bitmap goes", 1000, 32_000, 3},
-		{"wider than that", 1000, 33_000, 3},
+		{"as wide as a bitmap may be", 1000, 32_000, 3},
+		{"wider than a bitmap may be", 1000, 33_000, 3},
 		{"longer than a bitmap's words", 200, 6000, 120},
 		{"too long for a bitmap", 100, 3000, 1000},
 	}
@@ -95,10 +95,10 @@ func TestBitmapPays(t *testing.T) {
 		total  int64
 		want   bool
 	}{
-		{"as wide as the list is long", 2, 64, 2, true},
-		{"one wider", 2, 65, 2, false},
-		{"as long as a word each", 10, 320, 640, true},
-		{"one longer", 10, 320, 641, false},
+		{"32 bits for each interval", 2, 64, 2, true},
+		{"one bit more", 2, 65, 2, false},
+		{"a total length of 64 for each interval", 10, 320, 640, true},
+		{"one index more", 10, 320, 641, false},
 		{"few, far apart", 2, Max, 2, false},
 	}
 	for _, tt := range tests {
@@ -108,8 +108,8 @@ func TestBitmapPays(t *testing.T) {
 	}
 }
 
-// Where a bitmap pays it is made, and nowhere else: it is what is allocated beside
-// the intervals of the set.
+// A bitmap is made only if it pays. It is the only allocation besides the intervals of the
+// set.
 func TestBuilderSortsInPlaceWhereBitmapsDoNotPay(t *testing.T) {
 	tests := []struct {
 		reason  string
@@ -165,7 +165,7 @@ func TestBuilderBitmapOfLongRange(t *testing.T) {
 	check(t, "long range", b.Set(), o)
 }
 
-// Nearly in order: neighbours swapped, as pods come from a list.
+// Nearly ordered indexes, with neighbours swapped, as in a list of pods.
 func TestBuilderNearlyOrdered(t *testing.T) {
 	var b Builder
 	o := oracle{}

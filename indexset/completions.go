@@ -4,7 +4,7 @@ import "iter"
 
 // Clip returns the indexes of s that are in [0, n).
 func (s Set) Clip(n int32) Set {
-	at := search(s.ivs, max(n, 0)) // the first that reaches n
+	at := search(s.ivs, max(n, 0)) // the first interval that reaches n
 	switch {
 	case at == len(s.ivs):
 		return s
@@ -12,7 +12,7 @@ func (s Set) Clip(n int32) Set {
 		if at == 0 {
 			return Set{}
 		}
-		return Set{s.ivs[:at], count(s.ivs[:at])} // shared: neither of the two ever changes
+		return Set{s.ivs[:at], count(s.ivs[:at])} // shares the intervals, which never change
 	}
 	ivs := make([]Interval, at+1)
 	copy(ivs, s.ivs)

@@ -4,8 +4,8 @@ import "strings"
 
 // String returns the canonical text of s.
 func (s Set) String() string {
-	// The text goes through a buffer on the stack, so that the string is the
-	// only allocation, and exactly as long as the text.
+	// The text is built in a buffer on the stack, so that the string is the only
+	// allocation and exactly as long as the text.
 	const chunk = 64
 	var buffer [chunk * longestInterval]byte
 	var b strings.Builder
@@ -38,9 +38,8 @@ func (s *Set) UnmarshalText(b []byte) error {
 // longestInterval is the length of "2147483640-2147483646,".
 const longestInterval = 22
 
-// decimals is the number of digits of the index written last. Indexes increase
-// from the start of a set to its end, and so does the number of their digits:
-// it is only ever raised, never counted.
+// decimals is the number of digits of the index written last. The indexes of a set increase,
+// so the number of digits never decreases and need not be counted anew.
 type decimals struct {
 	n     int
 	limit int64 // the least number with more than n digits
@@ -48,15 +47,15 @@ type decimals struct {
 
 func newDecimals() decimals { return decimals{n: 1, limit: 10} }
 
-// fit makes d the number of digits of i.
+// fit raises d to the number of digits of i.
 func (d *decimals) fit(i int32) {
 	for int64(i) >= d.limit {
 		d.n, d.limit = d.n+1, d.limit*10
 	}
 }
 
-// appendIntervals appends the text of ivs, each followed by a comma. The
-// capacity of b must be enough.
+// appendIntervals appends the text of ivs, each followed by a comma. The capacity of b must
+// suffice.
 func (d *decimals) appendIntervals(b []byte, ivs []Interval) []byte {
 	for _, iv := range ivs {
 		b = d.appendIndex(b, iv.First)
@@ -81,9 +80,9 @@ const digitPairs = "" +
 	"60616263646566676869" + "70717273747576777879" +
 	"80818283848586878889" + "90919293949596979899"
 
-// appendIndex writes the digits from the last to the first, straight to their
-// place. With strconv.AppendInt, which has to find that place out, String takes
-// 1.9 times as long.
+// appendIndex writes the digits directly to their place, from the last to the first. With
+// strconv.AppendInt, which has to compute the number of digits, String takes 1.9 times as
+// long.
 func (d *decimals) appendIndex(b []byte, i int32) []byte {
 	d.fit(i)
 	at, left := len(b)+d.n, uint32(i)
@@ -105,12 +104,12 @@ func textLen(ivs []Interval) int {
 	if len(ivs) == 0 {
 		return 0
 	}
-	n, d := -1, newDecimals() // no comma after the last
+	n, d := -1, newDecimals() // no comma after the last interval
 	for _, iv := range ivs {
 		d.fit(iv.First)
 		n += d.n + 1
 		d.fit(iv.Last)
-		n += (d.n + 1) & (int(iv.First-iv.Last) >> 31) // if there are two numbers
+		n += (d.n + 1) & (int(iv.First-iv.Last) >> 31) // added only if there are two numbers
 	}
 	return n
 }

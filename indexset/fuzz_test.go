@@ -26,7 +26,7 @@ func FuzzOps(f *testing.F) {
 	})
 }
 
-// readWindow takes two bytes for an interval.
+// readWindow reads an interval from every two bytes.
 func readWindow(base int32, data []byte) window {
 	w := window{base: base}
 	for ; len(data) > 1; data = data[2:] {

@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawLarge makes sets of many intervals, for what only happens in those:
-// strides, runs that are copied whole, guesses far off. Stretches differ in
-// how dense they are, so that intervals are spread unevenly.
+// drawLarge generates sets of many intervals, which alone reach some code: long strides,
+// runs that are copied as a whole, wrong guesses. The density varies, so that the intervals
+// are spread unevenly.
 func drawLarge() *rapid.Generator[oracle] {
 	return rapid.Custom(func(t *rapid.T) oracle {
 		r := rand.New(rand.NewSource(rapid.Int64().Draw(t, "seed")))
@@ -29,7 +29,7 @@ func drawLarge() *rapid.Generator[oracle] {
 	})
 }
 
-// Every way to search, against looking at one interval after the other.
+// All kinds of search give the result of a linear search.
 func TestSearchesMatchLinearSearch(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	shapes := map[string]func(i int) int32{ // the gap before interval i
@@ -67,19 +67,19 @@ func TestSearchesMatchLinearSearch(t *testing.T) {
 	}
 }
 
-// Where intervals are spread evenly guess finds every position, so that Contains
-// need not search; also where they are not but for one gap, by looking twice.
+// If intervals are spread evenly, guess finds every position, so that Contains need not
+// search. With the second interpolation it also does so if there is one gap.
 func TestGuess(t *testing.T) {
 	tests := []struct {
 		reason string
 		n      int
-		gap    int32 // in the middle, beside what is between all others
+		gap    int32 // the additional gap in the middle
 		want   bool
 	}{
 		{"too few", 63, 0, false},
 		{"just enough", 64, 0, true},
 		{"many", 2000, 0, true},
-		{"a gap as long as a tenth of them", 2000, 400, true},
+		{"a gap of a tenth of the intervals", 2000, 400, true},
 	}
 	for _, tt := range tests {
 		var ivs []Interval
@@ -103,7 +103,7 @@ func TestGuess(t *testing.T) {
 	}
 }
 
-// Contains is right where an int32 has no room for distances.
+// Contains is right if the distance of two indexes does not fit an int32.
 func TestContainsAtTheEnds(t *testing.T) {
 	for _, n := range []int32{1, 63, 64, 500} {
 		var b Builder
@@ -123,8 +123,8 @@ func TestContainsAtTheEnds(t *testing.T) {
 	}
 }
 
-// The stretch that is left to search is no longer than the way to it, and what was
-// passed is not in it.
+// The stretch to search is no longer than the distance to it, and contains none of the
+// intervals that were passed.
 func TestStretch(t *testing.T) {
 	ivs := make([]Interval, 21)
 	for i := range ivs {
@@ -145,7 +145,7 @@ func TestStretch(t *testing.T) {
 		{0, 75, 4, 7},
 		{0, 76, 8, 15},
 		{0, 155, 8, 15},
-		{0, 156, 16, 21}, // what is beyond the end is not looked at
+		{0, 156, 16, 21}, // cut at the end of the list
 		{0, 300, 16, 21},
 		{9, 95, 9, 9},
 		{9, 126, 13, 16},

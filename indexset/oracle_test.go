@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// oracle is a set the slow way: one entry an index. Sets in tests are small, or
-// lie within a small window.
+// oracle is a slow set with an entry for each index. Sets in tests are small, or lie within a
+// small window.
 type oracle map[int32]bool
 
 func (o oracle) addRange(first, last int32) {
@@ -28,7 +28,7 @@ func (o oracle) sorted() []int32 {
 	return indexes
 }
 
-// filter returns the indexes of o that keep wants.
+// filter returns the indexes of o for which keep returns true.
 func (o oracle) filter(keep func(int32) bool) oracle {
 	kept := oracle{}
 	for i := range o {
@@ -69,8 +69,7 @@ func (o oracle) text() string {
 	return strings.Join(fragments, ",")
 }
 
-// check is what every set in every test has to pass: it has the indexes of
-// want, and its intervals are canonical.
+// check fails the test unless a set has the indexes of want and canonical intervals.
 func check(t rapid.TB, what string, got Set, want oracle) {
 	t.Helper()
 	wellFormed(t, what, got)
@@ -79,7 +78,7 @@ func check(t rapid.TB, what string, got Set, want oracle) {
 	}
 }
 
-// wellFormed checks that a set is canonical whatever is in it.
+// wellFormed fails the test unless a set has canonical intervals.
 func wellFormed(t rapid.TB, what string, s Set) {
 	t.Helper()
 	if s.ivs != nil && len(s.ivs) == 0 {
@@ -94,8 +93,8 @@ func wellFormed(t rapid.TB, what string, s Set) {
 	}
 }
 
-// slowOrdered is what the API server makes of a text: a set or the text of an
-// error. It counts on completions to be small, and on integers of 64 bits.
+// slowOrdered returns what the API server reads from a text: a set or the text of an error.
+// It requires small completions and integers of 64 bits.
 func slowOrdered(s string, completions int32) (oracle, string) {
 	set, previous := oracle{}, int64(-1)
 	if s == "" {
@@ -117,8 +116,8 @@ func slowOrdered(s string, completions int32) (oracle, string) {
 			numbers = append(numbers, number)
 		}
 		order := append([]int64{previous}, numbers...)
-		// The two of one fragment are compared before the first is compared
-		// with what came before.
+		// The two numbers of a fragment are compared first, then the first number with
+		// the one before the fragment.
 		for i := len(order) - 1; i > 0; i-- {
 			if order[i-1] >= order[i] {
 				return nil, fmt.Sprintf("non-increasing order, previous: %d, current: %d", order[i-1], order[i])
@@ -130,8 +129,8 @@ func slowOrdered(s string, completions int32) (oracle, string) {
 	return set, ""
 }
 
-// slowDamaged is what ParseDamaged makes of a text, rule by rule. It counts on
-// completions to be small, and on integers of 64 bits.
+// slowDamaged follows the rules of ParseDamaged one by one. It requires small completions
+// and integers of 64 bits.
 func slowDamaged(s string, completions int32) oracle {
 	set := oracle{}
 	for _, fragment := range strings.Split(s, ",") {

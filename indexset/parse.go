@@ -7,8 +7,8 @@ import (
 
 // SyntaxError says why and where a text is not the text of a set.
 type SyntaxError struct {
-	Fragment string // what stands between the commas around the fault
-	Offset   int    // of the fragment in the text, in bytes
+	Fragment string // the text between the commas around the fault
+	Offset   int    // the offset of the fragment in the text, in bytes
 	Reason   string
 }
 
@@ -36,20 +36,20 @@ func MustParse(s string) Set {
 	return set
 }
 
-// parse is Parse with an error of its own type. It only finds out that a
-// fragment is wrong; whyNotCanonical finds out what is wrong with it.
+// parse is Parse with the error as a *SyntaxError. It only detects that a fragment is wrong;
+// whyNotCanonical finds the reason.
 func parse(s string) (Set, *SyntaxError) {
 	if s == "" {
 		return Set{}, nil
 	}
 	ivs := make([]Interval, 0, 1+strings.Count(s, ","))
-	previous := int32(-2) // the last index so far; 0 does not follow it
+	previous := int32(-2) // the last index so far; -2 because 0 is not consecutive to it
 	for at := 0; ; {
 		first, end := number(s, at)
 		last, ok := first, first >= 0
 		if end < len(s) && s[end] == '-' {
 			last, end = number(s, end+1)
-			ok = ok && last-first >= 2 // last is -1 when it is no number
+			ok = ok && last-first >= 2 // last is -1 if it is not an index
 		}
 		switch {
 		case !ok || end < len(s) && s[end] != ',':
@@ -57,7 +57,7 @@ func parse(s string) (Set, *SyntaxError) {
 		case first > previous+1:
 			ivs = append(ivs, Interval{first, last})
 		case first == previous+1 && first == last && ivs[len(ivs)-1].First == previous:
-			ivs[len(ivs)-1].Last = last // two singles: a pair
+			ivs[len(ivs)-1].Last = last // two consecutive single indexes are one interval
 		default:
 			return Set{}, newSyntaxError(s, at, previous)
 		}
@@ -71,10 +71,10 @@ func parse(s string) (Set, *SyntaxError) {
 // maxDigits is the number of digits of Max.
 const maxDigits = 10
 
-// number reads the digits at s[at:]. It returns their value and where they end;
-// the value is -1 when they are not how an index is written.
+// number reads the digits at s[at:]. It returns their value and where they end. The value is
+// -1 if they are not a canonical index.
 func number(s string, at int) (value int32, end int) {
-	n := uint64(0) // may wrap around, but not within maxDigits
+	n := uint64(0) // wraps around only beyond maxDigits
 	for end = at; end < len(s); end++ {
 		digit := s[end] - '0'
 		if digit > 9 {
@@ -88,15 +88,15 @@ func number(s string, at int) (value int32, end int) {
 	return int32(n), end
 }
 
-// newSyntaxError returns the error for the fragment at s[at:], which comes
-// after the index previous.
+// newSyntaxError returns the error for the fragment at s[at:], which follows the index
+// previous.
 func newSyntaxError(s string, at int, previous int32) *SyntaxError {
 	fragment, _, _ := strings.Cut(s[at:], ",")
 	return &SyntaxError{Fragment: fragment, Offset: at, Reason: whyNotCanonical(fragment, previous)}
 }
 
-// whyNotCanonical returns the reason why a fragment cannot follow the index
-// previous in canonical text. The first reason that holds counts.
+// whyNotCanonical returns the first reason why a fragment cannot follow the index previous
+// in canonical text.
 func whyNotCanonical(fragment string, previous int32) string {
 	parts := strings.SplitN(fragment, "-", 3)
 	if len(parts) > 2 {

@@ -36,8 +36,8 @@ func ParseDamaged(s string, completions int32) (set Set, damage *SyntaxError) {
 	return read.set, fault
 }
 
-// reading is what was read of a text, and the offset of the first fragment that
-// had to be cut, -1 if there was none.
+// reading is the set read from a text, and the offset of the first fragment that had to be
+// cut; -1 if there was none.
 type reading struct {
 	set Set
 	cut int
@@ -62,9 +62,8 @@ func readDamaged(s string, completions int64) reading {
 	return reading{b.take(), cut}
 }
 
-// damagedInterval reads a fragment, and reports whether it could be read. One
-// that starts at completions or past it ends there: its second part is not
-// looked at.
+// damagedInterval parses a fragment, and reports whether it could be parsed. If the fragment
+// starts at completions or later, its second part is not parsed.
 func damagedInterval(fragment string, completions int64) (iv limits, ok bool) {
 	first, rest, two := strings.Cut(fragment, "-")
 	var err error

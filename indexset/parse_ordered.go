@@ -21,7 +21,7 @@ import (
 // *SyntaxError that adds the position.
 func ParseOrdered(s string, completions int32) (Set, error) {
 	if set, fault := parse(s); fault == nil && set.isBelow(completions) {
-		return set, nil // as in nearly all cases, and much faster
+		return set, nil // nearly all texts are canonical, and parse is much faster
 	}
 	var b Builder
 	previous, offset := int64(-1), 0
@@ -45,12 +45,12 @@ func (s Set) isBelow(n int32) bool {
 	return !ok || last < n
 }
 
-// limits are those of a fragment. Unlike an Interval they can be anything that
-// the API server and the controller read, which is what fits into 64 bits.
+// limits are the first and last number of a fragment. Unlike an Interval they may have any
+// value that the API server and the controller accept, that is any of 64 bits.
 type limits struct{ first, last int64 }
 
-// orderedInterval reads a fragment in the order in which the API server checks
-// it: that order decides which of several faults is told.
+// orderedInterval parses a fragment. It checks in the order of the API server, which decides
+// which of several faults is reported.
 func orderedInterval(fragment string, completions int64) (iv limits, reason string) {
 	parts := strings.SplitN(fragment, "-", 3)
 	if len(parts) > 2 {
@@ -78,7 +78,7 @@ func notIncreasing(previous, current int64) string {
 	return fmt.Sprintf("non-increasing order, previous: %d, current: %d", previous, current)
 }
 
-// serverError says what the API server says and no more.
+// serverError has the message of the API server, without the position.
 type serverError struct{ *SyntaxError }
 
 func (e serverError) Error() string { return e.Reason }

@@ -131,7 +131,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("Parse(%q): got %v, %v, want %v", tt.text, s, err, &tt.want)
 		}
 		if !s.IsEmpty() {
-			t.Errorf("Parse(%q): got %v beside the error, want the empty set", tt.text, s)
+			t.Errorf("Parse(%q): got %v with the error, want the empty set", tt.text, s)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestParseOrdered(t *testing.T) {
 		{"plus sign", "+5", 6, "5", ""},
 		{"leading zeros", "007", 8, "7", ""},
 		{"signs and zeros in an interval", "+01-+03,004", 8, "1-4", ""},
-		{"all that there can be", "0-2147483646", math.MaxInt32, "0-2147483646", ""},
+		{"all possible indexes", "0-2147483646", math.MaxInt32, "0-2147483646", ""},
 		{"zeros beyond 19 digits", strings.Repeat("0", 30) + "7", 8, "7", ""},
 
 		{"at completions", "7", 7, "", `too large index: "7"`},
@@ -208,9 +208,9 @@ func TestParseOrdered(t *testing.T) {
 		{"overlap", "1-5,3", 7, "", `non-increasing order, previous: 5, current: 3`},
 		{"reversed", "9-3", 10, "", `non-increasing order, previous: 9, current: 3`},
 		{"an interval of one", "1-1", 7, "", `non-increasing order, previous: 1, current: 1`},
-		{"reversed and unsorted: reversed is told", "5,4-3", 7, "", `non-increasing order, previous: 4, current: 3`},
+		{"reversed and unsorted: reversed is reported", "5,4-3", 7, "", `non-increasing order, previous: 4, current: 3`},
 		{"three parts", "1-2-3", 7, "", `the fragment "1-2-3" violates the requirement that an index interval can have at most two parts separated by '-'`},
-		{"three parts, the first no number", "x--", 7, "", `the fragment "x--" violates the requirement that an index interval can have at most two parts separated by '-'`},
+		{"three parts, the first not a number", "x--", 7, "", `the fragment "x--" violates the requirement that an index interval can have at most two parts separated by '-'`},
 		{"a negative number is two parts", "-5", 7, "", `cannot convert string to integer for index: ""`},
 		{"so is minus zero", "-0", 7, "", `cannot convert string to integer for index: ""`},
 		{"negative after a plus", "+-5", 7, "", `cannot convert string to integer for index: "+"`},
@@ -220,9 +220,9 @@ func TestParseOrdered(t *testing.T) {
 		{"space", "0, 5", 7, "", `cannot convert string to integer for index: " 5"`},
 		{"quoted as Go quotes", "0,\"\n\xff", 7, "", `cannot convert string to integer for index: "\"\n\xff"`},
 		{"underscore", "1_0", 70, "", `cannot convert string to integer for index: "1_0"`},
-		{"the first fault is told", "0,9,x", 7, "", `too large index: "9"`},
-		{"the first part comes first", "9-x", 7, "", `too large index: "9"`},
-		{"the second part before the order", "5,3-9", 7, "", `too large index: "9"`},
+		{"the first fault is reported", "0,9,x", 7, "", `too large index: "9"`},
+		{"the first part is checked first", "9-x", 7, "", `too large index: "9"`},
+		{"the second part is checked before the order", "5,3-9", 7, "", `too large index: "9"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestParseOrdered(t *testing.T) {
 	}
 }
 
-func TestParseOrderedTellsThePosition(t *testing.T) {
+func TestParseOrderedErrorHasThePosition(t *testing.T) {
 	_, err := ParseOrdered("0,2-4,3,9", 10)
 	var got *SyntaxError
 	want := SyntaxError{"3", 6, "non-increasing order, previous: 4, current: 3"}
@@ -262,20 +262,20 @@ func TestParseDamaged(t *testing.T) {
 		{"clipped at the start of an interval", "1,3-5,7", 7, "1,3-5", "offset 6: completions are 7"},
 		{"clipped within an interval", "1,3-5,7", 4, "1,3", "offset 2: completions are 4"},
 		{"clipped between a pair", "0,3,4", 4, "0,3", "offset 4: completions are 4"},
-		{"clipped within the first interval, where the damage stays", "1-5,7", 3, "1,2", "offset 0: completions are 3"},
+		{"clipped within the first interval; the damage names the first cut", "1-5,7", 3, "1,2", "offset 0: completions are 3"},
 		{"clipped to nothing", "1,3-5,7", 0, "", "offset 0: completions are 0"},
 		{"completions below zero", "1,3-5,7", -1, "", "offset 0: completions are -1"},
 
 		{"unreadable fragments are skipped", "x,1,,3- 4,5-,-6,7", 9, "1,7", "offset 0: an index has digits only"},
 		{"too large to be read is skipped", "1,9223372036854775808,3", 9, "1,3", "offset 2: an index is at most 2147483646"},
-		{"large but read ends the reading", "1,9223372036854775807,3", 9, "1", "offset 2: an index is at most 2147483646"},
-		{"the first at completions ends the reading", "1,8,3", 8, "1", "offset 4: indexes increase, and 8 came before"},
-		{"even when its second part cannot be read", "1,8-,3", 8, "1", "offset 2: an index is missing"},
-		{"an end beyond completions is clipped, and reading goes on", "5-99,1", 8, "1,5-7", "offset 5: indexes increase, and 99 came before"},
+		{"large but readable ends the parsing", "1,9223372036854775807,3", 9, "1", "offset 2: an index is at most 2147483646"},
+		{"the first at completions ends the parsing", "1,8,3", 8, "1", "offset 4: indexes increase, and 8 came before"},
+		{"a start at completions ends the parsing even if the second part is unreadable", "1,8-,3", 8, "1", "offset 2: an index is missing"},
+		{"an end beyond completions is clipped, and parsing continues", "5-99,1", 8, "1,5-7", "offset 5: indexes increase, and 99 came before"},
 		{"an end too large to be read: the fragment is skipped", "1,3-9223372036854775808", 9, "1", "offset 2: an index is at most 2147483646"},
-		{"spelling alone", "+1,003-4", 8, "1,3,4", "offset 0: an index has digits only"},
-		{"the damage may lie where nothing is read", "1,9,x", 5, "1", "offset 4: an index has digits only"},
-		{"not clipped and canonical but for the end", "1,3-5,", 8, "1,3-5", "offset 6: an index is missing"},
+		{"only the spelling is wrong", "+1,003-4", 8, "1,3,4", "offset 0: an index has digits only"},
+		{"the damage may be in the part that is not parsed", "1,9,x", 5, "1", "offset 4: an index has digits only"},
+		{"canonical except for a trailing comma", "1,3-5,", 8, "1,3-5", "offset 6: an index is missing"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -295,8 +295,8 @@ func TestParseDamaged(t *testing.T) {
 	}
 }
 
-// lessons are the texts that the real controller reads as something that is no
-// set: its counts go wrong, its search breaks, its metrics would have to fall.
+// The Job controller reads these texts as lists that are not sets: its counts are then
+// wrong, its search fails, or its metrics would have to fall.
 func TestLessons(t *testing.T) {
 	tests := []struct {
 		lesson  string
@@ -403,7 +403,7 @@ func checkParsers(t rapid.TB, text string, completions int32) {
 			t.Fatalf("ParseDamaged(%q, %d): got %v, want the fragment at its offset", text, completions, damage)
 		}
 		want = &SyntaxError{damage.Fragment, damage.Offset, fmt.Sprintf("completions are %d", completions)}
-		// What comes before the offset is whole, and what starts there is not.
+		// The text before the offset is intact, and the fragment at the offset is cut.
 		whole, before := ParseDamaged(strings.TrimSuffix(text[:damage.Offset], ","), completions)
 		next, after := ParseDamaged(strings.Split(text[damage.Offset:], ",")[0], completions)
 		if before != nil || after == nil || !whole.Union(next).Equal(damaged) {

@@ -14,8 +14,9 @@ type Set struct {
 	n   int64      // the number of indexes
 }
 
-// newSet makes a Set of canonical intervals that will not change. A
-// list that is mostly room is copied, for sets outlive what built them.
+// newSet returns the Set of canonical intervals that will not change. If less than half of
+// the capacity is used, it copies the list, because sets outlive the slices they are built
+// from.
 func newSet(ivs []Interval) Set {
 	switch {
 	case len(ivs) == 0:
@@ -26,8 +27,8 @@ func newSet(ivs []Interval) Set {
 	return Set{ivs, count(ivs)}
 }
 
-// Of returns the set of the given indexes, in any order. Duplicates count once;
-// those outside [0, Max] are ignored.
+// Of returns the set of the given indexes, in any order. Duplicates count once. Indexes
+// outside [0, Max] are ignored.
 func Of(indexes ...int32) Set {
 	b := Builder{ivs: make([]Interval, 0, len(indexes))}
 	for _, i := range indexes {
@@ -49,7 +50,7 @@ func Range(first, last int32) Set {
 // Len returns the number of indexes in s.
 func (s Set) Len() int { return int(s.n) }
 
-// count adds up the lengths of intervals.
+// count returns the sum of the lengths of intervals.
 func count(ivs []Interval) (n int64) {
 	for _, iv := range ivs {
 		n += int64(iv.Last) - int64(iv.First) + 1
@@ -78,7 +79,7 @@ func (s Set) Max() (int32, bool) {
 
 // Contains reports whether i is in s.
 func (s Set) Contains(i int32) bool {
-	// A negative i may be looked for in the wrong place: every interval begins after it.
+	// For a negative i the position may be wrong, but every interval begins after it.
 	at, ok := guess(s.ivs, i)
 	if !ok {
 		at = search(s.ivs, i)
@@ -101,7 +102,7 @@ func (s Set) Intervals() iter.Seq[Interval] { return slices.Values(s.ivs) }
 func (s Set) All() iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		for _, iv := range s.ivs {
-			for i := iv.First; i <= iv.Last; i++ { // ends: Last is below math.MaxInt32
+			for i := iv.First; i <= iv.Last; i++ { // cannot overflow: Last is below math.MaxInt32
 				if !yield(i) {
 					return
 				}

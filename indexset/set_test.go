@@ -13,7 +13,7 @@ func TestZeroSetIsEmpty(t *testing.T) {
 	var s Set
 	check(t, "zero Set", s, oracle{})
 	if !s.IsEmpty() || s.Len() != 0 || len(s.ivs) != 0 || s.String() != "" {
-		t.Errorf("got IsEmpty %t, Len %d, intervals %d, String %q, want true, 0, 0 and nothing", s.IsEmpty(), s.Len(), len(s.ivs), s)
+		t.Errorf("got IsEmpty %t, Len %d, intervals %d, String %q, want true, 0, 0 and no text", s.IsEmpty(), s.Len(), len(s.ivs), s)
 	}
 	if i, ok := s.Min(); ok {
 		t.Errorf("Min: got %d, want none", i)
@@ -25,7 +25,7 @@ func TestZeroSetIsEmpty(t *testing.T) {
 		t.Error("Contains(0): got true, want false")
 	}
 	if !s.Equal(Of()) || !s.Equal(MustParse("")) || s.Equal(Of(0)) {
-		t.Error("want it equal to Of() and to the empty text, and not to Of(0)")
+		t.Error("the zero Set differs from Of() or from the set of the empty text, or equals Of(0)")
 	}
 	check(t, "union", s.Union(Of(1)), oracle{1: true})
 	check(t, "union the other way", Of(1).Union(s), oracle{1: true})
@@ -42,9 +42,9 @@ func TestOf(t *testing.T) {
 		{"any order", []int32{7, 3, 1, 5, 4}, "1,3-5,7"},
 		{"duplicates", []int32{2, 2, 2}, "2"},
 		{"a pair is two indexes with a comma", []int32{4, 3}, "3,4"},
-		{"both bounds belong", []int32{0, Max}, "0,2147483646"},
+		{"both bounds are included", []int32{0, Max}, "0,2147483646"},
 		{"out of range is ignored", []int32{-1, math.MinInt32, math.MaxInt32, 5}, "5"},
-		{"nothing but out of range", []int32{-1, math.MaxInt32}, ""},
+		{"only out of range", []int32{-1, math.MaxInt32}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -107,8 +107,8 @@ func TestIntervalLen(t *testing.T) {
 	}
 }
 
-// A set of all indexes is one interval: each of these would never end, or take
-// gigabytes, if a range were expanded.
+// A set of all indexes is one interval. If an operation expanded the range, it would take
+// gigabytes or never end.
 func TestWholeRangeIsOneInterval(t *testing.T) {
 	const text = "0-2147483645"
 	s := MustParse(text)
@@ -134,7 +134,7 @@ func TestWholeRangeIsOneInterval(t *testing.T) {
 		{"complement of none", Set{}.Complement(math.MaxInt32), "0-2147483646"},
 		{"clip", s.Clip(7), "0-6"},
 		{"clip to all", all.Clip(math.MaxInt32), "0-2147483646"},
-		{"clip the last away", all.Clip(Max), text},
+		{"clip off the last", all.Clip(Max), text},
 	}
 	for _, tt := range tests {
 		wellFormed(t, tt.what, tt.got)
@@ -151,7 +151,7 @@ func TestWholeRangeIsOneInterval(t *testing.T) {
 		}
 	}
 	if all.Contains(math.MaxInt32) || !all.Contains(Max) {
-		t.Error("all: want Max contained and math.MaxInt32 not")
+		t.Error("all: want Max to be contained and math.MaxInt32 not")
 	}
 	if got, want := slices.Collect(s.Missing(math.MaxInt32)), []int32{Max}; !slices.Equal(got, want) {
 		t.Errorf("Missing: got %v, want %v", got, want)
@@ -164,12 +164,12 @@ func TestWholeRangeIsOneInterval(t *testing.T) {
 	}
 }
 
-// Ranging over a function panics when it calls yield after yield said no.
+// A range loop panics if the iterator calls yield after yield has returned false.
 func TestIteratorsHonourYield(t *testing.T) {
 	s := MustParse("1,3-5,7")
 	tests := []struct {
 		what string
-		// take returns what the loop saw when it stops after n values.
+		// take returns the values of a loop that stops after n values.
 		take func(n int) []int32
 		all  []int32
 	}{
@@ -215,11 +215,11 @@ func TestIteratorsHonourYield(t *testing.T) {
 	}
 }
 
-// 2^31-3 indexes are missing here: the caller decides how many it looks at.
+// 2^31-3 indexes are missing here, and the caller stops after a few.
 func TestMissingIsLazy(t *testing.T) {
 	var seen []int32
 	for i := range Of(0, 2).Missing(math.MaxInt32) {
-		if i%2 == 0 { // the caller's own filter
+		if i%2 == 0 { // a filter of the caller
 			seen = append(seen, i)
 		}
 		if len(seen) == 3 {
@@ -231,7 +231,7 @@ func TestMissingIsLazy(t *testing.T) {
 	}
 }
 
-// Completions below zero are none, down to where n-1 would wrap around.
+// Negative completions count as 0, also where n-1 would wrap around.
 func TestCompletionsBelowZero(t *testing.T) {
 	for _, n := range []int32{-1, math.MinInt32} {
 		for _, s := range []Set{{}, Of(0, 5), Range(0, Max)} {
@@ -254,8 +254,8 @@ func TestEqualNeedsNoOptions(t *testing.T) {
 	}
 }
 
-// The result of an operation may share intervals with what it was made from.
-// Nothing that comes later may show in either.
+// The result of an operation may share intervals with its operands. Later operations must
+// not change either.
 func TestSetsDoNotShareChanges(t *testing.T) {
 	s := MustParse("1,3-5,7,9-12")
 	clipped := s.Clip(6)
@@ -267,10 +267,10 @@ func TestSetsDoNotShareChanges(t *testing.T) {
 	}
 }
 
-// window is what a set is made of, all of it within windowSize of base.
+// window holds the intervals that a set is built from, all within windowSize of base.
 type window struct {
 	base int32
-	ivs  []Interval // in any order, any overlap, reversed too
+	ivs  []Interval // in any order, overlapping or reversed
 }
 
 const windowSize = 64
@@ -336,7 +336,7 @@ func checkOperations(t rapid.TB, wa, wb window, n int32) {
 	}
 	check(t, "Parse", parsed, oa)
 
-	// Nothing above changed its operands.
+	// The operations above have not changed their operands.
 	check(t, "a afterwards", a, oa)
 	check(t, "b afterwards", b, ob)
 }
