@@ -21,7 +21,7 @@ func Compile(s *Spec) *Policy {
 	return p
 }
 
-// compile makes a rule ready. One that can never decide has the kind NoMatch.
+// compile compiles a rule. A rule that can never decide gets the kind NoMatch.
 func compile(position int, r *Rule) rule {
 	c := rule{position: position, name: r.Name, action: r.Action}
 	switch {
@@ -39,8 +39,8 @@ func compile(position int, r *Rule) rule {
 	return c
 }
 
-// decides reports whether a rule with this action ends the search. API: "Clients
-// should react to an unknown action by skipping the rule."
+// decides reports whether a rule with this action can decide. API: "Clients should react to
+// an unknown action by skipping the rule."
 func decides(action batchv1.PodFailurePolicyAction) bool {
 	switch action {
 	case batchv1.PodFailurePolicyActionFailJob,
@@ -52,8 +52,9 @@ func decides(action batchv1.PodFailurePolicyAction) bool {
 	return false
 }
 
-// codesOf reports whether the operator is known. API: "Clients should react to an
-// unknown operator by assuming the requirement is not satisfied."
+// codesOf compiles a requirement on exit codes, and reports whether the operator is known.
+// API: "Clients should react to an unknown operator by assuming the requirement is not
+// satisfied."
 func codesOf(r *batchv1.PodFailurePolicyOnExitCodesRequirement) (c codes, known bool) {
 	c.values = slices.Clone(r.Values)
 	slices.Sort(c.values)
@@ -64,7 +65,7 @@ func codesOf(r *batchv1.PodFailurePolicyOnExitCodesRequirement) (c codes, known 
 	return c, c.in || r.Operator == batchv1.PodFailurePolicyOnExitCodesOpNotIn
 }
 
-// withDefaults fills the patterns in as the API server does.
+// withDefaults returns the patterns with the defaults of the API server.
 func withDefaults(given []batchv1.PodFailurePolicyOnPodConditionsPattern) []batchv1.PodFailurePolicyOnPodConditionsPattern {
 	patterns := slices.Clone(given)
 	for i := range patterns {

@@ -26,7 +26,7 @@ func notIn(container string, values ...int32) *batchv1.PodFailurePolicyOnExitCod
 	return exitCodes(container, batchv1.PodFailurePolicyOnExitCodesOpNotIn, values)
 }
 
-// exitCodes takes no container as any.
+// exitCodes returns a requirement. An empty container means any container.
 func exitCodes(container string, op batchv1.PodFailurePolicyOnExitCodesOperator, values []int32) *batchv1.PodFailurePolicyOnExitCodesRequirement {
 	r := &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: op, Values: values}
 	if container != "" {
@@ -72,7 +72,7 @@ func decide(pod *corev1.Pod, rules ...failurepolicy.Rule) failurepolicy.Match {
 	return failurepolicy.Compile(&failurepolicy.Spec{Rules: rules}).Match(pod)
 }
 
-// Each case gives the whole decision; Explain tells what it was made on.
+// Each case checks the action and, with Explain, the evidence.
 func TestMatch(t *testing.T) {
 	running := corev1.ContainerStatus{Name: "main", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
 	for name, tc := range map[string]struct {
@@ -226,7 +226,7 @@ func TestMessage(t *testing.T) {
 			"Pod ns/name has condition DisruptionTarget matching FailJob rule at index 1"},
 		"matcher": {exit, failurepolicy.Rule{Name: "a", Action: failJob, Matcher: says("reason Evicted")},
 			"Pod ns/name failed with reason Evicted matching FailJob rule at index 1"},
-		"matcher that says nothing": {exit, failurepolicy.Rule{Action: failJob, Matcher: says("")},
+		"matcher without a detail": {exit, failurepolicy.Rule{Action: failJob, Matcher: says("")},
 			"Pod ns/name failed matching FailJob rule at index 1"},
 		"no match":   {disruption, failurepolicy.Rule{Action: failJob, OnExitCodes: in("", 42)}, ""},
 		"ignore":     {exit, failurepolicy.Rule{Action: ignore, OnExitCodes: in("", 42)}, ""},
@@ -271,7 +271,7 @@ func TestMatchHoldsWhatMatched(t *testing.T) {
 func TestZeroMatch(t *testing.T) {
 	var m failurepolicy.Match
 	if m.Matched() || !m.Counts() {
-		t.Errorf("zero Match: matched %v, counts %v; want it to count and no more", m.Matched(), m.Counts())
+		t.Errorf("zero Match: matched %v, counts %v; want false and true", m.Matched(), m.Counts())
 	}
 	if m.Message() != "" || m.Explain() != "no rule matched" {
 		t.Errorf("zero Match: message %q, explained %q", m.Message(), m.Explain())
@@ -323,13 +323,13 @@ func TestPolicySharesNothingWithItsSpec(t *testing.T) {
 	spec.Rules[1].OnPodConditions[0].Type = "Other"
 	for _, pod := range []*corev1.Pod{podThatExited(exited("main", 5)), podOn(condition(corev1.DisruptionTarget, "True"))} {
 		if m := policy.Match(pod); m.Action != failJob {
-			t.Errorf("after a change of the spec: %s, want the policy to be as before", m.Explain())
+			t.Errorf("after a change of the spec: %s, want an unchanged policy", m.Explain())
 		}
 	}
 }
 
-// The API server limits the exit codes of a rule to 255. A rule that was built by hand
-// with more is read whole, as the Job controller reads it.
+// The API server limits the exit codes of a rule to 255. Like the Job controller, Compile
+// accepts rules with more.
 func TestMatch_moreExitCodesThanTheServerTakes(t *testing.T) {
 	var values []int32
 	for code := range int32(300) {

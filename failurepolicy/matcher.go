@@ -15,7 +15,7 @@ type Matcher func(pod *corev1.Pod) (detail string, ok bool)
 // "Evicted" or "NodeLost". A pod without a reason does not match.
 func OnPodReason(reasons ...string) Matcher {
 	reasons = slices.Clone(reasons)
-	details := make([]string, len(reasons)) // made once, not per pod
+	details := make([]string, len(reasons)) // made here, so that matching does not allocate
 	for i, reason := range reasons {
 		details[i] = "reason " + reason
 	}

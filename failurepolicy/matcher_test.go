@@ -15,7 +15,7 @@ func said(name string, code int32, message string) corev1.ContainerStatus {
 	return s
 }
 
-// says is the test of a message that contains a text.
+// says returns a test that a message contains a text.
 func says(text string) func(string) bool {
 	return func(message string) bool { return strings.Contains(message, text) }
 }
@@ -35,24 +35,24 @@ func TestMatchers(t *testing.T) {
 		detail  string
 		ok      bool
 	}{
-		"reason":                        {failurepolicy.OnPodReason("NodeLost", "Evicted"), evicted, "reason Evicted", true},
-		"another reason":                {failurepolicy.OnPodReason("NodeLost"), evicted, "", false},
-		"no reasons":                    {failurepolicy.OnPodReason(), evicted, "", false},
-		"pod without a reason":          {failurepolicy.OnPodReason(""), gpu, "", false},
-		"reason of no pod":              {failurepolicy.OnPodReason(""), nil, "", false},
-		"message":                       {failurepolicy.OnTerminationMessage("main", says("CUDA")), gpu, "the termination message of container main", true},
-		"message of any container":      {failurepolicy.OnTerminationMessage("", says("CUDA")), gpu, "the termination message of container main", true},
-		"message of an init container":  {failurepolicy.OnTerminationMessage("", says("disk")), gpu, "the termination message of container init", true},
-		"message of another container":  {failurepolicy.OnTerminationMessage("init", says("CUDA")), gpu, "", false},
-		"message of a successful one":   {failurepolicy.OnTerminationMessage("done", says("CUDA")), gpu, "", false},
-		"another message":               {failurepolicy.OnTerminationMessage("", says("NCCL")), gpu, "", false},
-		"no message":                    {failurepolicy.OnTerminationMessage("", says("")), podThatExited(exited("main", 1)), "", false},
-		"message of no pod":             {failurepolicy.OnTerminationMessage("", says("")), nil, "", false},
-		"message by a test":             {failurepolicy.OnTerminationMessage("main", isError), gpu, "the termination message of container main", true},
-		"message that fails a test":     {failurepolicy.OnTerminationMessage("init", isError), gpu, "", false},
-		"message by a nil test":         {failurepolicy.OnTerminationMessage("", nil), gpu, "", false},
-		"a function of one's own":       {func(p *corev1.Pod) (string, bool) { return "no node", p.Spec.NodeName == "" }, gpu, "no node", true},
-		"a function that does not like": {func(*corev1.Pod) (string, bool) { return "nothing", false }, gpu, "nothing", false},
+		"reason":                       {failurepolicy.OnPodReason("NodeLost", "Evicted"), evicted, "reason Evicted", true},
+		"another reason":               {failurepolicy.OnPodReason("NodeLost"), evicted, "", false},
+		"no reasons":                   {failurepolicy.OnPodReason(), evicted, "", false},
+		"pod without a reason":         {failurepolicy.OnPodReason(""), gpu, "", false},
+		"reason of no pod":             {failurepolicy.OnPodReason(""), nil, "", false},
+		"message":                      {failurepolicy.OnTerminationMessage("main", says("CUDA")), gpu, "the termination message of container main", true},
+		"message of any container":     {failurepolicy.OnTerminationMessage("", says("CUDA")), gpu, "the termination message of container main", true},
+		"message of an init container": {failurepolicy.OnTerminationMessage("", says("disk")), gpu, "the termination message of container init", true},
+		"message of another container": {failurepolicy.OnTerminationMessage("init", says("CUDA")), gpu, "", false},
+		"message of a successful one":  {failurepolicy.OnTerminationMessage("done", says("CUDA")), gpu, "", false},
+		"another message":              {failurepolicy.OnTerminationMessage("", says("NCCL")), gpu, "", false},
+		"no message":                   {failurepolicy.OnTerminationMessage("", says("")), podThatExited(exited("main", 1)), "", false},
+		"message of no pod":            {failurepolicy.OnTerminationMessage("", says("")), nil, "", false},
+		"message by a test":            {failurepolicy.OnTerminationMessage("main", isError), gpu, "the termination message of container main", true},
+		"message that fails a test":    {failurepolicy.OnTerminationMessage("init", isError), gpu, "", false},
+		"message by a nil test":        {failurepolicy.OnTerminationMessage("", nil), gpu, "", false},
+		"a custom function":            {func(p *corev1.Pod) (string, bool) { return "no node", p.Spec.NodeName == "" }, gpu, "no node", true},
+		"a custom function, not met":   {func(*corev1.Pod) (string, bool) { return "nothing", false }, gpu, "nothing", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			detail, ok := tc.matcher(tc.pod)
@@ -61,17 +61,17 @@ func TestMatchers(t *testing.T) {
 			}
 			m := decide(tc.pod, failurepolicy.Rule{Action: ignore, Matcher: tc.matcher})
 			if m.Matched() != tc.ok {
-				t.Errorf("a rule with it: matched %v, want %v", m.Matched(), tc.ok)
+				t.Errorf("a rule with the matcher: matched %v, want %v", m.Matched(), tc.ok)
 			}
 			if !tc.ok && m.Detail != "" {
-				t.Errorf("a rule with it does not match, but leaves the detail %q", m.Detail)
+				t.Errorf("a rule with the matcher does not match, but the detail is %q", m.Detail)
 			}
 		})
 	}
 }
 
-// Of two containers with a fitting message the regular one is named, whichever failed
-// first: init containers come last, as with exit codes.
+// Of two containers whose messages match, the detail names the regular one, whichever failed
+// first. Init containers come last, as with exit codes.
 func TestOnTerminationMessage_initContainersLast(t *testing.T) {
 	pod := podWith(corev1.PodStatus{
 		InitContainerStatuses: []corev1.ContainerStatus{said("init", 1, "no disk")},
@@ -83,8 +83,8 @@ func TestOnTerminationMessage_initContainersLast(t *testing.T) {
 	}
 }
 
-// A rule has one requirement: what the API can express hides a Matcher.
-func TestMatcherIsLookedAtLast(t *testing.T) {
+// A rule has one requirement. A Matcher is ignored if the rule has another requirement.
+func TestMatcherIsUsedLast(t *testing.T) {
 	always := func(*corev1.Pod) (string, bool) { return "always", true }
 	pod := podThatExited(exited("main", 1))
 	for name, rule := range map[string]failurepolicy.Rule{
@@ -100,12 +100,11 @@ func TestMatcherIsLookedAtLast(t *testing.T) {
 	}
 	silent := func(*corev1.Pod) (string, bool) { return "", true }
 	if got, want := decide(pod, failurepolicy.Rule{Action: failJob, Matcher: silent}).Explain(), "rule 0"; got != want {
-		t.Errorf("a Matcher that says nothing: %q, want %q", got, want)
+		t.Errorf("a Matcher without a detail: %q, want %q", got, want)
 	}
 }
 
-// A Matcher is made once and used for long: the list that it was made from is the
-// caller's to change.
+// The caller may change the list of reasons after it has made a Matcher from it.
 func TestOnPodReasonKeepsItsOwnList(t *testing.T) {
 	reasons := []string{"Evicted"}
 	matcher := failurepolicy.OnPodReason(reasons...)

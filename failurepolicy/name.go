@@ -10,20 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// conditionReason is the syntax of reasons of conditions in the Kubernetes API.
+// conditionReason is the syntax of the reason of a condition in the Kubernetes API.
 var conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 
-// maxReasonLength is what KEP-4443 allows for the reason that a name makes.
+// maxReasonLength is the longest reason with a name that KEP-4443 allows.
 const maxReasonLength = 128
 
-// controllerReasons are the reasons that the Job controller of 1.36.3 gives the
-// conditions of a Job.
+// controllerReasons are the reasons that the Job controller of 1.36.3 sets in the conditions
+// of a Job.
 //
-// The prefix PodFailurePolicy_ keeps every name apart from them: none of them
-// has it. A conflict can only arise if a later release gives a reason with the
-// prefix, which then belongs in this list. Conflicts among the rules are another
-// matter: without a name a rule is known by its index, so a name that is the
-// index of another rule would tell the wrong one.
+// None of them has the prefix PodFailurePolicy_, so no name conflicts with them. A conflict
+// can only arise if a later release sets a reason with the prefix. Add such a reason to this
+// list. CheckNames detects conflicts between rules: a rule without a name is identified by
+// its index, so a name must not be the index of another rule.
 var controllerReasons = []string{
 	batchv1.JobReasonPodFailurePolicy,
 	batchv1.JobReasonBackoffLimitExceeded,

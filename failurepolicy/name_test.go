@@ -37,12 +37,12 @@ func TestCheckName_doesNotConflictWithTheController(t *testing.T) {
 		if strings.HasPrefix(reason, prefix) {
 			t.Errorf("%s has the prefix of named rules: say in the comment what it conflicts with", reason)
 		}
-		// The bare name of a reason is fine: the prefix keeps them apart.
+		// A reason of the controller is a valid name, because the prefix is added to it.
 		if got := CheckName(reason); got != nil {
 			t.Errorf("CheckName(%q) = %q", reason, got)
 		}
 	}
-	// A later release might give a reason with the prefix.
+	// A later release might set a reason with the prefix.
 	got := checkName("Timeout", []string{"PodFailurePolicy_Timeout"})
 	if want := []string{"must not make a reason that the Job controller gives: PodFailurePolicy_Timeout"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -1,7 +1,7 @@
 package failurepolicy_test
 
-// A slow and obvious reading of the comments of the Kubernetes API, and the
-// policies and pods to try it with.
+// A slow and obvious implementation of the comments of the Kubernetes API, and generators of
+// policies and pods.
 
 import (
 	"fmt"
@@ -34,7 +34,8 @@ func slowMatch(s *failurepolicy.Spec, pod *corev1.Pod) failurepolicy.Match {
 	return failurepolicy.Match{Rule: -1}
 }
 
-// slowRequirement returns nil when the requirement of the rule is not satisfied.
+// slowRequirement returns the evidence, or nil if the requirement of the rule is not
+// satisfied.
 func slowRequirement(rule failurepolicy.Rule, pod *corev1.Pod) *failurepolicy.Match {
 	if rule.OnExitCodes != nil {
 		// "it lookups the .state.terminated.exitCode for each app container and
@@ -103,7 +104,7 @@ func slowExitCode(r batchv1.PodFailurePolicyOnExitCodesRequirement, status corev
 	return false
 }
 
-// chooser returns a number from 0 to n-1. Random tests and fuzzing both are one.
+// chooser returns a number from 0 to n-1. Random tests and fuzzing each provide one.
 type chooser func(n int) int
 
 func pick[T any](choose chooser, from ...T) T { return from[choose(len(from))] }
@@ -136,7 +137,7 @@ func anySpec(choose chooser) *failurepolicy.Spec {
 			Action: pick(choose, batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionFailIndex,
 				batchv1.PodFailurePolicyActionIgnore, batchv1.PodFailurePolicyActionCount, "", "FailNamespace"),
 		}
-		what := choose(8) // bits: mostly one requirement, sometimes none or more
+		what := choose(8) // each bit is a requirement
 		if what&1 != 0 {
 			r.OnExitCodes = &batchv1.PodFailurePolicyOnExitCodesRequirement{
 				ContainerName: pick(choose, nil, ptrTo("main"), ptrTo("init"), ptrTo("")),

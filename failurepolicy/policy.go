@@ -41,8 +41,8 @@ func (p *Policy) Match(pod *corev1.Pod) Match {
 	return m
 }
 
-// meets reports whether the pod meets the requirement, and if so notes in m what
-// met it.
+// meets reports whether the pod meets the requirement. If it does, meets records the
+// evidence in m.
 func (r *rule) meets(pod *corev1.Pod, m *Match) bool {
 	switch r.kind {
 	case ByExitCode:

@@ -13,7 +13,7 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 )
 
-// checkMatch compares one decision with the slow one.
+// checkMatch compares one decision with the oracle.
 func checkMatch(fatalf func(string, ...any), choose chooser) failurepolicy.Match {
 	spec, pod := anySpec(choose), anyPod(choose)
 	before := pod.DeepCopy()
@@ -36,8 +36,7 @@ func TestMatchAgainstOracle(t *testing.T) {
 	})
 }
 
-// A blind generator proves nothing: it must reach each action by each kind of
-// requirement, and no match.
+// The generators must reach each action by each kind of requirement, and no match.
 func TestOracleIsNotBlind(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	type outcome struct {
@@ -84,7 +83,7 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// largeSpec is as large as the API server lets it be: 20 rules, 255 values.
+// largeSpec returns the largest policy that the API server accepts: 20 rules, 255 values.
 func largeSpec() *failurepolicy.Spec {
 	spec := &failurepolicy.Spec{}
 	for i := range int32(20) {
@@ -116,7 +115,7 @@ func podsOfEachKind() []*corev1.Pod {
 	}
 }
 
-// Match runs once per failed pod, and there may be 10^5 of them.
+// Match runs once for each failed pod, and there may be 10^5 of them.
 func TestMatchDoesNotAllocate(t *testing.T) {
 	policy := failurepolicy.Compile(largeSpec())
 	for _, pod := range podsOfEachKind() {

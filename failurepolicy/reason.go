@@ -46,10 +46,10 @@ func RuleOf(reason, message string) (Ref, bool) {
 	return Ref{Index: readPosition(name), Name: name}, true
 }
 
-// ofRule is how the message of the Job controller ends, but for the position.
+// ofRule is the end of the Job controller's message, before the position of the rule.
 const ofRule = " matching " + string(batchv1.PodFailurePolicyActionFailJob) + " rule at index "
 
-// positionOf returns the position with which a message ends, or -1.
+// positionOf returns the position at the end of a message, or -1.
 func positionOf(message string) int {
 	at := strings.LastIndex(message, ofRule)
 	if at < 0 {
@@ -58,8 +58,8 @@ func positionOf(message string) int {
 	return readPosition(message[at+len(ofRule):])
 }
 
-// readPosition reads a position as it is written, without sign and leading zeros. It
-// returns -1 for anything else.
+// readPosition parses a position without sign and leading zeros. It returns -1 for any other
+// text.
 func readPosition(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || strconv.Itoa(n) != text {

@@ -12,7 +12,7 @@ import (
 )
 
 func TestRuleOf(t *testing.T) {
-	const message = "Pod ns/pod has condition X matching FailJob rule at index 5" // read beside the plain reason alone
+	const message = "Pod ns/pod has condition X matching FailJob rule at index 5" // read only with the plain reason
 	index := func(n int) failurepolicy.Ref {
 		return failurepolicy.Ref{Index: n, Name: fmt.Sprint(n)}
 	}
@@ -54,20 +54,20 @@ func TestFind(t *testing.T) {
 		reason string
 		want   int
 	}{
-		"by name":                        {spec("A", "B"), "PodFailurePolicy_B", 1},
-		"by position":                    {spec("A", "", ""), "PodFailurePolicy_2", 2},
-		"named after its own position":   {spec("A", "1"), "PodFailurePolicy_1", 1},
-		"named after another position":   {spec("1", "", "A"), "PodFailurePolicy_1", 0},
-		"the position of a named rule":   {spec("A", "B"), "PodFailurePolicy_1", 1},
-		"the first of two names":         {spec("", "A", "A"), "PodFailurePolicy_A", 1},
-		"no rule of that name":           {spec("A", "B"), "PodFailurePolicy_C", -1},
-		"no rule there":                  {spec("A", "B"), "PodFailurePolicy_2", -1},
-		"a number that is no position":   {spec("A", "B"), "PodFailurePolicy_01", -1},
-		"a number that is a name":        {spec("A", "01"), "PodFailurePolicy_01", 1},
-		"the plain reason":               {spec("", "B"), "PodFailurePolicy", -1},
-		"a reason of something else":     {spec("A", "B"), "DeadlineExceeded", -1},
-		"a prefix with nothing after it": {spec("", "B"), "PodFailurePolicy_", -1},
-		"no rules":                       {spec(), "PodFailurePolicy_0", -1},
+		"by name":                         {spec("A", "B"), "PodFailurePolicy_B", 1},
+		"by position":                     {spec("A", "", ""), "PodFailurePolicy_2", 2},
+		"named after its own position":    {spec("A", "1"), "PodFailurePolicy_1", 1},
+		"named after another position":    {spec("1", "", "A"), "PodFailurePolicy_1", 0},
+		"the position of a named rule":    {spec("A", "B"), "PodFailurePolicy_1", 1},
+		"the first of two names":          {spec("", "A", "A"), "PodFailurePolicy_A", 1},
+		"no rule of that name":            {spec("A", "B"), "PodFailurePolicy_C", -1},
+		"no rule at that position":        {spec("A", "B"), "PodFailurePolicy_2", -1},
+		"a number that is not a position": {spec("A", "B"), "PodFailurePolicy_01", -1},
+		"a number that is a name":         {spec("A", "01"), "PodFailurePolicy_01", 1},
+		"the plain reason":                {spec("", "B"), "PodFailurePolicy", -1},
+		"another reason":                  {spec("A", "B"), "DeadlineExceeded", -1},
+		"a prefix with nothing after it":  {spec("", "B"), "PodFailurePolicy_", -1},
+		"no rules":                        {spec(), "PodFailurePolicy_0", -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := tc.spec.Find(tc.reason, "")
@@ -79,8 +79,8 @@ func TestFind(t *testing.T) {
 }
 
 // KEP-4443, Validation: names "are unique" and "do not have integer values of any
-// of the existing indexes (unless the value is the rule's own index)". Then every
-// reason leads back to its rule.
+// of the existing indexes (unless the value is the rule's own index)". Find then returns the
+// rule of every reason.
 func TestFindInvertsReason(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[A-Za-z][A-Za-z0-9_]{0,3}|2[0-9]{1,2}`), 0, 20, rapid.ID).Draw(t, "names")
@@ -126,7 +126,7 @@ func TestRuleOf_message(t *testing.T) {
 	}
 }
 
-// The rule can be read back from whatever message this package writes.
+// RuleOf reads the rule from every message that this package writes.
 func FuzzRuleOf(f *testing.F) {
 	f.Add(uint8(failurepolicy.ByExitCode), uint16(1), "main", "DisruptionTarget", "", "ns", "pod")
 	f.Add(uint8(failurepolicy.ByMatcher), uint16(2), "", "", "x matching FailJob rule at index 7", "", "")
@@ -141,7 +141,7 @@ func FuzzRuleOf(f *testing.F) {
 	})
 }
 
-// So a framework knows the rule from a Job of any controller, granular reasons or not.
+// Find returns the rule for a Job of any controller, with or without granular reasons.
 func TestFind_ofAnyController(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := &failurepolicy.Spec{}
@@ -173,12 +173,12 @@ func TestFind_message(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
 		spec   *failurepolicy.Spec
-		of     string // of the condition
+		of     string // the message of the condition
 		text   string
 		want   int
 	}{
 		{"the message has a position, not a name", spec, "PodFailurePolicy", message, 1},
-		{"a name goes before a position in a reason", spec, "PodFailurePolicy_1", message, 0},
+		{"a name takes precedence over a position", spec, "PodFailurePolicy_1", message, 0},
 		{"a position beyond the rules", &failurepolicy.Spec{Rules: spec.Rules[:1]}, "PodFailurePolicy", message, -1},
 		{"another reason", spec, "BackoffLimitExceeded", message, -1},
 		{"no position", spec, "PodFailurePolicy", "", -1},

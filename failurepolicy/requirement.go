@@ -11,12 +11,12 @@ import (
 type codes struct {
 	container string
 	anywhere  bool    // in any container
-	values    []int32 // sorted, for the search
-	in        bool    // In, otherwise NotIn
+	values    []int32 // sorted, for the binary search
+	in        bool    // the operator is In, otherwise NotIn
 }
 
-// first returns the first container that meets the requirement, or nil. One that
-// has not terminated, or did so with exit code 0, never does.
+// first returns the first container that meets the requirement, or nil. A container that has
+// not terminated, or has exit code 0, never meets it.
 func (c *codes) first(statuses []corev1.ContainerStatus) *corev1.ContainerStatus {
 	for i := range statuses {
 		s := &statuses[i]
@@ -35,8 +35,8 @@ func failed(s *corev1.ContainerStatus) bool {
 	return s.State.Terminated != nil && s.State.Terminated.ExitCode != 0
 }
 
-// firstCondition returns the first condition that fits a pattern, or nil. The
-// order of the pod decides, not that of the patterns.
+// firstCondition returns the first condition that matches a pattern, or nil. The order of
+// the conditions decides, not that of the patterns.
 func firstCondition(
 	conditions []corev1.PodCondition, patterns []batchv1.PodFailurePolicyOnPodConditionsPattern,
 ) *corev1.PodCondition {

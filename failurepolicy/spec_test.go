@@ -13,8 +13,7 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 )
 
-// decode reads the podFailurePolicy of a Job spec, and refuses fields that it
-// does not know.
+// decode parses the podFailurePolicy of a Job spec, and rejects unknown fields.
 func decode(t *testing.T, text string) *failurepolicy.Spec {
 	t.Helper()
 	var job struct {
@@ -54,7 +53,7 @@ podFailurePolicy:
       values: [3]
 `
 
-// KEP-4443, User Stories: the policies as they stand there.
+// KEP-4443, User Stories: the policies as the KEP has them.
 func TestStoriesDecode(t *testing.T) {
 	rule2 := failurepolicy.Rule{Name: "ExitCode2", Action: failJob, OnExitCodes: in("main", 2)}
 	rule3 := failurepolicy.Rule{Name: "ExitCode3", Action: failJob, OnExitCodes: in("main", 3)}
@@ -76,7 +75,7 @@ func TestStoriesDecode(t *testing.T) {
 	}
 }
 
-// reasonOf is the granular reason of a match.
+// reasonOf returns the granular reason of a match.
 func reasonOf(m failurepolicy.Match) string { return failurepolicy.Reason(m.Rule, m.Name) }
 
 // KEP-4443, Story 1: "If Job fails due to a pod failing with exit code 2, fail
@@ -124,7 +123,7 @@ func TestOnlyTheFirstMatchingRuleIsExecuted(t *testing.T) {
 	}
 }
 
-// Names apart, the fields are those of the API.
+// Except for the names, the fields are those of the API.
 func TestSpecDecodesWhatTheAPIDoes(t *testing.T) {
 	random := rand.New(rand.NewSource(3))
 	for range 200 {
@@ -216,8 +215,8 @@ func TestFromAPIAndToAPIShareNothing(t *testing.T) {
 	}
 }
 
-// The positions of the other rules, and with them messages and reasons, must not
-// move; and a rule that lost its test must not match all pods.
+// The positions of the other rules must not change, because messages and reasons contain
+// them. A rule that has lost its Matcher must not match all pods.
 func TestToAPIKeepsThePlaceOfARuleItCannotExpress(t *testing.T) {
 	spec := &failurepolicy.Spec{Rules: []failurepolicy.Rule{
 		{Name: "Evicted", Action: ignore, Matcher: failurepolicy.OnPodReason("Evicted")},
