@@ -7,19 +7,19 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 )
 
-// A controller may be in the middle of a sync, and have decided how many pods to
-// create before the last pods ended. So what the pods show does not end the creation
-// of pods at once, unlike what the status says. But a sync that has not seen an end
-// counted that pod as active, which leaves it one pod less to create.
+// A controller may be in the middle of a sync, and may have decided how many pods to create
+// before it observed that the last pods have ended. So pods that end the Job do not stop
+// creations at once, while a status that says so does. But such a sync still counted these
+// pods as active, so it creates one pod less for each of them.
 
-// unseenEnd is what a controller that still creates pods cannot have seen. It is zero
-// when the Job goes on.
-type unseenEnd struct {
+// unobservedEnd counts pods that have ended and that a controller which still creates pods
+// cannot have observed, because they end the Job. It is zero if the Job does not end.
+type unobservedEnd struct {
 	finished int64 // pods that have succeeded, or whose index has failed
-	failed   int64 // pods that have failed, and have to be replaced
+	failed   int64 // pods that have failed and would have to be replaced
 }
 
-func (s *supply) unseenEnd() (u unseenEnd) {
+func (s *supply) unobservedEnd() (u unobservedEnd) {
 	u.failed = s.verdicts + max(0, s.failed-s.verdicts-int64(s.limit.PerJob))
 	if s.perIndex {
 		indexes := min(u.failed, s.spent)
@@ -35,21 +35,21 @@ func (s *supply) unseenEnd() (u unseenEnd) {
 	return u
 }
 
-func (u unseenEnd) any() bool { return u != unseenEnd{} }
+func (u unobservedEnd) any() bool { return u != unobservedEnd{} }
 
-// stillPlaced returns how many terminating pods have a place that a controller that
-// has not seen the end cannot fill: with the policy Failed all of them, and otherwise
-// those that it cannot have seen as failed.
-func (s *supply) stillPlaced() int64 {
+// notReplaced returns how many terminating pods a controller that has not observed the end
+// does not replace: with the pod replacement policy Failed all of them, otherwise those that
+// it cannot have counted as failed.
+func (s *supply) notReplaced() int64 {
 	if !s.replacesAtOnce {
 		return s.terminating
 	}
-	unseen := max(0, s.failed-int64(s.limit.PerJob))
-	return min(s.expectedTerminating, max(0, s.failed+s.expectedTerminating-int64(s.limit.PerJob))-unseen)
+	unobserved := max(0, s.failed-int64(s.limit.PerJob))
+	return min(s.expectedTerminating, max(0, s.failed+s.expectedTerminating-int64(s.limit.PerJob))-unobserved)
 }
 
-// unbounded stands for pods without end. It is more than any Job may create otherwise,
-// and leaves room to add the pods that run.
+// unbounded means any number of pods. It is more than any Job can create otherwise, and
+// adding the running pods to it does not overflow.
 const unbounded = math.MaxInt64 / 2
 
 // mostCreated returns how many pods may still be created.
@@ -58,18 +58,18 @@ func (s *supply) mostCreated() int64 {
 	case s.closed, s.parallelism == 0, s.remaining() == 0, s.byPod && s.workQueue && s.succeeded > s.uncredited:
 		return 0
 	case s.workQueue && s.succeeded > 0 && !s.byPod:
-		// No pod is added, but the status may lack pods that were added before. When
-		// they were, those that have succeeded were active.
+		// After a success no pod is created. But the status may lack pods that were
+		// created before it, when the pods that have succeeded were still active.
 		return max(0, s.parallelism-s.succeeded-s.active)
 	}
 	var most int64
-	switch u := s.unseenEnd(); {
+	switch u := s.unobservedEnd(); {
 	case u.any():
-		most = min(s.parallelism-u.finished, s.remaining()) - u.failed - s.active - s.stillPlaced()
+		most = min(s.parallelism-u.finished, s.remaining()) - u.failed - s.active - s.notReplaced()
 	case s.ignores:
 		return unbounded
 	default:
-		// Each pod but the last ones succeeds, or fails and is replaced.
+		// Each pod except the last ones succeeds, or fails and is replaced.
 		most = s.startable() + int64(s.limit.PerJob) - s.failed - s.expected + s.surplus()
 	}
 	if s.perIndex {
@@ -78,10 +78,10 @@ func (s *supply) mostCreated() int64 {
 	return max(0, most)
 }
 
-// surplus returns how many pods the controller may delete because there are too many
-// of them. Such pods do not count, and others may take their place. There are too
-// many only when the spec has changed. Then a controller that has not seen the last
-// pods end may also delete others.
+// surplus returns how many pods the controller may delete because more are active than the
+// Job needs. Deleted pods do not count, and others may be created in their place. There is a
+// surplus only after a change of the spec. A controller that has not observed the end of the
+// last pods may then delete further pods.
 func (s *supply) surplus() int64 {
 	if !s.edited {
 		return 0
@@ -90,7 +90,7 @@ func (s *supply) surplus() int64 {
 	return min(s.active, max(0, s.active+s.unaccounted-min(s.parallelism, lacking)))
 }
 
-// startable returns how many pods can succeed, or run when the Job ends.
+// startable returns how many pods can succeed, or can be running when the Job ends.
 func (s *supply) startable() int64 {
 	if s.workQueue {
 		return s.parallelism
@@ -101,7 +101,7 @@ func (s *supply) startable() int64 {
 	return min(s.remaining(), s.successRules.before(s.completed, s.unfinished)+s.parallelism)
 }
 
-// mostByIndex is mostCreated by the limits of the indexes.
+// mostByIndex returns how many pods may still be created according to the limits per index.
 func (s *supply) mostByIndex() int64 {
 	most := s.remaining()*s.perIndexPods() - s.expected
 	if s.byPod {
@@ -114,8 +114,8 @@ func (s *supply) mostByIndex() int64 {
 	if len(s.successRules) == 0 {
 		return most
 	}
-	// Some indexes do not come to their last pod before the end. One that fails with
-	// its last pod does not bring the end by the success policy nearer.
+	// The success policy ends the Job before some indexes have had their last pod. An
+	// index that fails with its last pod does not bring that end nearer.
 	last := s.startable()
 	if m := s.maxFailedIndexes; m != nil {
 		last += max(0, int64(*m)-int64(s.failedIndexes.Len()))
@@ -127,8 +127,8 @@ func (s *supply) mostByIndex() int64 {
 
 func (s *supply) perIndexPods() int64 { return int64(s.limit.PerIndex) + 1 }
 
-// retriesLeft returns how many unfinished indexes have had no pod, and how many pods
-// may be created for each of the others, the least first.
+// retriesLeft returns how many unfinished indexes have had no pod, and how many pods may be
+// created for each of the other unfinished indexes, in increasing order.
 func (s *supply) retriesLeft() (untouched int64, touched []int64) {
 	for index, left := range s.retries {
 		if s.unfinished.Contains(index) {
@@ -139,8 +139,8 @@ func (s *supply) retriesLeft() (untouched int64, touched []int64) {
 	return s.remaining() - int64(len(touched)), touched
 }
 
-// mostAtOnce returns how many pods may run at the same time when the given number of
-// them is created from now on.
+// mostAtOnce returns how many pods may run at the same time if the given number of pods is
+// created from now on.
 func (s *supply) mostAtOnce(created int64) int64 {
 	want := min(s.parallelism, s.remaining())
 	most := max(s.running, want)
@@ -150,8 +150,8 @@ func (s *supply) mostAtOnce(created int64) int64 {
 	return min(most, s.running+created)
 }
 
-// leastCreated returns how many pods must still be created: that is the least of what
-// each way takes in which the Job can end.
+// leastCreated returns how many pods must still be created. It is the minimum over all ways
+// in which the Job can end.
 func (s *supply) leastCreated() int64 {
 	if s.closed || s.closing || s.parallelism == 0 || s.hasDeadline || s.verdicts > 0 {
 		return 0
@@ -173,7 +173,8 @@ func (s *supply) leastCreated() int64 {
 	return max(0, least)
 }
 
-// leastToComplete is for a Job of which every pod succeeds from now on.
+// leastToComplete returns how many pods must still be created if every pod succeeds from now
+// on.
 func (s *supply) leastToComplete() int64 {
 	switch {
 	case s.workQueue && s.succeeded > 0:
@@ -194,16 +195,16 @@ func (s *supply) covers(indexes, late indexset.Set) int64 {
 	return min(s.hopeful, int64(indexes.Len()))
 }
 
-// leastToSatisfy is for a Job of which the pods succeed that a rule of the success policy
-// needs.
+// leastToSatisfy returns how many pods must still be created to meet a rule of the success
+// policy.
 func (s *supply) leastToSatisfy() int64 {
 	return s.successRules.lacks(s.completed, s.unfinished, func(indexes indexset.Set) int64 {
 		return s.covers(indexes, s.lateCompleted)
 	})
 }
 
-// leastToFailIndexes is for a Job of which the indexes fail that have the fewest pods
-// left.
+// leastToFailIndexes returns how many pods must still be created to exceed maxFailedIndexes.
+// The fewest are needed if the indexes with the fewest retries left fail.
 func (s *supply) leastToFailIndexes() int64 {
 	lacks := int64(*s.maxFailedIndexes) + 1 - int64(s.failedIndexes.Len()) - int64(s.unfinished.IntersectionLen(s.lateFailed))
 	switch {

@@ -18,15 +18,15 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// game is a Job as a game: one pod is created or ends at a time, in any order, until
-// the Job ends. The oracle plays it to all its ends.
-type game struct {
+// model is a simple model of a Job: one pod is created or ends at a time, in any order, until
+// the Job ends. The oracle explores all its states.
+type model struct {
 	spec  batchv1.JobSpec
 	known map[string]jobstatus.Demand
 }
 
-// spot is a position in the game. An index of -1 stands for none.
-type spot struct {
+// state is a state of the model. The index -1 means no index.
+type state struct {
 	running   []int32 // the indexes of the pods that run
 	succeeded int32
 	failed    int32
@@ -36,9 +36,9 @@ type spot struct {
 	waiting   [4]bool // the last pod of the index has failed and is not replaced
 }
 
-func (g *game) indexed() bool { return g.spec.CompletionMode != nil }
+func (g *model) indexed() bool { return g.spec.CompletionMode != nil }
 
-func (g *game) set(of [4]bool) (s indexset.Set) {
+func (g *model) set(of [4]bool) (s indexset.Set) {
 	for i := range of {
 		if of[i] {
 			s = s.Union(indexset.Of(int32(i)))
@@ -47,8 +47,8 @@ func (g *game) set(of [4]bool) (s indexset.Set) {
 	return s
 }
 
-// over reports whether the end of the Job is decided.
-func (g *game) over(p *spot) bool {
+// decided reports whether the end of the Job is decided.
+func (g *model) decided(p *state) bool {
 	done, lost := g.set(p.done), g.set(p.lost)
 	switch {
 	case p.failed > *g.spec.BackoffLimit:
@@ -65,10 +65,10 @@ func (g *game) over(p *spot) bool {
 	return done.Len()+lost.Len() == int(*g.spec.Completions)
 }
 
-// moves yields what may happen next; created says that a pod is created. Nothing
-// happens any more when the Job is over.
-func (g *game) moves(p spot, yield func(next spot, created bool)) {
-	if g.over(&p) {
+// moves yields the possible next states. created says that a pod is created. There are none
+// once the end of the Job is decided.
+func (g *model) moves(p state, yield func(next state, created bool)) {
+	if g.decided(&p) {
 		return
 	}
 	for at, index := range p.running {
@@ -111,8 +111,8 @@ func (g *game) moves(p spot, yield func(next spot, created bool)) {
 	}
 }
 
-// play returns the demand in a position.
-func (g *game) play(p spot) jobstatus.Demand {
+// demand returns the demand in a state.
+func (g *model) demand(p state) jobstatus.Demand {
 	key := fmt.Sprint(p)
 	if d, ok := g.known[key]; ok {
 		return d
@@ -122,8 +122,8 @@ func (g *game) play(p spot) jobstatus.Demand {
 		AtOnce:  jobstatus.Range{Least: math.MaxInt64, Most: now},
 		InTotal: jobstatus.Range{Least: math.MaxInt64, Most: now},
 	}
-	g.moves(p, func(next spot, created bool) {
-		later := g.play(next)
+	g.moves(p, func(next state, created bool) {
+		later := g.demand(next)
 		ended := int64(1)
 		if created {
 			ended = 0
@@ -140,9 +140,9 @@ func (g *game) play(p spot) jobstatus.Demand {
 	return d
 }
 
-// job returns the Job and its pods in a position. Pods that have ended are counted and
-// gone, but for those that wait until they are replaced.
-func (g *game) job(p spot) (*batchv1.Job, []*corev1.Pod) {
+// job returns the Job and its pods in a state. Pods that have ended are counted and gone,
+// except those that wait for their replacement.
+func (g *model) job(p state) (*batchv1.Job, []*corev1.Pod) {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid"}, Spec: g.spec}
 	job.Status = batchv1.JobStatus{Active: int32(len(p.running)), Succeeded: p.succeeded, Failed: p.failed}
 	if g.indexed() {
@@ -181,9 +181,9 @@ func (g *game) job(p spot) (*batchv1.Job, []*corev1.Pod) {
 	return job, pods
 }
 
-func drawGame(t *rapid.T) *game {
+func drawModel(t *rapid.T) *model {
 	draw := func(least, most int32, label string) int32 { return rapid.Int32Range(least, most).Draw(t, label) }
-	g := &game{known: map[string]jobstatus.Demand{}}
+	g := &model{known: map[string]jobstatus.Demand{}}
 	g.spec.Parallelism, g.spec.BackoffLimit = ptrTo(draw(0, 3, "parallelism")), ptrTo(draw(0, 2, "backoffLimit"))
 	kind := rapid.SampledFrom([]string{"work queue", "regular", "indexed", "per index"}).Draw(t, "kind")
 	if kind == "work queue" {
@@ -221,34 +221,34 @@ func drawGame(t *rapid.T) *game {
 	return g
 }
 
-// TestDemandOf_oracle compares the demand with that of the game, after some moves.
+// TestDemandOf_oracle compares the demand with that of the model in a random state.
 func TestDemandOf_oracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g := drawGame(t)
-		var p spot
+		g := drawModel(t)
+		var p state
 		for range rapid.IntRange(0, 8).Draw(t, "moves") {
-			var all []spot
-			g.moves(p, func(next spot, _ bool) { all = append(all, next) })
+			var all []state
+			g.moves(p, func(next state, _ bool) { all = append(all, next) })
 			if len(all) == 0 {
 				break
 			}
 			p = all[rapid.IntRange(0, len(all)-1).Draw(t, "move")]
 		}
 		job, pods := g.job(p)
-		want, got := g.play(p), jobstatus.DemandOf(job, pods)
-		// A failed pod that waits until it is replaced is not counted. A controller that
-		// creates pods need not have seen it, which the game knows nothing of.
+		want, got := g.demand(p), jobstatus.DemandOf(job, pods)
+		// A failed pod that waits for its replacement is not counted. A controller that
+		// creates pods may not have observed it, which the model does not consider.
 		waits := slices.Contains(p.waiting[:], true)
-		if !waits || !g.over(&p) {
+		if !waits || !g.decided(&p) {
 			exact := want
-			if g.spec.SuccessPolicy != nil { // the least is exact, the most need not be
+			if g.spec.SuccessPolicy != nil { // only the lower bounds are exact
 				exact.AtOnce.Most, exact.InTotal.Most = got.AtOnce.Most, got.InTotal.Most
 			}
 			same(t, "demand", got, exact)
 		}
 		holds(t, got, want)
 		byStatus := jobstatus.DemandOf(job, nil)
-		if waits { // it is among the pods that the status lets run
+		if waits { // the status counts the failed pod as running
 			byStatus.AtOnce.Least, byStatus.InTotal.Least = 0, 0
 		}
 		holds(t, byStatus, want)
@@ -259,6 +259,6 @@ func holds(t *rapid.T, got, want jobstatus.Demand) {
 	t.Helper()
 	if got.AtOnce.Least > want.AtOnce.Least || got.AtOnce.Most < want.AtOnce.Most ||
 		got.InTotal.Least > want.InTotal.Least || got.InTotal.Most < want.InTotal.Most {
-		t.Errorf("got %+v, and the game comes to %+v", got, want)
+		t.Errorf("got %+v, the model has %+v", got, want)
 	}
 }

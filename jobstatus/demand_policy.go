@@ -7,11 +7,11 @@ import (
 	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
-// successRules are those of the Job's success policy that can be satisfied.
+// successRules are the rules of the Job's success policy that can be satisfied.
 type successRules []lifecycle.SuccessRule
 
-// surplus returns how many of the completed indexes must not be so that no rule is
-// satisfied.
+// surplus returns how many of the completed indexes would have to be incomplete so that no
+// rule is satisfied.
 func (rules successRules) surplus(completed indexset.Set) (most int64) {
 	if completed.IsEmpty() {
 		return 0
@@ -23,8 +23,8 @@ func (rules successRules) surplus(completed indexset.Set) (most int64) {
 	return most
 }
 
-// before returns how many more indexes may complete, at most, before a rule is
-// satisfied. Each rule is looked at on its own.
+// before returns the largest number of further indexes that may complete before a rule is
+// satisfied. It considers each rule separately.
 func (rules successRules) before(completed, unfinished indexset.Set) int64 {
 	most := int64(unfinished.Len())
 	for i := range rules {
@@ -36,8 +36,8 @@ func (rules successRules) before(completed, unfinished indexset.Set) int64 {
 	return most
 }
 
-// lacks returns how many pods it takes, at least, to satisfy a rule. Covers returns
-// how many of some indexes need none.
+// lacks returns the smallest number of pods to create that satisfies a rule. covers returns
+// how many of the given indexes already have a pod that may finish them.
 func (rules successRules) lacks(completed, unfinished indexset.Set, covers func(indexset.Set) int64) int64 {
 	least := int64(math.MaxInt64)
 	for i := range rules {

@@ -19,14 +19,14 @@ import (
 // demandRules are the parts of a spec that the demand depends on.
 type demandRules struct {
 	parallelism      int64
-	completions      int64 // of a Job that has them
-	workQueue        bool  // it has none
+	completions      int64 // 0 for a work queue
+	workQueue        bool  // the Job has no completions
 	indexed          bool
 	limit            backoff.Limit
-	perIndex         bool // each index has a limit of its own
+	perIndex         bool // backoffLimitPerIndex is set
 	maxFailedIndexes *int32
 	successRules     successRules
-	replacesAtOnce   bool // a terminating pod is replaced before it is gone
+	replacesAtOnce   bool // a pod is replaced while it terminates
 	countsRestarts   bool
 	hasDeadline      bool
 	// The actions of the pod failure policy.
@@ -71,41 +71,42 @@ func readDemandRules(spec *batchv1.JobSpec) demandRules {
 	return r
 }
 
-// supply is what a Job has left to run its pods with.
+// supply is the state of a Job that its demand depends on.
 type supply struct {
 	demandRules
 	keys keys.Keys // of the controller
-	// closed says that the Job gets no further pod, and closing that it gets none
-	// once its controller has seen the spec.
+	// closed says that no further pod is created, closing that none is created once the
+	// controller has observed the spec.
 	closed, closing bool
-	// edited says that the spec is not as it was when the Job was created.
+	// edited says that the spec has changed since the Job was created.
 	edited bool
 
-	// What has ended, by the status and the pods together.
-	succeeded, failed int64 // pods
-	verdicts          int64 // of the failed pods those that a FailJob rule matches
+	// The pods and indexes that have ended, according to the status and the pods.
+	succeeded, failed int64
+	verdicts          int64 // the failed pods that match a FailJob rule
 	completed         indexset.Set
 	failedIndexes     indexset.Set
-	unfinished        indexset.Set // the other indexes
-	// What of this the status does not have: succeeded pods, and all pods. Spent are
-	// those whose index has failed.
+	unfinished        indexset.Set // all other indexes
+	// uncredited are the succeeded pods that the status has not recorded, unaccounted
+	// all ended pods that it has not recorded, and spent the failed pods that have
+	// failed their index.
 	uncredited, unaccounted, spent int64
 
-	// What runs. A terminating pod is not active.
+	// The running pods. A terminating pod is not active.
 	running, active, terminating int64
-	// expected are the running pods that count when they end, for certain, and
-	// hopeful those that may. byPod says that the pods are known one by one; then
-	// open are the indexes of the expected ones.
+	// expected are the running pods that certainly count when they end, hopeful those
+	// that may count. byPod says that the individual pods are known. open are then the
+	// indexes of the expected pods.
 	expected, hopeful   int64
 	expectedTerminating int64
 	byPod               bool
 	open                indexset.Set
-	// late are the indexes that pods without the finalizer have ended. The status lacks
-	// those that were beyond the completions when the finalizer was removed. A controller
-	// that still observes the finalizer may count them.
+	// lateCompleted and lateFailed are the indexes of ended pods without the finalizer. An
+	// index beyond the completions was not recorded when its finalizer was removed. A
+	// controller that still observes the finalizer may record it after a scale-up.
 	lateCompleted, lateFailed indexset.Set
-	// retries is, for the unfinished indexes that have had pods, the number of pods
-	// that may still be created for each.
+	// retries is the number of pods that may still be created, for each unfinished index
+	// that has had a pod.
 	retries map[int32]int64
 }
 
@@ -123,9 +124,10 @@ func newSupply(job *batchv1.Job, pods []*corev1.Pod, k tracking.Keys) *supply {
 		s.completed = sets.Completed
 	}
 	if s.byPod {
-		// What the status says its controller knows. Before it has stored the end the
-		// status may lack pods that have just been created.
-		s.closed = s.closed || s.unseenEnd().any()
+		// The controller has observed what the status records, so it creates no more
+		// pods if that ends the Job. Without the pods this does not help: until the
+		// condition is stored, the status may lack pods that have just been created.
+		s.closed = s.closed || s.unobservedEnd().any()
 		s.readPods(job, pods)
 	} else {
 		s.readActive(job)
@@ -137,7 +139,7 @@ func newSupply(job *batchv1.Job, pods []*corev1.Pod, k tracking.Keys) *supply {
 	return s
 }
 
-// readCounters reads the pods that have been counted, or wait in the lists for it.
+// readCounters reads the pods that are counted or in the uncounted lists.
 func (s *supply) readCounters(status *batchv1.JobStatus) {
 	s.succeeded, s.failed = int64(max(status.Succeeded, 0)), int64(max(status.Failed, 0))
 	if u := status.UncountedTerminatedPods; u != nil {
@@ -146,18 +148,18 @@ func (s *supply) readCounters(status *batchv1.JobStatus) {
 	}
 }
 
-// readActive reads the pods that run from the status.
+// readActive reads the running pods from the status.
 func (s *supply) readActive(job *batchv1.Job) {
 	s.active = int64(max(job.Status.Active, 0))
 	if t := job.Status.Terminating; t != nil {
 		s.terminating = int64(max(*t, 0))
 	}
 	s.running = s.active + s.terminating
-	s.spent = s.failed // which of them is not known
+	s.spent = s.failed // an upper bound: the status does not say which have failed their index
 	s.expected, s.hopeful = s.active, s.running
 }
 
-// readPods reads the pods that run, and those that have ended and are not counted.
+// readPods reads the running pods, and the ended pods that are not counted.
 func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 	c := census.New(census.ClassifierOf(job, s.keys), len(pods))
 	for _, pod := range pods {
@@ -187,7 +189,7 @@ func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 // indexEnds collects the indexes that pods have ended.
 type indexEnds struct{ completed, failed indexset.Builder }
 
-// run adds a pod that runs.
+// run adds a running pod.
 func (s *supply) run(r *census.Record, open *indexset.Builder) {
 	s.running++
 	if r.Active {
@@ -207,7 +209,7 @@ func (s *supply) run(r *census.Record, open *indexset.Builder) {
 	s.retry(r)
 }
 
-// end adds a pod that has ended and has the finalizer.
+// end adds an ended pod that has the finalizer.
 func (s *supply) end(r *census.Record, ended *indexEnds) {
 	fails := s.note(r, ended)
 	if !r.Valid {
@@ -230,8 +232,8 @@ func (s *supply) end(r *census.Record, ended *indexEnds) {
 	}
 }
 
-// note notes a verdict, and the index that a pod has ended. It reports whether the index
-// has failed.
+// note records the verdict of an ended pod and the end of its index, and reports whether
+// the index has failed.
 func (s *supply) note(r *census.Record, ended *indexEnds) (fails bool) {
 	if r.FailsJob {
 		s.verdicts++
@@ -247,22 +249,22 @@ func (s *supply) note(r *census.Record, ended *indexEnds) (fails bool) {
 	return fails
 }
 
-// retry notes how many pods may follow a pod of an index.
+// retry records how many pods may follow a pod of an index.
 func (s *supply) retry(r *census.Record) {
 	if !s.perIndex {
 		return
 	}
 	left := max(0, int64(s.limit.PerIndex)-int64(s.keys.CountsOf(r.Pod.Annotations).Failures))
 	if r.Ignored {
-		left++ // the next pod takes over the count as it is
+		left++ // an ignored failure does not count towards the limit
 	}
 	if known, ok := s.retries[r.Index]; !ok || left < known {
 		s.retries[r.Index] = left
 	}
 }
 
-// remaining is the number of successes that the Job lacks; a work queue has no such
-// number.
+// remaining returns the number of successes that the Job lacks. For a work queue, which has
+// no such number, it returns the largest int32.
 func (s *supply) remaining() int64 {
 	switch {
 	case s.workQueue:

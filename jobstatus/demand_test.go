@@ -14,8 +14,8 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// demandJob returns a Job with a parallelism of 5, completions of 10 and a backoff limit
-// of 3, changed. Below zero completions are none.
+// demandJob returns a Job with a parallelism of 5, completions of 10 and a backoff limit of
+// 3, and then applies the changes.
 func demandJob(changes ...func(*batchv1.Job)) *batchv1.Job {
 	job := storedJob()
 	job.Generation = 1
@@ -85,12 +85,12 @@ func TestDemandOf_byStatus(t *testing.T) {
 		inTotal jobstatus.Range
 	}{
 		{"four failures end the Job, three do not", demandJob(), between(1, 5), between(4, 13)},
-		{"parallelism is 1 and completions are 1 when both are left out",
+		{"parallelism and completions default to 1 if both are absent",
 			demandJob(func(j *batchv1.Job) { j.Spec.Parallelism, j.Spec.Completions = nil, nil }), exactly(1), between(1, 4)},
-		{"completions that are reached need no pod", demandJob(counted(1, 9, 0)), exactly(1), between(1, 4)},
-		{"fewer are to do than parallelism lets run", demandJob(counted(2, 8, 1)), exactly(2), between(2, 4)},
-		{"failures have been used up", demandJob(counted(5, 0, 3)), exactly(5), between(5, 10)},
-		{"pods in the lists have ended too", demandJob(counted(1, 8, 0), func(j *batchv1.Job) {
+		{"one completion is left", demandJob(counted(1, 9, 0)), exactly(1), between(1, 4)},
+		{"fewer completions are left than parallelism", demandJob(counted(2, 8, 1)), exactly(2), between(2, 4)},
+		{"the backoff limit is used up", demandJob(counted(5, 0, 3)), exactly(5), between(5, 10)},
+		{"pods in the uncounted lists have ended too", demandJob(counted(1, 8, 0), func(j *batchv1.Job) {
 			j.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"a"}, Failed: []types.UID{"b", "c"}}
 		}), exactly(1), between(1, 2)},
 
@@ -104,12 +104,12 @@ func TestDemandOf_byStatus(t *testing.T) {
 			j.Spec.Completions = ptrTo[int32](3)
 			j.Status.CompletedIndexes, j.Status.FailedIndexes = "0", ptrTo("1")
 		}), exactly(1), exactly(1)},
-		{"one index too many may fail", demandJob(perIndex(0), func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = ptrTo[int32](1) }),
+		{"maxFailedIndexes may be exceeded", demandJob(perIndex(0), func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = ptrTo[int32](1) }),
 			between(1, 5), between(2, 10)},
-		{"or fail for good at the first failure", demandJob(perIndex(5), rules(batchv1.PodFailurePolicyActionFailIndex), func(j *batchv1.Job) {
+		{"a FailIndex rule fails an index at the first failure", demandJob(perIndex(5), rules(batchv1.PodFailurePolicyActionFailIndex), func(j *batchv1.Job) {
 			j.Spec.MaxFailedIndexes = ptrTo[int32](1)
 		}), between(1, 5), between(2, 60)},
-		{"completions scaled down below what has completed", demandJob(indexed, editedSpec, counted(1, 9, 0), func(j *batchv1.Job) {
+		{"completions scaled down below the completed indexes", demandJob(indexed, editedSpec, counted(1, 9, 0), func(j *batchv1.Job) {
 			j.Spec.Completions, j.Status.CompletedIndexes = ptrTo[int32](10), "0-8,10-19"
 		}), exactly(1), between(1, 4)},
 		{"a success policy ends the Job early", demandJob(indexed, func(j *batchv1.Job) {
@@ -120,14 +120,14 @@ func TestDemandOf_byStatus(t *testing.T) {
 		}), between(1, 5), between(2, 9)},
 
 		{"a FailJob rule ends the Job at the first pod", demandJob(rules(batchv1.PodFailurePolicyActionFailJob)), between(1, 5), between(1, 13)},
-		{"so does a restart of a container", demandJob(func(j *batchv1.Job) {
+		{"a container restart may end the Job at the first pod", demandJob(func(j *batchv1.Job) {
 			j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 		}), between(1, 5), between(1, 13)},
-		{"a deadline ends it without", demandJob(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = ptrTo[int64](1) }), between(0, 5), between(0, 13)},
+		{"a deadline may end the Job before any pod", demandJob(func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = ptrTo[int64](1) }), between(0, 5), between(0, 13)},
 
-		{"terminating pods are waited for", demandJob(replaceFailed, counted(2, 0, 0), terminating(2)), between(4, 5), between(4, 15)},
+		{"terminating pods are not replaced before they have failed", demandJob(replaceFailed, counted(2, 0, 0), terminating(2)), between(4, 5), between(4, 15)},
 		{"terminating pods are replaced at once", demandJob(counted(5, 0, 0), terminating(2)), exactly(7), between(7, 15)},
-		{"more pods than parallelism are deleted", demandJob(editedSpec, counted(7, 0, 0), replaceFailed), exactly(7), between(7, 15)},
+		{"surplus pods are deleted", demandJob(editedSpec, counted(7, 0, 0), replaceFailed), exactly(7), between(7, 15)},
 
 		{"parallelism 0", demandJob(func(j *batchv1.Job) { j.Spec.Parallelism = ptrTo[int32](0) }, counted(2, 1, 0)), exactly(2), exactly(2)},
 		{"suspended", demandJob(suspendedSpec, editedSpec, now(batchv1.JobSuspended), terminating(3)), exactly(3), exactly(3)},
@@ -145,8 +145,7 @@ func TestDemandOf_byStatus(t *testing.T) {
 	}
 }
 
-// With an Ignore rule pods may be replaced without end, as long as pods are created at
-// all.
+// With an Ignore rule pods may be replaced without end, unless the Job gets no more pods.
 func TestDemandOf_unbounded(t *testing.T) {
 	ignore := rules(batchv1.PodFailurePolicyActionIgnore)
 	for _, tc := range []struct {
@@ -168,8 +167,8 @@ func TestDemandOf_unbounded(t *testing.T) {
 	}
 }
 
-// demandPods makes pods of the Job. Each text holds what is said of a pod: its phase,
-// "index=N", "failures=N", "code=42", "deleted", "foreign", "stripped".
+// demandPods returns pods of the Job. Each text describes a pod: its phase, and "index=N",
+// "failures=N", "code=42", "deleted", "foreign" or "stripped".
 func demandPods(job *batchv1.Job, texts ...string) []*corev1.Pod {
 	pods := []*corev1.Pod{}
 	for i, text := range texts {
@@ -215,20 +214,20 @@ func TestDemandOf_byPods(t *testing.T) {
 	}{
 		{"pods that the status lacks", demandJob(two), []string{"Running", "Pending"}, jobstatus.Range{Least: 2, Most: 5}},
 		{"pods that have ended are not counted yet", demandJob(two), []string{"Running", "Succeeded"}, jobstatus.Range{Least: 1, Most: 4}},
-		{"nor a failure", demandJob(two), []string{"Running", "Failed"}, jobstatus.Range{Least: 2, Most: 4}},
-		{"pods of others do not count", demandJob(two), []string{"Running foreign", "Running"}, jobstatus.Range{Least: 2, Most: 5}},
+		{"a failed pod is not counted yet", demandJob(two), []string{"Running", "Failed"}, jobstatus.Range{Least: 2, Most: 4}},
+		{"pods of other owners do not count", demandJob(two), []string{"Running foreign", "Running"}, jobstatus.Range{Least: 2, Most: 5}},
 		{"a pod without a finalizer is not counted when it ends", demandJob(two), []string{"Running stripped", "Running"}, jobstatus.Range{Least: 3, Most: 6}},
 		{"no pods", demandJob(two, counted(2, 0, 0)), nil, jobstatus.Range{Least: 2, Most: 5}},
-		{"an index has one pod left", demandJob(two, perIndex(1)), []string{"Running index=0 failures=1", "Running index=1 failures=0"},
+		{"an index has no retry left", demandJob(two, perIndex(1)), []string{"Running index=0 failures=1", "Running index=1 failures=0"},
 			jobstatus.Range{Least: 2, Most: 3}},
-		{"a failed pod waits until it is replaced", demandJob(two, perIndex(1)), []string{"Failed index=0 failures=0", "Running index=1 failures=1"},
+		{"a failed pod waits for its replacement", demandJob(two, perIndex(1)), []string{"Failed index=0 failures=0", "Running index=1 failures=1"},
 			jobstatus.Range{Least: 2, Most: 2}},
-		{"an ignored failure takes nothing from the index", demandJob(two, perIndex(0), rules(batchv1.PodFailurePolicyActionIgnore)),
+		{"an ignored failure does not count towards the limit of its index", demandJob(two, perIndex(0), rules(batchv1.PodFailurePolicyActionIgnore)),
 			[]string{"Failed index=0 failures=0 code=42", "Running index=1 failures=0"}, jobstatus.Range{Least: 2, Most: math.MaxInt64}},
 		{"the index of an ignored failure takes a pod to fail", demandJob(two, perIndex(0), rules(batchv1.PodFailurePolicyActionIgnore),
 			func(j *batchv1.Job) { j.Spec.MaxFailedIndexes = ptrTo[int32](0) }),
 			[]string{"Failed index=0 failures=0 code=42", "Succeeded index=1"}, jobstatus.Range{Least: 1, Most: math.MaxInt64}},
-		{"a verdict: only pods of a sync that has not seen it are created", demandJob(two, rules(batchv1.PodFailurePolicyActionFailJob)),
+		{"a FailJob verdict: only a sync that has not observed it creates pods", demandJob(two, rules(batchv1.PodFailurePolicyActionFailJob)),
 			[]string{"Failed code=42"}, jobstatus.Range{Least: 0, Most: 1}},
 		{"scaled down and up: an index may be counted whose pod has no finalizer any more", demandJob(two, indexed, editedSpec),
 			[]string{"Running index=0", "Succeeded index=1 stripped"}, jobstatus.Range{Least: 1, Most: 5}},
@@ -248,18 +247,18 @@ func TestDemandOf_byPods(t *testing.T) {
 	}
 }
 
-// Parallelism has been lowered to 1. A controller that has not seen that a pod has
+// Parallelism has been lowered to 1. A controller that has not observed that a pod has
 // succeeded deletes the other one, and replaces it while it terminates.
 func TestDemandOf_surplus(t *testing.T) {
 	job := demandJob(editedSpec, func(j *batchv1.Job) { j.Spec.Parallelism, j.Spec.Completions = ptrTo[int32](1), ptrTo[int32](2) })
 	pods := demandPods(job, "Running", "Succeeded")
 	same(t, "at once", jobstatus.DemandOf(job, pods).AtOnce, jobstatus.Range{Least: 1, Most: 2})
 	replaceFailed(job)
-	same(t, "at once, when it is waited for", jobstatus.DemandOf(job, pods).AtOnce, jobstatus.Range{Least: 1, Most: 1})
+	same(t, "at once, if only failed pods are replaced", jobstatus.DemandOf(job, pods).AtOnce, jobstatus.Range{Least: 1, Most: 1})
 }
 
-// Whatever stands in a Job, its demand has its bounds in order, and neither panics nor
-// wraps around.
+// For any Job, DemandOf does not panic, no bound overflows, and the lower bounds are not
+// above the upper ones.
 func TestDemandOf_anyInput(t *testing.T) {
 	numbers := rapid.SampledFrom([]int32{math.MinInt32, -1, 0, 1, 2, 7, math.MaxInt32 - 1, math.MaxInt32})
 	rapid.Check(t, func(t *rapid.T) {
@@ -299,7 +298,7 @@ func TestDemandOf_anyInput(t *testing.T) {
 			}
 		}
 		if d.AtOnce.Least > d.InTotal.Least || d.AtOnce.Most > d.InTotal.Most {
-			t.Fatalf("more at once than in total: %+v", d)
+			t.Fatalf("AtOnce is above InTotal: %+v", d)
 		}
 	})
 }

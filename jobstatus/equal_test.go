@@ -23,14 +23,13 @@ func fullStatus() *batchv1.JobStatus {
 	}
 }
 
-// leaf is a value inside a status, and how to reach it in another one.
+// leaf is a value inside a status. reach returns the same value of another status.
 type leaf struct {
 	path  string
 	reach func(root reflect.Value) reflect.Value
 }
 
-// leaves finds every value that can differ, fields added by later releases
-// included.
+// leaves returns every value of a status, including fields that later releases add.
 func leaves(t *testing.T, path string, reach func(reflect.Value) reflect.Value, v reflect.Value) []leaf {
 	t.Helper()
 	if v.Type() == reflect.TypeFor[metav1.Time]() {
@@ -63,8 +62,8 @@ func leaves(t *testing.T, path string, reach func(reflect.Value) reflect.Value, 
 	return out
 }
 
-// k#125089, k#125185, k#121342: ready or terminating were never written when they
-// alone had changed. Each field alone makes a difference.
+// k#125089, k#125185, k#121342: a change of ready or terminating alone was never written.
+// Here each field makes a difference.
 func TestEqual_everyField(t *testing.T) {
 	self := func(root reflect.Value) reflect.Value { return root }
 	all := leaves(t, "status", self, reflect.ValueOf(fullStatus()).Elem())
@@ -76,11 +75,11 @@ func TestEqual_everyField(t *testing.T) {
 		v := l.reach(reflect.ValueOf(changed).Elem())
 		v.SetZero()
 		if jobstatus.Equal(changed, fullStatus()) || jobstatus.Equal(fullStatus(), changed) {
-			t.Errorf("without %s the statuses are Equal", l.path)
+			t.Errorf("statuses with and without %s are Equal", l.path)
 		}
 	}
 	if !jobstatus.Equal(fullStatus(), fullStatus()) {
-		t.Error("two statuses that say the same are not Equal")
+		t.Error("two copies of a status are not Equal")
 	}
 }
 
@@ -91,14 +90,14 @@ func TestEqual(t *testing.T) {
 		a, b   *batchv1.JobStatus
 		want   bool
 	}{
-		{"nothing", nil, nil, true},
-		{"nothing and something", nil, &batchv1.JobStatus{}, false},
+		{"both nil", nil, nil, true},
+		{"nil and an empty status", nil, &batchv1.JobStatus{}, false},
 		{"no lists and empty lists", &batchv1.JobStatus{}, &batchv1.JobStatus{UncountedTerminatedPods: none}, true},
 		{"empty lists, one of them not nil", &batchv1.JobStatus{UncountedTerminatedPods: none}, &batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{}}}, true},
 		{"no conditions", &batchv1.JobStatus{}, &batchv1.JobStatus{Conditions: []batchv1.JobCondition{}}, true},
-		{"no failed indexes and none that could be", &batchv1.JobStatus{FailedIndexes: ptrTo("")}, &batchv1.JobStatus{}, false},
+		{"no failed indexes, and no list of them", &batchv1.JobStatus{FailedIndexes: ptrTo("")}, &batchv1.JobStatus{}, false},
 		{"zero and unknown", &batchv1.JobStatus{Ready: ptrTo[int32](0)}, &batchv1.JobStatus{}, false},
-		{"one instant in two zones", &batchv1.JobStatus{StartTime: ptrTo(after(0))}, &batchv1.JobStatus{StartTime: ptrTo(metav1.NewTime(noon.Local()))}, true},
+		{"the same time in two zones", &batchv1.JobStatus{StartTime: ptrTo(after(0))}, &batchv1.JobStatus{StartTime: ptrTo(metav1.NewTime(noon.Local()))}, true},
 		{"another UID in the list", &batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}}, &batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"b"}}}, false},
 		{"conditions in another order", &batchv1.JobStatus{Conditions: []batchv1.JobCondition{yes("A"), yes("B")}}, &batchv1.JobStatus{Conditions: []batchv1.JobCondition{yes("B"), yes("A")}}, false},
 	} {

@@ -11,7 +11,7 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// What has become of a Job, for whoever reads it.
+// The outcome of a Job, read from its conditions.
 func Example() {
 	job := &batchv1.Job{}
 	report := func() {
@@ -50,7 +50,7 @@ func ExampleIndexes() {
 	// never run: 5,6,9
 }
 
-// What a queue reserves for a Job, and what is certain to come.
+// The pods that a queue reserves for a Job, and how many pods will run in total.
 func ExampleDemandOf() {
 	five, ten, three := int32(5), int32(10), int32(3)
 	job := &batchv1.Job{Spec: batchv1.JobSpec{Parallelism: &five, Completions: &ten, BackoffLimit: &three}}

@@ -37,10 +37,10 @@ func TestExpiresAt(t *testing.T) {
 			later.LastTransitionTime = after(50)
 			return later
 		}()), at(100 + finished)},
-		{"the completion time does not", with(job(100, yes(batchv1.JobComplete)), func(j *batchv1.Job) {
+		{"the completion time does not count", with(job(100, yes(batchv1.JobComplete)), func(j *batchv1.Job) {
 			j.Status.CompletionTime = ptrTo(after(50))
 		}), at(100 + finished)},
-		{"decided, and not finished", job(100, yes(batchv1.JobFailureTarget)), time.Time{}},
+		{"decided but not finished", job(100, yes(batchv1.JobFailureTarget)), time.Time{}},
 		{"a condition that is not True", job(100, no(batchv1.JobComplete)), time.Time{}},
 		{"no TTL", withConditions(yes(batchv1.JobComplete)), time.Time{}},
 		{"being deleted", with(job(100, yes(batchv1.JobComplete)), func(j *batchv1.Job) { j.DeletionTimestamp = ptrTo(after(0)) }), time.Time{}},

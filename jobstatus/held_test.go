@@ -50,7 +50,7 @@ func TestIndexesFinished(t *testing.T) {
 		{"not Indexed", plain(ptrTo[int32](4), 3), 3},
 		{"not Indexed, too many", plain(ptrTo[int32](4), 5), 4},
 		{"not Indexed, no completions", plain(nil, 5), 5},
-		{"nonsense", plain(ptrTo[int32](-4), -5), 0},
+		{"negative numbers", plain(ptrTo[int32](-4), -5), 0},
 		{"no Job", nil, 0},
 	} {
 		if got := jobstatus.IndexesFinished(tc.job); got != tc.want {

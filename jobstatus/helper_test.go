@@ -28,7 +28,7 @@ func condition(t batchv1.JobConditionType, status corev1.ConditionStatus) batchv
 	}
 }
 
-// True and false conditions, for short.
+// Conditions with the status True and False.
 func yes(t batchv1.JobConditionType) batchv1.JobCondition { return condition(t, corev1.ConditionTrue) }
 func no(t batchv1.JobConditionType) batchv1.JobCondition  { return condition(t, corev1.ConditionFalse) }
 
@@ -36,7 +36,7 @@ func withConditions(conditions ...batchv1.JobCondition) *batchv1.Job {
 	return &batchv1.Job{Status: batchv1.JobStatus{Conditions: conditions}}
 }
 
-// storedJob returns a Job as the API server has it.
+// storedJob returns a Job with the metadata that the API server sets.
 func storedJob() *batchv1.Job {
 	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid", ResourceVersion: "1"}}
 }

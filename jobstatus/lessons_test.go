@@ -1,7 +1,8 @@
 package jobstatus_test
 
-// What went wrong in the Job controller over the years, and in software that
-// reads Jobs. k#N is a thread of kubernetes/kubernetes. See also equal_test.go.
+// Defects that the Job controller and programs that read Jobs have had. kN in a test name is
+// issue or pull request N of kubernetes/kubernetes. A comment describes the defect first.
+// See also equal_test.go.
 
 import (
 	"testing"
@@ -13,8 +14,7 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// FailureTarget=False ended the Job. Every reading of a condition looks at its
-// status.
+// FailureTarget=False ended the Job. Here a condition counts only if its status is True.
 func TestLesson_k125909_conditionStatus(t *testing.T) {
 	for _, status := range []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionUnknown, "", "true"} {
 		var conditions []batchv1.JobCondition
@@ -27,14 +27,14 @@ func TestLesson_k125909_conditionStatus(t *testing.T) {
 			t.Errorf("%s=%q finishes the Job", got.Type, status)
 		}
 	}
-	// One that is not True does not hide one that is.
+	// A condition that is not True does not hide a later one that is.
 	both := withConditions(no(batchv1.JobFailed), yes(batchv1.JobFailed), no(batchv1.JobFailureTarget), yes(batchv1.JobFailureTarget))
 	same(t, "finished", jobstatus.Finished(both), &both.Status.Conditions[1])
 	same(t, "outcome", jobstatus.OutcomeOf(both).Phase, jobstatus.Failed)
 }
 
-// fluxcd, argo, karmada, trivy, keptn: they read conditions[0], or the last. The
-// order of conditions means nothing.
+// fluxcd, argo, karmada, trivy, keptn: they read only the first or the last condition.
+// Here the order of the conditions does not matter.
 func TestLesson_conditionsInAnyOrder(t *testing.T) {
 	other, last := no(batchv1.JobSuspended), yes(batchv1.JobFailed)
 	for _, job := range []*batchv1.Job{withConditions(other, last), withConditions(last, other)} {
@@ -43,15 +43,15 @@ func TestLesson_conditionsInAnyOrder(t *testing.T) {
 	}
 }
 
-// An index in both sets counted twice: a Job of 2 indexes ended with index 1
-// never run.
+// An index in both sets counted twice: a Job of 2 indexes ended although index 1 had never
+// run.
 func TestLesson_indexesAreInOneSet(t *testing.T) {
 	sets := jobstatus.Indexes(indexedJob(2, "0", ptrTo("0")))
 	same(t, "unfinished", sets.Unfinished, indexset.Of(1))
 }
 
-// Interval lists that no controller writes: negative counts, broken searches.
-// Whatever they hold, the sets are within completions, and disjoint.
+// Damaged interval lists caused negative counts and failed searches. Here the sets are always
+// within completions and disjoint.
 func TestLesson_damagedIndexes(t *testing.T) {
 	for _, text := range []string{"5,1", "2,2", "1-5,3", "9-3", "1-2-3", "-4", "x", ",", "0-2147483646", "7,99999999999"} {
 		job := indexedJob(10, text, ptrTo("0-2147483646"))
@@ -63,8 +63,8 @@ func TestLesson_damagedIndexes(t *testing.T) {
 	}
 }
 
-// kueue#13163, #12670: how many pods a Job still holds, and how many of its
-// indexes are finished.
+// kueue#13163, #12670: a queue needs to know how many pods a Job still holds, and how many
+// of its indexes are finished.
 func TestLesson_kueue_quota(t *testing.T) {
 	job := indexedJob(10, "0-3", ptrTo("3-5"))
 	job.Status.Active, job.Status.Terminating = 2, ptrTo[int32](1)
@@ -72,13 +72,13 @@ func TestLesson_kueue_quota(t *testing.T) {
 	same(t, "finished", jobstatus.IndexesFinished(job), 6)
 }
 
-// jobset#928: decided is not terminal.
+// jobset#928: a decided Job was treated as terminal.
 func TestLesson_jobset928_decidedIsNotTerminal(t *testing.T) {
 	got := jobstatus.OutcomeOf(withConditions(yes(batchv1.JobFailureTarget)))
 	same(t, "decided, terminal", []bool{got.Decided(), got.Terminal()}, []bool{true, false})
 }
 
-// Nothing here panics on a field that was not defaulted.
+// Fields without their defaults caused panics.
 func TestLesson_k121011_nothingPanics(t *testing.T) {
 	same(t, "Finished", jobstatus.Finished(nil), (*batchv1.JobCondition)(nil))
 	same(t, "Patch", jobstatus.Patch("", "", nil), []byte(nil))

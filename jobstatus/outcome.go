@@ -46,7 +46,7 @@ func (o Outcome) Decided() bool {
 // has pods that are active, terminating or uncounted.
 func (o Outcome) Terminal() bool { return o.Phase == Complete || o.Phase == Failed }
 
-// outcomes are the conditions in the order in which they tell the outcome.
+// outcomes are the conditions and their phases, in order of precedence.
 var outcomes = [...]struct {
 	condition batchv1.JobConditionType
 	phase     Phase

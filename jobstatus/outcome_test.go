@@ -20,8 +20,8 @@ func TestOutcomeOf(t *testing.T) {
 		{"no conditions", withConditions(), jobstatus.Running, false, false},
 		{"suspended", withConditions(yes(batchv1.JobSuspended)), jobstatus.SuspendedPhase, false, false},
 		{"resumed", withConditions(no(batchv1.JobSuspended)), jobstatus.Running, false, false},
-		{"it will fail", withConditions(yes(batchv1.JobFailureTarget)), jobstatus.Failing, true, false},
-		{"it will succeed", withConditions(yes(batchv1.JobSuccessCriteriaMet)), jobstatus.Succeeding, true, false},
+		{"failing", withConditions(yes(batchv1.JobFailureTarget)), jobstatus.Failing, true, false},
+		{"succeeding", withConditions(yes(batchv1.JobSuccessCriteriaMet)), jobstatus.Succeeding, true, false},
 		{"failed", withConditions(yes(batchv1.JobFailureTarget), yes(batchv1.JobFailed)), jobstatus.Failed, true, true},
 		{"complete", withConditions(yes(batchv1.JobSuccessCriteriaMet), yes(batchv1.JobComplete)), jobstatus.Complete, true, true},
 		{"complete while it was suspended", withConditions(yes(batchv1.JobSuspended), yes(batchv1.JobComplete)), jobstatus.Complete, true, true},
@@ -36,8 +36,8 @@ func TestOutcomeOf(t *testing.T) {
 	same(t, "outcome", got, jobstatus.Outcome{Phase: jobstatus.Failed, Reason: "FailedReason", Message: "Failed message", Since: after(-9).Time})
 }
 
-// slowOutcome asks for one phase after the other.
-func slowOutcome(conditions []batchv1.JobCondition) (phase string, told *batchv1.JobCondition) {
+// slowOutcome tries one phase after the other.
+func slowOutcome(conditions []batchv1.JobCondition) (phase string, from *batchv1.JobCondition) {
 	for _, step := range [][2]string{
 		{"Failed", "Failed"}, {"Complete", "Complete"}, {"SuccessCriteriaMet", "Succeeding"}, {"FailureTarget", "Failing"}, {"Suspended", "Suspended"},
 	} {
@@ -53,10 +53,10 @@ func slowOutcome(conditions []batchv1.JobCondition) (phase string, told *batchv1
 func TestRandom_outcome(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		job := withConditions(drawConditions(t)...)
-		phase, told := slowOutcome(job.Status.Conditions)
+		phase, from := slowOutcome(job.Status.Conditions)
 		got := jobstatus.OutcomeOf(job)
 		same(t, "outcome", got, jobstatus.Outcome{
-			Phase: jobstatus.Phase(phase), Reason: told.Reason, Message: told.Message, Since: told.LastTransitionTime.Time,
+			Phase: jobstatus.Phase(phase), Reason: from.Reason, Message: from.Message, Since: from.LastTransitionTime.Time,
 		})
 		same(t, "finished", jobstatus.Finished(job) != nil, got.Terminal())
 	})

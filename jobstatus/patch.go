@@ -24,7 +24,7 @@ func Patch(uid types.UID, resourceVersion string, status *batchv1.JobStatus) []b
 		UID             types.UID `json:"uid"`
 		ResourceVersion string    `json:"resourceVersion"`
 	}
-	// A status always encodes.
+	// Marshal cannot fail for a status.
 	b, _ := json.Marshal(struct {
 		Metadata meta         `json:"metadata"`
 		Status   statusFields `json:"status"`
@@ -47,8 +47,8 @@ func Patch(uid types.UID, resourceVersion string, status *batchv1.JobStatus) []b
 	return b
 }
 
-// statusFields are the fields of a JobStatus, none of which is left out when it
-// is empty: a merge patch leaves alone what it does not name.
+// statusFields are the fields of a JobStatus without omitempty, because a merge patch does
+// not change a field that it does not contain.
 type statusFields struct {
 	Conditions              []batchv1.JobCondition `json:"conditions"`
 	StartTime               *metav1.Time           `json:"startTime"`
@@ -75,7 +75,7 @@ func uncountedFieldsOf(u *batchv1.UncountedTerminatedPods) *uncountedFields {
 	return &uncountedFields{Succeeded: u.Succeeded, Failed: u.Failed}
 }
 
-// orNull returns nil for the zero value, which the API leaves out of a status.
+// orNull returns nil for the zero value, which the API omits from a status.
 func orNull[T comparable](v T) *T {
 	var zero T
 	if v == zero {

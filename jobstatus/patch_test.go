@@ -25,7 +25,7 @@ func TestPatch_golden(t *testing.T) {
 				`"active":null,"succeeded":null,"failed":null,"terminating":null,"completedIndexes":null,"failedIndexes":null,"uncountedTerminatedPods":null,"ready":null}}`,
 		},
 		{
-			"zero is not unset where the API tells them apart",
+			"zero is not unset if the API distinguishes them",
 			&batchv1.JobStatus{Active: 1, Ready: ptrTo[int32](0), FailedIndexes: ptrTo(""), StartTime: ptrTo(after(0)), UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}}},
 			`{"metadata":{"uid":"job-uid","resourceVersion":"42"},"status":{"conditions":null,"startTime":"2026-05-01T12:00:00Z","completionTime":null,` +
 				`"active":1,"succeeded":null,"failed":null,"terminating":null,"completedIndexes":null,"failedIndexes":"","uncountedTerminatedPods":{"succeeded":null,"failed":["a"]},"ready":0}}`,
@@ -59,7 +59,7 @@ func merge(target, patch any) any {
 	return out
 }
 
-// decode and encode go through JSON, as everything does on its way.
+// decode and encode go through JSON, as requests to the API server do.
 func decode[T any](t interface{ Fatalf(string, ...any) }, b []byte) (v T) {
 	if err := json.Unmarshal(b, &v); err != nil {
 		t.Fatalf("%s: %v", b, err)
@@ -92,8 +92,8 @@ func TestRandom_patch(t *testing.T) {
 	})
 }
 
-// A field that a later release of the API adds has to be named in the patch:
-// otherwise it would stay when a status unsets it.
+// The patch must contain every field, also those that later releases of the API add.
+// Otherwise a field would stay when a status unsets it.
 func TestPatch_unsetsEveryField(t *testing.T) {
 	leaves(t, "status", nil, reflect.ValueOf(fullStatus()).Elem()) // fullStatus sets them all
 	job := patched(t, fullStatus(), jobstatus.Patch("job-uid", "42", &batchv1.JobStatus{}))
