@@ -43,7 +43,7 @@ func TestExplanation_job(t *testing.T) {
 			explain.JobEnding, "the Job succeeds: CompletionsReached: Reached expected number of succeeded pods", ""},
 		{"failing", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1); w.settle() },
 			explain.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 1 pod terminating", ""},
-		{"failing, pods not observed", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnseen, explain.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; deleting 1 pod; the status says so once all pods are observed and deleted", ""},
+		{"failing, pods not observed", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnseen, explain.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; deleting 1 pod; the condition is set once all pods are observed and deleted", ""},
 		{"being deleted", "completions: 1", func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, explain.JobDeleting, "the Job is being deleted", ""},
 		{"pods not observed", "completions: 1", func(w *world) { w.lag(false); w.sync() },
 			explain.JobInFlight, "waiting to observe 1 creation and 0 deletions", ""},

@@ -242,9 +242,9 @@ func TestInput_tolerated(t *testing.T) {
 		{"pods of another Job", func(s *decide.Input) {
 			s.Pods[0].OwnerReferences[0].UID = "other-job"
 			s.Pods[1].Namespace = "elsewhere"
-		}, []explain.Reason{{Code: explain.NoteForeignPods, Text: "2 pods in the snapshot are not the Job's"}}},
+		}, []explain.Reason{{Code: explain.NoteForeignPods, Text: "2 pods in the snapshot do not belong to the Job"}}},
 		{"one pod of another Job", func(s *decide.Input) { s.Pods[0].OwnerReferences[0].UID = "other-job" },
-			[]explain.Reason{{Code: explain.NoteForeignPods, Text: "1 pod in the snapshot is not the Job's"}}},
+			[]explain.Reason{{Code: explain.NoteForeignPods, Text: "1 pod in the snapshot does not belong to the Job"}}},
 		{"damaged completedIndexes", func(s *decide.Input) { s.Job.Status.CompletedIndexes = "0,x" },
 			[]explain.Reason{{Code: explain.NoteStatusRepaired, Text: "status.completedIndexes: at offset 2: an index has digits only"}}},
 		{"completedIndexes past completions", func(s *decide.Input) { s.Job.Status.CompletedIndexes = "0,7" },

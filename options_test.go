@@ -145,14 +145,14 @@ func TestOptions_workLeft(t *testing.T) {
 		}
 	}
 	const soon = 3 * time.Second
-	expect("12 are missing", jobfate.Left{Create: 8}, "; 8 more pods are to be created", soon)
+	expect("12 are missing", jobfate.Left{Create: 8}, "; 8 more pods to create", soon)
 	w.sync()
-	expect("8 are missing", jobfate.Left{Create: 4}, "; 4 more pods are to be created", soon)
+	expect("8 are missing", jobfate.Left{Create: 4}, "; 4 more pods to create", soon)
 	w.sync()
 	expect("4 are missing", jobfate.Left{}, "creating 4 pods", 0)
 	w.runAll()
 	w.edit("parallelism: 7")
-	expect("5 are too many", jobfate.Left{Delete: 1}, "; 1 more pod is to be deleted", soon)
+	expect("5 are too many", jobfate.Left{Delete: 1}, "; 1 more pod to delete", soon)
 	w.edit("parallelism: 8")
 	expect("4 are too many", jobfate.Left{}, "deleting 4 of 12 active pods: TooMany", 0)
 	w.edit("parallelism: 12")
@@ -162,9 +162,9 @@ func TestOptions_workLeft(t *testing.T) {
 	}
 	expect("10 have ended", jobfate.Left{}, "2 pods active, parallelism 12, 10 of 12 succeeded", 0)
 	w.End(pods[10].UID, 0)
-	expect("11 have ended", jobfate.Left{Strip: 1}, "; 1 more pod is to be counted", soon)
+	expect("11 have ended", jobfate.Left{Strip: 1}, "; 1 more pod to count", soon)
 	w.End(pods[11].UID, 0)
-	expect("12 have ended", jobfate.Left{Strip: 2}, "; 2 more pods are to be counted", soon)
+	expect("12 have ended", jobfate.Left{Strip: 2}, "; 2 more pods to count", soon)
 	w.opts = []jobfate.Option{jobfate.MaxUncounted(12), jobfate.BatchPeriod(soon)}
 	expect("all are counted, and the end is left", jobfate.Left{}, "Reached expected number of succeeded pods", soon)
 }
@@ -219,7 +219,7 @@ func TestOptions_maxRemovals(t *testing.T) {
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
 	pods := []*corev1.Pod{podIn(job, 1, corev1.PodFailed), podIn(job, 2, corev1.PodFailed), podIn(job, 3, corev1.PodRunning)}
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: jobtest.Noon()}, jobfate.MaxRemovals(most))
-	if text := explain.Of(d).Job().Text; len(d.Strip) != most || d.Left.Strip != 1 || d.Requeue != time.Second || !strings.HasSuffix(text, "; 1 more pod is to be freed of the finalizer") {
+	if text := explain.Of(d).Job().Text; len(d.Strip) != most || d.Left.Strip != 1 || d.Requeue != time.Second || !strings.HasSuffix(text, "; 1 more finalizer to remove") {
 		t.Errorf("a Job that has ended: %d to strip, left %+v, requeue %s, %q", len(d.Strip), d.Left, d.Requeue, text)
 	}
 }

@@ -39,7 +39,7 @@ func TestExplanation_Prospect(t *testing.T) {
 		{"indexes that may fail often", indexed + "\nbackoffLimitPerIndex: 4\nbackoffLimit: 3", func(w *world) { w.runAll() }, explain.ProspectPossible,
 			"yes: 3 of 3 indexes to go; each index is retried 4 times at most; at most 3 failures, 0 so far", ""},
 		{"a deadline", two + "\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll(); w.advance(time.Second) }, explain.ProspectPossible,
-			"yes: 2 of 2 pods to go; at most 6 failures, 0 so far; before 12:01:00", "12:01:00"},
+			"yes: 2 of 2 pods to go; at most 6 failures, 0 so far; before the deadline at 12:01:00", "12:01:00"},
 		{"suspended, the deadline does not run", two + "\nsuspend: true\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll() }, explain.ProspectPossible,
 			"yes: 2 of 2 pods to go; once it is resumed; at most 6 failures, 0 so far", ""},
 		{"no parallelism", "completions: 2\nparallelism: 0", func(w *world) { w.runAll() }, explain.ProspectPossible,

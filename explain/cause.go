@@ -41,8 +41,9 @@ var attentions = [...]string{"None", "Wait", "Held", "Lost", "Stuck"}
 // String returns the name of the kind of attention.
 func (a Attention) String() string { return attentions[min(int(a), len(attentions)-1)] }
 
-// Cause returns the cause of the highest rank, to be read first. Causes in the pods and in
-// the evidence rank before those of the decision. The zero Explanation has no cause.
+// Cause returns the cause with the highest rank, the one to read first. Causes in the pods
+// and in the evidence rank before the reason for the decision. The zero Explanation has no
+// cause.
 //
 // Cause is for a snapshot seen from outside. A controller in the middle of its writes
 // should use Job.
@@ -53,8 +54,8 @@ func (e Explanation) Cause() Cause {
 	return Cause{}
 }
 
-// Causes returns all causes in the order of their rank. The last of those that are not
-// about single pods is what [Explanation.Job] returns.
+// Causes returns all causes in the order of their rank. The reason that [Explanation.Job]
+// returns is among them.
 func (e Explanation) Causes() []Cause {
 	var all []Cause
 	for c := range e.causes {
@@ -118,23 +119,24 @@ type row struct {
 	attention Attention
 	// advice is what to do.
 	advice string
-	// find returns what is found of the cause in the Job as a whole. Nothing is
-	// found when there is no text.
+	// find looks for a cause that concerns the whole Job. A finding without a text means
+	// that the Job does not have the cause.
 	find func(*facts) finding
-	// Of a cause that lies in single pods, pod returns what an active pod says of
-	// it, and whether it has that cause; cannot completes "3 of 5 active pods".
+	// pod looks for a cause that concerns single pods. It reports whether an active pod
+	// has the cause, and returns the message for it. cannot completes the sentence
+	// "3 of 5 active pods …".
 	pod    func(*facts, *corev1.Pod) (message string, has bool)
 	cannot string
 }
 
-// finding is what is found of a cause.
+// finding is the result of a search for a cause; empty if the Job does not have it.
 type finding struct {
 	text  string
 	until time.Time
 	pods  []*corev1.Pod
 }
 
-// of returns the cause, if there is one.
+// of returns the cause of the row, and whether the Job has it.
 func (r row) of(f *facts) (Cause, bool) {
 	var found finding
 	if r.find != nil {

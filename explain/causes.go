@@ -52,10 +52,9 @@ const (
 	CauseCreationOverdue Code = "CreationOverdue"
 )
 
-// causes are in the order of their rank: the first that is found is what to read
-// first. What makes the rest meaningless comes first, then what ends or stops the
-// Job, then what keeps pods from being created and from running, then what the
-// decision says.
+// causes are in the order of their rank. Causes that make the rest meaningless come first,
+// then causes that end or hold the Job, then causes that keep pods from being created or
+// from running, then the reasons for the decision.
 var causes = [...]row{
 	{code: JobFinished, attention: AttentionLost, find: (*facts).failed,
 		advice: "Read the condition and the last failure; a Job that has failed does not run again."},
@@ -63,7 +62,7 @@ var causes = [...]row{
 	{code: CauseMultiKueue, find: (*facts).multiKueue,
 		advice: "Look at the Job and its pods in the worker cluster that the Workload names."},
 	{code: CauseManagedElsewhere, find: (*facts).managedElsewhere,
-		advice: "Ask that controller; the built-in one does nothing for this Job."},
+		advice: "Look at that controller; the built-in Job controller ignores this Job."},
 	{code: JobStale, attention: AttentionWait, find: decided(JobStale)},
 	{code: CauseRecreated, attention: AttentionStuck, find: (*facts).recreated,
 		advice: "Get the Job and its pods again, with one command. Delete the old pods if garbage collection does not."},
@@ -90,10 +89,10 @@ var causes = [...]row{
 	{code: CauseNodeLost, attention: AttentionStuck, pod: (*facts).nodeLost, cannot: "cannot be reached",
 		advice: "Look at the node; if it is gone, delete the Node object, so that its pods are replaced."},
 	{code: CauseSchedulingGated, attention: AttentionStuck, pod: (*facts).schedulingGated, cannot: "must wait for a scheduling gate",
-		advice: "Ask the controller that set the gate; it removes it when the pod may be scheduled."},
+		advice: "Look at the controller that set the gate; it removes the gate when the pod may be scheduled."},
 	{code: CauseUnschedulable, attention: AttentionStuck, pod: (*facts).unschedulable, cannot: "cannot be scheduled",
 		advice: "Add nodes, lower the requests, or fix the affinity, the tolerations or the volumes that the message names."},
-	{code: CauseNoScheduler, attention: AttentionStuck, pod: (*facts).noScheduler, cannot: "got no answer from a scheduler",
+	{code: CauseNoScheduler, attention: AttentionStuck, pod: (*facts).noScheduler, cannot: "got no response from a scheduler",
 		advice: "Check spec.template.spec.schedulerName, and that this scheduler is running."},
 	{code: CauseImagePull, attention: AttentionStuck, pod: waitsFor(imagePull...), cannot: "cannot pull an image",
 		advice: "Check the name and the tag of the image, imagePullSecrets, and that the node reaches the registry. The pod template is immutable: delete the Job and create it again."},
@@ -126,7 +125,7 @@ var causes = [...]row{
 	{code: JobRunning, find: decided(JobRunning)},
 }
 
-// decided finds that the decision has the reason.
+// decided finds the cause if it is the reason for the decision.
 func decided(code Code) func(*facts) finding {
 	return func(f *facts) finding {
 		if f.reason.Code != code {

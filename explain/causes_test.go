@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/internal/decidetest"
 )
 
-// scene is a snapshot, and what is to be read first of it.
+// scene is a snapshot with its expected first cause.
 type scene struct {
 	reason  string // why the scene is here
 	objects []string
@@ -59,7 +59,7 @@ status:
 		explain.CauseCrashLoop, "1 of 1 active pod cannot keep a container running: container main: CrashLoopBackOff after exit code 137, OOMKilled", explain.AttentionStuck, "train-0"},
 	{"no node has a GPU left", append([]string{plainJob()}, threePods(unscheduled("Unschedulable", "0/5 nodes are available: 5 Insufficient nvidia.com/gpu."))...),
 		explain.CauseUnschedulable, "3 of 3 active pods cannot be scheduled: 0/5 nodes are available: 5 Insufficient nvidia.com/gpu.", explain.AttentionStuck, "train-0, train-2"},
-	{"the most common message is told", append([]string{plainJob()},
+	{"the most common message is reported", append([]string{plainJob()},
 		aPod(0, unscheduled("Unschedulable", "0/5 nodes are available: 1 node(s) had volume node affinity conflict.")),
 		aPod(1, unscheduled("Unschedulable", "0/5 nodes are available: 5 Insufficient cpu.")),
 		aPod(2, unscheduled("Unschedulable", "0/5 nodes are available: 5 Insufficient cpu."))),
@@ -69,11 +69,11 @@ spec: {schedulingGates: [{name: kueue.x-k8s.io/topology}]}
 status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated, message: Scheduling is blocked due to non-empty scheduling gates}]}`)...),
 		explain.CauseSchedulingGated, "3 of 3 active pods must wait for a scheduling gate: kueue.x-k8s.io/topology", explain.AttentionStuck, "train-0, train-2"},
 	{"a scheduler that is not there", append([]string{plainJob()}, threePods("---\nspec: {schedulerName: volcano}\nstatus: {phase: Pending}")...),
-		explain.CauseNoScheduler, "3 of 3 active pods got no answer from a scheduler: the pod names volcano", explain.AttentionStuck, "train-0, train-2"},
+		explain.CauseNoScheduler, "3 of 3 active pods got no response from a scheduler: schedulerName is volcano", explain.AttentionStuck, "train-0, train-2"},
 	{"a node that does not answer", append([]string{plainJob(), aNode}, threePods(running)...),
-		explain.CauseNodeLost, "3 of 3 active pods cannot be reached: node worker-1 is not ready since 12:05:00", explain.AttentionStuck, "train-0, train-2"},
+		explain.CauseNodeLost, "3 of 3 active pods cannot be reached: node worker-1 has been NotReady since 12:05:00", explain.AttentionStuck, "train-0, train-2"},
 	{"a phase that is not known", []string{theJob("", "", "active: 1"), aPod(0, "---\nspec: {nodeName: worker-9}\nstatus: {phase: Unknown, reason: NodeLost, message: Node worker-9 which was running pod train-0 is unresponsive}")},
-		explain.CauseNodeLost, "1 of 1 active pod cannot be reached: the phase of the pod is Unknown, on node worker-9: Node worker-9 which was running pod train-0 is unresponsive", explain.AttentionStuck, "train-0"},
+		explain.CauseNodeLost, "1 of 1 active pod cannot be reached: the pod's phase is Unknown, on node worker-9: Node worker-9 which was running pod train-0 is unresponsive", explain.AttentionStuck, "train-0"},
 	{"a volume that cannot be mounted", []string{plainJob(), aPod(0, waitingFor("ContainerCreating", "")), aPod(1, running), aPod(2, running),
 		anEvent(aboutPod, "FailedMount", `MountVolume.SetUp failed for volume "keys" : secret "keys" not found`, "12:29:00")},
 		explain.CausePodStartFailing, `1 of 3 active pods cannot start: FailedMount: MountVolume.SetUp failed for volume "keys" : secret "keys" not found`, explain.AttentionStuck, "train-0"},
@@ -85,7 +85,7 @@ status:
   phase: Running
   initContainerStatuses: [{name: proxy, state: {running: {startedAt: "2026-05-01T12:00:05Z"}}}]
   containerStatuses: [{name: main, state: {terminated: {exitCode: 0, finishedAt: "2026-05-01T12:10:00Z"}}}]`)},
-		explain.CauseSidecarRunning, "1 of 3 active pods cannot finish: container proxy runs, though the others finished 20m ago", explain.AttentionStuck, "train-0"},
+		explain.CauseSidecarRunning, "1 of 3 active pods cannot finish: container proxy is still running, though the others finished 20m ago", explain.AttentionStuck, "train-0"},
 	{"a proxy that is a plain container", []string{plainJob(), aPod(1, running), aPod(2, running), aPod(0, `---
 spec: {nodeName: worker-1}
 status:
@@ -93,7 +93,7 @@ status:
   containerStatuses:
   - {name: main, state: {terminated: {exitCode: 0, finishedAt: "2026-05-01T12:10:00Z"}}}
   - {name: istio-proxy, state: {running: {startedAt: "2026-05-01T12:00:05Z"}}}`)},
-		explain.CauseContainerRunning, "1 of 3 active pods cannot finish: container istio-proxy runs, though the others finished 20m ago", explain.AttentionWait, "train-0"},
+		explain.CauseContainerRunning, "1 of 3 active pods cannot finish: container istio-proxy is still running, though the others finished 20m ago", explain.AttentionWait, "train-0"},
 
 	{"a quota", []string{theJob("", "", "active: 1"), aPod(0, running), anEvent(aboutJob, "FailedCreate", quotaMessage, "12:29:30")},
 		explain.CauseQuota, `2 pods cannot be created: pods "train-x" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=10, limited: pods=10`, explain.AttentionStuck, ""},
@@ -114,25 +114,25 @@ status:
 status:
   phase: Succeeded
   containerStatuses: [{name: main, state: {terminated: {exitCode: 0, finishedAt: "2026-05-01T12:20:00Z"}}}]`)...),
-		explain.CauseEndOverdue, "the Job should have ended 10m ago: it succeeds: CompletionsReached", explain.AttentionStuck, ""},
+		explain.CauseEndOverdue, "the Job should have succeeded 10m ago: CompletionsReached", explain.AttentionStuck, ""},
 	{"a pod on a lost node, which is not replaced", []string{theJob("", "podReplacementPolicy: Failed", "active: 2\nterminating: 1"), aNode, aPod(1, strings.Replace(running, "worker-1", "worker-2", 1)), aPod(2, strings.Replace(running, "worker-1", "worker-2", 1)),
 		aPod(0, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\ndeletionGracePeriodSeconds: 30\nfinalizers: example.com/keep\n"+running)},
-		explain.CauseTerminationOverdue, "pod train-0 on node worker-1 should have terminated 12m ago; node worker-1 is not ready since 12:05:00; it has the finalizer example.com/keep", explain.AttentionStuck, "train-0"},
-	{"several, when the Job goes on", []string{theJob("", "parallelism: 1", "active: 1"), aPod(2, running),
+		explain.CauseTerminationOverdue, "pod train-0 on node worker-1 should have terminated 12m ago; node worker-1 has been NotReady since 12:05:00; the pod has the finalizer example.com/keep", explain.AttentionStuck, "train-0"},
+	{"several pods while the Job goes on", []string{theJob("", "parallelism: 1", "active: 1"), aPod(2, running),
 		aPod(0, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\n"+running), aPod(1, "deletionTimestamp: \"2026-05-01T12:10:00Z\"\n"+running)},
-		explain.CauseTerminationOverdue, "2 pods should have terminated, pod train-1 on node worker-1 20m ago", explain.AttentionStuck, "train-0, train-1"},
+		explain.CauseTerminationOverdue, "2 pods should have terminated, the first (pod train-1 on node worker-1) 20m ago", explain.AttentionStuck, "train-0, train-1"},
 	{"a finalizer of others keeps a Job that is deleted", []string{theJob(`deletionTimestamp: "2026-05-01T12:10:00Z"`, "parallelism: 1", ""),
 		aPod(0, "deletionTimestamp: \"2026-05-01T12:18:00Z\"\nfinalizers: example.com/keep\n---\nstatus: {phase: Failed}")},
-		explain.CauseTerminationOverdue, "pod train-0 should have terminated 12m ago; it has the finalizer example.com/keep", explain.AttentionStuck, "train-0"},
+		explain.CauseTerminationOverdue, "pod train-0 should have terminated 12m ago; the pod has the finalizer example.com/keep", explain.AttentionStuck, "train-0"},
 
 	{"Kueue", []string{theJob("labels: {kueue.x-k8s.io/queue-name: gpu}", "suspend: true", "")},
 		explain.CauseQueuedByKueue, "Kueue holds the Job suspended until its queue gpu admits it", explain.AttentionHeld, ""},
 	{"Kueue, with a workload of its own", []string{theJob("labels: {kueue.x-k8s.io/prebuilt-workload-name: group-1}", "suspend: true", "")},
 		explain.CauseQueuedByKueue, "Kueue holds the Job suspended until its workload group-1 is admitted", explain.AttentionHeld, ""},
-	{"the pods of a Job that was created anew", []string{theJob("", "", "active: 3"), aPod(0, "# of an earlier Job\n"+running), aPod(1, "# of an earlier Job\n"+running)},
-		explain.CauseRecreated, "2 pods belong to an earlier Job of the name train, and none to this one, which was created 30m ago", explain.AttentionStuck, "train-0, train-1"},
+	{"the pods of a Job that was recreated", []string{theJob("", "", "active: 3"), aPod(0, "# of an earlier Job\n"+running), aPod(1, "# of an earlier Job\n"+running)},
+		explain.CauseRecreated, "2 pods belong to an earlier Job named train; this Job was created 30m ago and has no pods", explain.AttentionStuck, "train-0, train-1"},
 	{"no pods", []string{theJob("", "", "active: 3")},
-		explain.CausePodsMissing, "the status counts 3 pods as active, and the snapshot has none of the Job's pods", explain.AttentionStuck, ""},
+		explain.CausePodsMissing, "the status counts 3 pods as active, but the snapshot has none of the Job's pods", explain.AttentionStuck, ""},
 
 	{"complete", []string{theJob("", "", `conditions: [{type: Complete, status: "True", reason: CompletionsReached, message: Reached expected number of succeeded pods}]`)},
 		explain.JobFinished, "the Job is Complete: CompletionsReached: Reached expected number of succeeded pods", explain.AttentionNone, ""},
@@ -147,7 +147,7 @@ status:
 	{"too many pods, of which one runs", append([]string{theJob("", "parallelism: 1", "active: 3")}, aPod(0, running), aPod(1, unscheduled("Unschedulable", "no")), aPod(2, unscheduled("Unschedulable", "no"))),
 		explain.JobRemoving, "deleting 2 of 3 active pods: TooMany", explain.AttentionNone, ""},
 	{"no parallelism", []string{theJob("", "parallelism: 0", "")}, explain.JobNoParallelism, "the Job's parallelism is 0", explain.AttentionHeld, ""},
-	{"pods that are missing since now", []string{strings.Replace(theJob("", "", ""), "12:00:00Z", "12:29:59Z", 2)}, explain.JobCreating, "creating 3 pods", explain.AttentionNone, ""},
+	{"pods that have just become missing", []string{strings.Replace(theJob("", "", ""), "12:00:00Z", "12:29:59Z", 2)}, explain.JobCreating, "creating 3 pods", explain.AttentionNone, ""},
 	{"backing off", []string{theJob("", "parallelism: 1", ""), aPod(0, "---\nstatus: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {exitCode: 1, finishedAt: \"2026-05-01T12:29:55Z\"}}}]}")},
 		explain.JobBackingOff, "backing off until 12:30:05 after 1 failure", explain.AttentionWait, ""},
 	{"terminating in time", []string{theJob("", "parallelism: 1\npodReplacementPolicy: Failed", ""), aPod(0, "deletionTimestamp: \"2026-05-01T12:30:20Z\"\n"+running)},
@@ -155,7 +155,7 @@ status:
 	{"running", append([]string{plainJob()}, threePods(running)...), explain.JobRunning, "3 pods active, parallelism 3, 0 of 3 succeeded", explain.AttentionNone, ""},
 }
 
-// What is read first of a snapshot, for each cause.
+// Each scene has its cause first.
 func TestCause(t *testing.T) {
 	for _, s := range scenes {
 		t.Run(string(s.code)+"/"+s.reason, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestCause(t *testing.T) {
 	}
 }
 
-// What is young enough, old enough, or about others is no cause.
+// A state that is too recent, over, or about another object is no cause.
 func TestCause_none(t *testing.T) {
 	for _, s := range []scene{
 		{reason: "a pod that starts", objects: []string{plainJob(), strings.NewReplacer("12:00:01Z", "12:29:01Z", "12:00:02Z", "12:29:02Z").Replace(aPod(0, waitingFor("ContainerCreating", ""))), aPod(1, running), aPod(2, running)}, code: explain.JobRunning},
@@ -198,7 +198,7 @@ status:
 		{reason: "an event about an earlier Job", objects: []string{strings.Replace(theJob("", "", ""), "12:00:00Z", "12:29:59Z", 2),
 			anEvent("{kind: Job, namespace: ml, name: train, uid: old-uid}", "FailedCreate", quotaMessage, "12:29:59")}, code: explain.JobCreating},
 		{reason: "a refusal that is over", objects: append([]string{plainJob(), anEvent(aboutJob, "FailedCreate", quotaMessage, "12:29:59")}, threePods(running)...), code: explain.JobRunning},
-		{reason: "a refusal of long ago, before pods that were created since", objects: []string{theJob("", "", "active: 2"), aPod(0, running), strings.Replace(aPod(1, running), "12:00:01Z", "12:29:55Z", 1),
+		{reason: "an old refusal, followed by the creation of pods", objects: []string{theJob("", "", "active: 2"), aPod(0, running), strings.Replace(aPod(1, running), "12:00:01Z", "12:29:55Z", 1),
 			anEvent(aboutJob, "FailedCreate", quotaMessage, "12:01:00")}, code: explain.JobCreating},
 		{reason: "a warning that a later event followed", objects: []string{plainJob(), strings.NewReplacer("12:00:01Z", "12:28:01Z", "12:00:02Z", "12:28:02Z").Replace(aPod(0, waitingFor("ContainerCreating", ""))), aPod(1, running), aPod(2, running),
 			anEvent(aboutPod, "FailedMount", "timed out", "12:29:00"), strings.Replace(anEvent(aboutPod, "Pulling", "Pulling image", "12:29:01"), "Warning", "Normal", 1)}, code: explain.JobRunning},
@@ -217,7 +217,7 @@ status:
 	}
 }
 
-// Several causes are in the order of their rank; that of the decision is among them.
+// Causes are in the order of their rank. The reason for the decision is among them.
 func TestCauses(t *testing.T) {
 	e := explained(t, theJob("", "parallelism: 4\ncompletions: 4", "active: 2\nterminating: 1"),
 		aPod(0, waitingFor("ErrImagePull", "denied")), aPod(1, unscheduled("Unschedulable", "no node")), aPod(2, running),
@@ -231,15 +231,15 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// Pods that are refused are not overdue besides.
+// Refused pods are not reported as overdue as well.
 func TestCauses_refused(t *testing.T) {
 	got := explained(t, theJob("", "", ""), anEvent(aboutJob, "FailedCreate", quotaMessage, "12:29:30")).Causes()
 	if len(got) != 2 || got[0].Code != explain.CauseQuota || got[1].Code != explain.JobCreating {
-		t.Errorf("got %v, want the quota and what the decision says", got)
+		t.Errorf("got %v, want the quota and the reason for the decision", got)
 	}
 }
 
-// A Job that can only fail is lost, unless something is stuck besides.
+// A Job that can only fail is lost, unless it is also stuck.
 func TestCause_lost(t *testing.T) {
 	job := theJob("", "completionMode: Indexed\nbackoffLimitPerIndex: 0", "active: 2\nfailed: 1\nfailedIndexes: \"0\"")
 	if got := explained(t, job, aPod(1, running), aPod(2, running)).Cause(); got.Code != explain.JobRunning || got.Attention != explain.AttentionLost {
@@ -261,7 +261,7 @@ func TestUnmanaged(t *testing.T) {
 			explain.CauseManagedElsewhere, "the controller example.com/trainer manages the Job", explain.AttentionNone, ""},
 		{"the built-in controller, for another", []string{theJob("", "", "")},
 			explain.CauseManagedElsewhere, "the controller kubernetes.io/job-controller manages the Job", explain.AttentionNone, ""},
-		{"what it came to", []string{theJob("", "managedBy: kueue.x-k8s.io/multikueue", `conditions: [{type: Failed, status: "True", reason: R, message: M}]`)},
+		{"a finished Job", []string{theJob("", "managedBy: kueue.x-k8s.io/multikueue", `conditions: [{type: Failed, status: "True", reason: R, message: M}]`)},
 			explain.JobFinished, "the Job is Failed: R: M", explain.AttentionLost, ""},
 	} {
 		got := explain.Unmanaged(read(t, s.objects...).Job)
@@ -274,8 +274,8 @@ func TestUnmanaged(t *testing.T) {
 	}
 }
 
-// The status of a caller's own that is not observed comes before all that the old Job
-// says, and the zero Explanation says nothing.
+// A caller's status write that is not observed ranks before the causes in the stale Job. The
+// zero Explanation has no cause.
 func TestCause_own(t *testing.T) {
 	g := read(t, append([]string{plainJob()}, threePods(running)...)...)
 	in := decidetest.Input(g.Snapshot)
@@ -290,14 +290,14 @@ func TestCause_own(t *testing.T) {
 		t.Errorf("got %s and %v, want %s", explain.Of(d).Cause().Code, err, explain.JobInFlight)
 	}
 	if zero := (explain.Explanation{}); zero.Cause().Code != "" || len(zero.Causes()) != 0 || zero.Totals() != (explain.Totals{}) || zero.Groups() != nil {
-		t.Error("the zero Explanation says something")
+		t.Error("the zero Explanation is not empty")
 	}
 }
 
-// Each row of the table has a scene in which it is read first.
+// Each row of the table is the first cause of a scene.
 func TestCause_eachRow(t *testing.T) {
 	shown := map[explain.Code]bool{
-		// TestUnmanaged and TestCause_own have these.
+		// TestUnmanaged and TestCause_own cover these.
 		explain.CauseMultiKueue: true, explain.CauseManagedElsewhere: true, explain.JobStale: true, explain.JobInFlight: true,
 	}
 	for _, s := range scenes {

@@ -10,7 +10,7 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// What Kueue puts on Jobs.
+// The labels and values that Kueue sets on Jobs.
 const (
 	kueueQueue    = "kueue.x-k8s.io/queue-name" // a label; once an annotation
 	kueueWorkload = "kueue.x-k8s.io/prebuilt-workload-name"
@@ -70,8 +70,8 @@ func (f *facts) queuedByKueue() finding {
 	return finding{}
 }
 
-// recreated finds that all pods given are controlled by a Job of the same name that
-// has another UID.
+// recreated finds that the pods are controlled by a Job with the same name and another UID,
+// and that this Job has none.
 func (f *facts) recreated() finding {
 	if f.View.Census.Len() > 0 {
 		return finding{}
@@ -95,7 +95,7 @@ func (f *facts) recreated() finding {
 	if len(old) == 1 {
 		belong = "belongs"
 	}
-	return finding{pods: old, text: fmt.Sprintf("%s %s to an earlier Job of the name %s, and none to this one, which was created %s",
+	return finding{pods: old, text: fmt.Sprintf("%s %s to an earlier Job named %s; this Job was created %s and has no pods",
 		pods(len(old)), belong, f.job.Name, f.ago(f.job.CreationTimestamp.Time))}
 }
 
@@ -104,5 +104,5 @@ func (f *facts) podsMissing() finding {
 	if active == 0 || f.View.Census.Len() > 0 || f.reason.Code == JobFinished {
 		return finding{}
 	}
-	return finding{text: fmt.Sprintf("the status counts %s as active, and the snapshot has none of the Job's pods", pods(int(active)))}
+	return finding{text: fmt.Sprintf("the status counts %s as active, but the snapshot has none of the Job's pods", pods(int(active)))}
 }

@@ -31,7 +31,7 @@ func Of(d jobfate.Decision, evidence ...Evidence) Explanation {
 	return e
 }
 
-// outcome is what is explained; it may be none.
+// outcome is the decision to explain; the pointer is nil for the zero Explanation.
 type outcome struct{ *decide.Outcome }
 
 // Reason is a reason with a code for programs and a text for people.
@@ -73,7 +73,7 @@ const (
 	JobAwaitingTermination Code = "AwaitingTermination"
 	// JobNoParallelism: the Job's parallelism is 0.
 	JobNoParallelism Code = "NoParallelism"
-	// JobRunning: as many pods are active as there should be.
+	// JobRunning: the wanted number of pods is active.
 	JobRunning Code = "Running"
 )
 
@@ -166,7 +166,7 @@ func (o outcome) textEnding() string {
 	}
 	text := fmt.Sprintf("the Job %s: %s%s", o.ending(), end.Message, o.alsoDeletes())
 	if !o.End.Ended() {
-		return text + "; the status says so once all pods are observed and deleted"
+		return text + "; the condition is set once all pods are observed and deleted"
 	}
 	if o.After.Terminating > 0 {
 		text += "; " + pods(int(o.After.Terminating)) + " terminating"
@@ -211,28 +211,27 @@ func (o outcome) alsoWaits() string {
 	return "; others are backing off, the first until " + o.clock(o.View.Now.Add(o.Plan.Work.Wait))
 }
 
-// left says what the caps leave for the next look.
+// left says what the limits of one sync leave for the next.
 func (o outcome) left() (text string) {
-	strip := "more %s to be counted"
+	finished := "more pod%s to count"
 	if o.View.Job.DeletionTimestamp != nil || jobstatus.Finished(o.View.Job) != nil {
-		strip = "more %s to be freed of the finalizer"
+		finished = "more finalizer%s to remove"
 	}
 	for _, rest := range []struct {
 		n    int
 		what string
-	}{{o.Left.Create, "more %s to be created"}, {o.Left.Delete, "more %s to be deleted"}, {o.Left.Strip, strip}} {
-		if are := "pods are"; rest.n > 0 {
-			if rest.n == 1 {
-				are = "pod is"
-			}
-			text += fmt.Sprintf("; %d "+rest.what, rest.n, are)
+	}{{o.Left.Create, "more pod%s to create"}, {o.Left.Delete, "more pod%s to delete"}, {o.Left.Strip, finished}} {
+		switch {
+		case rest.n == 1:
+			text += fmt.Sprintf("; 1 "+rest.what, "")
+		case rest.n > 1:
+			text += fmt.Sprintf("; %d "+rest.what, rest.n, "s")
 		}
 	}
 	return text
 }
 
-// clock renders a time as the reader needs it: without the date when it is
-// today's.
+// clock renders a time in UTC, without the date if it is today's.
 func (o outcome) clock(t time.Time) string {
 	t = t.UTC()
 	if t.Format(time.DateOnly) == o.View.Now.UTC().Format(time.DateOnly) {
@@ -241,7 +240,7 @@ func (o outcome) clock(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// count is a number of things.
+// count renders a number of things: "3 pods".
 func count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -251,7 +250,7 @@ func count(n int, thing string) string {
 
 func pods(n int) string { return count(n, "pod") }
 
-// portion is a number of the active pods: "1 of 5 active pods".
+// portion renders a part of the active pods: "1 of 5 active pods".
 func portion(n, active int) string { return fmt.Sprintf("%d of %s", n, count(active, "active pod")) }
 
 func failures(n int32) string { return count(int(n), "failure") }

@@ -1,6 +1,6 @@
 package explain
 
-// Row is what a row of the table of causes says whatever is found.
+// Row is the fixed part of a row in the table of causes.
 type Row struct {
 	Code   Code
 	Advice string

@@ -12,37 +12,37 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// patience is how long something may be overdue before it is a cause. A controller
-// under load, and a kubelet, take seconds.
+// patience is how long a step may be overdue before it counts as a cause. Kubelets, and
+// controllers under load, take seconds.
 const patience = 2 * time.Minute
 
-// facts are what causes are looked for in. Without a decision there is only the Job.
+// facts are the inputs of the search for causes. Without a decision only job is set.
 type facts struct {
 	outcome
 	job     *batchv1.Job
 	reason  Reason // of the decision
 	nodes   map[string]*corev1.Node
 	refusal *corev1.Event            // the last FailedCreate of the Job
-	told    map[string]*corev1.Event // the last event of each pod, by its name
-	// stuck are the active pods that stay, by the first cause that they have.
+	events  map[string]*corev1.Event // the last event of each pod, by the pod's name
+	// stuck are the active pods that the decision does not delete, by their first cause.
 	stuck map[Code]*stuckPods
 }
 
-// newFacts looks at each pod and each piece of evidence once.
+// newFacts reads each pod and each piece of evidence once.
 func newFacts(e Explanation) *facts {
 	f := evidenceOf(e)
-	f.look()
+	f.findStuck()
 	return f
 }
 
-// evidenceOf returns the facts without those about pods.
+// evidenceOf returns the facts without the stuck pods.
 func evidenceOf(e Explanation) *facts {
 	f := &facts{
 		outcome: e.about,
 		job:     e.about.View.Job,
 		reason:  e.about.jobReason(),
 		nodes:   make(map[string]*corev1.Node, len(e.evidence.Nodes)),
-		told:    make(map[string]*corev1.Event),
+		events:  make(map[string]*corev1.Event),
 		stuck:   make(map[Code]*stuckPods),
 	}
 	for _, node := range e.evidence.Nodes {
@@ -51,21 +51,22 @@ func evidenceOf(e Explanation) *facts {
 		}
 	}
 	for _, event := range e.evidence.Events {
-		f.hear(event)
+		f.addEvent(event)
 	}
 	return f
 }
 
-// hear takes an event that concerns the Job or, by its name, a pod of its namespace.
-func (f *facts) hear(event *corev1.Event) {
+// addEvent keeps the event if it is the latest FailedCreate of the Job, or the latest event
+// for a pod name in the Job's namespace.
+func (f *facts) addEvent(event *corev1.Event) {
 	if event == nil || event.InvolvedObject.Namespace != f.job.Namespace {
 		return
 	}
 	about := &event.InvolvedObject
 	switch {
 	case about.Kind == "Pod":
-		if last := f.told[about.Name]; last == nil || timeOf(event).After(timeOf(last)) {
-			f.told[about.Name] = event
+		if last := f.events[about.Name]; last == nil || timeOf(event).After(timeOf(last)) {
+			f.events[about.Name] = event
 		}
 	case about.Kind == "Job" && about.Name == f.job.Name && (about.UID == "" || about.UID == f.job.UID) && event.Reason == "FailedCreate":
 		if f.refusal == nil || timeOf(event).After(timeOf(f.refusal)) {
@@ -76,14 +77,15 @@ func (f *facts) hear(event *corev1.Event) {
 
 // lastEvent returns the last event of a pod, nil if none is known.
 func (f *facts) lastEvent(pod *corev1.Pod) *corev1.Event {
-	event := f.told[pod.Name]
+	event := f.events[pod.Name]
 	if event == nil || event.InvolvedObject.UID != "" && event.InvolvedObject.UID != pod.UID {
 		return nil
 	}
 	return event
 }
 
-// timeOf is when an event last happened. The fields that say so have changed twice.
+// timeOf returns when an event last happened. The Event API has changed the fields that
+// hold this time twice.
 func timeOf(event *corev1.Event) time.Time {
 	last := event.LastTimestamp.Time
 	if event.Series != nil && event.Series.LastObservedTime.After(last) {
@@ -97,7 +99,7 @@ func timeOf(event *corev1.Event) time.Time {
 	return last
 }
 
-// notReady says that a node is not ready, and since when; empty when it is, or is
+// notReady says since when a node has been NotReady. It is empty if the node is ready or
 // not known.
 func (f *facts) notReady(name string) string {
 	node := f.nodes[name]
@@ -111,15 +113,14 @@ func (f *facts) notReady(name string) string {
 		case c.Status == corev1.ConditionTrue:
 			return ""
 		default:
-			return "node " + name + " is not ready since " + f.clock(c.LastTransitionTime.Time)
+			return "node " + name + " has been NotReady since " + f.clock(c.LastTransitionTime.Time)
 		}
 	}
-	return "node " + name + " is not ready"
+	return "node " + name + " is NotReady"
 }
 
-// look sorts the pods that are active, and that the decision does not delete, by
-// their causes.
-func (f *facts) look() {
+// findStuck groups the active pods that the decision does not delete by their first cause.
+func (f *facts) findStuck() {
 	removed := make(map[types.UID]bool, len(f.Plan.Work.Delete))
 	for _, d := range f.Plan.Work.Delete {
 		removed[d.Record.Pod.UID] = true
@@ -139,8 +140,8 @@ func (f *facts) look() {
 	}
 }
 
-// causeOf returns the first cause that an active pod has, and what the pod says of
-// it; the zero row when it has none.
+// causeOf returns the first cause that an active pod has, with its message; the zero row if
+// the pod has none.
 func (f *facts) causeOf(pod *corev1.Pod) (row, string) {
 	for i := range causes {
 		if causes[i].pod == nil {
@@ -156,27 +157,28 @@ func (f *facts) causeOf(pod *corev1.Pod) (row, string) {
 // ago says how long ago something was.
 func (o outcome) ago(t time.Time) string { return duration.HumanDuration(o.View.Now.Sub(t)) + " ago" }
 
-// overdue reports whether something that was due is a cause. What has no time is not.
+// overdue reports whether a step that was due at this time is late enough to be a cause.
+// The zero time is never overdue.
 func (o outcome) overdue(due time.Time) bool { return o.past(due, patience) }
 
-// past reports whether a time was so long ago.
+// past reports whether t was at least that long ago. The zero time was not.
 func (o outcome) past(t time.Time, ago time.Duration) bool {
 	return !t.IsZero() && o.View.Now.Sub(t) >= ago
 }
 
-// longest is how many bytes of a message are repeated.
-const longest = 300
+// maxMessage is the number of bytes of a message that are quoted.
+const maxMessage = 300
 
-// oneLine makes a message one line, and not too long a one.
+// oneLine puts a message on one line and cuts it after maxMessage bytes.
 func oneLine(message string) string {
 	message = strings.Join(strings.Fields(message), " ")
-	if len(message) <= longest {
+	if len(message) <= maxMessage {
 		return message
 	}
-	return strings.ToValidUTF8(message[:longest], "") + "…"
+	return strings.ToValidUTF8(message[:maxMessage], "") + "…"
 }
 
-// lastChange returns the latest time, up to now, that the Job and its pods show.
+// lastChange returns the latest time in the Job and its pods that is not after now.
 func (o outcome) lastChange() time.Time {
 	job := o.View.Job
 	times := []time.Time{job.CreationTimestamp.Time}
@@ -241,8 +243,7 @@ func (s *stuckPods) add(pod *corev1.Pod, message string) {
 	}
 }
 
-// finding says how many of the active pods cannot do what they should, with the most
-// common message.
+// finding says how many active pods have the cause, with the most common message.
 func (s *stuckPods) finding(cannot string, f *facts) finding {
 	if s == nil {
 		return finding{}

@@ -10,11 +10,11 @@ import (
 
 // Failure is a failed pod and the way in which it failed.
 type Failure struct {
-	// Pod is its name.
+	// Pod is the name of the pod.
 	Pod string
-	// Fault describes for people how it failed.
+	// Fault says how the pod failed. It is for people.
 	Fault string
-	// Match is the rule that it matches.
+	// Match is the rule that the pod matches.
 	Match failurepolicy.Match
 }
 

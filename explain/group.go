@@ -7,7 +7,7 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 )
 
-// groupOrder is the order of groups: what needs attention most comes first.
+// groupOrder is the order of groups. Groups that need attention come first.
 var groupOrder = []Code{IndexFailed, IndexStuck, IndexBackingOff, IndexTerminating, IndexRemoving,
 	IndexCreating, IndexActive, IndexPending, IndexStopped}
 
@@ -32,7 +32,7 @@ func (e Explanation) Groups() []IndexReason {
 	var order []key
 	groups := map[key]*group{}
 	for _, r := range e.indexReasons() {
-		k := key{r.Code, cmp.Or(r.alike, r.Text)}
+		k := key{r.Code, cmp.Or(r.groupText, r.Text)}
 		g := groups[k]
 		if g == nil {
 			g = &group{Reason: Reason{Code: k.code, Text: k.text, Until: r.Until}}

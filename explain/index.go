@@ -17,7 +17,7 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// What holds for an index.
+// The state of an index.
 const (
 	// IndexCompleted: a pod of the index has succeeded.
 	IndexCompleted Code = "Completed"
@@ -54,10 +54,10 @@ type IndexReason struct {
 	Pod string
 	// Failures is the number of failures of the index, as far as its pods show it.
 	Failures int32
-	// FailedPod is the name of the last failed pod. Fault describes for people how it
-	// failed.
+	// FailedPod is the name of the last failed pod.
 	FailedPod string
-	Fault     string
+	// Fault says how the pod failed. It is for people.
+	Fault string
 	// Match is the rule that the failed pod matches.
 	Match failurepolicy.Match
 }
@@ -74,11 +74,11 @@ func (r IndexReason) String() string {
 	return fmt.Sprintf("indexes %s: %s", r.Indexes, r.Text)
 }
 
-// state is the reason of neighbouring indexes, and what groups them.
+// state is the reason of neighbouring indexes, with the text for their group.
 type state struct {
 	first, last int32
-	IndexReason        // its Indexes are set when it is returned
-	alike       string // Text without what is peculiar to one index; empty when it is all
+	IndexReason        // reason sets its Indexes
+	groupText   string // Text without the details of single indexes; empty if Text has none
 }
 
 func (s *state) reason() IndexReason {
@@ -86,14 +86,13 @@ func (s *state) reason() IndexReason {
 	return s.IndexReason
 }
 
-// witness is what the pods tell of an index.
-type witness struct {
+// indexPods are the pods of one index that explain its state.
+type indexPods struct {
 	active, terminating, failed *census.Record
 	creating                    bool
 }
 
-// indexes explains the indexes of a step. What holds for all of them is worked
-// out once.
+// indexes explains the indexes of one decision. It computes the shared facts once.
 type indexes struct {
 	*facts
 	removing map[types.UID]decide.Cause
@@ -110,48 +109,48 @@ func (e Explanation) indexes() indexes {
 // indexReason returns the reason of one index that is not completed.
 func (e Explanation) indexReason(index int32) state {
 	x := e.indexes()
-	if w := x.witnesses(func(i int32) bool { return i == index })[index]; w != nil {
-		return x.witnessed(index, w)
+	if p := x.podsByIndex(func(i int32) bool { return i == index })[index]; p != nil {
+		return x.stateWithPods(index, p)
 	}
-	return x.unwitnessed(index, index)
+	return x.stateWithoutPods(index, index)
 }
 
 // indexReasons returns the reasons of all indexes that are not completed.
 func (e Explanation) indexReasons() []state {
 	x, results := e.indexes(), &e.about.View.Totals.Results
-	known := x.witnesses(func(i int32) bool { return !results.Completed.Contains(i) })
 	var out []state
-	var witnessed indexset.Builder
-	for index, w := range known {
-		witnessed.Add(index)
-		out = append(out, x.witnessed(index, w))
+	var withPods indexset.Builder
+	for index, p := range x.podsByIndex(func(i int32) bool { return !results.Completed.Contains(i) }) {
+		withPods.Add(index)
+		out = append(out, x.stateWithPods(index, p))
 	}
-	rest := results.Completed.Union(witnessed.Set()).Complement(*x.View.Spec.Completions)
+	rest := results.Completed.Union(withPods.Set()).Complement(*x.View.Spec.Completions)
 	for _, alike := range []indexset.Set{rest.Intersection(results.Failed), rest.Difference(results.Failed)} {
 		for iv := range alike.Intervals() {
-			out = append(out, x.unwitnessed(iv.First, iv.Last))
+			out = append(out, x.stateWithoutPods(iv.First, iv.Last))
 		}
 	}
 	slices.SortFunc(out, func(a, b state) int { return cmp.Compare(a.first, b.first) })
 	return out
 }
 
-// unwitnessed explains indexes of which no pod is known, and which have all failed or
-// have all not.
-func (x *indexes) unwitnessed(first, last int32) state {
+// stateWithoutPods explains a range of indexes without a known pod. Either all of them have
+// failed, or none has.
+func (x *indexes) stateWithoutPods(first, last int32) state {
 	reason := Reason{Code: IndexFailed, Text: "failed"}
 	if !x.View.Totals.Results.Failed.Contains(first) {
-		reason = x.without()
+		reason = x.reasonForNoPod()
 	}
 	return state{first: first, last: last, IndexReason: IndexReason{Reason: reason}}
 }
 
-// witnesses gathers, for the valid indexes that are wanted, the pods that explain them.
-func (x *indexes) witnesses(wanted func(int32) bool) map[int32]*witness {
-	known := make(map[int32]*witness)
-	of := func(index int32) *witness {
+// podsByIndex returns the pods that explain the wanted indexes. An index without a known or
+// planned pod has no entry.
+func (x *indexes) podsByIndex(wanted func(int32) bool) map[int32]*indexPods {
+	known := make(map[int32]*indexPods)
+	of := func(index int32) *indexPods {
 		if known[index] == nil {
-			known[index] = &witness{}
+			known[index] = &indexPods{}
 		}
 		return known[index]
 	}
@@ -159,15 +158,15 @@ func (x *indexes) witnesses(wanted func(int32) bool) map[int32]*witness {
 		if !r.Valid || !wanted(r.Index) {
 			continue
 		}
-		w := of(r.Index)
-		if r.Active && (w.active == nil || x.stays(r, w.active)) {
-			w.active = r
+		p := of(r.Index)
+		if r.Active && (p.active == nil || x.stays(r, p.active)) {
+			p.active = r
 		}
-		if r.Failed && (w.failed == nil || later(r, w.failed)) {
-			w.failed = r
+		if r.Failed && (p.failed == nil || later(r, p.failed)) {
+			p.failed = r
 		}
-		if r.Terminating && (w.terminating == nil || r.Before(w.terminating)) {
-			w.terminating = r
+		if r.Terminating && (p.terminating == nil || r.Before(p.terminating)) {
+			p.terminating = r
 		}
 	}
 	for _, r := range x.View.Census.Predecessors() {
@@ -183,8 +182,8 @@ func (x *indexes) witnesses(wanted func(int32) bool) map[int32]*witness {
 	return known
 }
 
-// stays reports whether a tells more of its index than b, another active pod of
-// it: one that is not deleted does, and otherwise the first.
+// stays reports whether active pod a rather than b stands for their index: the one that the
+// decision does not delete, else the first.
 func (x *indexes) stays(a, b *census.Record) bool {
 	_, goes := x.removing[a.Pod.UID]
 	if _, other := x.removing[b.Pod.UID]; goes != other {
@@ -201,37 +200,37 @@ func later(a, b *census.Record) bool {
 	return b.Before(a)
 }
 
-// witnessed explains an index of which a pod is known.
-func (x *indexes) witnessed(index int32, w *witness) state {
+// stateWithPods explains an index with a known or planned pod.
+func (x *indexes) stateWithPods(index int32, p *indexPods) state {
 	r := state{first: index, last: index}
-	if w.failed != nil {
-		pod := w.failed.Pod
-		r.Failures = w.failed.Counts.Next(true).Total()
+	if p.failed != nil {
+		pod := p.failed.Pod
+		r.Failures = p.failed.Counts.Next(true).Total()
 		r.Match = x.View.Spec.Policy.Match(pod)
 		r.Pod, r.FailedPod, r.Fault = pod.Name, pod.Name, fault(pod)
 	}
 	switch {
-	case w.active != nil:
-		r.Pod = w.active.Pod.Name
-	case w.terminating != nil:
-		r.Pod = w.terminating.Pod.Name
+	case p.active != nil:
+		r.Pod = p.active.Pod.Name
+	case p.terminating != nil:
+		r.Pod = p.terminating.Pod.Name
 	}
-	r.Reason, r.alike = x.stateWith(index, w, r.IndexReason)
+	r.Reason, r.groupText = x.reasonWithPods(index, p, r.IndexReason)
 	return r
 }
 
-// stateWith is the first that applies, with its text for indexes that are alike; empty
-// when that is the same. That the Job ends comes after the pods that are still
-// there, and before all that speaks of a next one.
-func (x *indexes) stateWith(index int32, w *witness, r IndexReason) (Reason, string) {
+// reasonWithPods returns the first reason that applies, and its text for a group of
+// indexes; the text is empty if it is that of the reason. The end of the Job ranks after
+// pods that still exist, and before reasons about the next pod.
+func (x *indexes) reasonWithPods(index int32, p *indexPods, r IndexReason) (Reason, string) {
 	switch {
 	case x.View.Totals.Results.Failed.Contains(index):
 		return Reason{Code: IndexFailed, Text: x.textFailed(r)}, ""
-	case w.active != nil:
-		return x.stateOf(w.active.Pod)
-	case w.creating:
+	case p.active != nil:
+		return x.reasonOfActive(p.active.Pod)
+	case p.creating:
 		return Reason{Code: IndexCreating, Text: "creating a pod"}, ""
-	case w.terminating != nil && (x.View.Spec.ReplaceFailedOnly || x.stopping()):
+	case p.terminating != nil && (x.View.Spec.ReplaceFailedOnly || x.stopping()):
 		return Reason{Code: IndexTerminating, Text: "waits for pod " + r.Pod + " to terminate"}, "waiting for pods to terminate"
 	case x.stopping() && r.Match.Action == batchv1.PodFailurePolicyActionFailJob:
 		return Reason{Code: IndexStopped, Text: "stopped; it failed the Job by " + r.Match.Explain()}, ""
@@ -240,11 +239,11 @@ func (x *indexes) stateWith(index int32, w *witness, r IndexReason) (Reason, str
 		return Reason{Code: IndexBackingOff, Until: until,
 			Text: fmt.Sprintf("backing off until %s after %s", x.clock(until), failures(r.Failures))}, "backing off"
 	}
-	return x.without(), ""
+	return x.reasonForNoPod(), ""
 }
 
-// stateOf is that of an index with an active pod.
-func (x *indexes) stateOf(pod *corev1.Pod) (Reason, string) {
+// reasonOfActive returns the reason of an index with an active pod.
+func (x *indexes) reasonOfActive(pod *corev1.Pod) (Reason, string) {
 	if cause, ok := x.removing[pod.UID]; ok {
 		return Reason{Code: IndexRemoving, Text: fmt.Sprintf("deleting pod %s: %s", pod.Name, cause)}, "deleting pods: " + string(cause)
 	}
@@ -254,18 +253,18 @@ func (x *indexes) stateOf(pod *corev1.Pod) (Reason, string) {
 	return Reason{Code: IndexActive, Text: "active, pod " + pod.Name}, "active"
 }
 
-// stopping reports whether no index gets a pod any more.
+// stopping reports whether no index gets another pod.
 func (x *indexes) stopping() bool { return stops(x.reason.Code) }
 
-// stops reports whether a Job that is where the code says gets no more pods.
+// stops reports whether a Job with this reason gets no more pods.
 func stops(code Code) bool { return code == JobFinished || code == JobEnding || code == JobDeleting }
 
-// held reports whether no index gets a pod before a user edits the Job.
+// held reports whether no index gets a pod until the Job's spec is edited.
 func (x *indexes) held() bool {
 	return x.reason.Code == JobSuspended || x.reason.Code == JobNoParallelism
 }
 
-// textFailed says by what an index failed.
+// textFailed says why an index failed.
 func (x *indexes) textFailed(r IndexReason) string {
 	switch {
 	case r.FailedPod == "":
@@ -276,8 +275,8 @@ func (x *indexes) textFailed(r IndexReason) string {
 	return fmt.Sprintf("failed after %s, the limit is %d", failures(r.Failures), x.View.Spec.Limit.PerIndex)
 }
 
-// without says why an index without a pod gets none.
-func (x *indexes) without() Reason {
+// reasonForNoPod says why an index without a pod gets none.
+func (x *indexes) reasonForNoPod() Reason {
 	switch x.reason.Code {
 	case JobFinished:
 		return Reason{Code: IndexStopped, Text: "stopped, because the Job is " + string(jobstatus.OutcomeOf(x.View.Job).Phase)}
@@ -297,8 +296,8 @@ func (x *indexes) without() Reason {
 	return Reason{Code: IndexPending, Text: text}
 }
 
-// fault says how a pod failed, as far as the pod tells: by the reason of the
-// pod, by the first container that did not exit with 0, by a condition.
+// fault says how a pod failed, from its status: the reason, the first container that did
+// not exit with 0, and the disruption condition.
 func fault(pod *corev1.Pod) string {
 	var parts []string
 	if pod.Status.Reason != "" {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// newerFields returns the names of the fields that are set in a spec and are not known.
-// They are there if the caller is built with a newer release of k8s.io/api.
+// newerFields returns the names of the fields of a spec that are set and not known. Such
+// fields exist if the caller is built with a newer release of k8s.io/api.
 func newerFields(spec any) (names []string) {
 	value := reflect.ValueOf(spec).Elem()
 	for i := range value.NumField() {

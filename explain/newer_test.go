@@ -15,7 +15,7 @@ import (
 	"github.com/jobfate/jobfate/explain"
 )
 
-// newerSpec is a JobSpec of a release to come.
+// newerSpec is a JobSpec of a future release.
 type newerSpec struct {
 	Parallelism *int32 `json:"parallelism,omitempty"`
 	Scheduling  *int   `json:"scheduling,omitempty"`
@@ -51,15 +51,15 @@ func TestNotesOfANewerField(t *testing.T) {
 	}
 	var want []explain.Reason
 	if _, found := reflect.TypeFor[batchv1.JobSpec]().FieldByName("Scheduling"); found {
-		want = []explain.Reason{{Code: explain.NoteUnknownField, Text: "spec.scheduling is newer than this version, and was ignored"}}
+		want = []explain.Reason{{Code: explain.NoteUnknownField, Text: "spec.scheduling is newer than this version of jobfate and was ignored"}}
 	}
 	if diff := cmp.Diff(want, explain.Of(d).Notes()); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 }
 
-// ignored are the fields that are newer than the ones that decisions look at. A field
-// that is neither known nor here is one to look at.
+// ignored are the newer fields that decisions ignore. A field that is neither known nor
+// listed here must be handled or added.
 var ignored = []string{"Scheduling"}
 
 func TestEveryFieldOfTheSpecIsKnown(t *testing.T) {

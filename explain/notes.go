@@ -29,7 +29,7 @@ const (
 	// NoteNotCounted: a pod of the Job has finished and cannot be counted, because it
 	// has no tracking finalizer or no valid index.
 	NoteNotCounted Code = "NotCounted"
-	// NoteBadAnnotation: an annotation should hold a number and does not.
+	// NoteBadAnnotation: an annotation that should hold a number does not.
 	NoteBadAnnotation Code = "BadAnnotation"
 	// NoteIndexesLarge: the lists of indexes in the status come near their size limit.
 	NoteIndexesLarge Code = "IndexesLarge"
@@ -49,17 +49,17 @@ func (e Explanation) Notes() []Reason {
 		notes = append(notes, Reason{Code: Code(n.Code), Text: n.Text})
 	}
 	for _, name := range newerFields(&o.View.Job.Spec) {
-		notes = append(notes, Reason{Code: NoteUnknownField, Text: "spec." + name + " is newer than this version, and was ignored"})
+		notes = append(notes, Reason{Code: NoteUnknownField, Text: "spec." + name + " is newer than this version of jobfate and was ignored"})
 	}
 	if o.View.Foreign > 0 {
-		are := " in the snapshot are not the Job's"
+		belong := " in the snapshot do not belong to the Job"
 		if o.View.Foreign == 1 {
-			are = " in the snapshot is not the Job's"
+			belong = " in the snapshot does not belong to the Job"
 		}
-		notes = append(notes, Reason{Code: NoteForeignPods, Text: pods(o.View.Foreign) + are})
+		notes = append(notes, Reason{Code: NoteForeignPods, Text: pods(o.View.Foreign) + belong})
 	}
 	if o.PutOff {
-		notes = append(notes, Reason{Code: NoteStatusPutOff, Text: "the last status was stored too recently, and this one records too little"})
+		notes = append(notes, Reason{Code: NoteStatusPutOff, Text: "the status write is delayed: the last write is recent, and this one changes little"})
 	}
 	notes = append(notes, o.uncounted()...)
 	status := &o.View.Job.Status

@@ -11,12 +11,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// eventPatience is how long an event about a refused creation counts: the controller
-// tries again every minute, and clients let an event through every five.
+// eventPatience is how long a FailedCreate event counts. The controller retries every
+// minute, but event clients let one event through every five minutes.
 const eventPatience = 10 * time.Minute
 
-// refusedNow returns what the API server answered when the pods that are missing were
-// to be created; empty when no event tells.
+// refusedNow returns the API server's message about the missing pods, whose creation it
+// refused; empty if no event reports a refusal.
 func (f *facts) refusedNow() string {
 	if f.refusal == nil || len(f.Plan.Work.Create) == 0 {
 		return ""
@@ -27,8 +27,8 @@ func (f *facts) refusedNow() string {
 	return oneLine(strings.TrimPrefix(f.refusal.Message, "Error creating: "))
 }
 
-// refused finds pods that are missing because the API server refused them, with an
-// answer of the kind.
+// refused finds pods that are missing because the API server refused them, for a cause of
+// this kind.
 func refused(code Code) func(*facts) finding {
 	return func(f *facts) finding {
 		message := f.refusedNow()
@@ -39,7 +39,7 @@ func refused(code Code) func(*facts) finding {
 	}
 }
 
-// kindOf sorts what the API server answers to a creation.
+// kindOf classifies the API server's message about a refused creation.
 func kindOf(message string) Code {
 	switch {
 	case strings.Contains(message, "exceeded quota"):
@@ -50,8 +50,8 @@ func kindOf(message string) Code {
 	return CauseCreationRefused
 }
 
-// creationOverdue finds pods that should have been created since the last change
-// that is known, and since their backoff ended, when no event says why they were not.
+// creationOverdue finds pods whose creation has been due since the last known change and
+// the end of their backoff, if no event says why they were not created.
 func (f *facts) creationOverdue() finding {
 	if len(f.Plan.Work.Create) == 0 || f.refusedNow() != "" {
 		return finding{}
@@ -100,8 +100,8 @@ func (f *facts) deadlineOverdue() finding {
 	return finding{text: fmt.Sprintf("the deadline passed %s, and the Job has no condition FailureTarget", f.ago(deadline))}
 }
 
-// endOverdue finds a Job whose end could have been stored since the last change that
-// is known: that it ends, or that it has ended.
+// endOverdue finds a Job whose next condition, the interim or the terminal one, could have
+// been written since the last known change.
 func (f *facts) endOverdue() finding {
 	end := f.End
 	if !end.Ended() {
@@ -114,10 +114,14 @@ func (f *facts) endOverdue() finding {
 	if !end.Ended() || end.Decided && f.View.Census.Active+f.View.Census.Terminating > 0 || !f.overdue(change) {
 		return finding{}
 	}
-	return finding{text: fmt.Sprintf("the Job should have ended %s: it %s", f.ago(change), f.ending())}
+	how := "failed"
+	if end.Succeeds() {
+		how = "succeeded"
+	}
+	return finding{text: fmt.Sprintf("the Job should have %s %s: %s", how, f.ago(change), end.Reason)}
 }
 
-// terminationBlocks finds pods whose termination is overdue, when the Job waits for it.
+// terminationBlocks finds pods whose termination is overdue and holds up the Job.
 func (f *facts) terminationBlocks() finding {
 	if !f.terminationMatters() {
 		return finding{}
@@ -125,7 +129,7 @@ func (f *facts) terminationBlocks() finding {
 	return f.terminationOverdue()
 }
 
-// terminationLingers finds them when the Job goes on meanwhile.
+// terminationLingers finds pods whose termination is overdue while the Job goes on.
 func (f *facts) terminationLingers() finding {
 	if f.terminationMatters() {
 		return finding{}
@@ -137,8 +141,8 @@ func (f *facts) terminationMatters() bool {
 	return !f.goesOn() || f.View.Spec.ReplaceFailedOnly && !f.View.Spec.Suspended
 }
 
-// terminationOverdue finds the pods that should have terminated. Those that have
-// terminated, and are kept by a finalizer of others, keep only a Job that is deleted.
+// terminationOverdue finds the pods that should have terminated. A pod that has terminated
+// but has a foreign finalizer matters only if the Job is being deleted, which it blocks.
 func (f *facts) terminationOverdue() finding {
 	var overdue []*corev1.Pod
 	for _, r := range f.View.Census.AllInOrder() {
@@ -159,18 +163,18 @@ func (f *facts) terminationOverdue() finding {
 	}
 	text := who + " should have terminated " + f.ago(first.DeletionTimestamp.Time)
 	if n := len(overdue); n > 1 {
-		text = fmt.Sprintf("%s should have terminated, %s %s", pods(n), who, f.ago(first.DeletionTimestamp.Time))
+		text = fmt.Sprintf("%s should have terminated, the first (%s) %s", pods(n), who, f.ago(first.DeletionTimestamp.Time))
 	}
 	if notReady := f.notReady(first.Spec.NodeName); notReady != "" {
 		text += "; " + notReady
 	}
 	if names := f.foreignFinalizers(first); len(names) > 0 {
-		text += "; it has the finalizer " + strings.Join(names, ", ")
+		text += "; the pod has the finalizer " + strings.Join(names, ", ")
 	}
 	return finding{text: text, pods: overdue}
 }
 
-// foreignFinalizers are the finalizers of a pod that are not the Job controller's.
+// foreignFinalizers returns the finalizers of a pod other than the Job controller's.
 func (f *facts) foreignFinalizers(pod *corev1.Pod) (names []string) {
 	own := f.View.Keys().Finalizer
 	for _, name := range pod.Finalizers {

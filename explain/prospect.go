@@ -43,13 +43,12 @@ func (e Explanation) Prospect() Reason {
 	r := Reason{Code: ProspectPossible, Text: "yes: " + strings.Join(append([]string{o.toGo()}, o.conditions()...), "; ")}
 	if left, limited := o.View.UntilDeadline(o.Plan.Start); limited {
 		r.Until = o.View.Now.Add(left)
-		r.Text += "; before " + o.clock(r.Until)
+		r.Text += "; before the deadline at " + o.clock(r.Until)
 	}
 	return r
 }
 
-// phase is what has become of the Job, with what the decision adds to its
-// status.
+// phase is the phase of the Job, with the end that the decision adds to its status.
 func (o outcome) phase() jobstatus.Phase {
 	outcome := jobstatus.OutcomeOf(o.View.Job)
 	end := o.End
@@ -65,9 +64,9 @@ func (o outcome) phase() jobstatus.Phase {
 	return jobstatus.Failing
 }
 
-// outOfReach says why the Job cannot succeed though that is not decided; empty
-// when it can. A failed index keeps the Job from being complete (KEP-3850), but
-// not its success policy from being met.
+// outOfReach says why the Job cannot succeed, although its failure is not decided yet; empty
+// if the Job can succeed. A failed index keeps the Job from being complete (KEP-3850), but
+// its success policy can still be met.
 func (o outcome) outOfReach() string {
 	if o.reach().failed && o.reach().rule < 0 {
 		return o.haveFailed() + "; the Job fails when no other index is left to run"
@@ -101,8 +100,8 @@ func (o outcome) haveFailed() string {
 	return fmt.Sprintf("index %d has failed", first)
 }
 
-// need is the number of successes that are missing. Without completions it is
-// one, until there is one.
+// need is the number of successes that are still needed. A Job without completions needs
+// one.
 func (o outcome) need() int32 {
 	completions := int32(1)
 	if o.View.Spec.Completions != nil {
@@ -111,7 +110,7 @@ func (o outcome) need() int32 {
 	return max(0, completions-o.View.Totals.Succeeded)
 }
 
-// toGo says what the Job takes to succeed.
+// toGo says what the Job still needs to succeed.
 func (o outcome) toGo() string {
 	need := o.need()
 	switch {

@@ -14,11 +14,11 @@ import (
 	"github.com/jobfate/jobfate/explain"
 )
 
-// now is when the snapshots of the tests are looked at.
+// now is the time of the snapshots.
 var now = time.Date(2026, 5, 1, 12, 30, 0, 0, time.UTC)
 
-// theJob is a Job as kubectl prints it, created at 12:00 with pods started since. More
-// is YAML for the spec and the status; metadata of its own come before.
+// theJob returns a Job as kubectl prints it, created and started at 12:00. The arguments are
+// YAML to add to its parts.
 func theJob(metadata, spec, status string) string {
 	return `
 apiVersion: batch/v1
@@ -43,10 +43,11 @@ status:
 ` + indented(2, status)
 }
 
-// plainJob has nothing special, and two successes.
+// plainJob returns a Job with three active pods.
 func plainJob() string { return theJob("", "", "active: 3") }
 
-// aPod is a pod of the Job as kubectl prints it, created at 12:00.
+// aPod returns a pod of the Job as kubectl prints it, created at 12:00. More is YAML: lines
+// of the metadata, then after "---" lines of the pod.
 func aPod(n int, more string) string {
 	uid := "uid: job-uid"
 	if strings.Contains(more, "# of an earlier Job") {
@@ -165,7 +166,7 @@ func read(t *testing.T, documents ...string) given {
 	return g
 }
 
-// explained decides on what kubectl printed, and explains that.
+// explained decides on what kubectl printed and explains the decision.
 func explained(t *testing.T, documents ...string) explain.Explanation {
 	t.Helper()
 	g := read(t, documents...)

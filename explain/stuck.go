@@ -12,19 +12,19 @@ import (
 	"github.com/jobfate/jobfate/internal/sidecar"
 )
 
-// What the kubelet says of a container that waits.
+// The reasons that the kubelet gives for a waiting container.
 var (
 	imagePull = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
 		"ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"}
 	containerConfig = []string{"CreateContainerConfigError", "CreateContainerError"}
-	// usual are those of a container whose turn has not come.
+	// usual are the reasons of a container that is about to start.
 	usual = []string{"", "ContainerCreating", "PodInitializing"}
 )
 
 const (
 	crashLoopBackOff = "CrashLoopBackOff"
-	// startPatience is how long a pod that says nothing may take to start: large
-	// images take minutes.
+	// startPatience is how long a pod without a warning may take to start. Large images
+	// take minutes.
 	startPatience = 10 * time.Minute
 	// containerPatience is how long a container may outlast the others of its pod.
 	containerPatience = 10 * time.Minute
@@ -32,7 +32,7 @@ const (
 	defaultGrace = 30
 )
 
-// waiting returns the first container that waits for a reason that is wanted.
+// waiting returns the first container that waits for a wanted reason.
 func waiting(pod *corev1.Pod, wanted func(string) bool) *corev1.ContainerStatus {
 	for _, all := range [...][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range all {
@@ -44,8 +44,8 @@ func waiting(pod *corev1.Pod, wanted func(string) bool) *corev1.ContainerStatus 
 	return nil
 }
 
-// waitsFor finds pods with a container that waits for one of the reasons; without any,
-// for an unusual one.
+// waitsFor finds pods with a container that waits for one of the given reasons. If none is
+// given, it finds a container that waits for an unusual reason.
 func waitsFor(reasons ...string) func(*facts, *corev1.Pod) (string, bool) {
 	wanted := func(reason string) bool { return slices.Contains(reasons, reason) }
 	if len(reasons) == 0 {
@@ -84,7 +84,7 @@ func (f *facts) nodeLost(pod *corev1.Pod) (string, bool) {
 	case notReady != "":
 		return notReady, true
 	case pod.Status.Phase == corev1.PodUnknown, pod.Status.Reason == "NodeLost":
-		text := "the phase of the pod is " + string(pod.Status.Phase)
+		text := "the pod's phase is " + string(pod.Status.Phase)
 		if node != "" {
 			text += ", on node " + node
 		}
@@ -133,7 +133,7 @@ func (f *facts) noScheduler(pod *corev1.Pod) (string, bool) {
 	if name == "" {
 		name = corev1.DefaultSchedulerName
 	}
-	return "the pod names " + name, true
+	return "schedulerName is " + name, true
 }
 
 // starting reports whether a pod has a node, and none of its containers has run.
@@ -162,12 +162,12 @@ func (f *facts) startOverdue(pod *corev1.Pod) (string, bool) {
 	return "no container has started on node " + pod.Spec.NodeName + " in " + duration.HumanDuration(f.View.Now.Sub(since)), true
 }
 
-// ends is what the statuses of a pod's containers say of their ends.
+// ends says which containers of a pod have finished.
 type ends struct {
 	finished  int
-	last      time.Time // when the last of them finished
-	unstarted bool      // one neither runs nor has finished
-	running   string    // the first that runs; empty when none does
+	last      time.Time // when the last finished container finished
+	unstarted bool      // a container neither runs nor has finished
+	running   string    // the first running container; empty if none runs
 }
 
 func endsOf(statuses []corev1.ContainerStatus) (e ends) {
@@ -187,13 +187,13 @@ func endsOf(statuses []corev1.ContainerStatus) (e ends) {
 	return e
 }
 
-// outlasts says which container runs on, and for how long.
+// outlasts says which container still runs, and when the others finished.
 func (f *facts) outlasts(container string, last time.Time) string {
-	return fmt.Sprintf("container %s runs, though the others finished %s", container, f.ago(last))
+	return fmt.Sprintf("container %s is still running, though the others finished %s", container, f.ago(last))
 }
 
-// sidecarRunning finds pods whose containers have all finished, and whose sidecars run
-// on after the grace period.
+// sidecarRunning finds pods whose containers have all finished, but whose sidecars still
+// run after the grace period.
 func (f *facts) sidecarRunning(pod *corev1.Pod) (string, bool) {
 	e := endsOf(pod.Status.ContainerStatuses)
 	if e.finished == 0 || e.running != "" || e.unstarted {
@@ -214,8 +214,8 @@ func (f *facts) sidecarRunning(pod *corev1.Pod) (string, bool) {
 	return "", false
 }
 
-// containerRunning finds pods of which some containers have finished long ago, and
-// others run.
+// containerRunning finds pods in which some containers finished long ago and others still
+// run.
 func (f *facts) containerRunning(pod *corev1.Pod) (string, bool) {
 	e := endsOf(pod.Status.ContainerStatuses)
 	if e.finished == 0 || e.running == "" || e.unstarted || !f.past(e.last, containerPatience) {

@@ -5,22 +5,21 @@ import "fmt"
 // Totals are the numbers of indexes of an Indexed Job by their state, each index counted
 // once. For another Job they count pods, including pods that it still needs.
 type Totals struct {
-	// Done have succeeded.
+	// Done: succeeded.
 	Done int
-	// Running are active and not stuck.
+	// Running: active and not stuck.
 	Running int
-	// Stuck are active, and cannot start or finish.
+	// Stuck: active, but unable to start or finish.
 	Stuck int
-	// Terminating are being deleted. They are replaced only when they have terminated, or
-	// not at all.
+	// Terminating: being deleted, and replaced only after termination or not at all.
 	Terminating int
-	// BackingOff get a pod after a delay.
+	// BackingOff: without a pod until a delay ends.
 	BackingOff int
-	// Pending get a pod now, or when a slot is free.
+	// Pending: without a pod, which is created now or when a slot is free.
 	Pending int
-	// Failed are failed indexes, or failed pods.
+	// Failed: failed indexes, or failed pods.
 	Failed int
-	// Stopped are neither done nor failed, and get no more pods.
+	// Stopped: neither done nor failed, and without a pod because the Job ends or has ended.
 	Stopped int
 }
 
@@ -69,8 +68,7 @@ func (e Explanation) Totals() Totals {
 // ended reports whether the Job gets no more pods.
 func (o outcome) ended() bool { return stops(o.jobReason().Code) }
 
-// backingOff is the number of pods that are missing, and wait for the backoff of the
-// Job.
+// backingOff is the number of missing pods that wait for the backoff of the Job.
 func (o outcome) backingOff() int {
 	work := &o.Plan.Work
 	if o.View.Spec.PerIndex || work.Wait == 0 {
@@ -113,7 +111,7 @@ func (t *Totals) of(code Code) *int {
 	return &t.Pending
 }
 
-// totalStuck is the number of pods that a user must look after.
+// totalStuck is the number of pods that need a user to act.
 func (f *facts) totalStuck() (n int) {
 	for i := range causes {
 		if s := f.stuck[causes[i].code]; s != nil && causes[i].attention == AttentionStuck {

@@ -50,7 +50,7 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// Groups fold the indexes that are alike; those that need attention come first.
+// Indexes with the same state form one group. Groups that need attention come first.
 func TestGroups(t *testing.T) {
 	e := explained(t, theJob("", indexedSpec, "active: 3\nsucceeded: 3\ncompletedIndexes: \"7-9\"\nfailedIndexes: \"3\"\nfailed: 2"),
 		aPod(0, running), aPod(1, unscheduled("Unschedulable", "no CPU")), aPod(2, unscheduled("Unschedulable", "no GPU")), failedPod(4, "6"), failedPod(5, "5"), aPod(10, running))
@@ -73,8 +73,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Whatever the snapshot, each index is counted once and is in one group, exactly one
-// cause is the decision's, and no input is changed.
+// For any snapshot, each index is counted once and is in one group, and the reason for the
+// decision is among the causes.
 func TestRandom_totals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
@@ -90,7 +90,7 @@ func TestRandom_totals(t *testing.T) {
 			}
 		}
 		if queued := e.Causes()[0].Code == explain.CauseQueuedByKueue; n < 1 && !queued || n > 2 {
-			t.Fatalf("%s is %d of %v", code, n, e.Causes())
+			t.Fatalf("%s occurs %d times in %v", code, n, e.Causes())
 		}
 		totals := e.Totals()
 		for _, n := range []int{totals.Done, totals.Running, totals.Stuck, totals.Terminating, totals.BackingOff, totals.Pending, totals.Failed, totals.Stopped} {

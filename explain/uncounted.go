@@ -6,9 +6,9 @@ import (
 	"github.com/jobfate/jobfate/internal/census"
 )
 
-// uncounted returns notes about pods of the Job that have finished and cannot be
-// counted. Without its finalizer a pod looks like one that was counted; what gives it
-// away is that the status lacks it.
+// uncounted returns notes about pods of the Job that have finished and cannot be counted. A
+// pod without the finalizer looks as if it had been counted, but the status does not count
+// it.
 func (o outcome) uncounted() (notes []Reason) {
 	var misplaced, lost []*census.Record
 	for _, r := range o.View.Census.AllInOrder() {
@@ -33,8 +33,9 @@ func (o outcome) uncounted() (notes []Reason) {
 	return notes
 }
 
-// countedWithout is how many pods without a finalizer the status may have counted, or
-// has listed. Of an Indexed Job the indexes tell them apart.
+// countedWithout is the number of pods without a finalizer that the status may have counted
+// or still lists. It is 0 for an Indexed Job, whose completed indexes show which pods were
+// counted.
 func (o outcome) countedWithout() int {
 	if o.View.Spec.Indexed {
 		return 0

@@ -18,7 +18,7 @@ import (
 	"github.com/jobfate/jobfate/internal/decidetest"
 )
 
-// A pod that has finished and is never counted is told, never passed over in silence.
+// A finished pod that can never be counted has a note.
 func TestNotes_podsThatCannotBeCounted(t *testing.T) {
 	const tracking, other = batchv1.JobTrackingFinalizer, "example.com/tracking"
 	for _, test := range []struct {
@@ -64,7 +64,7 @@ func TestNotes_podsThatCannotBeCounted(t *testing.T) {
 			} else if slices.ContainsFunc(explain.Of(stale).Notes(), func(n explain.Reason) bool {
 				return n.Code == explain.NoteNotCounted && strings.Contains(n.Text, "without the finalizer")
 			}) {
-				t.Error("a Job that is older than the last status write says that pods cannot be counted")
+				t.Error("a Job older than the last status write has a note about uncounted pods")
 			}
 			for _, note := range explain.Of(d).Notes() {
 				if note.Code == explain.NoteNotCounted {

@@ -47,7 +47,7 @@ func (e Explanation) Waits() []Reason {
 	return out
 }
 
-// waits are in the order in which they are returned; all that apply are.
+// waits are in the order in which they are returned. Several may apply.
 var waits = [...]struct {
 	code    Code
 	applies func(outcome) bool
@@ -87,8 +87,8 @@ func (o outcome) goesOn() bool {
 	return o.View.Job.DeletionTimestamp == nil && !o.End.Ended() && !o.Plan.End.Ended()
 }
 
-// waitTermination says when the last of the terminating pods is due. For those
-// that the decision deletes only their deletion will tell.
+// waitTermination says when the last terminating pod is due. A pod that the decision deletes
+// has no due time until it is deleted.
 func (o outcome) waitTermination() Reason {
 	var due time.Time
 	for r := range o.View.Census.All() {

@@ -96,7 +96,7 @@ func TestWatchesUntilTheEnd(t *testing.T) {
 		w.printed(2*time.Second, "\nRunning: 2 pods active, ")
 		// Nothing changes but the time, until it is too much of it.
 		w.printed(time.Minute)
-		w.printed(time.Minute, "\nNoScheduler: 2 of 2 active pods got no answer from a scheduler")
+		w.printed(time.Minute, "\nNoScheduler: 2 of 2 active pods got no response from a scheduler")
 		w.printed(time.Hour)
 		for _, name := range []string{"a-1", "a-2"} {
 			kube.Kubelet{Server: s.server}.Start("default", name)

@@ -105,7 +105,7 @@ func TestExplainEdited(t *testing.T) {
 			status: exitInput, want: []string{"standard input:22: spec.selector: Invalid value"}},
 		{reason: "pods of another Job are ignored and told of", sample: "backing-off",
 			edits: []string{"      kind: Job\n      name: crawl\n      uid: 5b2e0032-", "      kind: Job\n      name: crawl\n      uid: 00000000-"},
-			want:  []string{"Notes:\n  ForeignPodsIgnored: 3 pods in the snapshot are not the Job's"}},
+			want:  []string{"Notes:\n  ForeignPodsIgnored: 3 pods in the snapshot do not belong to the Job"}},
 		{reason: "pods without an owner are adopted", sample: "backing-off",
 			edits: []string{"      controller: true\n", "      controller: false\n"},
 			want:  []string{"  adopt pod crawl-7pn4s\n"}},
@@ -148,7 +148,7 @@ func TestExplainEdited(t *testing.T) {
 func TestJobWithoutItsPods(t *testing.T) {
 	job := strings.SplitN(edit(t, "failed-by-rule"), "---\n", 2)[0]
 	got := runWith(job, "explain")
-	checkPart(t, "stdout", got.Stdout, "PodsMissing: the status counts 3 pods as active, and the snapshot has none of the Job's pods\n  Add the pods to the input")
+	checkPart(t, "stdout", got.Stdout, "PodsMissing: the status counts 3 pods as active, but the snapshot has none of the Job's pods\n  Add the pods to the input")
 }
 
 // TestStuck checks that the exit status, and the order of several Jobs, say that
