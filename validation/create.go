@@ -22,8 +22,7 @@ func Create(job *batchv1.Job) field.ErrorList {
 	return wholeJob(orEmpty(job), selectorRules{prefixedLabels: true})
 }
 
-// wholeJob checks everything that is checked about a single Job, be it new or
-// the result of an update.
+// wholeJob applies all checks of a single Job. The Job may be new or the result of an update.
 func wholeJob(job *batchv1.Job, opts selectorRules) field.ErrorList {
 	errs := newMetadata(job)
 	errs = append(errs, generatedSelector(job, opts)...)
@@ -32,9 +31,8 @@ func wholeJob(job *batchv1.Job, opts selectorRules) field.ErrorList {
 	return errs
 }
 
-// podHostname checks the longest host name that a pod of an Indexed Job gets,
-// "<job>-<last index>". A Job whose name leaves no room for it could never
-// create that pod.
+// podHostname checks the longest host name of a pod of an Indexed Job, "<job>-<last index>".
+// If it is not a valid DNS label, the Job could never create that pod.
 func podHostname(job *batchv1.Job) field.ErrorList {
 	completions := job.Spec.Completions
 	if !indexed(&job.Spec) || completions == nil || *completions <= 0 {
@@ -60,7 +58,7 @@ func orEmpty(job *batchv1.Job) *batchv1.Job {
 	return job
 }
 
-// deref returns what p points at, or otherwise when it points at nothing.
+// deref returns *p, or otherwise if p is nil.
 func deref[T any](p *T, otherwise T) T {
 	if p == nil {
 		return otherwise
@@ -68,7 +66,7 @@ func deref[T any](p *T, otherwise T) T {
 	return *p
 }
 
-// samePointee reports whether both point at equal values, or both at nothing.
+// samePointee reports whether both point to equal values, or both are nil.
 func samePointee[T comparable](a, b *T) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -12,7 +12,7 @@ import (
 
 type createCase struct {
 	name string
-	why  string // the sentence that the case checks
+	why  string // the sentence of the specification that the case checks
 	edit func(*batchv1.Job)
 	want []string
 }
@@ -24,7 +24,7 @@ func runCreate(t *testing.T, cases []createCase) {
 			job := prepared(c.edit)
 			wantErrors(t, Create(job), c.want...)
 			if job.ResourceVersion = "1"; len(c.want) == 0 {
-				wantErrors(t, Update(job, job)) // what is accepted stays acceptable
+				wantErrors(t, Update(job, job)) // an accepted Job can be written again unchanged
 			}
 			if t.Failed() && c.why != "" {
 				t.Logf("because: %s", c.why)
@@ -35,7 +35,7 @@ func runCreate(t *testing.T, cases []createCase) {
 
 func TestCreateAccepts(t *testing.T) {
 	runCreate(t, []createCase{
-		{name: "the least that a user must write", edit: func(*batchv1.Job) {}},
+		{name: "the minimum that a user must write", edit: func(*batchv1.Job) {}},
 		{name: "indexed", edit: indexedJob(5)},
 		{name: "no completions and no pods", edit: func(j *batchv1.Job) { j.Spec.Completions, j.Spec.Parallelism = ptr[int32](0), ptr[int32](0) }},
 		{
@@ -48,11 +48,11 @@ func TestCreateAccepts(t *testing.T) {
 			},
 		},
 		{
-			name: "finalizers that may do without a domain",
+			name: "finalizers that need no domain",
 			edit: func(j *batchv1.Job) { j.Finalizers = []string{"kubernetes", "orphan", "a.b/c"} },
 		},
 		{
-			name: "another finalizer that may do without a domain",
+			name: "another finalizer that needs no domain",
 			edit: func(j *batchv1.Job) { j.Finalizers = []string{"foregroundDeletion"} },
 		},
 		{
@@ -193,7 +193,7 @@ func TestCreateSpec(t *testing.T) {
 			want: []string{"spec.managedBy: Too long: may not be more than 63 bytes"},
 		},
 		{
-			name: "unknown completion mode, which is not taken for NonIndexed",
+			name: "unknown completion mode, which is not treated as NonIndexed",
 			edit: func(j *batchv1.Job) {
 				j.Spec.CompletionMode, j.Spec.BackoffLimitPerIndex = ptr(batchv1.CompletionMode("Other")), ptr[int32](1)
 			},
@@ -205,7 +205,7 @@ func TestCreateSpec(t *testing.T) {
 			want: []string{`spec.podReplacementPolicy: Unsupported value: supported values: "Failed", "TerminatingOrFailed"`},
 		},
 		{
-			name: "only Failed goes with a failure policy",
+			name: "a failure policy requires Failed",
 			edit: func(j *batchv1.Job) { j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{} },
 			want: []string{`spec.podReplacementPolicy: Unsupported value: supported values: "Failed"`},
 		},
@@ -286,7 +286,7 @@ func TestCreateMetadataAndSelector(t *testing.T) {
 			},
 		},
 		{
-			name: "a selector that cannot be read, in the words of 1.36.3",
+			name: "a selector that cannot be parsed, in the words of 1.36.3",
 			edit: func(j *batchv1.Job) {
 				j.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{
 					{Key: long, Operator: "Like"},

@@ -53,7 +53,7 @@ func Default(job *batchv1.Job) *batchv1.Job {
 	setDefault(&spec.Suspend, false)
 	setDefault(&spec.ManualSelector, false)
 	if spec.BackoffLimitPerIndex != nil {
-		// The indexes have limits of their own (KEP-3850).
+		// Each index has its own limit (KEP-3850).
 		setDefault(&spec.BackoffLimit, math.MaxInt32)
 	}
 	setDefault(&spec.BackoffLimit, defaultBackoffLimit)
@@ -65,13 +65,13 @@ func Default(job *batchv1.Job) *batchv1.Job {
 	return job
 }
 
-// takesTemplateLabels reports whether the labels default to the template's. An
-// empty map does not reach the API server.
+// takesTemplateLabels reports whether the labels default to those of the template. An empty
+// map counts as absent: it is not sent to the API server.
 func takesTemplateLabels(job *batchv1.Job) bool {
 	return len(job.Labels) == 0 && len(job.Spec.Template.Labels) > 0
 }
 
-// defaultPatterns makes a pattern without a status ask for True.
+// defaultPatterns sets the status of patterns without one to True.
 func defaultPatterns(policy *batchv1.PodFailurePolicy) {
 	for i := range policy.Rules {
 		patterns := policy.Rules[i].OnPodConditions
@@ -99,7 +99,7 @@ func GenerateSelector(job *batchv1.Job) *batchv1.Job {
 	if job.Spec.Selector == nil {
 		job.Spec.Selector = &metav1.LabelSelector{}
 	}
-	// The UID alone tells the pods of this Job from all others.
+	// The UID alone distinguishes the pods of this Job from all others.
 	addLabel(&job.Spec.Selector.MatchLabels, label{batchv1.ControllerUidLabel, string(job.UID)})
 	return job
 }

@@ -29,21 +29,21 @@ func TestDefault(t *testing.T) {
 		},
 		{
 			// KEP-3850: "we default .spec.backoffLimit to max int32 value".
-			name: "with a limit per index there is none for the Job",
+			name: "with a limit per index the Job has no limit",
 			edit: func(j *batchv1.Job) { j.Spec.BackoffLimitPerIndex = ptr[int32](0) },
 			want: func(s *batchv1.JobSpec) {
 				s.BackoffLimitPerIndex, s.BackoffLimit = ptr[int32](0), ptr[int32](math.MaxInt32)
 			},
 		},
 		{
-			name: "a failure policy waits for the pod's end",
+			name: "a failure policy defaults the replacement policy to Failed",
 			edit: func(j *batchv1.Job) { j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{} },
 			want: func(s *batchv1.JobSpec) {
 				s.PodFailurePolicy, s.PodReplacementPolicy = &batchv1.PodFailurePolicy{}, ptr(batchv1.Failed)
 			},
 		},
 		{
-			name: "what is set stays",
+			name: "set fields are kept",
 			edit: func(j *batchv1.Job) {
 				j.Spec.Suspend, j.Spec.ManualSelector, j.Spec.BackoffLimit = ptr(true), ptr(true), ptr[int32](0)
 				j.Spec.CompletionMode, j.Spec.PodReplacementPolicy = ptr(batchv1.IndexedCompletion), ptr(batchv1.Failed)
@@ -116,7 +116,7 @@ func TestGenerateSelector(t *testing.T) {
 	}
 }
 
-// The labels of a Job that has none are its template's, the generated included.
+// A Job without labels gets the labels of its template, including the generated ones.
 func TestPrepareCreateLabels(t *testing.T) {
 	job := written()
 	job.Spec.Template.Labels = map[string]string{"app": "x"}

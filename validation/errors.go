@@ -18,13 +18,13 @@ func tooLong(path *field.Path, most int) *field.Error {
 	}
 }
 
-// noValue makes an error that names a field and shows no value, for what is
-// wrong about several values together.
+// noValue makes an error that names a field but shows no value. It is for values that are
+// wrong only together.
 func noValue(path *field.Path, detail string) *field.Error {
 	return field.Invalid(path, field.OmitValueType{}, detail)
 }
 
-// missingOneOf asks for a value and lists what may be given.
+// missingOneOf makes an error for a missing value that lists the valid ones.
 func missingOneOf[T ~string](path *field.Path, values []T) *field.Error {
 	return field.Required(path, fmt.Sprintf("valid values: %q", values))
 }
@@ -37,8 +37,8 @@ func qualifiedName(path *field.Path, value string) field.ErrorList {
 	return errs
 }
 
-// labelWords puts a message about a label's key or value in the words of 1.36.3.
-// Older releases counted characters and spoke of qualified names.
+// labelWords rewrites a message about a label's key or value in the words of 1.36.3. Older
+// releases say "characters" instead of "bytes", and "qualified name" instead of "label key".
 func labelWords(msg string) string {
 	msg = strings.Replace(msg, "a qualified name must", "a valid label key must", 1)
 	if head, ok := strings.CutSuffix(msg, " characters"); ok && strings.Contains(head, "must be no more than ") {

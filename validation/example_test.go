@@ -27,8 +27,8 @@ func ExampleCreate() {
 	// spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"
 }
 
-// A Job in which an index is both completed and failed could never be written
-// again.
+// If an index is both completed and failed, the API server rejects every further change of
+// the lists.
 func ExampleStatusUpdate() {
 	old := &batchv1.Job{}
 	old.Namespace, old.Name, old.UID, old.ResourceVersion = "default", "pi", "a-uid", "1"

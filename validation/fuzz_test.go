@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// bits gives out the low bits of a number, so that a few numbers make a Job.
+// bits is a source of small random values: each take removes the low bits of the number.
 type bits uint64
 
 func (b *bits) take(n int) int64 {
@@ -52,7 +52,7 @@ func (b *bits) uids() []types.UID {
 	return uids
 }
 
-// statusOf makes a status out of two numbers and two texts.
+// statusOf makes a status from two numbers and two lists of indexes.
 func statusOf(counts, shape uint64, completedIndexes, failedIndexes string) batchv1.JobStatus {
 	c, s := bits(counts), bits(shape)
 	status := batchv1.JobStatus{
@@ -72,7 +72,7 @@ func statusOf(counts, shape uint64, completedIndexes, failedIndexes string) batc
 	return status
 }
 
-// specOf makes a spec out of a number.
+// specOf makes a spec from completions and a number.
 func specOf(completions int32, shape uint64) batchv1.JobSpec {
 	b := bits(shape)
 	spec := batchv1.JobSpec{

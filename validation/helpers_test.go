@@ -46,8 +46,8 @@ func perIndex(completions int32) func(*batchv1.Job) {
 	}
 }
 
-// said renders errors as "field: type: detail", without the bad value, which
-// releases of apimachinery write in different ways.
+// said renders errors as "field: type: detail". It omits the bad value, which releases of
+// apimachinery render differently.
 func said(errs field.ErrorList) []string {
 	var lines []string
 	for _, err := range errs {

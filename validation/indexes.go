@@ -6,7 +6,7 @@ import (
 	"github.com/jobfate/jobfate/indexset"
 )
 
-// countIndexes returns how many indexes a list holds, or why it is refused.
+// countIndexes returns the number of indexes in a list, or why the list is invalid.
 func countIndexes(list string, completions int32) (int, error) {
 	set, err := indexset.ParseOrdered(list, completions)
 	return set.Len(), err
@@ -14,10 +14,9 @@ func countIndexes(list string, completions int32) (int, error) {
 
 // overlap returns an index at which two lists overlap, if they do.
 //
-// For two lists in order it is the least index that both hold. Other lists are
-// refused by the check of their format, but only when they have just changed:
-// for them the answer is the API server's, which passes over entries that it
-// cannot read and walks both lists once, side by side.
+// For two ordered lists it is the lowest index in both. Other lists fail the format check,
+// but only in the update that changes them. For such a list overlap does what the API server
+// does: it skips entries that it cannot parse, and walks both lists once, side by side.
 func overlap(a, b string, completions int32) (index int32, found bool) {
 	x, errX := indexset.ParseOrdered(a, completions)
 	y, errY := indexset.ParseOrdered(b, completions)
@@ -42,8 +41,8 @@ func overlap(a, b string, completions int32) (index int32, found bool) {
 func readableIntervals(list string, completions int32) []indexset.Interval {
 	var intervals []indexset.Interval
 	for entry := range strings.SplitSeq(list, ",") {
-		// A list of one entry is out of order only within that entry. One that
-		// cannot be read is empty.
+		// Parse each entry as its own list, so that the order of entries does not
+		// matter. An entry that cannot be parsed is empty.
 		set, _ := indexset.ParseOrdered(entry, completions)
 		for interval := range set.Intervals() {
 			intervals = append(intervals, interval)

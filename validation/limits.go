@@ -7,18 +7,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Limits of Indexed Jobs, which keep them small enough to store (KEP-3850, "The Job
-// object too big").
+// Limits of Indexed Jobs. They keep Jobs small enough to store (KEP-3850, "The Job object too
+// big").
 const (
 	// MaxIndexedParallelism and MaxFailedIndexes are the largest parallelism and
 	// maxFailedIndexes.
 	MaxIndexedParallelism = 100_000
 	MaxFailedIndexes      = 100_000
 
-	// HighCompletions are completions up to which every index may be listed in the
-	// status. With more, a Job with backoffLimitPerIndex must have maxFailedIndexes,
-	// and the limits of it and of parallelism are HighCompletionsFailedIndexes and
-	// HighCompletionsParallelism.
+	// HighCompletions is the number of completions up to which every index may be listed
+	// in the status. A Job with backoffLimitPerIndex and more completions must set
+	// maxFailedIndexes. HighCompletionsFailedIndexes then limits maxFailedIndexes, and
+	// HighCompletionsParallelism limits parallelism.
 	HighCompletions              = 100_000
 	HighCompletionsParallelism   = 10_000
 	HighCompletionsFailedIndexes = 10_000
@@ -34,7 +34,7 @@ const (
 	MaxSucceededIndexesLength = 64 * 1024 // of succeededIndexes in a rule
 )
 
-// limitRule is a limit of Indexed Jobs. When exceeds reports true, err says so.
+// limitRule is a limit of Indexed Jobs. err returns the error for a spec that exceeds it.
 type limitRule struct {
 	exceeds func(*batchv1.JobSpec) bool
 	err     func(*batchv1.JobSpec) *field.Error
@@ -94,8 +94,8 @@ var indexedLimitRules = []limitRule{
 
 const manyDetail = "%d when completions are above %d and used with backoff limit per index"
 
-// manyWithOwnLimits reports whether the stricter limits hold: there are many
-// indexes, and each may fail for good.
+// manyWithOwnLimits reports whether the stricter limits apply: the Job has many indexes, and
+// each index has its own backoff limit.
 func manyWithOwnLimits(s *batchv1.JobSpec) bool {
 	return deref(s.Completions, 0) > HighCompletions && s.BackoffLimitPerIndex != nil
 }

@@ -16,16 +16,15 @@ func newMetadata(job *batchv1.Job) field.ErrorList {
 	return append(errs, finalizers(job.Finalizers)...)
 }
 
-// changedMetadata checks what an update makes of the metadata.
+// changedMetadata checks the change of the metadata in an update.
 func changedMetadata(job, old *batchv1.Job) field.ErrorList {
-	// apimachinery fills in what the new metadata lacks, so it works on copies.
+	// apimachinery fills in fields that the new metadata lacks, so it gets copies.
 	now, was := job.ObjectMeta, old.ObjectMeta
 	errs := apivalidation.ValidateObjectMetaUpdate(&now, &was, metadataPath)
 	return append(errs, finalizers(now.Finalizers)...)
 }
 
-// finalizers checks those without a domain: only the few that Kubernetes itself
-// reads may do without.
+// finalizers rejects finalizers without a domain, except the few that Kubernetes defines.
 func finalizers(names []string) field.ErrorList {
 	var errs field.ErrorList
 	for i, name := range names {

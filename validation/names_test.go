@@ -73,7 +73,7 @@ func TestRuleNamesUpdate(t *testing.T) {
 		now, was *failurepolicy.Spec
 		want     []string
 	}{
-		{"as they were", named("A", "", "C"), named("A", "", "C"), nil},
+		{"unchanged", named("A", "", "C"), named("A", "", "C"), nil},
 		{"renamed, named and unnamed", named("B", "X", ""), named("A", "", "C"), []string{
 			"policy.rules[0].name: Invalid value: field is immutable",
 			"policy.rules[1].name: Invalid value: field is immutable",
@@ -84,7 +84,7 @@ func TestRuleNamesUpdate(t *testing.T) {
 		}},
 		{"rules added or removed are reported by Update", named("A", "B"), named("A"), nil},
 		{"no policy before", named("A"), nil, nil},
-		{"no policy any more", nil, named("A"), nil},
+		{"policy removed", nil, named("A"), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) { wantErrors(t, RuleNamesUpdate(c.now, c.was, path), c.want...) })
 	}

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// What a pod failure policy may say, sorted as the messages list it.
+// The values that a pod failure policy may have, sorted as the messages list them.
 var (
 	failureActions = []batchv1.PodFailurePolicyAction{
 		batchv1.PodFailurePolicyActionCount,

@@ -140,7 +140,7 @@ func TestCreateSuccessPolicy(t *testing.T) {
 		{name: "out of range", edit: policy(rule(ptr("4-5"), nil)), want: []string{parsing + `too large index: "5"`}},
 		{name: "three parts", edit: policy(rule(ptr("1-2-3"), nil)), want: []string{parsing + `the fragment "1-2-3" violates the requirement that an index interval can have at most two parts separated by '-'`}},
 		{
-			name: "a list that cannot be read holds no index", edit: policy(rule(ptr("x"), ptr[int32](1))),
+			name: "a list that cannot be parsed holds no index", edit: policy(rule(ptr("x"), ptr[int32](1))),
 			want: []string{
 				parsing + `cannot convert string to integer for index: "x"`,
 				rule0 + ".succeededCount: Invalid value: must be less than or equal to 0 (the number of indexes in the specified succeededIndexes field)",

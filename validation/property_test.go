@@ -104,13 +104,13 @@ func anyStatus(t *rapid.T) batchv1.JobStatus {
 	return status
 }
 
-// statusUpdateHolds checks what holds of any two Jobs.
+// statusUpdateHolds checks the properties of StatusUpdate for any two Jobs.
 func statusUpdateHolds(t interface{ Errorf(string, ...any) }, job, old *batchv1.Job) {
 	wasJob, wasOld := job.DeepCopy(), old.DeepCopy()
 	update := StatusUpdate(job, old)
 
-	// With the spec that counts, the update's errors are among those of the
-	// status by itself, or they come from a rule about the change.
+	// With the old spec, each error of the update comes from the status by itself or from a
+	// rule about the change.
 	judged := job.DeepCopy()
 	judged.Spec = old.Spec
 	alone := said(Status(judged))
@@ -120,7 +120,7 @@ func statusUpdateHolds(t interface{ Errorf(string, ...any) }, job, old *batchv1.
 			t.Errorf("StatusUpdate says %q, which neither Status nor a rule about the change says", line)
 		}
 	}
-	// What Status accepts can always be written, but for the change itself.
+	// If Status accepts a status, only rules about the change can reject the update.
 	if len(alone) == 0 {
 		if got := len(withoutMetadata(update)); got > len(steps) {
 			t.Errorf("Status accepts, and StatusUpdate says %q", said(update))
@@ -130,7 +130,7 @@ func statusUpdateHolds(t interface{ Errorf(string, ...any) }, job, old *batchv1.
 	unchanged(t, wasOld, old)
 }
 
-// unchanged looks quickly and explains slowly.
+// unchanged compares with the fast DeepEqual, and computes a diff only if needed.
 func unchanged(t interface{ Errorf(string, ...any) }, before, after *batchv1.Job) {
 	if !reflect.DeepEqual(before, after) {
 		t.Errorf("the input changed:\n%s", cmp.Diff(before, after))
@@ -157,7 +157,7 @@ func TestStatusUpdateHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { statusUpdateHolds(t, anyJob(t), anyJob(t)) })
 }
 
-// Nothing panics and no input changes, whatever is not defaulted.
+// Nothing panics and no input changes, even without defaults.
 func TestAnythingGoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		job, old := anyJob(t), anyJob(t)
@@ -173,7 +173,7 @@ func TestAnythingGoes(t *testing.T) {
 		}
 		unchanged(t, wasJob, job)
 		unchanged(t, wasOld, old)
-		// Nothing is left to do a second time.
+		// A second call changes nothing.
 		once := Default(job)
 		if diff := cmp.Diff(once, Default(once)); diff != "" {
 			t.Errorf("Default twice (-once +twice):\n%s", diff)
@@ -202,7 +202,7 @@ func TestNilAndZeroJobs(t *testing.T) {
 		}
 	}
 	if Default(none) != nil || GenerateSelector(none) != nil || PrepareCreate(none) != nil {
-		t.Error("something was made out of nil")
+		t.Error("a nil Job became a Job")
 	}
 	if diff := cmp.Diff(Warnings(zero), Warnings(none)) + cmp.Diff(Advice(zero), Advice(none)); diff != "" {
 		t.Errorf("warnings about nil (-zero +nil):\n%s", diff)
@@ -212,8 +212,8 @@ func TestNilAndZeroJobs(t *testing.T) {
 	}
 }
 
-// For lists in order the overlap is the least index in both, found here by
-// looking at every one.
+// For ordered lists the overlap is the lowest index in both. The test finds it by checking
+// every index.
 func TestOverlapIsTheLeastIndexInBoth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var a, b [20]bool

@@ -8,27 +8,26 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The labels from before the prefix batch.kubernetes.io/. The API server still
+// The labels without the prefix batch.kubernetes.io/, which came later. The API server still
 // sets and requires them.
 const (
 	legacyControllerUIDLabel = "controller-uid"
 	legacyJobNameLabel       = "job-name"
 )
 
-// selectorRules says how strict to be with a Job that was stored by an older
-// release. A new Job gets the strictest: prefixed labels required, no invalid
-// values allowed.
+// selectorRules relaxes the checks for a Job that an older release stored. For a new Job the
+// strictest rules apply: prefixed labels are required, and invalid values are not allowed.
 type selectorRules struct {
 	prefixedLabels     bool // the two labels with the prefix are required, too
-	allowInvalidValues bool // the values in match expressions may be no label values
+	allowInvalidValues bool // match expressions may have values that are not label values
 }
 
-// rulesForUpdateOf returns the rules for an update of old, so that no update
-// fails for what the stored Job already is.
+// rulesForUpdateOf returns the rules for an update of old. No update fails because of
+// selectors or labels that the stored Job already has.
 //
-// 1.36.3 also allows invalid values in the selector when the old template has
-// some in the selectors of its pod affinity. That is left out: a selector is
-// immutable, so such an update is refused either way.
+// 1.36.3 also allows invalid values in the selector if the pod affinity of the old template
+// has invalid values. This package does not: a selector is immutable, so such an update is
+// rejected either way.
 func rulesForUpdateOf(old *batchv1.Job) selectorRules {
 	_, hadName := old.Spec.Template.Labels[batchv1.JobNameLabel]
 	_, hadUID := old.Spec.Template.Labels[batchv1.ControllerUidLabel]
@@ -59,7 +58,7 @@ func generatedSelector(job *batchv1.Job, opts selectorRules) field.ErrorList {
 	}
 	var errs field.ErrorList
 	if job.UID == "" {
-		// "controller-uid=" would select the pods of others.
+		// "controller-uid=" would select pods of other Jobs.
 		errs = append(errs, field.Required(metadataPath.Child("uid"), ""))
 	}
 	expected := labels.Set{}
@@ -86,8 +85,8 @@ func templateLabel(got map[string]string, want label) field.ErrorList {
 	return nil
 }
 
-// selectorAndTemplate checks the selector's form, and that it matches the pods
-// which the Job will create.
+// selectorAndTemplate checks the form of the selector, and that it matches the pods that the
+// Job will create.
 func selectorAndTemplate(spec *batchv1.JobSpec, opts selectorRules) field.ErrorList {
 	var errs field.ErrorList
 	path := specPath.Child("selector")
@@ -107,9 +106,8 @@ func selectorAndTemplate(spec *batchv1.JobSpec, opts selectorRules) field.ErrorL
 	return errs
 }
 
-// mismatch reports whether the selector does not match. One that cannot be read
-// is reported by the check of its form, so it is no mismatch. No selector
-// matches nothing.
+// mismatch reports whether the selector does not match. A selector that cannot be parsed is
+// no mismatch, because the check of its form reports it. A nil selector matches nothing.
 func mismatch(selector *metav1.LabelSelector, set labels.Set) bool {
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	return err == nil && !s.Matches(set)

@@ -8,10 +8,10 @@ import (
 
 // Size bounds the size of the lists of indexes in a status, in bytes.
 type Size struct {
-	Completed int64 // the most that completedIndexes takes
-	Failed    int64 // the most that failedIndexes takes
-	Both      int64 // the most that the two take together; less than the sum when completions are few
-	Overrun   int64 // what failedIndexes may take beyond that when many indexes fail at once
+	Completed int64 // maximum size of completedIndexes
+	Failed    int64 // maximum size of failedIndexes
+	Both      int64 // maximum size of both together; less than the sum if completions is low
+	Overrun   int64 // what failedIndexes may take beyond that if many indexes fail at once
 }
 
 // IndexesSize returns the largest size of completedIndexes and failedIndexes in the status
@@ -40,7 +40,7 @@ func IndexesSize(spec *batchv1.JobSpec) Size {
 		failed = max(0, int64(deref(spec.MaxFailedIndexes, *spec.Completions)))
 	}
 
-	// How many numbers each list shows, at most.
+	// The maximum number of numbers in each list.
 	inCompleted := listed(completions, running+failed)
 	inFailed := min(failed, listed(completions, completions))
 	inBoth := min(completions, inCompleted+inFailed) // each index is in one of them
@@ -58,9 +58,9 @@ func IndexesSize(spec *batchv1.JobSpec) Size {
 	}
 }
 
-// listed returns how many numbers a list of indexes below completions shows when
-// at most that number of them is missing. Each gap separates two intervals of at
-// most two numbers; once every third index is missing, more gaps shorten it.
+// listed returns the maximum number of numbers in a list of indexes below completions, if at
+// most the given number of indexes is missing. Each gap separates two intervals of at most
+// two numbers. Once every third index is missing, more gaps make the list shorter.
 func listed(completions, missing int64) int64 {
 	return min(2*(missing+1), (2*completions+2)/3)
 }

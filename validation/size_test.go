@@ -45,7 +45,7 @@ func TestIndexesSizeOfTheKEP(t *testing.T) {
 	if first.Both != (5+1)*100_000 {
 		t.Errorf("both fields take %d bytes in case 1, want %d", first.Both, (5+1)*100_000)
 	}
-	// The KEP forgets that n gaps separate n+1 intervals.
+	// The KEP overlooks that n gaps separate n+1 intervals.
 	if want := int64((10+1)*2*(10_000+10_000+1) + (10+1)*10_000); second.Both != want {
 		t.Errorf("both fields take %d bytes in case 2, want %d", second.Both, want)
 	}
@@ -57,15 +57,15 @@ func TestIndexesSizeOfTheKEP(t *testing.T) {
 	}
 }
 
-// marks says what became of each index from some index on.
+// The outcome of an index in the patterns of these tests.
 const (
 	done    = 'c'
 	broken  = 'f'
 	waiting = '.'
 )
 
-// encode builds the lists of indexes first, first+1, …, of which pattern tells
-// in turn what became of them; all below first are completed.
+// encode builds the two lists. All indexes below first are completed; pattern returns the
+// outcome of each later one, by its distance from first.
 func encode(first, end int64, pattern func(i int64) byte) (completedIndexes, failedIndexes string) {
 	var c, f indexset.Builder
 	c.AddRange(0, int32(first-1))
@@ -105,7 +105,7 @@ func TestIndexesSizeIsReached(t *testing.T) {
 	near("pairs between gaps", len(c), second.Completed)
 	near("failed gaps", len(f), second.Failed)
 	near("both", len(c)+len(f), second.Both)
-	// All that run fail in one sync, each in a gap of its own.
+	// All running indexes fail in one sync, each in its own gap.
 	c, f = encode(math.MaxInt32-60_002, math.MaxInt32, repeat("ccf"))
 	near("both, with the overrun", len(c)+len(f), second.Both+second.Overrun)
 
@@ -152,7 +152,7 @@ func checkOutcome(t *testing.T, outcome string, parallelism, maxFailed int64, si
 		case broken:
 			failedCount++
 		case waiting:
-			pending++ // a gap only if something after it has ended
+			pending++ // a gap only if a later index has ended
 			continue
 		}
 		gaps, pending = gaps+pending, 0

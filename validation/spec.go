@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// specRule is one step in the check of a spec. It returns nothing when the spec
-// keeps the rule, and when the rule has nothing to say about it.
+// specRule is one rule for a spec. check returns nothing if the spec follows the rule, or if
+// the rule does not apply to it.
 type specRule struct {
 	name  string
 	check func(*batchv1.JobSpec) field.ErrorList
@@ -83,8 +83,8 @@ func knownCompletionMode(spec *batchv1.JobSpec) field.ErrorList {
 		[]batchv1.CompletionMode{batchv1.NonIndexedCompletion, batchv1.IndexedCompletion})}
 }
 
-// perIndexNeedsIndexed looks at Jobs that are not Indexed. An unknown mode has
-// been reported and gets no second error here.
+// perIndexNeedsIndexed rejects per-index fields of Jobs that are not Indexed. It ignores an
+// unknown mode, which has been reported already.
 func perIndexNeedsIndexed(spec *batchv1.JobSpec) field.ErrorList {
 	if deref(spec.CompletionMode, batchv1.NonIndexedCompletion) != batchv1.NonIndexedCompletion {
 		return nil
@@ -106,7 +106,7 @@ func podReplacementPolicy(spec *batchv1.JobSpec) field.ErrorList {
 	}
 	supported := []batchv1.PodReplacementPolicy{batchv1.Failed, batchv1.TerminatingOrFailed}
 	if spec.PodFailurePolicy != nil {
-		// A failure policy reads the pod's end, so the replacement must wait for it.
+		// A failure policy reads how the pod ended, so the replacement must wait for that.
 		supported = supported[:1]
 	}
 	return supportedValue(specPath.Child("podReplacementPolicy"), *spec.PodReplacementPolicy, supported)
@@ -121,7 +121,7 @@ func supportedValue[T ~string](path *field.Path, value T, supported []T) field.E
 	return field.ErrorList{field.NotSupported(path, value, supported)}
 }
 
-// restartPolicy refuses Always and, since that is its default, the empty policy.
+// restartPolicy rejects Always, and the empty policy because it defaults to Always.
 func restartPolicy(spec *batchv1.JobSpec) field.ErrorList {
 	path := specPath.Child("template", "spec", "restartPolicy")
 	supported := []corev1.RestartPolicy{corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever}

@@ -43,14 +43,13 @@ func Status(job *batchv1.Job) field.ErrorList {
 	return errs
 }
 
-// view is a status with what the rules read out of its conditions, in the light
-// of a spec.
+// view is a status with its spec, and with the conditions in the form that the rules need.
 type view struct {
 	*batchv1.JobStatus
 	spec *batchv1.JobSpec
 
 	complete, failed, successCriteriaMet, failureTarget bool
-	suspended, resumed                                  bool // the condition is True; is False
+	suspended, resumed                                  bool // the condition Suspended is True; is False
 	finished                                            bool // complete or failed
 }
 

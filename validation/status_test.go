@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// at returns a time some seconds after the start of the tests' world.
+// at returns a time some seconds after the start time of the tests.
 func at(seconds float64) *metav1.Time {
 	return &metav1.Time{Time: time.Unix(1_000_000, 0).Add(time.Duration(seconds * float64(time.Second)))}
 }
@@ -33,7 +33,7 @@ const (
 	suspendedCond = batchv1.JobSuspended
 )
 
-// Three statuses that nothing is wrong with.
+// Three valid statuses.
 
 func running() batchv1.JobStatus {
 	return batchv1.JobStatus{StartTime: at(0), Active: 2, Ready: ptr[int32](1), Terminating: ptr[int32](1), Succeeded: 1, Failed: 1}
@@ -61,7 +61,7 @@ func edited(status batchv1.JobStatus, edit func(*batchv1.JobStatus)) batchv1.Job
 }
 
 type statusCase struct {
-	rule     string // the rule that the status breaks, no other
+	rule     string // the only rule that the status breaks
 	was, now batchv1.JobStatus
 	spec     func(*batchv1.Job)
 	want     string
@@ -78,7 +78,7 @@ var statusCases = []statusCase{
 	{rule: "EmptyOrDuplicateUncountedPod", now: uncounted([]types.UID{""}, nil), want: "status.uncountedTerminatedPods.succeeded[0]: Invalid value: must not be empty"},
 	{rule: "EmptyOrDuplicateUncountedPod", now: uncounted(nil, []types.UID{"a", "a"}), want: "status.uncountedTerminatedPods.failed[1]: Duplicate value"},
 	{
-		// k#125410: a UID that stands in both lists.
+		// k#125410: a UID that is in both lists.
 		rule: "EmptyOrDuplicateUncountedPod", now: uncounted([]types.UID{"a", "b"}, []types.UID{"c", "a"}),
 		want: "status.uncountedTerminatedPods.failed[1]: Duplicate value",
 	},
@@ -91,7 +91,7 @@ var statusCases = []statusCase{
 		want: "status.completionTime: Required value: completionTime is required for Complete jobs",
 	},
 	{
-		// The API server is sent null for the zero time.
+		// The zero time is sent to the API server as null.
 		rule: "CompleteJobWithoutCompletionTime", was: running(), now: edited(completed(), func(s *batchv1.JobStatus) { s.CompletionTime = &metav1.Time{} }),
 		want: "status.completionTime: Required value: completionTime is required for Complete jobs",
 	},
@@ -146,7 +146,7 @@ var statusCases = []statusCase{
 		want: "status.failedIndexes: Invalid value: cannot set non-null failedIndexes when backoffLimitPerIndex is null",
 	},
 	{
-		// The wedge: an index both completed and failed.
+		// An index that is both completed and failed blocks all later updates of the lists.
 		rule: "FailedIndexesOverlappingCompleted", now: batchv1.JobStatus{CompletedIndexes: "0-3", FailedIndexes: ptr("2,4")},
 		want: "status.failedIndexes: Invalid value: failedIndexes and completedIndexes overlap at index: 2",
 	},
@@ -164,7 +164,7 @@ var statusCases = []statusCase{
 		want: conditionsWrong + "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions",
 	},
 	{
-		// Neither condition has just changed, and this one is told all the same.
+		// This error is reported although neither condition has just changed.
 		rule: "CompleteWithoutSuccessCriteriaMetForSuccessPolicy",
 		was:  edited(completed(), func(s *batchv1.JobStatus) { s.Conditions = is(complete) }),
 		now:  edited(completed(), func(s *batchv1.JobStatus) { s.Conditions = is(complete) }),
@@ -236,7 +236,7 @@ func TestStatusUpdateRules(t *testing.T) {
 			job, old := withStatus(c.now, edits...), withStatus(c.was, edits...)
 			wantErrors(t, StatusUpdate(job, old), c.want)
 
-			// The rule that is named is the one that said it.
+			// The named rule is the one that reports the error.
 			rule := ruleNamed(c.rule)
 			if rule == nil {
 				t.Fatalf("no rule is named %s", c.rule)
@@ -251,7 +251,7 @@ func TestStatusUpdateRules(t *testing.T) {
 				wantErrors(t, rule.step(ch), c.want)
 			}
 
-			// A rule with a condition says nothing while nothing changes.
+			// A rule with a condition reports nothing if nothing changes.
 			if rule.when != nil {
 				wantErrors(t, StatusUpdate(job, job.DeepCopy()))
 			}
@@ -329,7 +329,7 @@ func TestStatusUpdateSuspendAndResume(t *testing.T) {
 	wantErrors(t, StatusUpdate(withStatus(resumed), withStatus(stopped)))
 	wantErrors(t, StatusUpdate(withStatus(notYet, suspendedNew), withStatus(resumed, suspendedNew)))
 	wantErrors(t, StatusUpdate(withStatus(resumed), withStatus(notYet)))
-	// A new start without the note that it is one.
+	// A new start time without a recorded resume.
 	again := edited(resumed, func(s *batchv1.JobStatus) { s.StartTime = at(6) })
 	wantErrors(t, StatusUpdate(withStatus(again), withStatus(resumed)), "status.startTime: Invalid value: field is immutable for unsuspended job once set")
 }
@@ -353,20 +353,20 @@ func TestStatusUpdateTimes(t *testing.T) {
 	}))
 	wantErrors(t, StatusUpdate(job, old))
 	wantErrors(t, Status(job))
-	// To have no time and to have the zero time is the same.
+	// A nil time and the zero time are the same.
 	none, zero := withStatus(batchv1.JobStatus{}), withStatus(batchv1.JobStatus{StartTime: &metav1.Time{}})
 	wantErrors(t, StatusUpdate(zero, none))
 	wantErrors(t, StatusUpdate(withStatus(running()), zero))
 }
 
-// As in the API server, the spec of the stored Job counts.
+// As in the API server, the rules read the spec of the stored Job.
 func TestStatusUpdateReadsTheOldSpec(t *testing.T) {
 	old := withStatus(batchv1.JobStatus{})
 	job := withStatus(batchv1.JobStatus{CompletedIndexes: "7"}, indexedJob(10))
 	wantErrors(t, StatusUpdate(job, old), `status.completedIndexes: Invalid value: error parsing completedIndexes: too large index: "7"`)
 }
 
-// k#125909: FailureTarget=False is no FailureTarget.
+// k#125909: FailureTarget=False does not count as FailureTarget.
 func TestStatusReadsOnlyTrueConditions(t *testing.T) {
 	s := edited(completed(), func(s *batchv1.JobStatus) {
 		s.Conditions = append(s.Conditions, batchv1.JobCondition{Type: target, Status: corev1.ConditionFalse}, batchv1.JobCondition{Type: failed, Status: corev1.ConditionUnknown})

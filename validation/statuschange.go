@@ -42,11 +42,11 @@ func uncountedChanged(c *change) bool {
 	return !slices.Equal(now.Succeeded, was.Succeeded) || !slices.Equal(now.Failed, was.Failed)
 }
 
-// resuming reports whether the controller takes note that the Job runs again.
+// resuming reports whether the controller records that the Job was resumed.
 func resuming(c *change) bool { return c.was.suspended && c.now.resumed }
 
-// scalable reports whether an Indexed Job may be scaled down, which takes
-// succeeded indexes away: its completions equal its parallelism.
+// scalable reports whether the Job is Indexed and its completions equal its parallelism. Such
+// a Job may be scaled down, which removes succeeded indexes.
 func scalable(c *change) bool {
 	return indexed(c.now.spec) && samePointee(c.now.spec.Completions, c.now.spec.Parallelism)
 }
@@ -58,8 +58,7 @@ func either(facts ...func(*change) bool) func(*change) bool {
 	}
 }
 
-// set reports whether the API server sees a time: the zero time is written as
-// null.
+// set reports whether the API server sees a time. The zero time is sent as null.
 func set(t *metav1.Time) bool { return t != nil && !t.IsZero() }
 
 // seconds returns the time as the API server sees it, without a fraction.

@@ -8,27 +8,27 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A condition that comes on a finished Job is told when it comes, whichever of the
-// two it is, and not once it is there.
-func TestStatusUpdateTellsWhicheverConditionComes(t *testing.T) {
+// Of two conditions that exclude each other, the update that adds either one is rejected. A
+// later update that keeps both is not.
+func TestStatusUpdateRejectsEitherAddedCondition(t *testing.T) {
 	const both = conditionsWrong + "cannot set Complete=True and FailureTarget=true conditions"
 	statusOf := func(kinds ...batchv1.JobConditionType) batchv1.JobStatus {
 		return edited(completed(), func(s *batchv1.JobStatus) { s.Conditions = is(kinds...) })
 	}
 	broken := statusOf(criteria, complete, target)
 	for _, c := range []struct {
-		name string
-		was  batchv1.JobStatus
-		told bool
+		name     string
+		was      batchv1.JobStatus
+		rejected bool
 	}{
-		{"FailureTarget comes", statusOf(criteria, complete), true},
-		{"Complete comes", edited(statusOf(criteria, target), func(s *batchv1.JobStatus) { s.CompletionTime = nil }), true},
-		{"nothing comes", broken, false},
+		{"FailureTarget is added", statusOf(criteria, complete), true},
+		{"Complete is added", edited(statusOf(criteria, target), func(s *batchv1.JobStatus) { s.CompletionTime = nil }), true},
+		{"nothing is added", broken, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := said(StatusUpdate(withStatus(broken), withStatus(c.was)))
-			if slices.Contains(got, both) != c.told {
-				t.Errorf("got %q, want among them %q: %v", got, both, c.told)
+			if slices.Contains(got, both) != c.rejected {
+				t.Errorf("got %q, want %q among them: %v", got, both, c.rejected)
 			}
 		})
 	}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// conditions makes a rule about conditions that do not go together.
+// conditions makes a rule about conditions that exclude or require each other.
 func conditions(broken func(*view) bool, detail string) func(*view) field.ErrorList {
 	return func(v *view) field.ErrorList {
 		if !broken(v) {
@@ -18,7 +18,7 @@ func conditions(broken func(*view) bool, detail string) func(*view) field.ErrorL
 	}
 }
 
-// conditionsChange makes a rule about conditions that may not come or go.
+// conditionsChange makes a rule about conditions that must not be added or removed.
 func conditionsChange(broken func(*change) bool, detail string) func(*change) field.ErrorList {
 	return func(c *change) field.ErrorList {
 		if !broken(c) {
@@ -41,7 +41,7 @@ func negativeCount(v *view) field.ErrorList {
 	return append(errs, nonNegative(statusPath, "terminating", v.Terminating)...)
 }
 
-// uncountedPods wants each UID once, in one of the two lists.
+// uncountedPods requires that each UID occurs once, in one of the two lists.
 func uncountedPods(v *view) field.ErrorList {
 	if v.UncountedTerminatedPods == nil {
 		return nil
@@ -93,8 +93,8 @@ func finishedJobWithActivePods(v *view) field.ErrorList {
 	return invalid("active", v.Active, "active>0 is invalid for finished job")
 }
 
-// finishedJobWithoutStartTime lets a suspended Job with nothing to do finish
-// without having started.
+// finishedJobWithoutStartTime allows a suspended Job with 0 completions to finish without a
+// start time.
 func finishedJobWithoutStartTime(v *view) field.ErrorList {
 	nothingToDo := v.spec.Completions != nil && *v.spec.Completions == 0
 	if !v.finished || set(v.StartTime) || nothingToDo && deref(v.spec.Suspend, false) {
@@ -201,8 +201,8 @@ func decreasingSucceededCounter(c *change) field.ErrorList {
 	return invalid("succeeded", c.now.Succeeded, "cannot decrease the succeeded counter")
 }
 
-// mutatingCompletionTime lets the time be taken away: for a complete Job
-// CompleteJobWithoutCompletionTime forbids it.
+// mutatingCompletionTime allows the time to be removed. CompleteJobWithoutCompletionTime
+// forbids that for a complete Job.
 func mutatingCompletionTime(c *change) field.ErrorList {
 	if !set(c.now.CompletionTime) || !set(c.was.CompletionTime) || !completionTimeChanged(c) {
 		return nil

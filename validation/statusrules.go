@@ -11,9 +11,8 @@ type statusRule struct {
 	step  func(*change) field.ErrorList // the status and the one before it
 }
 
-// statusRules are all the rules for a status, in the order in which they are
-// reported. Those with a condition bear the name that the API server's options
-// give them.
+// statusRules are all the rules for a status, in the order in which they are reported. A rule
+// with a condition has the name of its option in the API server.
 var statusRules = []statusRule{
 	{name: "NegativeCount", state: negativeCount},
 	{name: "EmptyOrDuplicateUncountedPod", state: uncountedPods},
@@ -43,8 +42,8 @@ var statusRules = []statusRule{
 		state: completionTimeBeforeStartTime,
 	},
 	{
-		// The API server looks at failedIndexes here, not at FailureTarget: what
-		// may not be taken back is caught by DisablingTerminalCondition.
+		// As in the API server, the rule depends on failedIndexes here, not on
+		// FailureTarget. DisablingTerminalCondition catches a removed FailureTarget.
 		name:  "FailedJobWithoutFailureTarget",
 		when:  either(failedChanged, failedIndexesChanged),
 		state: conditions(func(v *view) bool { return v.failed && !v.failureTarget }, "cannot set Failed=True condition without the FailureTarget=true condition"),

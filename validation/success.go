@@ -30,9 +30,8 @@ func successPolicy(spec *batchv1.JobSpec) field.ErrorList {
 	return errs
 }
 
-// successRule checks one rule. Without completions, which is an error by itself,
-// it passes over what would have to be compared with them; the API server stops
-// with a panic there.
+// successRule checks one rule. Missing completions are reported elsewhere, and successRule
+// then skips the comparisons with them. The API server panics in that case.
 func successRule(completions *int32, rule *batchv1.SuccessPolicyRule, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if rule.SucceededCount == nil && rule.SucceededIndexes == nil {

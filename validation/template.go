@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// templateMutable reports whether some of the pod template of this Job may
-// change: it is suspended, and nothing runs that was made from the template. A
-// Job that ran before must have been seen as suspended by its controller.
+// templateMutable reports whether parts of the pod template of this Job may change: the Job
+// is suspended and has no active pods. If the Job ran before, its controller must also have
+// set the condition Suspended.
 func templateMutable(old *batchv1.Job) bool {
 	if !deref(old.Spec.Suspend, false) || old.Status.Active != 0 {
 		return false
@@ -16,10 +16,10 @@ func templateMutable(old *batchv1.Job) bool {
 	return !set(old.Status.StartTime) || hasCondition(old, batchv1.JobSuspended, corev1.ConditionTrue)
 }
 
-// changedTemplate checks the change of the template. While it is mutable, the
-// scheduling directives and the resources of containers may change: they are
-// taken over from the new template before the two are compared. Nothing at all
-// is compared of the template's metadata then, as in the API server.
+// changedTemplate checks the change of the template. While the template is mutable, its
+// scheduling directives and the resources of its containers may change, so they are copied
+// from the new template before the two are compared. Its metadata is then not compared at
+// all, as in the API server.
 func changedTemplate(job, old *batchv1.Job) field.ErrorList {
 	now, was := stored(&job.Spec.Template), stored(&old.Spec.Template)
 	if !templateMutable(old) {
@@ -34,9 +34,9 @@ func changedTemplate(job, old *batchv1.Job) field.ErrorList {
 	return immutable("template.spec", now.Spec, was.Spec)
 }
 
-// stored returns a shallow copy of the template without the two ways in which
-// the published types say one thing differently: the API server reads no
-// security context as an empty one, and serviceAccount as serviceAccountName.
+// stored returns a shallow copy of the template in the form in which the API server stores
+// it. The API server reads a nil security context as an empty one, and serviceAccount as
+// serviceAccountName.
 func stored(template *corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 	s := *template
 	if s.Spec.SecurityContext == nil {
@@ -49,8 +49,9 @@ func stored(template *corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 	return s
 }
 
-// withNodeAffinityOf returns the old affinity with the node affinity of the new
-// one. An affinity that says nothing but that may come and go as a whole.
+// withNodeAffinityOf returns the old affinity with the node affinity of the new one. It
+// returns nil if the new affinity is nil and the old one has nothing but a node affinity:
+// such an affinity may be added or removed as a whole.
 func withNodeAffinityOf(now, was *corev1.Affinity) *corev1.Affinity {
 	merged := deref(was, corev1.Affinity{})
 	merged.NodeAffinity = deref(now, corev1.Affinity{}).NodeAffinity
@@ -60,9 +61,8 @@ func withNodeAffinityOf(now, was *corev1.Affinity) *corev1.Affinity {
 	return &merged
 }
 
-// withResourcesOf returns the old containers with the resources of the new ones,
-// if there are as many. They are still compared by name, each with the one in its
-// place.
+// withResourcesOf returns the old containers with the resources of the new ones, if their
+// numbers are equal. Containers correspond by position, so a renamed container still differs.
 func withResourcesOf(now, was []corev1.Container) []corev1.Container {
 	if len(now) != len(was) {
 		return was

@@ -29,8 +29,8 @@ type updateRule struct {
 	check func(job, old *batchv1.Job) field.ErrorList
 }
 
-// updateRules are the rules for a change of the spec, in the order in which they
-// are reported. A field that is not here may change freely: parallelism,
+// updateRules are the rules for a change of the spec, in the order in which they are
+// reported. Fields without a rule may change freely: parallelism,
 // activeDeadlineSeconds, backoffLimit, maxFailedIndexes, suspend,
 // ttlSecondsAfterFinished, podReplacementPolicy and manualSelector.
 var updateRules = []updateRule{
@@ -60,14 +60,14 @@ func immutable(name string, now, was any) field.ErrorList {
 	return apivalidation.ValidateImmutableField(now, was, specPath.Child(name))
 }
 
-// changedCompletions keeps completions as they are, but for an elastic Indexed
-// Job: there they may change together with parallelism, to the same value.
+// changedCompletions forbids a change of completions, except in an elastic Indexed Job:
+// there completions and parallelism may change together, to the same value.
 func changedCompletions(job, old *batchv1.Job) field.ErrorList {
 	now, was := job.Spec.Completions, old.Spec.Completions
 	if !indexed(&job.Spec) {
 		return immutable("completions", now, was)
 	}
-	// Taking completions away from an Indexed Job is reported with the spec.
+	// The check of the spec reports missing completions of an Indexed Job.
 	if now == nil || samePointee(now, was) || *now == deref(job.Spec.Parallelism, defaultParallelism) {
 		return nil
 	}

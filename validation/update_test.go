@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// runUpdate changes a valid stored Job and checks what is said about it.
+// runUpdate changes a valid stored Job and checks the errors.
 func runUpdate(t *testing.T, cases []updateCase) {
 	t.Helper()
 	for _, c := range cases {
@@ -38,7 +38,7 @@ func TestUpdateMutableFields(t *testing.T) {
 	runUpdate(t, []updateCase{
 		{name: "nothing", edit: func(*batchv1.Job) {}},
 		{
-			name: "all that may change",
+			name: "all mutable fields",
 			old:  perIndex(5),
 			edit: func(j *batchv1.Job) {
 				s := &j.Spec
@@ -58,18 +58,18 @@ func TestUpdateMutableFields(t *testing.T) {
 
 func TestUpdateImmutableFields(t *testing.T) {
 	runUpdate(t, []updateCase{
-		{name: "resource version gone", edit: func(j *batchv1.Job) { j.ResourceVersion = "" }, want: []string{"metadata.resourceVersion: Invalid value: must be specified for an update"}},
+		{name: "resource version removed", edit: func(j *batchv1.Job) { j.ResourceVersion = "" }, want: []string{"metadata.resourceVersion: Invalid value: must be specified for an update"}},
 		{
-			name: "UID gone: of the two checks one minds",
+			name: "UID removed: one of the two checks reports it",
 			edit: func(j *batchv1.Job) { j.UID = ""; j.Spec.ManualSelector = ptr(true) },
 			want: []string{"metadata.uid: Invalid value: field is immutable"},
 		},
 		{
-			name: "finalizer, told by both checks", edit: func(j *batchv1.Job) { j.Finalizers = []string{"x"} },
+			name: "finalizer, reported by both checks", edit: func(j *batchv1.Job) { j.Finalizers = []string{"x"} },
 			want: times(2, "metadata.finalizers[0]: Invalid value: name is neither a standard finalizer name nor is it fully qualified"),
 		},
 		{
-			name: "a wrong spec, told twice", edit: func(j *batchv1.Job) { j.Spec.Parallelism = ptr[int32](-1) },
+			name: "an invalid spec, reported twice", edit: func(j *batchv1.Job) { j.Spec.Parallelism = ptr[int32](-1) },
 			want: times(2, "spec.parallelism: Invalid value: must be greater than or equal to 0"),
 		},
 		{
@@ -119,14 +119,14 @@ func TestUpdateCompletions(t *testing.T) {
 		{name: "to one, without parallelism", old: indexedJob(5), edit: both(1, nil)},
 		{name: "to two, without parallelism", old: indexedJob(5), edit: both(2, nil), want: []string{tandem}},
 		{
-			name: "completions taken away, told by the two checks of the spec", old: indexedJob(5),
+			name: "completions removed, reported by both checks of the spec", old: indexedJob(5),
 			edit: func(j *batchv1.Job) { j.Spec.Completions = nil },
 			want: times(2, "spec.completions: Required value: when completion mode is Indexed"),
 		},
 	})
 }
 
-// A Job that an older release stored does not become invalid.
+// A Job that an older release stored stays valid.
 func TestUpdateOfOldJobs(t *testing.T) {
 	runUpdate(t, []updateCase{
 		{
@@ -139,7 +139,7 @@ func TestUpdateOfOldJobs(t *testing.T) {
 			edit: func(*batchv1.Job) {},
 		},
 		{
-			name: "with one of the prefixed labels only",
+			name: "with only one of the prefixed labels",
 			old: func(j *batchv1.Job) {
 				delete(j.Spec.Template.Labels, batchv1.JobNameLabel)
 				j.Spec.Selector.MatchLabels = map[string]string{"controller-uid": "uid"}
@@ -147,7 +147,7 @@ func TestUpdateOfOldJobs(t *testing.T) {
 			edit: func(*batchv1.Job) {},
 		},
 		{
-			name: "without the labels from before the prefix, which were always required",
+			name: "without a label without prefix, which was always required",
 			old:  func(j *batchv1.Job) { delete(j.Spec.Template.Labels, "job-name") },
 			edit: func(*batchv1.Job) {},
 			want: []string{"spec.template.metadata.labels[job-name]: Required value: must be 'job'"},
@@ -247,7 +247,7 @@ func TestUpdateTemplate(t *testing.T) {
 			want: []string{frozenSpec},
 		},
 		{
-			name: "what only the published types tell apart",
+			name: "different values that the API server stores in the same form",
 			old:  func(j *batchv1.Job) { j.Spec.Template.Spec.DeprecatedServiceAccount = "account" },
 			edit: func(j *batchv1.Job) {
 				j.Spec.Template.Spec.DeprecatedServiceAccount = ""
@@ -269,13 +269,13 @@ func TestUpdateAffinity(t *testing.T) {
 	}{
 		{name: "none"},
 		{name: "added", now: &corev1.Affinity{NodeAffinity: node}},
-		{name: "taken away", was: &corev1.Affinity{NodeAffinity: node}},
+		{name: "removed", was: &corev1.Affinity{NodeAffinity: node}},
 		{name: "changed", was: &corev1.Affinity{NodeAffinity: node, PodAffinity: pod}, now: &corev1.Affinity{NodeAffinity: other, PodAffinity: pod}},
-		{name: "taken away beside another", was: &corev1.Affinity{NodeAffinity: node, PodAffinity: pod}, now: &corev1.Affinity{PodAffinity: pod}},
+		{name: "removed beside a pod affinity", was: &corev1.Affinity{NodeAffinity: node, PodAffinity: pod}, now: &corev1.Affinity{PodAffinity: pod}},
 		{name: "empty added", now: &corev1.Affinity{}},
 		{name: "pod affinity added", now: &corev1.Affinity{PodAffinity: pod}, refused: true},
-		{name: "pod affinity taken away", was: &corev1.Affinity{NodeAffinity: node, PodAffinity: pod}, refused: true},
-		{name: "pod affinity taken away, an empty one left", was: &corev1.Affinity{PodAffinity: pod}, now: &corev1.Affinity{}, refused: true},
+		{name: "pod affinity removed", was: &corev1.Affinity{NodeAffinity: node, PodAffinity: pod}, refused: true},
+		{name: "pod affinity removed, empty affinity left", was: &corev1.Affinity{PodAffinity: pod}, now: &corev1.Affinity{}, refused: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			old := prepared(suspendedNew, func(j *batchv1.Job) { j.ResourceVersion = "1"; j.Spec.Template.Spec.Affinity = c.was })
@@ -290,7 +290,7 @@ func TestUpdateAffinity(t *testing.T) {
 	}
 }
 
-// apimachinery's check of metadata fills in the new object; ours may not.
+// apimachinery's check of metadata changes the new object; Update and StatusUpdate must not.
 func TestUpdateLeavesMetadataAlone(t *testing.T) {
 	old := prepared(func(j *batchv1.Job) {
 		j.ResourceVersion = "1"
@@ -302,11 +302,11 @@ func TestUpdateLeavesMetadataAlone(t *testing.T) {
 	_ = Update(job, old)
 	_ = StatusUpdate(job, old)
 	if job.UID != types.UID("") || !job.CreationTimestamp.IsZero() || job.DeletionTimestamp != nil {
-		t.Errorf("metadata became %+v, want it as it was", job.ObjectMeta)
+		t.Errorf("metadata became %+v, want it unchanged", job.ObjectMeta)
 	}
 }
 
-// Names of rules tell what failed; they are unique.
+// Each rule has a unique name.
 func TestRuleTablesHaveNames(t *testing.T) {
 	seen := map[string]bool{}
 	note := func(name string) {

@@ -40,20 +40,20 @@ func Advice(job *batchv1.Job) []string {
 	}
 	var advice []string
 	if completions := deref(spec.Completions, 0); completions > HighCompletions {
-		advice = append(advice, fmt.Sprintf("spec.completions: %d is above %d; the status stays small only while few indexes run and have failed", completions, HighCompletions))
+		advice = append(advice, fmt.Sprintf("spec.completions: %d is above %d; the status stays small only while few indexes are running or have failed", completions, HighCompletions))
 	}
 	if size := IndexesSize(spec); size.Both > SafeIndexesSize {
 		advice = append(advice, fmt.Sprintf("status: completedIndexes and failedIndexes may take %d bytes together, more than the %d that KEP-3850 accepts", size.Both, SafeIndexesSize))
 	}
 	if spec.BackoffLimitPerIndex != nil && spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {
-		advice = append(advice, "spec.backoffLimitPerIndex: it counts failed pods, not the restarts within a pod that the restart policy OnFailure makes; use Never")
+		advice = append(advice, "spec.backoffLimitPerIndex: it counts failed pods, but restart policy OnFailure restarts containers within a pod; use Never")
 	}
 	return advice
 }
 
-// StatusAdvice returns a warning if completedIndexes and failedIndexes come near the size
-// that KEP-3850 accepts: 4/5 of [SafeIndexesSize]. [Advice] warns before the Job runs that
-// this may happen.
+// StatusAdvice returns a warning if completedIndexes and failedIndexes together reach 4/5 of
+// [SafeIndexesSize], the size that KEP-3850 accepts. [Advice] warns before the Job runs that
+// they may become too large.
 func StatusAdvice(status *batchv1.JobStatus) []string {
 	if status == nil {
 		return nil

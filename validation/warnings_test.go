@@ -46,19 +46,19 @@ func TestAdvice(t *testing.T) {
 	starting(t, Advice(prepared(func(j *batchv1.Job) { j.Spec.Completions = ptr[int32](100_001) }))) // it lists no indexes
 	starting(t, Advice(prepared(sized(100_000, 100_000))))
 	starting(t, Advice(prepared(sized(100_001, 10_000))), high)
-	// All at the limits of KEP-3850 is what it accepts.
+	// KEP-3850 accepts a Job with all values at the limits.
 	starting(t, Advice(prepared(perIndex(100_000), func(j *batchv1.Job) { j.Spec.Parallelism = ptr[int32](100_000) })))
 	// A regular Job may have parallelism 10^5 at any completions.
 	starting(t, Advice(prepared(sized(1_000_000, 100_000))), "spec.completions: 1000000 is above 100000", size+"1400014 bytes together, more than the 600000")
 	// "It can only be set when Job's completionMode=Indexed, and the Pod's restart
-	// policy is Never." The API server does not look at the latter.
+	// policy is Never." The API server does not check the restart policy.
 	onFailure := prepared(perIndex(5), func(j *batchv1.Job) { j.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure })
 	wantErrors(t, Create(onFailure))
 	starting(t, Advice(onFailure), restart)
 }
 
-// The advice about restarts is for OnFailure alone. A policy that is missing, or
-// Always, is refused by other rules.
+// Only OnFailure gets the advice about restarts. Other rules reject Always and a missing
+// policy.
 func TestAdvice_onlyAboutOnFailure(t *testing.T) {
 	for policy, want := range map[corev1.RestartPolicy]int{
 		corev1.RestartPolicyOnFailure: 1, corev1.RestartPolicyNever: 0, corev1.RestartPolicyAlways: 0, "": 0,
@@ -90,13 +90,13 @@ func TestStatusAdvice(t *testing.T) {
 	} {
 		got := strings.Join(StatusAdvice(c.status), "\n")
 		if !strings.HasSuffix(got, c.want) || (got == "") != (c.want == "") {
-			t.Errorf("got %q, want an end of %q", got, c.want)
+			t.Errorf("got %q, want it to end with %q", got, c.want)
 		}
 	}
 }
 
-// The limits that are exported are those that hold: at each a spec is right, and above
-// it wrong.
+// The exported limits are those that the rules enforce: a spec at the limit is valid, and a
+// spec above it is not.
 func TestLimits(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit int
