@@ -15,8 +15,8 @@ import (
 	"github.com/jobfate/jobfate/internal/kubefile"
 )
 
-// measured is the name of a file that a process of its own reads, to tell how much
-// memory that took.
+// measured is the environment variable with the name of a file. A separate process reads the
+// file and prints how much memory that took.
 const measured = "KUBEFILE_TEST_READS"
 
 func TestMain(m *testing.M) {
@@ -34,15 +34,15 @@ func TestMain(m *testing.M) {
 	}
 	_, err = kubefile.Read(kubefile.Source{Name: "f", Reader: file, Size: int(info.Size())})
 	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats) // what is taken from the system is not given back
+	runtime.ReadMemStats(&stats) // Sys never decreases
 	fmt.Println(stats.Sys, err)
 }
 
-// TestMemory checks the most memory that input takes: ten times its size as JSON and
-// 25 times as YAML, or 100 MB. Neither nesting nor short values of YAML change that.
+// TestMemory checks the memory bound of an input: ten times its size as JSON, 25 times as
+// YAML, or 100 MB. The bound also holds for nested and short values of YAML.
 func TestMemory(t *testing.T) {
 	const mb = 1_000_000
-	const deep = 9000 // levels; the parsers take 10,000
+	const deep = 9000 // levels; the parsers accept 10,000
 	pod, podYAML := largePod(t)
 	item := "- " + strings.TrimSuffix(strings.ReplaceAll(podYAML, "\n", "\n  "), "  ")
 	nested := strings.Repeat(`{"a":`, deep) + "0" + strings.Repeat("}", deep)
@@ -53,7 +53,7 @@ func TestMemory(t *testing.T) {
 		return jobYAML + "---\nkind: A\na: [" + times(size, text+",") + "a]\n"
 	}
 	lines := func(text string) string { return jobYAML + "---\nkind: A\na:\n" + text }
-	const read, tooMuch = "<nil>", "f: document 2: some "
+	const read, tooMuch = "<nil>", "f: document 2: about "
 	for _, tc := range []struct {
 		reason, input string
 		times         int
@@ -97,7 +97,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// memoryOf returns how many bytes of memory a process takes to read an input, and
+// memoryOf returns the number of bytes of memory that a process needs to read an input, and
 // the error.
 func memoryOf(t *testing.T, input string) (memory int, wrong string) {
 	t.Helper()
@@ -118,7 +118,7 @@ func memoryOf(t *testing.T, input string) (memory int, wrong string) {
 	return memory, wrong
 }
 
-// largePod returns a pod of some 10 kB.
+// largePod returns a pod of about 10 kB.
 func largePod(t testing.TB) (asJSON, asYAML string) {
 	var env []string
 	for i := range 100 {

@@ -16,16 +16,16 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 )
 
-// object is an object of the input: what it is, its JSON, and where it stands.
+// object is an object of the input, with its JSON and its place.
 type object struct {
 	metav1.TypeMeta
 	json raw
-	pod  *corev1.Pod // if it is one that can be decoded
+	pod  *corev1.Pod // set for a pod that can be decoded
 	at   Place
 }
 
-// newObject returns an object that is of a type unless it says otherwise. Most are
-// pods, which it decodes but for what nothing is decided on.
+// newObject returns an object; is is its type if the JSON names none. Most objects are pods.
+// It decodes them here, without the parts that do not influence decisions.
 func newObject(json raw, is metav1.TypeMeta) object {
 	var pod struct {
 		metav1.TypeMeta
@@ -44,7 +44,7 @@ func newObject(json raw, is metav1.TypeMeta) object {
 		p.ManagedFields, p.Spec.EphemeralContainers = nil, nil
 		return object{TypeMeta: pod.TypeMeta, json: json, pod: p}
 	}
-	_ = utiljson.Unmarshal(json, &is) // check and decode say what is wrong
+	_ = utiljson.Unmarshal(json, &is) // check and decode report errors
 	return object{TypeMeta: is, json: json}
 }
 
@@ -54,7 +54,8 @@ type skipped struct{}
 // UnmarshalJSON does nothing.
 func (*skipped) UnmarshalJSON([]byte) error { return nil }
 
-// check fails unless the object has a kind and, if that is one of ours, its version.
+// check fails unless the object has a kind, and the right version if the kind is one that
+// this package reads.
 func (o object) check(want string) error {
 	version := map[string]string{"Job": "batch/v1", "CronJob": "batch/v1", "Pod": "v1"}[o.Kind]
 	switch {
@@ -68,44 +69,44 @@ func (o object) check(want string) error {
 	return nil
 }
 
-// complete fails unless the object has a spec and a status. Whatever kubectl prints has
-// them, at times empty, and the status comes last.
+// complete fails unless the object has a spec and a status. Objects from kubectl always have
+// both, perhaps empty. The status comes last, so it is missing if the input is truncated.
 func (o object) complete() error {
 	var has map[string]*skipped
 	_ = utiljson.Unmarshal(o.json, &has)
 	for _, field := range []string{"spec", "status"} {
 		if has[field] == nil {
-			return fmt.Errorf("%s: the %s has no %s; has the input been cut short?", o.at, o.Kind, field)
+			return fmt.Errorf("%s: the %s has no %s; is the input truncated?", o.at, o.Kind, field)
 		}
 	}
 	return nil
 }
 
-// decode decodes the object into a value of an API type, to which it gets a pointer.
+// decode decodes the object into the API type that into points to.
 func (o object) decode(into any) error { return firstOf(o.problems(into), o.at) }
 
-// problems decodes likewise, and returns all that cannot be decoded.
+// problems decodes the object like decode, and returns everything that cannot be decoded.
 func (o object) problems(into any) []Problem {
 	return problemsIn(o.json, func(json []byte) error { return utiljson.Unmarshal(json, into) })
 }
 
-// Manifest is a Job as it was written, or as the API server printed it.
+// Manifest is a Job as a user wrote it, or as the API server returned it.
 type Manifest struct {
 	Job *batchv1.Job
 	At  Place
-	// Path is where in a CronJob the Job is the template; empty for a Job.
+	// Path is the path of the Job template in a CronJob; empty for a Job.
 	Path string
 	// RuleNames are the names of the rules of the Job's pod failure policy, as a
-	// cluster with KEP-4443 stores them; nil when no rule has one.
+	// cluster with KEP-4443 stores them; nil if no rule has a name.
 	RuleNames []string
-	// Unknown are the fields of the Job that the API does not have as far as
-	// this program knows: from a later release, or misspelt.
+	// Unknown are the fields of the Job that this version of the API does not have:
+	// they are from a later release, or misspelt.
 	Unknown []string
 	// Problems are the fields that cannot be read. The Job is then incomplete.
 	Problems []Problem
 }
 
-// strict is the decoder with which the API server finds fields that it does not know.
+// strict is the decoder with which the API server finds unknown fields.
 var strict = serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, runtime.NewScheme(), runtime.NewScheme(), serializer.SerializerOptions{Strict: true})
 
 // manifest reads a Job.
@@ -118,7 +119,7 @@ func (o object) manifest() *Manifest {
 			if _, err := fmt.Sscanf(err.Error(), "%s field %q", &what, &field); err == nil && what == "unknown" {
 				m.Unknown = append(m.Unknown, field)
 			} else {
-				m.Problems = append(m.Problems, Problem{field, "the field is there twice"})
+				m.Problems = append(m.Problems, Problem{field, "the field occurs twice"})
 			}
 		}
 	} else if err != nil {
@@ -141,7 +142,7 @@ func (o object) manifest() *Manifest {
 	return m
 }
 
-// template reads the template of a CronJob as a Job of that name.
+// template reads the template of a CronJob as a Job with the name of the CronJob.
 func (o object) template() *Manifest {
 	const path = "spec.jobTemplate"
 	var cron struct {

@@ -8,22 +8,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Place is where in the input an object stands. An object that comes from no text has
-// a File only, which says what it is.
+// Place is the place of an object in the input. An object that does not come from a text has
+// only a File, which describes the object.
 type Place struct {
 	File string
-	// Document counts the documents of the file from 1, without empty ones, and
-	// Item the items of a list; it is 0 for an object that stands alone.
+	// Document is the number of the document in the file, and Item the number of the item
+	// in a list. Both count from 1, without empty documents. Item is 0 outside a list.
 	Document, Item int
 
-	// The object is in a part of the text, at a path.
+	// part is the text that contains the object, and path the path of the object in it.
 	part
 	path string
-	// last is the part of the text that was parsed last.
+	// last caches the part of the text that was parsed last.
 	last *parsed
 }
 
-// String returns the place as it begins an error: "pods.yaml: document 1, item 3".
+// String returns the place in the form for errors: "pods.yaml: document 1, item 3".
 func (p Place) String() string {
 	text := p.File
 	if p.Document > 0 {
@@ -35,9 +35,9 @@ func (p Place) String() string {
 	return text
 }
 
-// Position returns the line and the column of the file at which a field of the
-// object stands, as in "spec.completions", or the nearest field around it that is
-// there. Both are counted from 1; without a text they are 0.
+// Position returns the line and the column of a field of the object, such as
+// "spec.completions". A missing field has the position of its nearest parent. Both count from
+// 1; without a text they are 0.
 func (p Place) Position(field string) (line, column int) {
 	if p.Document == 0 {
 		return 0, 0
@@ -58,21 +58,21 @@ func (p Place) At(field string) string {
 	return p.File
 }
 
-// in returns the place of what stands at a path within the object.
+// in returns the place of the value at a path within the object.
 func (p Place) in(path string) Place {
 	p.path += "." + path
 	return p
 }
 
-// parsed is the value of the text at an offset.
+// parsed is the parsed text at an offset.
 type parsed struct {
 	offset int
 	root   *yaml.Node
 }
 
-// node parses a text to find fields in it. JSON is YAML, nearly: of what the parser does
-// not take, and of what has more values than any object that Kubernetes stores, only the
-// start is known. What is found here decides nothing but what an error points at.
+// node parses a text to find the positions of fields. JSON is almost YAML. If the parser
+// rejects the text, or the text has more values than any object that Kubernetes stores, only
+// its start is known. The result is only used for the positions in errors.
 func (last *parsed) node(p part) *yaml.Node {
 	if last.root == nil || last.offset != p.offset {
 		*last = parsed{p.offset, &yaml.Node{Line: 1, Column: 1}}
@@ -85,8 +85,8 @@ func (last *parsed) node(p part) *yaml.Node {
 	return last.root
 }
 
-// find follows a path from a node as far as it leads, and returns the key or the item
-// where it ends. The key of a map may have dots itself: the longest that fits is meant.
+// find follows a path from node n as far as possible, and returns the last key or item. The
+// key of a map may contain dots: the longest matching key wins.
 func find(at, n *yaml.Node, path string) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Problem is why a field of an object cannot be read. The field is empty when it
-// is the object as a whole.
+// Problem says why a field of an object cannot be read. The field is empty if the problem is
+// the object as a whole.
 type Problem struct{ Field, Message string }
 
 // firstOf returns the first of the problems of an object, with its place.
@@ -24,11 +24,11 @@ func firstOf(problems []Problem, at Place) error {
 
 var decoderNoise = regexp.MustCompile(`^(error unmarshaling JSON: )?(while decoding JSON: )?(json: )?|Go (struct field \S+|value) of type `)
 
-// problemsIn returns the smallest parts of a document that decode would not take if
-// they were alone, a hundred at most: a decoder says what is wrong first, and not always
-// where. There are none if decode takes the document.
+// problemsIn returns the smallest parts of a document that decode rejects on their own, at
+// most 100. A decoder reports only the first error, and not always its position. There are
+// none if decode accepts the document.
 func problemsIn(document []byte, decode func([]byte) error) (found []Problem) {
-	// narrow looks at a part of the document, alone but for what stands around it.
+	// narrow decodes a part of the document within its parents, without other fields.
 	var narrow func(path, before string, part []byte, after string)
 	narrow = func(path, before string, part []byte, after string) {
 		around := func(part string) error { return decode([]byte(before + part + after)) }

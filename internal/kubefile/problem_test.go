@@ -10,8 +10,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// TestReadDocument checks what is told of a document that is not what it should
-// be.
+// TestReadDocument checks the errors about wrong documents.
 func TestReadDocument(t *testing.T) {
 	type thing struct {
 		Name string           `json:"name"`
@@ -23,7 +22,7 @@ func TestReadDocument(t *testing.T) {
 	for _, tc := range []struct{ reason, input, want string }{
 		{"right", "name: a\nlist: [{m: 1}]\n", ""},
 		{"JSON", `{"name": "a"}`, ""},
-		{"nothing", "", "f: it is empty; want a thing"},
+		{"nothing", "", "f: the input is empty; want a thing"},
 		{"two", "---\nname: a\n---\nname: b\n", "f:4: a second document; want a thing"},
 		{"something of Kubernetes", "kind: Pod\n", "f: document 1 is a Pod; want a thing"},
 		{"no object", "5\n", "f: document 1 is not an object; want a thing"},
@@ -86,7 +85,7 @@ func TestOneLongLine(t *testing.T) {
 			t.Fatalf("owner %d: got line %d, column %d, want 1, %d", i, line, column, want)
 		}
 	}
-	// On a busy machine both take longer. Usually it takes a tenth.
+	// On a busy machine both take longer. Usually the lookups take a tenth.
 	if took := time.Since(start); took > 3*once {
 		t.Errorf("it took %s, to read the text and look up one field %s", took, once)
 	}

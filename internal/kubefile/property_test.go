@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// seen is what a reader makes of a text: each object with its place, or the error.
+// seen returns each object in a text with its place, or the error.
 func seen(input string) (objects []string, err error) {
 	err = each(Source{Name: "f", Reader: strings.NewReader(input)}, "anything", func(o object) error {
 		line, column := o.at.Position("")
@@ -19,7 +19,7 @@ func seen(input string) (objects []string, err error) {
 	return objects, err
 }
 
-// whole returns a text of which no list is cut, with the same meaning.
+// whole returns a text with the same meaning that cutList does not cut.
 func whole(input string) string {
 	if listStart.MatchString(input) {
 		return strings.Replace(input, "\nitems:\n- ", "\nitems: \n- ", 1)
@@ -27,8 +27,7 @@ func whole(input string) string {
 	return input
 }
 
-// listLines are lines of which a list may consist, and which one might mistake for
-// others.
+// listLines are lines that may occur in a list, including lines that are easily misread.
 var listLines = []string{
 	"- a: b\n", "- apiVersion: v1\n  kind: Pod\n  metadata: {name: p}\n  spec: {}\n  status: {}\n", "- {}\n", "- k:\n", "- k: [d]\n", "- k:\n  - e\n  - f\n", "- c\n",
 	"  g: h\n", "- k: \"i\n", "- j\"\n", "\"\n", "- k: 'l\n", "'\n", "- k: |\n", "  l\n", "  - m\n", " - n\n", "- k: >-\n    o\n\n- k: p\n", "- {k: [q,\n", "- {r: s,\n", "]}\n", "}\n",
@@ -36,7 +35,7 @@ var listLines = []string{
 	"- k: !!str 5\n", "- yes: no\n", "- ? a\n", "  : b\n", "\uFEFF", "%YAML 1.1\n", "- a: 1\n  a: 2\n", "items: []\n", "-- \n", "- \n",
 }
 
-// TestCutIsWhole checks that a list that is cut is read as if it were not.
+// TestCutIsWhole checks that cutting a list does not change the result.
 func TestCutIsWhole(t *testing.T) {
 	lists := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -58,7 +57,7 @@ func TestCutIsWhole(t *testing.T) {
 	}
 }
 
-// TestNotCut has lists that look as if they could be cut, and cannot.
+// TestNotCut has lists that must not be cut, although they look like lists of kubectl.
 func TestNotCut(t *testing.T) {
 	const head, tail = "apiVersion: v1\nitems:\n", "kind: List\n"
 	for _, input := range []string{
@@ -82,7 +81,7 @@ func TestNotCut(t *testing.T) {
 	}
 }
 
-// checkCut checks that a list that may be cut is read as if it were not.
+// checkCut checks that cutting a list does not change the result.
 func checkCut(t rapid.TB, before, list string) {
 	t.Helper()
 	want, wantErr := seen(before + whole(list))
@@ -92,8 +91,8 @@ func checkCut(t rapid.TB, before, list string) {
 	}
 }
 
-// TestPosition finds fields of YAML and JSON, and what is around those that are not
-// there.
+// TestPosition finds the positions of fields in YAML and JSON, and for missing fields those of
+// their parents.
 func TestPosition(t *testing.T) {
 	const yaml = "# a comment\nspec:\n  rules:\n  - a: 1\n    b: &b {c: 2}\n  - *b\nlabels:\n  a: 1\n  a.b: 2\n  a.b/c: 3\n\"\": 4\n"
 	for _, tc := range []struct{ input, field, want string }{
@@ -127,16 +126,16 @@ func TestPosition(t *testing.T) {
 	}
 }
 
-// FuzzCut looks for a text that is read differently when it is cut.
+// FuzzCut searches for a text with a different result when it is cut.
 func FuzzCut(f *testing.F) {
 	f.Add("apiVersion: v1\nitems:\n- a\n- \"b\n- c\"\n- |\n d\n- e\nkind: List\n")
-	f.Add("apiVersion: 1\nitems:\n- a\n- e\nkind: List\n") // a number is no version
+	f.Add("apiVersion: 1\nitems:\n- a\n- e\nkind: List\n") // a version is not a number
 	f.Add("apiVersion: true\nitems:\n- a\n- e\nkind: List\n")
 	f.Fuzz(func(t *testing.T, input string) { checkCut(t, "", input) })
 }
 
-// TestDocumentsInDocumentsOut prints objects one after the other, each in a format
-// and behind a separator of its own, and checks that each comes back in its place.
+// TestDocumentsInDocumentsOut writes objects one after the other, in random formats and with
+// random separators, and checks that each is read with its place.
 func TestDocumentsInDocumentsOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b strings.Builder

@@ -28,16 +28,16 @@ import (
 type Source struct {
 	Name string
 	io.Reader
-	// Size is how many bytes there are, if that is known.
+	// Size is the number of bytes, if it is known.
 	Size int
-	// Progress, if it is set, is called now and then while much is read: which
-	// kind of text it is, YAML or JSON, and how many bytes of it have been read.
+	// Progress, if set, is called repeatedly while a large text is read. kind is YAML or
+	// JSON, and done the number of bytes that have been read.
 	Progress func(kind string, done, total int)
 }
 
-// Input is Jobs and their pods, with the places where they stand.
+// Input is Jobs and their pods, with their places.
 type Input struct {
-	// Jobs are in the order of the input, one at least.
+	// Jobs are in the order of the input; there is at least one.
 	Jobs []*Manifest
 	// Pods are all pods of the input in their order, and PodsAt their places.
 	Pods   []*corev1.Pod
@@ -47,7 +47,7 @@ type Input struct {
 	Skipped Kinds
 }
 
-// Evidence is what else the input has that may tell why a pod does not run.
+// Evidence is other objects of the input that may explain why a pod does not run.
 type Evidence struct {
 	Events []*corev1.Event
 	Nodes  []*corev1.Node
@@ -56,7 +56,7 @@ type Evidence struct {
 // Kinds counts objects by their kind.
 type Kinds map[string]int
 
-// String returns the kinds in the order of the alphabet: "ConfigMap, Service (2)".
+// String returns the kinds in alphabetical order: "ConfigMap, Service (2)".
 func (k Kinds) String() string {
 	out := slices.Sorted(maps.Keys(k))
 	for i, kind := range out {
@@ -79,8 +79,8 @@ func Read(sources ...Source) (*Input, error) {
 	})
 }
 
-// ReadStart reads a Job from which a simulation starts: one that was just written,
-// or one that exists, with its status and pods.
+// ReadStart reads the Job with which a simulation starts: a new one, or an existing one with
+// its status and pods.
 func ReadStart(sources ...Source) (*Input, error) {
 	return read(sources, "a Job", func(in *Input, o object) error {
 		if o.Kind == "Job" && len(in.Jobs) > 0 {
@@ -90,8 +90,8 @@ func ReadStart(sources ...Source) (*Input, error) {
 	})
 }
 
-// ReadManifests reads the Jobs of the sources and the templates of CronJobs, one
-// at least, with all that is wrong with them. Other objects are counted.
+// ReadManifests reads the Jobs of the sources and the templates of CronJobs, with all their
+// problems. There must be at least one. Other objects are counted.
 func ReadManifests(sources ...Source) (*Input, error) {
 	return read(sources, "a Job", func(in *Input, o object) error {
 		switch o.Kind {
@@ -106,9 +106,9 @@ func ReadManifests(sources ...Source) (*Input, error) {
 	})
 }
 
-// ReadDocument reads a source that is a single document, and hands its JSON to
-// decode. What decode does not take is narrowed down, and the error says on which
-// line it stands. want is what an error says should be there.
+// ReadDocument reads a source with a single document, and passes its JSON to decode. If decode
+// fails, the error names the line of the field that decode rejects. want says what the source
+// should contain, for errors.
 func ReadDocument(s Source, want string, decode func([]byte) error) (at Place, err error) {
 	err = each(s, want, func(o object) error {
 		switch {
@@ -126,7 +126,7 @@ func ReadDocument(s Source, want string, decode func([]byte) error) (at Place, e
 	return at, err
 }
 
-// read calls add with each object. There must be a Job.
+// read calls add with each object. There must be at least one Job.
 func read(sources []Source, want string, add func(*Input, object) error) (*Input, error) {
 	in, kinds := &Input{Skipped: Kinds{}}, Kinds{}
 	var names []string
@@ -150,10 +150,10 @@ func read(sources []Source, want string, add func(*Input, object) error) (*Input
 	if len(kinds) > 0 {
 		only = ", only " + kinds.String()
 	}
-	return nil, fmt.Errorf("%s: there is no Job in it%s; want %s", strings.Join(names, ", "), only, want)
+	return nil, fmt.Errorf("%s: the input has no Job%s; want %s", strings.Join(names, ", "), only, want)
 }
 
-// add takes an object of a snapshot.
+// add adds an object to the input.
 func (in *Input) add(o object) error {
 	switch o.APIVersion + " " + o.Kind {
 	case "v1 Pod":

@@ -90,14 +90,14 @@ func TestRefused(t *testing.T) {
 		files  []string
 		want   string // a part of the error
 	}{
-		{"no sources", nil, "there is no Job in it"},
-		{"an empty file", []string{jobYAML, ""}, "f2: it is empty; want a Job and its pods"},
-		{"a file with comments only", []string{"# nothing\n---\n"}, "f1: it is empty"},
-		{"no Job", []string{pod(podYAML, "p"), pod(podYAML, "q")}, "f1, f2: there is no Job in it, only Pod (2); want a Job and its pods"},
+		{"no sources", nil, "the input has no Job"},
+		{"an empty file", []string{jobYAML, ""}, "f2: the input is empty; want a Job and its pods"},
+		{"a file with comments only", []string{"# nothing\n---\n"}, "f1: the input is empty"},
+		{"no Job", []string{pod(podYAML, "p"), pod(podYAML, "q")}, "f1, f2: the input has no Job, only Pod (2); want a Job and its pods"},
 		{"only other kinds", []string{"apiVersion: apps/v1\nkind: Deployment\n---\nkind: ConfigMap\n---\nkind: ConfigMap\n"},
-			"f1: there is no Job in it, only ConfigMap (2), Deployment; want a Job and its pods"},
-		{"a List whose items are none", []string{jobJSON + `{"apiVersion":"v1","kind":"List","items":{}}`}, "f1: document 2: the items of the List are no list"},
-		{"the same in YAML", []string{jobYAML + "---\napiVersion: v1\nkind: List\nitems: {}\n"}, "f1: document 2: the items of the List are no list"},
+			"f1: the input has no Job, only ConfigMap (2), Deployment; want a Job and its pods"},
+		{"a List whose items are none", []string{jobJSON + `{"apiVersion":"v1","kind":"List","items":{}}`}, "f1: document 2: the items of the List are not a list"},
+		{"the same in YAML", []string{jobYAML + "---\napiVersion: v1\nkind: List\nitems: {}\n"}, "f1: document 2: the items of the List are not a list"},
 		{"a list in a list", []string{fmt.Sprintf(listJSON, fmt.Sprintf(listJSON, jobJSON))}, "f1: document 1, item 1 is a List; want"},
 		{"a Job of an old version", []string{strings.Replace(jobYAML, "batch/v1", "batch/v1beta1", 1)},
 			`f1: document 1 is a Job of apiVersion "batch/v1beta1"; want batch/v1`},
@@ -108,7 +108,7 @@ func TestRefused(t *testing.T) {
 		{"null among the items", []string{fmt.Sprintf(listJSON, jobJSON+",null")}, "f1: document 1, item 2 is not an object"},
 		{"a header of the wrong type", []string{"kind: [Job]\n"}, "f1: document 1 has no kind"},
 		{"half a Job: the status is missing", []string{strings.Replace(jobYAML, "status: {}\n", "", 1)},
-			"f1: document 1: the Job has no status; has the input been cut short?"},
+			"f1: document 1: the Job has no status; is the input truncated?"},
 		{"half a Job: the status has no value", []string{strings.Replace(jobYAML, "status: {}\n", "status:\n", 1)}, "f1: document 1: the Job has no status"},
 		{"half a Job: the spec is missing", []string{strings.Replace(jobYAML, "spec: {completions: 3}\n", "", 1)}, "f1: document 1: the Job has no spec"},
 		{"half a pod", []string{jobYAML + "---\napiVersion: v1\nkind: Pod\nspec: {}\n"}, "f1: document 2: the Pod has no status"},
@@ -116,11 +116,11 @@ func TestRefused(t *testing.T) {
 		{"a field of the wrong type, in the Job", []string{strings.Replace(jobYAML, "3", "three", 1)}, "f1:4: spec.completions: cannot unmarshal string into int32"},
 		{"a field of the wrong type, in a pod", []string{jobYAML + "---\n" + strings.Replace(pod(podYAML, "p"), "Running", "[1]", 1)}, "f1:11: status.phase: cannot unmarshal array into v1.PodPhase"},
 		{"a rule's name of the wrong type", []string{strings.Replace(jobYAML, "{completions: 3}", "{podFailurePolicy: {rules: [{name: 5}]}}", 1)}, "f1:4: spec.podFailurePolicy.rules[0].name: cannot unmarshal number"},
-		{"a JSON key twice", []string{strings.Replace(jobJSON, `"spec":`, `"spec":{},"spec":`, 1)}, `f1:1: spec: the field is there twice`},
+		{"a JSON key twice", []string{strings.Replace(jobJSON, `"spec":`, `"spec":{},"spec":`, 1)}, `f1:1: spec: the field occurs twice`},
 		{"broken YAML", []string{jobYAML + "---\nkind: Pod\n  name: [\n"}, "f1: document 2: line 8: mapping values are not allowed in this context"},
 		{"broken JSON", []string{"\n\n{\n\"kind\" \"Job\"}"}, "f1: document 1: line 4: invalid character '\"' after object key"},
 		{"two documents without a separator", []string{jobYAML + pod(podYAML, "p")},
-			`f1: document 1: line 6: key "apiVersion" already set in map (a line --- must stand between two documents)`},
+			`f1: document 1: line 6: key "apiVersion" already set in map (separate documents with a line ---)`},
 		{"binary", []string{"\x7fELF\x02\x01\x01\x00\x00"}, "f1: this is binary data; want UTF-8 text"},
 		{"a control character", []string{"kind: \"\x07\"\n"}, "f1: document 1: control characters are not allowed"},
 		{"text that is not UTF-8", []string{"# a\nkind: \xfc\n"}, "f1:2:7: this is not UTF-8 text"},
@@ -154,7 +154,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// utf16le returns a text as Windows writes it.
+// utf16le returns a text as UTF-16, little-endian with a byte order mark, as Windows writes it.
 func utf16le(text string) string {
 	out := []byte("\xFF\xFE")
 	for _, unit := range utf16.Encode([]rune(text)) {
@@ -180,8 +180,8 @@ func laughs(n int) string {
 	return text
 }
 
-// TestEncodings reads one snapshot in each encoding, and with each of the ends of
-// lines that editors write: no document may be lost.
+// TestEncodings reads one snapshot in each encoding and with each kind of line end. No
+// document may be lost.
 func TestEncodings(t *testing.T) {
 	snapshot := strings.Replace(jobYAML, "name: a", "name: a, labels: {x: \U0001F600}", 1) + "---\n" + pod(podYAML, "p") + "---\n" + pod(podYAML, "q")
 	long := strings.Repeat("#", 2046) + "\U0001F600\n" + snapshot // the pair is cut by the first look at it
@@ -240,8 +240,8 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// TestCaseOfKeys checks that a key that differs in case from one of the API is a field
-// that the API does not have, as it is for kubectl.
+// TestCaseOfKeys checks that keys are case-sensitive, as for kubectl: a key that differs from
+// a field of the API only in case is unknown.
 func TestCaseOfKeys(t *testing.T) {
 	in, err := read(strings.Replace(jobJSON, `"metadata"`, `"Kind":"JobList","Items":[],"metadata"`, 1))
 	if err != nil {
@@ -288,8 +288,8 @@ func TestLongInput(t *testing.T) {
 	}
 }
 
-// FuzzRead checks that whatever is read, it is either a whole input or an error
-// that names the source.
+// FuzzRead checks that any text gives either a complete input or an error that names the
+// source.
 func FuzzRead(f *testing.F) {
 	f.Add(jobYAML + "---\n" + pod(podYAML, "p"))
 	f.Add(jobJSON + pod(podJSON, "p"))

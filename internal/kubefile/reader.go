@@ -13,18 +13,18 @@ import (
 	"github.com/jobfate/jobfate/internal/parallel"
 )
 
-// reader goes through the documents of a source and adds the objects in them.
+// reader reads the documents of a source and calls add with their objects.
 type reader struct {
 	Source
-	want       string // what an error says should be there
+	want       string // what the source should contain, for errors
 	add        func(object) error
 	documents  int
 	format     string // JSON or YAML
-	done, size int    // how much of the text has been read
+	done, size int    // bytes that have been read, of all
 	last       *parsed
 }
 
-// each calls add with each object of a source, those in lists included.
+// each calls add with each object of a source, including the items of lists.
 func each(s Source, want string, add func(object) error) error {
 	whole, err := readText(s)
 	if err != nil {
@@ -41,7 +41,7 @@ func each(s Source, want string, add func(object) error) error {
 		}
 	}
 	if r.documents == 0 {
-		return fmt.Errorf("%s: it is empty; want %s", s.Name, want)
+		return fmt.Errorf("%s: the input is empty; want %s", s.Name, want)
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func (r *reader) place(document part) Place {
 	return Place{File: r.Name, Document: r.documents, part: document, last: r.last}
 }
 
-// progress tells how far the text has been read.
+// progress reports how much of the text has been read.
 func (r *reader) progress(done int) {
 	if r.Progress != nil && done > r.done {
 		r.done = done
@@ -71,16 +71,16 @@ type document struct {
 	wrong error // why it cannot be decoded
 }
 
-// newDocument decodes what a JSON says of itself.
+// newDocument decodes the type and the items of a JSON document.
 func newDocument(text raw) document {
 	d := document{json: text}
 	d.wrong = utiljson.Unmarshal(text, &d)
 	return d
 }
 
-// addAll adds the object that a document is, or those in the list. Items of a PodList
-// are Pods, even if they do not say so. texts are the items as they stand in the document,
-// one after the other; nil if only the YAML parser knows where they are.
+// addAll adds the object in a document, or the items of a list. Items of a PodList are Pods,
+// even if they do not name their kind. texts are the items as they occur in the document, one
+// after the other; nil if only the YAML parser knows where they are.
 func (r *reader) addAll(d document, at Place, texts []raw) error {
 	kind, isList := strings.CutSuffix(d.Kind, "List")
 	element := metav1.TypeMeta{Kind: kind, APIVersion: d.APIVersion}
@@ -88,7 +88,7 @@ func (r *reader) addAll(d document, at Place, texts []raw) error {
 	case !isList:
 		d.Items, element = []raw{d.json}, metav1.TypeMeta{}
 	case d.wrong != nil:
-		return fmt.Errorf("%s: the items of the %s are no list", at, d.Kind)
+		return fmt.Errorf("%s: the items of the %s are not a list", at, d.Kind)
 	}
 	rest := at.part
 	for i, o := range parallel.InOrder(len(d.Items), func(i int) object { return newObject(d.Items[i], element) }) {
@@ -112,13 +112,13 @@ func (r *reader) addAll(d document, at Place, texts []raw) error {
 	return nil
 }
 
-// readJSON reads JSON values that stand one after the other.
+// readJSON reads JSON values that follow each other.
 func (r *reader) readJSON(rest part) error {
 	for rest = rest.trimmed(); len(rest.text) > 0; rest = rest.trimmed() {
 		value, after := rest, part{}
 		d := newDocument(value.text)
 		var syntax *json.SyntaxError
-		if d.wrong != nil && errors.As(json.Unmarshal(value.text, &raw{}), &syntax) { // where the next value starts, unless this one is broken
+		if d.wrong != nil && errors.As(json.Unmarshal(value.text, &raw{}), &syntax) { // the offset of the next value, or of an error in this one
 			value, after = rest.cut(int(syntax.Offset) - 1)
 			value = value.trimmed()
 			d = newDocument(value.text)

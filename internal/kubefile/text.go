@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// part is a part of the text of a source, and where it starts.
+// part is a part of the text of a source, with its position.
 type part struct {
 	text                 []byte
-	offset, line, column int // the line and the column are counted from 1
+	offset, line, column int // line and column count from 1
 }
 
 // cut cuts a part in two.
@@ -41,8 +41,8 @@ func (p part) trimmed() part {
 
 var marker = regexp.MustCompile(`^((?:---|\.\.\.)(?:\s*$)?)(?:\s|$)`)
 
-// documents cuts a text at the markers with which YAML documents begin or end,
-// whatever a parser is in the middle of. No JSON value goes on over such a line.
+// documents cuts a text at the lines that begin or end a YAML document, even within a
+// construct of YAML. No JSON value contains such a line.
 func (p part) documents() (out []part) {
 	end := 0
 	for line := range bytes.Lines(p.text) {
@@ -58,13 +58,13 @@ func (p part) documents() (out []part) {
 	return append(out, p)
 }
 
-// readText reads a source to its end, with line feeds at the ends of lines. UTF-8 and,
-// with a byte order mark, UTF-16 are understood; whatever else there is, is refused.
+// readText reads a source to its end, and converts all line ends to line feeds. The text must
+// be UTF-8, or UTF-16 with a byte order mark.
 func readText(s Source) (part, error) {
-	const sniffed = 4 << 10 // there are devices that never end
+	const sniffed = 4 << 10 // check the beginning first: some devices never end
 	b := bytes.NewBuffer(make([]byte, 0, s.Size+bytes.MinRead))
 	_, err := b.ReadFrom(io.LimitReader(s, sniffed))
-	if _, isText := decoded(b.Bytes()); err == nil && isText != errBinary { // it may end within a character
+	if _, isText := decoded(b.Bytes()); err == nil && isText != errBinary { // the beginning may end within a character
 		_, err = b.ReadFrom(s)
 	}
 	whole := part{line: 1, column: 1}
@@ -86,7 +86,7 @@ func readText(s Source) (part, error) {
 
 var errBinary = errors.New("this is binary data; want UTF-8 text, or UTF-16 with a byte order mark")
 
-// decoded returns a text in UTF-8, without the byte order mark.
+// decoded returns a text as UTF-8, without the byte order mark.
 func decoded(text []byte) ([]byte, error) {
 	marks := map[string]binary.ByteOrder{"\xFF\xFE": binary.LittleEndian, "\xFE\xFF": binary.BigEndian}
 	if order := marks[string(text[:min(2, len(text))])]; order != nil {
@@ -94,7 +94,7 @@ func decoded(text []byte) ([]byte, error) {
 		n, err := binary.Decode(text, order, units)
 		runes := utf16.Decode(units)
 		if err != nil || n < len(text) || !slices.Equal(utf16.Encode(runes), units) {
-			return nil, errors.New("the UTF-16 text has half of a character; has it been cut short?")
+			return nil, errors.New("the UTF-16 text has half of a character; is the input truncated?")
 		}
 		text = []byte(string(runes))
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/jobfate/jobfate/internal/parallel"
 )
 
-// readYAML reads a YAML document, unless it is empty. The items of a list as kubectl
-// prints it are converted one by one, on all cores, if the parser takes each of them for
-// one item.
+// readYAML reads a YAML document unless it is empty. If the document is a list in the format
+// of kubectl, and the parser reads each of its items as a single item, the items are
+// converted one by one, on all cores.
 func (r *reader) readYAML(p part) error {
 	list, items := cutList(p.text)
 	done := p.offset
@@ -41,15 +41,15 @@ func (r *reader) readYAML(p part) error {
 	return r.addAll(newDocument(text), at, nil)
 }
 
-// How kubectl begins and ends a list. The items begin with a dash. No version is a number
-// or a truth value, as some texts without quotes are.
+// The beginning and the end of a list in the format of kubectl. The items begin with a dash.
+// The pattern of the version excludes unquoted texts that YAML reads as numbers or booleans.
 var (
 	listStart = regexp.MustCompile(`^(?:#.*\n|\n)*apiVersion: ((?:[a-z][a-z0-9.-]*/)?v[0-9][a-z0-9]*)\nitems:\n- `)
 	listEnd   = regexp.MustCompile(`^\nkind: (\w*List)\n(?:metadata:\n(?:  \w+: "\w*"\n)*)?\n*$`)
 )
 
-// cutList cuts a list as kubectl prints it at the lines that start with a dash. Any
-// other text has no items.
+// cutList cuts a list in the format of kubectl at the lines that start with a dash. For any
+// other text it returns no items.
 func cutList(text []byte) (list document, items []raw) {
 	end := max(0, bytes.LastIndex(text, []byte("\nkind: ")))
 	first, last := listStart.FindSubmatch(text), listEnd.FindSubmatch(text[end:])
@@ -72,16 +72,16 @@ var otherBreaks = [][]byte{[]byte("\n%"), []byte("\u0085"), []byte("\u2028"), []
 
 var indented = strings.NewReplacer("\n", "\n  ", "\u0085", "\u0085  ", "\u2028", "\u2028  ", "\u2029", "\u2029  ")
 
-// asItem makes a document the item of a list. All its lines are then indented, and
-// only the end of the text can end it: the parser stops at the end of the first
-// document, and does not tell that more follows.
+// asItem turns a document into the item of a list. The parser stops at the end of the first
+// document without reporting that more follows. With all lines indented, only the end of the
+// text can end the item.
 func asItem(document []byte) []byte {
 	last := max(0, len(document)-1) // no line begins after it
 	return append([]byte("- "+indented.Replace(string(document[:last]))), document[last:]...)
 }
 
-// toJSON converts a YAML list, which starts at the start of a line and has a single
-// item, to the JSON of the item.
+// toJSON converts a YAML list to the JSON of its single item. The list starts at the beginning
+// of a line.
 func toJSON(list []byte) (raw, error) {
 	var items []raw
 	err := parse(list, mostValues, func() error { return yaml.UnmarshalStrict(list, &items) })
@@ -94,21 +94,21 @@ func toJSON(list []byte) (raw, error) {
 	return items[0], nil
 }
 
-// mostValues is how many values of YAML are converted at once. However short they are,
-// each takes some hundred bytes of memory.
+// mostValues is the maximum number of YAML values that are converted at once. Even a short
+// value takes some hundred bytes of memory.
 const mostValues = 100_000
 
-// parse calls a parser of YAML, unless the text may have more values than most.
+// parse calls a YAML parser, unless the text may contain more than most values.
 func parse(text []byte, most int, parser func() error) (err error) {
 	values := 0
-	for _, mark := range []string{",", ":", "[", "{", "- ", "-\n", "? ", "?\n"} { // before each value, or pair of them
+	for _, mark := range []string{",", ":", "[", "{", "- ", "-\n", "? ", "?\n"} { // one of these precedes each value or pair of values
 		values += bytes.Count(text, []byte(mark))
 	}
 	if values > most {
-		return fmt.Errorf("some %d values in one document of YAML take too much memory; JSON takes less", values)
+		return fmt.Errorf("about %d values in one YAML document take too much memory; JSON takes less", values)
 	}
 	defer func() {
-		if recover() != nil { // the parsers panic on some texts
+		if recover() != nil { // the parsers panic on some inputs
 			err = errors.New("the YAML parser cannot read this")
 		}
 	}()
@@ -117,8 +117,8 @@ func parse(text []byte, most int, parser func() error) (err error) {
 
 var yamlPrefix = regexp.MustCompile(`^(error converting YAML to JSON: )?yaml: (unmarshal errors:\s*)?`)
 
-// located returns an error of the YAML parser with the lines of the whole text. Of
-// several messages it keeps the first: there may be as many as there are lines.
+// located returns an error of the YAML parser with line numbers of the whole text. It keeps
+// only the first message, because there may be one for each line.
 func located(err error, p part) error {
 	before := strings.Repeat("\n", p.line-1)
 	if _, again := toJSON(append([]byte(before), asItem(p.text)...)); again != nil {
@@ -126,7 +126,7 @@ func located(err error, p part) error {
 	}
 	message, _, _ := strings.Cut(yamlPrefix.ReplaceAllString(err.Error(), ""), "\n")
 	if strings.Contains(message, "already set in map") {
-		message += " (a line --- must stand between two documents)"
+		message += " (separate documents with a line ---)"
 	}
 	return errors.New(message)
 }
