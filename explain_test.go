@@ -136,8 +136,8 @@ podFailurePolicy:
 		"Active: index 4: active, pod job-4-5",
 		"Creating: index 5: creating a pod",
 		"Active: index 6: active, pod job-6-7",
-		"Failed: index 7: failed by rule 1 (ExitCode42) on container main, exit code 42",
-		"Terminating: index 8: waits for pod job-8-9 to terminate",
+		"Failed: index 7: failed: its pod matched FailIndex rule 1 (ExitCode42) on container main, exit code 42",
+		"Terminating: index 8: waiting for pod job-8-9 to terminate",
 		"Active: index 9: active, pod job-9-10",
 		"Active: index 10: active, pod job-10-13",
 		"Pending: index 11: pending, behind lower indexes that are backing off",
@@ -184,7 +184,7 @@ func TestExplanation_indexInOtherWords(t *testing.T) {
 			w.runAll()
 			w.Disrupt("pod-2")
 			w.exitIndexes(137, 1)
-		}, nil, 1, "index 1: failed by rule 0 on pod condition DisruptionTarget"},
+		}, nil, 1, "index 1: failed: its pod matched FailIndex rule 0 on pod condition DisruptionTarget"},
 		{"backing off over midnight", "backoffLimitPerIndex: 3", func(w *world) {
 			w.runAll()
 			w.advance(12*time.Hour - 5*time.Second)
@@ -204,7 +204,7 @@ func TestExplanation_indexInOtherWords(t *testing.T) {
 		{"pending, the Job backs off", "{}", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 1,
 			"index 1: pending: backing off until 12:00:10 after 1 failure"},
 		{"its pod terminates as the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle() }, nil, 2,
-			"index 2: waits for pod job-2-3 to terminate"},
+			"index 2: waiting for pod job-2-3 to terminate"},
 		{"its pod is deleted as the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 2,
 			"index 2: deleting pod job-2-3: JobEnds"},
 		{"its pod is one too many", "{}", func(w *world) { w.runAll(); w.edit("parallelism: 2") }, nil, 0,
@@ -212,7 +212,7 @@ func TestExplanation_indexInOtherWords(t *testing.T) {
 		{"stopped, the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle() }, nil, 1,
 			"index 1: stopped, because the Job fails: BackoffLimitExceeded"},
 		{"stopped, it failed the Job", "podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [9]}}]}", func(w *world) { w.runAll(); w.exitIndexes(9, 1) }, nil, 1,
-			"index 1: stopped; it failed the Job by rule 0 on container main, exit code 9"},
+			"index 1: stopped; its pod matched FailJob rule 0 on container main, exit code 9"},
 		{"stopped, the Job is being deleted", "backoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.DeleteJob(metav1.DeletePropagationForeground) }, nil, 1,
 			"index 1: stopped, because the Job is being deleted"},
 		{"backing off while suspended is no matter of time", "backoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle(); w.edit("suspend: true"); w.settle() }, nil, 1,

@@ -36,7 +36,7 @@ podFailurePolicy:
 	if m := got.Match; m.Rule != 1 || m.Name != "ExitCode42" || m.Container != "main" || m.ExitCode != 42 || m.Pod.Name != "job-7-8" || got.Pod != "job-7-8" {
 		t.Errorf("the match is %+v", m)
 	}
-	if want := "index 7: failed by rule 1 (ExitCode42) on container main, exit code 42"; got.String() != want {
+	if want := "index 7: failed: its pod matched FailIndex rule 1 (ExitCode42) on container main, exit code 42"; got.String() != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	w.exitIndexes(43, 3)

@@ -231,9 +231,9 @@ func (x *indexes) reasonWithPods(index int32, p *indexPods, r IndexReason) (Reas
 	case p.creating:
 		return Reason{Code: IndexCreating, Text: "creating a pod"}, ""
 	case p.terminating != nil && (x.View.Spec.ReplaceFailedOnly || x.stopping()):
-		return Reason{Code: IndexTerminating, Text: "waits for pod " + r.Pod + " to terminate"}, "waiting for pods to terminate"
+		return Reason{Code: IndexTerminating, Text: "waiting for pod " + r.Pod + " to terminate"}, "waiting for pods to terminate"
 	case x.stopping() && r.Match.Action == batchv1.PodFailurePolicyActionFailJob:
-		return Reason{Code: IndexStopped, Text: "stopped; it failed the Job by " + r.Match.Explain()}, ""
+		return Reason{Code: IndexStopped, Text: "stopped; its pod matched FailJob " + r.Match.Explain()}, ""
 	case !x.stopping() && !x.held() && x.View.IndexDelay(index) > 0:
 		until := x.View.Now.Add(x.View.IndexDelay(index))
 		return Reason{Code: IndexBackingOff, Until: until,
@@ -270,7 +270,7 @@ func (x *indexes) textFailed(r IndexReason) string {
 	case r.FailedPod == "":
 		return "failed"
 	case r.Match.Action == batchv1.PodFailurePolicyActionFailIndex:
-		return "failed by " + r.Match.Explain()
+		return "failed: its pod matched FailIndex " + r.Match.Explain()
 	}
 	return fmt.Sprintf("failed after %s, the limit is %d", failures(r.Failures), x.View.Spec.Limit.PerIndex)
 }

@@ -19,7 +19,7 @@ func TestSimulate(t *testing.T) {
 	s.load("indexes-backing-off")
 	s.now = at("2023-08-21T10:00:09Z")
 	const job = "job-backoff-limit-per-index-execute-all"
-	s.want(0, []string{"simulate", job}, "Complete after 52s: ", "All times are counted from 2023-08-21T10:00:09Z.")
+	s.want(0, []string{"simulate", job}, "Complete after 52s: ", "All times are relative to 2023-08-21T10:00:09Z.")
 	s.want(0, []string{"simulate", "job/" + job, "--against-set", "spec.parallelism=8"}, "time      52s                                      20s\n")
 	s.want(0, []string{"simulate", job, "--from-creation", "-o", "json"}, `"took": 48,`)
 	s.want(0, []string{"simulate", job, "-o", "svg"}, "<svg ")
@@ -42,7 +42,7 @@ func TestValidate(t *testing.T) {
 	s.want(0, []string{"validate", "import"}, "job/import: warning: spec.podFailurePolicy.rules[0].name: KEP-4443 proposes names of rules",
 		"job/import: Job import accepted, 0 errors, ")
 	s.want(0, []string{"validate", "import", "--status"}, "job/import: Job import accepted, 0 errors, ")
-	s.want(3, []string{"validate", "import", "--strict"}, "job/import: error: spec.podFailurePolicy.rules[0].name: ", "refused, 2 errors")
+	s.want(3, []string{"validate", "import", "--strict"}, "job/import: error: spec.podFailurePolicy.rules[0].name: ", "rejected, 2 errors")
 	s.want(0, []string{"validate", "-o", "json"}, `"file": "job/import",`, `"line": 0,`, `"accepted": true,`)
 	kube.Edit(s.server, "default", "import", func(job *batchv1.Job) { job.Status.Active = -1 })
 	s.want(3, []string{"validate", "--status", "-A"}, "job/import: error: status.active: Invalid value: -1")
@@ -77,7 +77,7 @@ func TestValidate(t *testing.T) {
 	}
 	s.want(1, []string{"validate", "other", "-f", file}, `!jobs.batch "other" not found`)
 	s.want(1, []string{"validate", "import", "-f", "nowhere.yaml"}, "!open nowhere.yaml: ")
-	s.want(1, []string{"validate", "import", "-f", filepath.Join(samples, "finished", "pods.yaml")}, "!there is no Job in it")
+	s.want(1, []string{"validate", "import", "-f", filepath.Join(samples, "finished", "pods.yaml")}, "!the input has no Job")
 	s.want(2, []string{"validate", "-f", file}, "!want the name of the Job that the one in the file replaces")
 }
 

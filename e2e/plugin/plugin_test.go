@@ -33,7 +33,7 @@ func TestExplains(t *testing.T) {
 	run(w, 0, []string{"job", "--exit-status"}, "Running: 3 pods active", "Job "+w.Namespace+"/job, 3 pods,", "done 0 · running 3.", "\nNext: nothing.\n",
 		"index 2: active, pod "+observe0(s, 2))
 	run(w, 0, []string{"job", "-o", "json"}, `"code": "Running",`, `"attention": "None"`)
-	run(w, 0, nil, "No Job needs attention, of 1 (--all lists them).\n")
+	run(w, 0, nil, "No Job needs attention (--all lists 1 Job).\n")
 	w.Become(kubelet.Fail(3), s.OfIndex(1)...)
 	w.When("the failed pod is counted", func(s observe.State) bool { return s.Job.Status.Failed == 1 })
 	run(w, 0, []string{"job/job", "--all"}, "index 1: ", "exit code 3")

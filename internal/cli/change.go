@@ -13,8 +13,8 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// statusFields are the fields of a status but for its conditions, in the order
-// in which a reader wants them. A value is nil when the field is unset.
+// statusFields are the fields of a status except its conditions, in the order of the output.
+// A value is nil if the field is unset.
 var statusFields = [...]struct {
 	name  string
 	value func(*batchv1.JobStatus) any
@@ -46,8 +46,7 @@ func valueOf[T any](p *T) any {
 	return *p
 }
 
-// uncounted returns the lists, which are empty rather than nil when there are
-// none: to the controller that is the same.
+// uncounted returns the lists, empty rather than nil: the controller makes no difference.
 func uncounted(s *batchv1.JobStatus) batchv1.UncountedTerminatedPods {
 	lists := batchv1.UncountedTerminatedPods{Succeeded: []types.UID{}, Failed: []types.UID{}}
 	if u := s.UncountedTerminatedPods; u != nil {
@@ -57,7 +56,7 @@ func uncounted(s *batchv1.JobStatus) batchv1.UncountedTerminatedPods {
 	return lists
 }
 
-// changes returns what differs between two statuses. A nil next is no change.
+// changes returns the differences between two statuses. A nil next means no change.
 func changes(old, next *batchv1.JobStatus) []change {
 	out := []change{}
 	if next == nil {
@@ -102,18 +101,18 @@ func conditionOf(s *batchv1.JobStatus, t batchv1.JobConditionType) any {
 	return nil
 }
 
-// encode returns the JSON of a value of a status, which always has one.
+// encode returns the JSON of a value. It is for values whose encoding cannot fail.
 func encode(v any) json.RawMessage {
 	out, _ := json.Marshal(v)
 	return out
 }
 
-// line writes a change for people to read.
+// line returns a change as text.
 func (c change) line(all bool) string {
 	return c.Field + ": " + plain(c.was, all) + " → " + plain(c.is, all)
 }
 
-// plain writes a value of a status for people to read.
+// plain returns a value of a status as text.
 func plain(v any, all bool) string {
 	switch v := v.(type) {
 	case nil:

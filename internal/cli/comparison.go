@@ -9,27 +9,26 @@ import (
 	"github.com/jobfate/jobfate/internal/simulation"
 )
 
-// comparison is the output of simulate with --against and -o json: fields are added,
-// but none is removed or changes its meaning.
+// comparison is the output of simulate with --against and -o json: fields may be added, but
+// none is removed or changes its meaning.
 type comparison struct {
-	// Runs are those of the two Jobs.
+	// Runs are the runs of the two Jobs.
 	Runs []timeline `json:"runs"`
-	// Indexes are those that fared otherwise, when both Jobs are Indexed.
+	// Indexes are the indexes whose outcomes differ, if both Jobs are Indexed.
 	Indexes []contrast `json:"indexes"`
 }
 
-// contrast is what became of an index, in the one Job and in the other.
+// contrast holds the outcomes of an index in both Jobs.
 type contrast struct {
 	Index int32  `json:"index"`
 	Fates []fate `json:"fates"`
 }
 
-// fate is what became of an index.
+// fate is the outcome of an index.
 type fate struct {
-	// Outcome is Succeeded, Failed, Unfinished, or None when the Job has no such
-	// index.
+	// Outcome is Succeeded, Failed, Unfinished, or None if the Job has no such index.
 	Outcome string `json:"outcome"`
-	// Ended is when the last of its pods had ended; absent while one has not.
+	// Ended is when the last of its pods ended; absent if a pod has not ended.
 	Ended   *simulation.Time `json:"ended,omitempty"`
 	Pods    int              `json:"pods"`
 	Running simulation.Time  `json:"podSeconds"`
@@ -50,7 +49,7 @@ func newComparison(runs []timeline) comparison {
 	return v
 }
 
-// fateAt returns what became of an index, that of a pod or of none.
+// fateAt returns the outcome of an index, which may have no pods or not exist.
 func (t timeline) fateAt(fates []fate, i int) fate {
 	switch {
 	case i < len(fates):
@@ -61,9 +60,9 @@ func (t timeline) fateAt(fates []fate, i int) fate {
 	return fate{Outcome: "None"}
 }
 
-// fatesOf returns what became of the indexes, up to the last that had a pod.
+// fatesOf returns the outcomes of the indexes, up to the last index that had a pod.
 func fatesOf(t timeline) []fate {
-	completed, _ := indexset.Parse(t.Status.CompletedIndexes) // the cluster has checked it
+	completed, _ := indexset.Parse(t.Status.CompletedIndexes) // the simulated API server has validated it
 	var failed indexset.Set
 	if text := t.Status.FailedIndexes; text != nil {
 		failed, _ = indexset.Parse(*text)
@@ -108,7 +107,7 @@ func (f fate) String() string {
 	return text + ", " + podCount(f.Pods)
 }
 
-// text writes the comparison for people to read.
+// text returns the comparison as text.
 func (v comparison) text(p paint, full bool) string {
 	first, second := v.Runs[0].name, v.Runs[1].name
 	totals := [][]string{{"", first, second}}
@@ -130,7 +129,7 @@ func (v comparison) text(p paint, full bool) string {
 	case !v.Runs[0].indexed || !v.Runs[1].indexed:
 		return b.String()
 	case len(v.Indexes) == 0:
-		b.WriteString("\nAll indexes fare alike.\n")
+		b.WriteString("\nNo index differs.\n")
 		return b.String()
 	}
 	rows := [][]string{{"index", first, second}}
@@ -141,7 +140,7 @@ func (v comparison) text(p paint, full bool) string {
 	for _, c := range v.Indexes[:most] {
 		rows = append(rows, []string{fmt.Sprint(c.Index), c.Fates[0].String(), c.Fates[1].String()})
 	}
-	fmt.Fprintf(&b, "\n%s\n", p.text(bold, "Where they differ:"))
+	fmt.Fprintf(&b, "\n%s\n", p.text(bold, "Indexes that differ:"))
 	writeTable(&b, p, rows)
 	if more := len(v.Indexes) - most; more > 0 {
 		fmt.Fprintf(&b, "and %d more (--full shows them)\n", more)
@@ -149,7 +148,7 @@ func (v comparison) text(p paint, full bool) string {
 	return b.String()
 }
 
-// writeTable writes rows of cells, the first of them as a header.
+// writeTable writes rows of cells. The first row is the header.
 func writeTable(b *strings.Builder, p paint, rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -173,11 +172,11 @@ func writeTable(b *strings.Builder, p paint, rows [][]string) {
 // spreadComparison is the output of simulate with --against, --runs and -o json.
 type spreadComparison struct {
 	Spreads []spread `json:"spreads"`
-	// Completed counts the runs by which of the two Jobs completed.
+	// Completed counts the pairs of runs by which of the two Jobs completed.
 	Completed pairs `json:"completed"`
 }
 
-// pairs counts pairs of runs with the same draws.
+// pairs counts pairs of runs with the same random values.
 type pairs struct {
 	Both       int `json:"both"`
 	OnlyFirst  int `json:"onlyFirst"`
@@ -199,12 +198,12 @@ func (p *pairs) add(runs []timeline) {
 	}
 }
 
-// text writes both spreads, row by row one below the other.
+// text returns both spreads as text, each quantity with one line for each Job.
 func (v spreadComparison) text(p paint) string {
 	var b strings.Builder
 	names := [2]string{v.Spreads[0].name, v.Spreads[1].name}
 	width := max(len(names[0]), len(names[1]), len("pod time")) + 2
-	fmt.Fprintf(&b, "%s each, with the same draws\n\n", p.text(bold, v.Spreads[0].counted()))
+	fmt.Fprintf(&b, "%s each, with the same random values\n\n", p.text(bold, v.Spreads[0].counted()))
 	for i, s := range v.Spreads {
 		fmt.Fprintf(&b, "%-*s%s\n", width, names[i], s.ends())
 	}

@@ -17,7 +17,7 @@ Prints a script that completes commands, flags and their values:
 Exit status: 0 printed, 2 usage.
 `
 
-// shells are the shells for which there is a script.
+// shells are the shells with a completion script.
 var shells = []struct {
 	name   string
 	script func([]commandWords) string
@@ -49,28 +49,28 @@ func shellNames() (names []string) {
 	return names
 }
 
-// commandWords are what a script knows of a command.
+// commandWords are the words of a command that a script completes.
 type commandWords struct {
 	command
 	flags []flagWords
-	words []string // its first argument is one of; none: files
+	words []string // values of its first argument; none: files
 }
 
 type flagWords struct {
 	name    string // with its dashes
 	summary string
-	value   bool     // it takes a value
-	values  []string // one of; none: a file or any text
+	value   bool     // the flag takes a value
+	values  []string // allowed values; none: a file or any text
 }
 
-// completions asks each command for its flags.
+// completions returns the words of all commands.
 func completions(env Environment) (out []commandWords) {
 	for _, c := range commands {
 		one := commandWords{command: c}
 		env.inspect = func(fs *flag.FlagSet) {
 			fs.VisitAll(func(f *flag.Flag) { one.flags = append(one.flags, flagWordsOf(f)) })
 		}
-		_ = c.run(env, nil) // it is asked for its flags only
+		_ = c.run(env, nil) // only calls inspect
 		switch c.name {
 		case "indexes":
 			one.words = mapped(operations, func(op operation) string { return op.name })
@@ -97,8 +97,7 @@ func flagWordsOf(f *flag.Flag) flagWords {
 	return out
 }
 
-// What stands in single quotes, in zsh also between brackets, is quoted so that the
-// shell shows it as it is.
+// These quote text within single quotes, for zsh also within brackets.
 var (
 	zshQuoted  = strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`, `'`, `'\''`)
 	fishQuoted = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
@@ -150,12 +149,12 @@ func zshCompletion(all []commandWords) string {
 	for _, c := range all {
 		fmt.Fprintf(&b, "\t\t\t'%s:%s'\n", c.name, zshQuoted.Replace(c.summary))
 	}
-	b.WriteString("\t\t\t'help:print how a command is used'\n\t\t\t'--version:print the version'\n\t\t)\n\t\t_describe command commands\n\t\treturn\n\tfi\n\tlocal command=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $command in\n")
+	b.WriteString("\t\t\t'help:print the usage of a command'\n\t\t\t'--version:print the version'\n\t\t)\n\t\t_describe command commands\n\t\treturn\n\tfi\n\tlocal command=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $command in\n")
 	for _, c := range all {
 		fmt.Fprintf(&b, "\t%s) _arguments", c.name)
 		for _, f := range c.flags {
 			name, value := f.name, ""
-			if f.value { // it may follow in the next word, or behind =
+			if f.value { // in the next word, or after =
 				name, value = f.name+"=", ":value:_files"
 			}
 			if len(f.values) > 0 {
@@ -175,7 +174,7 @@ func zshCompletion(all []commandWords) string {
 func fishCompletion(all []commandWords) string {
 	var b strings.Builder
 	b.WriteString("complete -c jobfate -n __fish_use_subcommand -l version -d 'print the version'\n" +
-		"complete -c jobfate -n __fish_use_subcommand -f -a help -d 'print how a command is used'\n")
+		"complete -c jobfate -n __fish_use_subcommand -f -a help -d 'print the usage of a command'\n")
 	for _, c := range all {
 		fmt.Fprintf(&b, "complete -c jobfate -n __fish_use_subcommand -f -a %s -d '%s'\n", c.name, fishQuoted.Replace(c.summary))
 		seen := fmt.Sprintf("complete -c jobfate -n '__fish_seen_subcommand_from %s'", c.name)

@@ -21,7 +21,7 @@ func simulateConcept(t *testing.T, job, scenario, format string) string {
 	return got.Stdout
 }
 
-// TestBackoffPictures keeps the pictures of docs/concepts.md that simulate draws.
+// TestBackoffPictures checks the pictures in docs/concepts.md that simulate draws.
 func TestBackoffPictures(t *testing.T) {
 	for _, name := range []string{"backoff-index", "backoff-job"} {
 		got, path := simulateConcept(t, name, "backoff", "svg"), "../../docs/pictures/"+name+".svg"

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDocs runs the examples of docs/command.md, those in blocks of console, and
-// compares what they print.
+// TestDocs runs the examples in the console blocks of docs/command.md, and compares the
+// output.
 func TestDocs(t *testing.T) {
 	t.Chdir("../..")
 	const path = "docs/command.md"
@@ -24,7 +24,7 @@ func TestDocs(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s: a block has no end:\n%s", path, part)
 		}
-		if !strings.HasPrefix(block, "$ kubectl jobfate") { // those the plugin tests
+		if !strings.HasPrefix(block, "$ kubectl jobfate") { // a test of the plugin runs those
 			block = play(t, block)
 		}
 		parts[i+1] = block + "```\n" + rest
@@ -51,7 +51,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// flagLine is how the usage of a command lists a flag.
+// flagLine matches the line of a flag in the usage of a command.
 var flagLine = regexp.MustCompile(`(?m)^  -(\S+)`)
 
 // play runs the commands of a block and returns it with what they print.
@@ -71,7 +71,7 @@ func play(t *testing.T, block string) string {
 		}
 		words := split(t, command)
 		if words[0] != "jobfate" {
-			t.Fatalf("%q is no command that can be run here", command)
+			t.Fatalf("%q is not a command that this test can run", command)
 		}
 		var out bytes.Buffer
 		env := testEnvironment()
@@ -82,7 +82,7 @@ func play(t *testing.T, block string) string {
 	return b.String()
 }
 
-// split splits a command line as a shell does, as far as the examples go.
+// split splits a command line like a shell, as far as the examples need it.
 func split(t *testing.T, line string) (words []string) {
 	t.Helper()
 	for _, word := range strings.Fields(line) {

@@ -10,19 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// What a terminal obeys stands between these two bytes, which no text has: input
-// and arguments are UTF-8. Whatever else a terminal might obey is escaped.
+// The command's own terminal sequences stand between these two bytes, which no text
+// contains: input and arguments are UTF-8. All other control characters are escaped.
 const (
 	controlStart = "\xFF"
 	controlEnd   = "\xFE"
 )
 
-// control returns a sequence that safeWriter passes on.
+// control marks a terminal sequence, which safeWriter then writes unescaped.
 func control(sequence string) string { return controlStart + sequence + controlEnd }
 
-// safeWriter stands between the command and the terminal. Names, reasons, messages
-// and file names come from others, and could move the cursor, change what was
-// written before, or turn text around.
+// safeWriter escapes output. Names, reasons, messages and file names come from other
+// parties. They could move the cursor, overwrite earlier output or reverse text.
 type safeWriter struct{ io.Writer }
 
 func (w safeWriter) Write(p []byte) (int, error) {
@@ -36,7 +35,7 @@ func (w safeWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// pieces divides what is printed into texts, each with the sequence that follows it.
+// pieces splits output into texts, each with the terminal sequence that follows it.
 func pieces(all string) iter.Seq2[string, string] {
 	return func(yield func(text, sequence string) bool) {
 		for all != "" {
@@ -52,11 +51,11 @@ func pieces(all string) iter.Seq2[string, string] {
 	}
 }
 
-// utf8Only replaces what is not UTF-8, as it may come from a network, and with it the
-// bytes that mark what a terminal obeys.
+// utf8Only replaces bytes that are not UTF-8, among them the marks of terminal sequences.
+// Text from the network may contain both.
 func utf8Only(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// harmless reports whether a character only shows itself.
+// harmless reports whether a terminal only displays the character.
 func harmless(r rune) bool { return r == '\n' || r == '\t' || strconv.IsPrint(r) }
 
 // visible escapes all characters that are not harmless.
@@ -75,7 +74,7 @@ func visible(text string, escape func(rune) string) string {
 	return b.String()
 }
 
-// escapeRune escapes a character as YAML does within double quotes.
+// escapeRune escapes a character as in YAML double quotes.
 func escapeRune(r rune) string {
 	if r > 0xFFFF {
 		return fmt.Sprintf(`\U%08x`, r)
@@ -83,7 +82,7 @@ func escapeRune(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// escapeJSON escapes a character as JSON does.
+// escapeJSON escapes a character as in a JSON string.
 func escapeJSON(r rune) string {
 	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
 		return escapeRune(high) + escapeRune(low)

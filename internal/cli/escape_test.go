@@ -16,18 +16,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// hostile are texts that a terminal would obey, or that read otherwise than they
-// are.
+// hostile are texts that control a terminal, or that display as something else.
 var hostile = []string{
 	"\x1b[2J", "\x1b]0;owned\x07", "\x1b[31m", "\x07", "\r", "a\rb", "\x7f", "\u009b31m", "\u0085", "\u202e", "\u2066", "\u200b", "\u2028", "\ufeff", "\ufffe",
 	"\u00ad", "\U000e0041", "\b\b", "\x0b", "\x00", "\\", "\"", "'", "\\x1b", "\u061c", "a\nb", "\uffff", "y", "null", "0o7", "\U0001F600",
 }
 
-// obeyed matches what the command itself tells a terminal: colours, and to clear
-// a line.
+// obeyed matches the terminal sequences of the command itself: colours, and clearing a line.
 var obeyed = regexp.MustCompile(`\x1b\[(0|1|3[0-9]|1;3[0-9])m|\r\x1b\[K`)
 
-// checkHarmless fails if an output holds what a terminal obeys.
+// checkHarmless fails if an output contains characters that control a terminal.
 func checkHarmless(t *rapid.T, what, output string, colored bool) {
 	t.Helper()
 	plain := output
@@ -41,8 +39,8 @@ func checkHarmless(t *rapid.T, what, output string, colored bool) {
 	}
 }
 
-// poisoned returns a value with hostile texts in the place of some of its texts,
-// or added to them, and with hostile keys.
+// poisoned returns a value in which hostile texts replace some texts or are appended to them,
+// and with hostile keys.
 func poisoned(t *rapid.T, value any) any {
 	poison := func(text string) string {
 		switch rapid.IntRange(0, 60).Draw(t, "how") {
@@ -103,9 +101,8 @@ func concatenated(t *rapid.T, values []any) string {
 	return b.String()
 }
 
-// TestNothingHostileReachesTheTerminal feeds hostile texts to every command: in
-// each place of its input, as its arguments and as the names of its files. It
-// checks each byte of the output, and that JSON and YAML hold the texts as they are.
+// TestNothingHostileReachesTheTerminal gives every command hostile texts: anywhere in its
+// input, as arguments and as names of files. It checks each character of the output.
 func TestNothingHostileReachesTheTerminal(t *testing.T) {
 	folder := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -144,7 +141,7 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 	})
 }
 
-// TestHostileTextsAreShown checks that what is escaped is printed all the same.
+// TestHostileTextsAreShown checks that escaped texts are still printed.
 func TestHostileTextsAreShown(t *testing.T) {
 	job := strings.Replace(edit(t, "finished"), "\n  name: report\n", "\n  name: \"report\\e[2J\\u202e\"\n", 1)
 	const want = `[2J\u202e`
@@ -157,8 +154,8 @@ func TestHostileTextsAreShown(t *testing.T) {
 	checkPart(t, "a flag", runWith("", "explain", "--\x1b[2J").Stderr, `flag provided but not defined: -\u001b[2J`)
 }
 
-// TestHostileTextsRoundTrip checks that -o json and -o yaml are legal, and hold
-// every text as it was.
+// TestHostileTextsRoundTrip checks that JSON and YAML output is valid, and contains every
+// text without loss.
 func TestHostileTextsRoundTrip(t *testing.T) {
 	for _, text := range hostile {
 		value := map[string]any{"text": text, "list": []any{text, "a" + text + "b"}, "a" + text: 1}
@@ -190,8 +187,8 @@ func TestHostileTextsRoundTrip(t *testing.T) {
 	}
 }
 
-// TestControlNeedsItsMarks checks that what only looks like the command's own
-// control sequences is escaped.
+// TestControlNeedsItsMarks checks that text that only looks like one of the command's own
+// terminal sequences is escaped.
 func TestControlNeedsItsMarks(t *testing.T) {
 	for text, want := range map[string]string{
 		control("\x1b[1m") + "a" + control("\x1b[0m"): "\x1b[1ma\x1b[0m",

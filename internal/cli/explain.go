@@ -11,14 +11,14 @@ import (
 	"github.com/jobfate/jobfate/internal/kubefile"
 )
 
-// Objects are Jobs and their pods, and what may tell why these do not run.
+// Objects are Jobs, their pods, and evidence of why the pods do not run.
 type Objects struct {
 	*kubefile.Input
 	// Notes say what could not be read.
 	Notes []Note
 }
 
-// notes returns what was not looked at.
+// notes returns notes about objects that were skipped or could not be read.
 func (in Objects) notes() []Note {
 	if len(in.Skipped) == 0 {
 		return in.Notes
@@ -29,8 +29,7 @@ func (in Objects) notes() []Note {
 // Explain says what the Job controller does next for a Job, and why.
 type Explain struct {
 	output
-	// Troubled leaves the Jobs that need no attention out of a list, unless all are
-	// asked for.
+	// Troubled omits the Jobs that need no attention from a list, unless --all is given.
 	Troubled bool
 
 	at         *time.Time // of the decision; nil: the present
@@ -42,9 +41,9 @@ type Explain struct {
 // Flags adds the flags.
 func (x *Explain) Flags(fs *flag.FlagSet, clock func() time.Time) {
 	x.output.flags(fs)
-	fs.BoolVar(&x.all, "all", false, "show everything, however long; by default the text shows the first of long lists")
-	fs.BoolVar(&x.exitStatus, "exit-status", false, "tell by the exit status how the Job stands")
-	fs.StringVar(&x.managedBy, "managed-by", "", "decide as the controller of this `name` in spec.managedBy;\nby default, as the one that the Job names")
+	fs.BoolVar(&x.all, "all", false, "print everything; by default the text truncates long lists")
+	fs.BoolVar(&x.exitStatus, "exit-status", false, "report the state of the Job by the exit status")
+	fs.StringVar(&x.managedBy, "managed-by", "", "decide as the controller with this `name` in spec.managedBy;\nby default, as the controller that the Job names")
 	fs.Func("now", "the `time` of the decision, as in 2023-08-21T10:00:00Z, 2023-08-21T10:00:00 (local time)\nor -10m (ten minutes ago); by default, the present", func(text string) error {
 		at, err := instantOf(text, clock())
 		x.at = &at
@@ -52,11 +51,11 @@ func (x *Explain) Flags(fs *flag.FlagSet, clock func() time.Time) {
 	})
 }
 
-// View is what explain says of one Job, or of a list of them.
+// View is the explanation of one Job, or of a list of Jobs.
 type View struct {
-	reports []*report // those of a list in the order of the attention that they need
+	reports []*report // in a list, those that need most attention come first
 	list    bool
-	others  int    // Jobs that a list leaves out
+	others  int    // Jobs that a list omits
 	notes   []Note // of a list
 	err     error  // about the Jobs of a list that cannot be decided on
 }
@@ -70,7 +69,7 @@ func (x *Explain) One(env Environment, in Objects) (*View, error) {
 	return &View{reports: []*report{r}}, nil
 }
 
-// Reason returns the code of the cause that comes first; empty without a Job.
+// Reason returns the code of the first cause; empty without a Job.
 func (v *View) Reason() string {
 	if len(v.reports) == 0 {
 		return ""
@@ -78,10 +77,10 @@ func (v *View) Reason() string {
 	return v.reports[0].Reason.Code
 }
 
-// Ended reports whether it is the view of one Job, which has ended.
+// Ended reports whether the view is of one Job, and the Job has ended.
 func (v *View) Ended() bool { return !v.list && v.Reason() == string(why.JobFinished) }
 
-// Print prints a view. With --exit-status, the error is the answer.
+// Print prints a view. With --exit-status, the error carries the exit status.
 func (x *Explain) Print(env Environment, v *View) error {
 	if err := x.print(env, v.value(), func(p paint) string { return v.text(p, x.all) }); err != nil {
 		return err
@@ -89,7 +88,7 @@ func (x *Explain) Print(env Environment, v *View) error {
 	return x.Answer(v)
 }
 
-// Answer is what the exit status tells of a view, as an error.
+// Answer returns the exit status for a view, as an error.
 func (x *Explain) Answer(v *View) error {
 	switch {
 	case v.err != nil:
@@ -107,9 +106,9 @@ func (x *Explain) now(env Environment) time.Time {
 	return env.Clock().Truncate(time.Second)
 }
 
-// decide decides on the input and reports the decision. What the controller
-// remembers of failures is rebuilt from the pods: a controller that has seen
-// others, which are gone, may wait longer.
+// decide decides on the input and reports the decision. It rebuilds the controller's memory
+// of failures from the pods. A controller that has seen failed pods that no longer exist may
+// wait longer.
 func (x *Explain) decide(in Objects, m *kubefile.Manifest, now time.Time) (*report, error) {
 	manager := x.managedBy
 	if manager == "" {
@@ -129,14 +128,14 @@ func (x *Explain) decide(in Objects, m *kubefile.Manifest, now time.Time) (*repo
 	if x.managedBy == "" && manager != "" {
 		causes = elsewhere(m.Job, causes)
 	}
-	if causes[0].Code == why.CauseMultiKueue { // no controller decides like the Job controller here
+	if causes[0].Code == why.CauseMultiKueue { // no controller creates pods for the Job in this cluster
 		d, e, causes = jobfate.Decision{}, why.Explanation{}, causes[:1]
 	}
 	return newReport(in, m, now, d, e, causes), nil
 }
 
-// elsewhere puts first that another controller manages the Job, which needs as much
-// attention as if that controller decided like the Job controller.
+// elsewhere adds the cause that another controller manages the Job, as the first one. The
+// Job needs as much attention as if that controller decided like the Job controller.
 func elsewhere(job *batchv1.Job, causes []why.Cause) []why.Cause {
 	first := why.Unmanaged(job)
 	if first.Code == why.JobFinished {
@@ -148,8 +147,8 @@ func elsewhere(job *batchv1.Job, causes []why.Cause) []why.Cause {
 	return append([]why.Cause{first}, causes...)
 }
 
-// managerOf returns the name of the controller that manages the Job when it is
-// not the Job controller.
+// managerOf returns the name of the controller that manages the Job; empty if it is the Job
+// controller.
 func managerOf(job *batchv1.Job) string {
 	if name := job.Spec.ManagedBy; name != nil && *name != batchv1.JobControllerName {
 		return *name

@@ -2,35 +2,34 @@ package cli
 
 const explainUsage = `Usage: jobfate explain [flags] [file ...]
 
-Reads a Job and its pods and says what the Job controller does next, and why;
-what the Job waits for, and until when; what holds for each index that is not
-done; and whether the Job can still succeed. The first line answers why there is
-no pod, or no further one.
+Reads a Job and its pods and says what the Job controller does next, and why; what
+the Job waits for, and until when; the state of each index that is not done; and
+whether the Job can still succeed. The first line says why there is no pod, no further
+pod, or no pod that makes progress.
 
 The files are what kubectl prints with -o yaml or -o json, in any order:
 
   (kubectl get job/NAME -o yaml; echo ---; kubectl get pods -l job-name=NAME -o yaml) | jobfate explain
   kubectl get job,pods,events -o yaml | jobfate explain --job NAME
 
-Of several Jobs it prints a line each, those first that need attention most; --job
-selects one. Events and Nodes help to find the cause; objects of other kinds are
-skipped, with a note.
+If the input has several Jobs, it prints one line for each; those that need most
+attention come first. --job selects one. Events and Nodes help to find the cause.
+Objects of other kinds are skipped, with a note.
 
 Without a file, and for the file -, it reads the standard input.
 
-Exit status: 0 decided, 1 the input cannot be read or decided on, 2 usage. With
+Exit status: 0 success, 1 the input cannot be read or is invalid, 2 wrong usage. With
 --exit-status also
-  3  the Job waits: time, or the end of a pod, brings the next one
-  4  the Job is held: suspended, without parallelism, or being deleted
-  5  the Job cannot succeed: it has failed, fails, or can only fail
-  6  the Job is stuck: what should have happened has not; the first line says what
-     to do
-and 0 when it runs well, or has succeeded.
+  3  the Job waits: the next pod is created after a delay, or when a pod ends
+  4  the Job is on hold: suspended, with parallelism 0, or being deleted
+  5  the Job cannot succeed: it has failed, is failing, or can only fail
+  6  the Job is stuck: an overdue step has not happened; the second line says what to do
+and 0 if the Job runs well, or has succeeded.
 
 Flags:
 `
 
-// explainFiles is the command explain: it reads the Jobs from files.
+// explainFiles is the command explain, which reads the Jobs from files.
 func explainFiles(env Environment, args []string) error {
 	var x Explain
 	var name string

@@ -10,7 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// jobWith returns a good Job with more in its spec.
+// jobWith returns a valid Job with additional lines in its spec.
 func jobWith(spec string) string {
 	return "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: a\nspec:\n" + spec +
 		"  template:\n    spec:\n      restartPolicy: Never\n      containers:\n      - {name: main, image: b}\n"
@@ -21,8 +21,8 @@ func policy(rules ...string) string {
 	return "  podFailurePolicy:\n    rules:\n    - " + strings.Join(rules, "\n    - ") + "\n"
 }
 
-// TestTraps has each row of the table: Jobs that it finds, and those beside them
-// that it does not.
+// TestTraps tests each row of the table with Jobs that have the trap, and similar Jobs that
+// do not.
 func TestTraps(t *testing.T) {
 	const perIndex = "  completionMode: Indexed\n  completions: 10\n  parallelism: 10\n  backoffLimitPerIndex: 3\n"
 	exit := func(action, operator, codes string) string {
@@ -36,7 +36,7 @@ func TestTraps(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		rule, spec string
-		want       []string // the field and the beginning of the message; none: it is no trap
+		want       []string // the field and the beginning of the message; none: no trap
 	}{
 		{"BackoffLimitBeforeIndexes", perIndex + "  backoffLimit: 6\n", []string{"10:3: warning: spec.backoffLimit: the Job fails after more than 6 failures of all indexes together, although the limits per index allow 40"}},
 		{"BackoffLimitBeforeIndexes", perIndex + "  backoffLimit: 40\n", nil},
@@ -44,21 +44,21 @@ func TestTraps(t *testing.T) {
 		{"BackoffLimitBeforeIndexes", perIndex + "  backoffLimit: 35\n  maxFailedIndexes: 5\n", nil},
 		{"BackoffLimitBeforeIndexes", perIndex, nil},
 		{"BackoffLimitBeforeIndexes", "  backoffLimit: 0\n  completions: 10\n", nil},
-		{"ShadowedRule", policy(exit("Count", "In", "1, 2, 3"), exit("FailJob", "In", "2, 3")), []string{"9:7: warning: spec.podFailurePolicy.rules[1]: it never decides: rule 0 (Count) matches every pod"}},
+		{"ShadowedRule", policy(exit("Count", "In", "1, 2, 3"), exit("FailJob", "In", "2, 3")), []string{"9:7: warning: spec.podFailurePolicy.rules[1]: it never takes effect: rule 0 (Count) matches every pod"}},
 		{"ShadowedRule", policy(exit("Count", "In", "1, 2"), exit("FailJob", "In", "2, 3")), nil},
-		{"ShadowedRule", policy(exit("Count", "NotIn", "1"), exit("FailJob", "In", "2, 3")), []string{"rules[1]: it never decides: rule 0"}},
+		{"ShadowedRule", policy(exit("Count", "NotIn", "1"), exit("FailJob", "In", "2, 3")), []string{"rules[1]: it never takes effect: rule 0"}},
 		{"ShadowedRule", policy(exit("Count", "NotIn", "2"), exit("FailJob", "In", "2, 3")), nil},
-		{"ShadowedRule", policy(exit("Count", "NotIn", "1"), exit("FailJob", "NotIn", "1, 2")), []string{"rules[1]: it never decides"}},
+		{"ShadowedRule", policy(exit("Count", "NotIn", "1"), exit("FailJob", "NotIn", "1, 2")), []string{"rules[1]: it never takes effect"}},
 		{"ShadowedRule", policy(exit("Count", "NotIn", "1, 2"), exit("FailJob", "NotIn", "1")), nil},
 		{"ShadowedRule", policy(exit("Count", "In", "1, 2"), exit("FailJob", "NotIn", "1")), nil},
-		{"ShadowedRule", policy(exit("Count", "In", "3"), of("main")), []string{"rules[1]: it never decides"}},
-		{"ShadowedRule", policy(of("main"), of("main")), []string{"rules[1]: it never decides"}},
+		{"ShadowedRule", policy(exit("Count", "In", "3"), of("main")), []string{"rules[1]: it never takes effect"}},
+		{"ShadowedRule", policy(of("main"), of("main")), []string{"rules[1]: it never takes effect"}},
 		{"ShadowedRule", policy(of("main"), exit("Count", "In", "3")), nil},
-		{"ShadowedRule", policy(on("Ignore", "{type: A}, {type: B}"), on("FailJob", "{type: B, status: 'True'}")), []string{"rules[1]: it never decides: rule 0 (Ignore)"}},
+		{"ShadowedRule", policy(on("Ignore", "{type: A}, {type: B}"), on("FailJob", "{type: B, status: 'True'}")), []string{"rules[1]: it never takes effect: rule 0 (Ignore)"}},
 		{"ShadowedRule", policy(on("Ignore", "{type: A}"), on("FailJob", "{type: A}, {type: B}")), nil},
 		{"ShadowedRule", policy(on("Ignore", "{type: A}"), on("FailJob", "{type: A, status: 'False'}")), nil},
 		{"ShadowedRule", policy(on("Ignore", "{type: A}"), exit("FailJob", "In", "1")), nil},
-		{"EndlessIgnore", policy(exit("Ignore", "In", "42")), []string{"8:8: warning: spec.podFailurePolicy.rules[0].action: a pod that always fails so is replaced without end"}},
+		{"EndlessIgnore", policy(exit("Ignore", "In", "42")), []string{"8:8: warning: spec.podFailurePolicy.rules[0].action: a pod that always fails this way is replaced forever"}},
 		{"EndlessIgnore", policy(exit("Ignore", "In", "42")) + "  activeDeadlineSeconds: 60\n", nil},
 		{"EndlessIgnore", policy(on("Ignore", "{type: DisruptionTarget}")), nil},
 		{"EndlessIgnore", policy(exit("Count", "In", "42")), nil},
@@ -76,7 +76,7 @@ func TestTraps(t *testing.T) {
 			checkPart(t, tc.rule, got.Stdout, want)
 		}
 	}
-	// The API server itself refuses this one.
+	// The API server itself rejects this Job.
 	got := runWith(jobWith("  completionMode: Indexed\n  completions: 10\n  parallelism: 10\n  maxFailedIndexes: 1\n"), "validate")
 	checkPart(t, "a limit of failed indexes without one per index", got.Stdout, "error: spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified")
 }
@@ -104,20 +104,20 @@ func TestFindings(t *testing.T) {
 		{"another kind is skipped", elastic + "---\nkind: ConfigMap\napiVersion: v1\n---\nkind: ConfigMap\napiVersion: v1\n", nil, exitOK,
 			[]string{"Job elastic accepted, 0 errors, 0 warnings; not checked: the pod template, except where the Job depends on it\n", "note: objects of other kinds, which were not checked: ConfigMap (2)\n"}},
 		{"the template of a CronJob", cron, nil, exitNo,
-			[]string{"standard input:9:7: error: spec.jobTemplate.spec.parallelism: Invalid value: -1", "standard input:10:7: warning: spec.jobTemplate.spec.completoins: ", "did you mean spec.completions?", ":7: CronJob nightly refused, 1 error, 1 warning"}},
+			[]string{"standard input:9:7: error: spec.jobTemplate.spec.parallelism: Invalid value: -1", "standard input:10:7: warning: spec.jobTemplate.spec.completoins: ", "did you mean spec.completions?", ":7: CronJob nightly rejected, 1 error, 1 warning"}},
 		{"a CronJob without a template", "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: a\nspec: {}\n", nil, exitNo, []string{":5:1: error: spec.jobTemplate: the CronJob has no template"}},
-		{"a field that is written otherwise", jobWith("  backofflimit: 2\n"), nil, exitOK, []string{"standard input:6:3: warning: spec.backofflimit: not a field that this version knows; did you mean spec.backoffLimit?\n"}},
-		{"the same, strictly", jobWith("  backofflimit: 2\n"), []string{"--strict"}, exitNo, []string{"standard input:6:3: error: spec.backofflimit: ", "refused, 1 error"}},
-		{"a field like no other", jobWith("  novelty: 2\n"), nil, exitOK, []string{"warning: spec.novelty: not a field that this version knows; kubectl refuses"}},
+		{"a misspelt field", jobWith("  backofflimit: 2\n"), nil, exitOK, []string{"standard input:6:3: warning: spec.backofflimit: unknown field; did you mean spec.backoffLimit?\n"}},
+		{"the same, strictly", jobWith("  backofflimit: 2\n"), []string{"--strict"}, exitNo, []string{"standard input:6:3: error: spec.backofflimit: ", "rejected, 1 error"}},
+		{"a field that is similar to none", jobWith("  novelty: 2\n"), nil, exitOK, []string{"warning: spec.novelty: unknown field in this version of jobfate; kubectl rejects"}},
 		{"a field of the template, strictly", strings.Replace(jobWith(""), "image: b", "imag: b", 1), []string{"--strict"}, exitNo,
-			[]string{"error: spec.template.spec.containers[0].imag: not a field that this version knows; did you mean spec.template.spec.containers[0].image?"}},
+			[]string{"error: spec.template.spec.containers[0].imag: unknown field; did you mean spec.template.spec.containers[0].image?"}},
 		{"the same, not strictly", strings.Replace(jobWith(""), "image: b", "imag: b", 1), nil, exitOK, []string{"0 warnings"}},
 		{"the name of a rule", named, nil, exitOK, []string{"standard input:8:8: warning: spec.podFailurePolicy.rules[0].name: KEP-4443 proposes names"}},
-		{"a quantity that is none", strings.Replace(jobWith(""), "image: b", "image: b, resources: {limits: {cpu: 2x, memory: 1Gj}}", 1), nil, exitNo,
-			[]string{"standard input:10:53: error: spec.template.spec.containers[0].resources.limits.cpu: quantities must match", "resources.limits.memory: ", "refused, 2 errors"}},
+		{"an invalid quantity", strings.Replace(jobWith(""), "image: b", "image: b, resources: {limits: {cpu: 2x, memory: 1Gj}}", 1), nil, exitNo,
+			[]string{"standard input:10:53: error: spec.template.spec.containers[0].resources.limits.cpu: quantities must match", "resources.limits.memory: ", "rejected, 2 errors"}},
 		{"fields of the wrong type, in the order of the file", jobWith("  parallelism: many\n  completions: [1]\n"), nil, exitNo,
 			[]string{":6:3: error: spec.parallelism: cannot unmarshal string into int32\nstandard input:7:3: error: spec.completions: cannot unmarshal array into int32\n"}},
-		{"a field twice", `{"apiVersion":"batch/v1","kind":"Job","spec":{"parallelism":1,"parallelism":2}}`, nil, exitNo, []string{"error: spec.parallelism: the field is there twice"}},
+		{"a field twice", `{"apiVersion":"batch/v1","kind":"Job","spec":{"parallelism":1,"parallelism":2}}`, nil, exitNo, []string{"error: spec.parallelism: the field occurs twice"}},
 	} {
 		got := runWith(tc.stdin, append([]string{"validate"}, tc.args...)...)
 		if got.Status != tc.status || got.Stderr != "" {
@@ -129,16 +129,16 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestRenamedRule updates a Job with names of rules, which the policy does not let
-// change.
+// TestRenamedRule updates a Job with names of rules. The policy is immutable, so the names
+// are, too.
 func TestRenamedRule(t *testing.T) {
 	job := jobWith(policy("{name: First, action: Count, onExitCodes: {operator: In, values: [3]}}", "{action: Count, onExitCodes: {operator: In, values: [4]}}"))
 	old := t.TempDir() + "/old.yaml"
 	for _, tc := range []struct{ reason, job, want string }{
 		{"the same names", job, "accepted, 0 errors"},
 		{"another name", strings.Replace(job, "First", "Second", 1), `standard input:8:8: error: spec.podFailurePolicy.rules[0].name: Invalid value: "Second": field is immutable`},
-		{"no name any more", strings.Replace(job, "name: First, ", "", 1), `standard input:8:7: error: spec.podFailurePolicy.rules[0].name: Invalid value: "": field is immutable`},
-		{"a name that comes", strings.Replace(job, "- {action", "- {name: Other, action", 1), `standard input:9:8: error: spec.podFailurePolicy.rules[1].name: Invalid value: "Other": field is immutable`},
+		{"a removed name", strings.Replace(job, "name: First, ", "", 1), `standard input:8:7: error: spec.podFailurePolicy.rules[0].name: Invalid value: "": field is immutable`},
+		{"an added name", strings.Replace(job, "- {action", "- {name: Other, action", 1), `standard input:9:8: error: spec.podFailurePolicy.rules[1].name: Invalid value: "Other": field is immutable`},
 	} {
 		writeFile(t, old, job)
 		checkPart(t, tc.reason, runWith(tc.job, "validate", "--old", old).Stdout, tc.want)

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// newFlags returns an empty set of flags, whose errors the caller tells of.
+// newFlags returns an empty set of flags. The caller prints its errors.
 func newFlags(name string) *flag.FlagSet {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	return fs
 }
 
-// parse parses the arguments of a command and returns those that are no flags.
-// When help is asked for, it prints the usage.
+// parse parses the arguments of a command and returns those that are not flags. If help is
+// requested, it prints the usage.
 func parse(env Environment, fs *flag.FlagSet, usage string, args []string) ([]string, error) {
 	if env.inspect != nil {
 		env.inspect(fs)
@@ -32,8 +32,8 @@ func parse(env Environment, fs *flag.FlagSet, usage string, args []string) ([]st
 	return rest, nil
 }
 
-// parseInterleaved parses flags that stand before, between and after files, as
-// users of kubectl write them. It returns the files.
+// parseInterleaved parses flags before, between and after files, as kubectl does. It returns
+// the files.
 func parseInterleaved(fs *flag.FlagSet, args []string) ([]string, error) {
 	var files []string
 	for {
@@ -59,13 +59,13 @@ func defaults(fs *flag.FlagSet) string {
 	return b.String()
 }
 
-// oneOf adds a flag that takes one of some values, the first by default.
+// oneOf adds a flag that takes one of the values. The first value is the default.
 func oneOf(fs *flag.FlagSet, p *string, name, usage string, values ...string) {
 	*p = values[0]
 	fs.Var(choice{p, values}, name, usage)
 }
 
-// choice is the value of such a flag.
+// choice is the value of a flag of oneOf.
 type choice struct {
 	*string
 	values []string
@@ -74,7 +74,7 @@ type choice struct {
 // String returns nothing: the usage says which value is the default.
 func (choice) String() string { return "" }
 
-// Values are those that the flag takes.
+// Values returns the values that the flag takes.
 func (c choice) Values() []string { return c.values }
 
 func (c choice) Set(text string) error {

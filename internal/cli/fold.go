@@ -10,21 +10,21 @@ import (
 	"github.com/jobfate/jobfate/internal/simulation"
 )
 
-// How a text that is too long is folded.
+// The limits of a folded timeline.
 const (
-	mostTimeline  = 50  // lines of a timeline that are printed as they are
-	mostWindows   = 18  // of time, with two lines for each
-	shortWindow   = 2   // lines, which are printed as they are
-	mostImportant = 10  // lines within windows
-	mostStatus    = 110 // letters of a status within a window
-	longestCycle  = 40
-	leastRepeats  = 3 // of a cycle, to be folded
-	mostSums      = 6 // in a line that stands for others
+	mostTimeline  = 50  // lines of a timeline that is not folded
+	mostWindows   = 18  // windows of time, with two lines each
+	shortWindow   = 2   // lines of a window that is not folded
+	mostImportant = 10  // important lines within windows
+	mostStatus    = 110 // characters of a status within a window
+	longestCycle  = 40  // lines of a cycle
+	leastRepeats  = 3   // repetitions of a cycle that is folded
+	mostSums      = 6   // kinds of things in a line that stands for others
 )
 
-// folded makes few lines of many: first it merges those of one time that say the
-// same of several pods, then it folds what repeats, and at last it sums up
-// windows of time. It returns the number of lines that there were, if it has folded any.
+// folded shortens a long timeline. First it merges lines of the same time that say the same
+// about several pods, then it folds cycles, and finally it sums up windows of time. It also
+// returns the original number of lines; 0 if the timeline is not folded.
 func folded(lines []moment, indexed bool) ([]moment, int) {
 	all := len(lines)
 	if all <= mostTimeline {
@@ -37,9 +37,9 @@ func folded(lines []moment, indexed bool) ([]moment, int) {
 	return lines, all
 }
 
-// merged makes one line of those of one time that say the same of several pods.
+// merged merges lines of the same time that say the same about several pods.
 func merged(lines []moment, indexed bool) (out []moment) {
-	first := 0 // of this time, in out
+	first := 0 // the position in out of the first line of this time
 	for i := range lines {
 		l := &lines[i]
 		if i > 0 && lines[i-1].at != l.at {
@@ -74,7 +74,7 @@ func setOf(indexes []int32) indexset.Set {
 	return b.Set()
 }
 
-// of says it of a number of pods or indexes.
+// of returns the text about n pods or indexes.
 func (w what) of(n int) string {
 	switch {
 	case w.subject == "":
@@ -87,14 +87,14 @@ func (w what) of(n int) string {
 	return fmt.Sprintf("%s %s", podCount(n), w.many)
 }
 
-// cycle is what two lines have in common when one repeats the other.
+// cycle identifies lines that repeat each other.
 type cycle struct {
 	what what
 	n    int
 }
 
-// foldRepeats leaves the first of cycles that follow each other at equal distances
-// of time, and puts a line in place of the others.
+// foldRepeats keeps the first of several cycles that follow each other at equal intervals,
+// and replaces the others by one line.
 func foldRepeats(lines []moment) (out []moment) {
 	keys := make([]int, len(lines)) // equal for lines that repeat each other
 	known := map[cycle]int{}
@@ -120,12 +120,12 @@ func foldRepeats(lines []moment) (out []moment) {
 	return out
 }
 
-// repeatsAt returns the cycle that begins at a line and covers the most, and how
-// often it follows in a row.
+// repeatsAt returns the length of the cycle that begins at line i and covers most lines, and
+// the number of times it occurs in a row.
 func repeatsAt(lines []moment, keys []int, i int) (length, times int) {
 	for l := 1; l <= longestCycle && i+2*l <= len(lines); l++ {
 		period := lines[i+l].at - lines[i].at
-		if period <= 0 || lines[i+l-1].at == lines[i+l].at { // a cycle begins with a time
+		if period <= 0 || lines[i+l-1].at == lines[i+l].at { // a cycle begins at the first line of a time
 			continue
 		}
 		j := i
@@ -138,7 +138,7 @@ func repeatsAt(lines []moment, keys []int, i int) (length, times int) {
 	return length, times
 }
 
-// repeat is the line that stands for all cycles but the first.
+// repeat returns the line that replaces all cycles but the first.
 func repeat(lines []moment, length int) moment {
 	var words []string
 	for _, l := range lines[:length] {
@@ -158,8 +158,8 @@ func repeat(lines []moment, length int) moment {
 	return out
 }
 
-// foldWindows divides the time into windows and says of each what happens in it, and
-// the last status. Important lines stay, and so do the lines of a window that has few.
+// foldWindows divides the time into windows and sums up each. It keeps the last status of a
+// window, a few important lines, and all lines of a short window.
 func foldWindows(lines []moment) (out []moment) {
 	step := niceStep(lines[len(lines)-1].at-lines[0].at, mostWindows)
 	important := 0
@@ -179,7 +179,7 @@ func foldWindows(lines []moment) (out []moment) {
 	return out
 }
 
-// foldWindow folds the lines until a time.
+// foldWindow folds the lines of the window that ends at the given time.
 func foldWindow(lines []moment, until simulation.Time, important *int) []moment {
 	summary := moment{at: lines[0].at}
 	var kept, status []moment
@@ -204,7 +204,7 @@ func foldWindow(lines []moment, until simulation.Time, important *int) []moment 
 	return append([]moment{summary}, kept...)
 }
 
-// added adds up how often things have happened.
+// added adds counts to the sums.
 func added(sums, more []sum) []sum {
 	for _, m := range more {
 		m.what.until = ""
@@ -220,7 +220,7 @@ func added(sums, more []sum) []sum {
 	return sums
 }
 
-// summed says how often things have happened.
+// summed renders the sums.
 func summed(sums []sum) string {
 	var parts []string
 	for _, s := range sums[:min(mostSums, len(sums))] {

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Follow prints how Jobs stand, again and again: on a terminal each text in place of
-// the one before, and elsewhere one after the other.
+// Follow prints views of Jobs repeatedly. On a terminal each view replaces the previous one;
+// elsewhere views follow each other.
 type Follow struct {
 	explain *Explain
 	env     Environment
 	size    func() (width, height int)
-	above   int    // lines of a terminal that the last text takes
-	last    string // that was printed
+	above   int    // lines of the terminal that the last view takes
+	last    string // the last printed view, without its time
 	reason  string
 }
 
-// Follow returns one that prints in an environment. The size is that of the terminal;
-// nil: there is none.
+// Follow returns a Follow that prints to the environment. size returns the size of the
+// terminal; it is nil if there is no terminal.
 func (x *Explain) Follow(env Environment, size func() (width, height int)) *Follow {
 	if x.format != "text" {
 		size = nil
@@ -26,9 +26,9 @@ func (x *Explain) Follow(env Environment, size func() (width, height int)) *Foll
 	return &Follow{explain: x, env: env, size: size}
 }
 
-// Show prints a view. Where texts follow each other, one is left out that says what the
-// last one said, but for the time: if nothing has changed but the time, that which has
-// the same reason.
+// Show prints a view. If views follow each other, it omits a view that differs from the last
+// one only in its time. If nothing but the time has changed in the cluster, it also omits a
+// view with the same reason.
 func (f *Follow) Show(v *View, changed bool) error {
 	if f.size == nil {
 		return f.next(v, changed)
@@ -41,7 +41,7 @@ func (f *Follow) Show(v *View, changed bool) error {
 	return f.replace(fitting(text, width, height))
 }
 
-// End prints the last view, whole.
+// End prints the last view completely, even if it does not fit the terminal.
 func (f *Follow) End(v *View) error {
 	if f.size == nil {
 		return f.next(v, true)
@@ -76,7 +76,7 @@ func (f *Follow) next(v *View, changed bool) error {
 	return f.env.print(text)
 }
 
-// timeless is what a view says, but for the time at which it says it.
+// timeless returns the content of a view without its time.
 func (v *View) timeless() string {
 	var b strings.Builder
 	for _, r := range v.reports {
@@ -88,16 +88,15 @@ func (v *View) timeless() string {
 	return b.String()
 }
 
-// The movements of the cursor. A terminal that does not know how to hold back what it
-// shows until a text is whole ignores that.
+// The terminal sequences. A terminal without synchronized output ignores hold and release.
 const (
-	hold       = "\x1b[?2026h\x1b[?7l" // and do not wrap lines
+	hold       = "\x1b[?2026h\x1b[?7l" // delay the display, and do not wrap lines
 	release    = "\x1b[?7h\x1b[?2026l"
 	restOfLine = "\x1b[K"
 	restBelow  = "\x1b[J"
 )
 
-// replace puts lines in place of those that were shown last, with one write.
+// replace replaces the lines of the last view, in one write.
 func (f *Follow) replace(lines []string) error {
 	var b strings.Builder
 	b.WriteString(control(hold))
@@ -112,8 +111,7 @@ func (f *Follow) replace(lines []string) error {
 	return f.env.print(b.String())
 }
 
-// fitting returns the lines of a text, wrapped to a width, and the first of them when
-// they are too many for a height.
+// fitting returns the lines of a text, wrapped to the width and truncated to the height.
 func fitting(text string, width, height int) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -125,8 +123,8 @@ func fitting(text string, width, height int) []string {
 	return lines
 }
 
-// wrapped cuts a line into lines of at most width characters, as they are printed.
-// What the terminal obeys takes no room.
+// wrapped splits a line into lines of at most width printed characters. Terminal sequences
+// have no width.
 func wrapped(line string, width int) (out []string) {
 	var b strings.Builder
 	used := 0

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestFollowLeavesOutRepetitions checks what is printed where texts follow each other.
-func TestFollowLeavesOutRepetitions(t *testing.T) {
+// TestFollowOmitsRepetitions checks which views are printed if views follow each other.
+func TestFollowOmitsRepetitions(t *testing.T) {
 	for format, want := range map[string]string{"text": "%sSuspended: ", "json": "{\n  \"job\":", "yaml": "---\nalso:"} {
 		in, env := oneJob(), testEnvironment()
 		in.Jobs[0].Job.Spec.Suspend = pointer(true)
@@ -61,7 +61,7 @@ func TestFollowLeavesOutRepetitions(t *testing.T) {
 	}
 }
 
-// oneJob returns a Job that has pods to create.
+// oneJob returns a Job whose next step is to create pods.
 func oneJob() Objects {
 	in := namespaceOf(2)
 	in.Jobs = in.Jobs[1:]
@@ -81,10 +81,10 @@ func TestFitting(t *testing.T) {
 		{"a line that just fits", "abcd\n", 4, 24, []string{"abcd"}},
 		{"a long line", "abcdefghi\n", 4, 24, []string{"abcd", "efgh", "i"}},
 		{"characters of several bytes", "äöüß…\n", 4, 24, []string{"äöüß", "…"}},
-		{"colours take no room", p.text(red, "abcd") + "\n", 4, 24, []string{p.text(red, "abcd")}},
-		{"and go on in the next line", p.text(red, "abcde") + "\n", 4, 24, []string{control("\x1b[31m") + "abcd", "e" + control("\x1b[0m")}},
-		{"what is escaped takes the room of that", "a\x1bb\n", 4, 24, []string{`a\u0`, `01bb`}},
-		{"more lines than fit, and one for the cursor", "a\nb\nc\nd\ne\n", 80, 4, []string{"a", "b", "… 3 more lines"}},
+		{"colours have no width", p.text(red, "abcd") + "\n", 4, 24, []string{p.text(red, "abcd")}},
+		{"colours continue in the next line", p.text(red, "abcde") + "\n", 4, 24, []string{control("\x1b[31m") + "abcd", "e" + control("\x1b[0m")}},
+		{"an escaped character has the width of its escape", "a\x1bb\n", 4, 24, []string{`a\u0`, `01bb`}},
+		{"too many lines; one line is left for the cursor", "a\nb\nc\nd\ne\n", 80, 4, []string{"a", "b", "… 3 more lines"}},
 		{"lines that just fit", "a\nb\nc\n", 80, 4, []string{"a", "b", "c"}},
 		{"no room at all", "ab\nc\n", 0, 0, []string{"… 3 more lines"}},
 	} {
@@ -94,8 +94,8 @@ func TestFitting(t *testing.T) {
 	}
 }
 
-// TestFollowReplaces checks that each frame is one write, which clears nothing before it
-// has something to put there.
+// TestFollowReplaces checks that each view is one write, which overwrites the lines of the
+// previous view before it clears the rest of the screen.
 func TestFollowReplaces(t *testing.T) {
 	in, env := oneJob(), testEnvironment()
 	writes := &counted{}
@@ -128,9 +128,9 @@ func TestFollowReplaces(t *testing.T) {
 			t.Errorf("write %d: cut: %t", i, cut)
 		}
 	}
-	x.format = "json" // is never replaced
+	x.format = "json" // views follow each other
 	if x.Follow(env, func() (int, int) { return 80, 24 }).size != nil {
-		t.Error("JSON replaces what was there before")
+		t.Error("JSON replaces the previous view")
 	}
 }
 
@@ -141,8 +141,8 @@ func (c *counted) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestErrorsFromTheNetwork checks that an error with the bytes that mark what a terminal
-// obeys is not obeyed.
+// TestErrorsFromTheNetwork checks that an error cannot smuggle in a terminal sequence with
+// the bytes that mark the command's own sequences.
 func TestErrorsFromTheNetwork(t *testing.T) {
 	var out bytes.Buffer
 	env := testEnvironment()

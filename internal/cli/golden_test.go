@@ -15,27 +15,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 const samples = "../../testdata/samples"
 
-// goldens are the sample inputs, each at a time at which it is worth a look.
+// goldens are the sample inputs, each at an interesting time.
 var goldens = []struct {
 	name, sample, now string
-	reason            string // why it is here
+	reason            string // what it shows
 }{
-	{"indexes-backing-off", "indexes-backing-off", "2023-08-21T10:00:09Z", "two indexes are backing off and hold back the others"},
+	{"indexes-backing-off", "indexes-backing-off", "2023-08-21T10:00:09Z", "two indexes are backing off, and later indexes wait for them"},
 	{"indexes-retried", "indexes-backing-off", "2023-08-21T10:00:14Z", "the delay of one of them is over"},
 	{"failed-by-rule", "failed-by-rule", "2023-08-21T10:00:13Z", "a FailJob rule with a name matches"},
 	{"suspended", "suspended", "2023-08-21T10:00:00Z", "a Job is suspended while it runs"},
 	{"finished", "finished", "2023-08-21T10:01:31Z", "a Job is complete and one finalizer is left"},
 	{"backing-off", "backing-off", "2023-08-21T10:00:40Z", "a Job that is not Indexed is backing off"},
-	{"backoff-over", "backing-off", "2023-08-21T10:00:51Z", "and no longer"},
+	{"backoff-over", "backing-off", "2023-08-21T10:00:51Z", "its delay is over"},
 	{"cannot-start", "cannot-start", "2023-08-21T10:00:00Z", "a quota refuses a pod, and others cannot start"},
 	{"managed-elsewhere", "managed-elsewhere", "2023-08-21T10:03:01Z", "another controller manages the Job"},
 }
 
-// result is what a run leaves behind.
+// result is the result of a run.
 type result struct {
 	Status int
 	Stdout string
@@ -115,8 +115,8 @@ func checkGoldenFile(t *testing.T, path, got string) {
 
 var escapes = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
-// TestColorsOnlyColor checks that without its colours the text is the plain one,
-// and that the YAML says what the JSON says.
+// TestColorsOnlyColor checks that coloured text without its colours is the plain text, and
+// that the YAML equals the JSON.
 func TestColorsOnlyColor(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.ansi")
 	if err != nil || len(files) == 0 {
@@ -141,7 +141,7 @@ func TestColorsOnlyColor(t *testing.T) {
 	}
 }
 
-// TestEverySampleIsGolden keeps a sample from lying around unread.
+// TestEverySampleIsGolden checks that each sample is used.
 func TestEverySampleIsGolden(t *testing.T) {
 	used := map[string]bool{"README.md": true}
 	for _, g := range goldens {
@@ -158,7 +158,7 @@ func TestEverySampleIsGolden(t *testing.T) {
 	}
 }
 
-// TestJSONShape holds the output to what doc.go says of it.
+// TestJSONShape checks that the output has the fields that doc.go promises.
 func TestJSONShape(t *testing.T) {
 	for _, g := range goldens {
 		got := runWith("", append([]string{"explain", "-o", "json", "--now", g.now}, sampleFiles(t, g.sample)...)...)

@@ -13,35 +13,35 @@ import (
 
 const indexesUsage = `Usage: jobfate indexes OPERATION [flags] SET ...
 
-A set of completion indexes is written as in the status of a Job: "1,3-5,7".
-The SET - is read from the standard input. Operations:
+Write a set of completion indexes as in the status of a Job: "1,3-5,7". The SET - is
+read from the standard input. Operations:
 
-  count SET                        how many indexes it has
-  contains INDEX SET               whether it has the index: true or false
-  union SET ...                    the indexes of any of the sets
-  minus SET SET ...                the indexes of the first and of no other
-  missing --completions N SET ...  the indexes below N that are in none of the sets
-  next --completions N SET ...     the least of those, one a line
+  count SET                        the number of indexes
+  contains INDEX SET               whether the set contains the index: true or false
+  union SET ...                    the indexes in any of the sets
+  minus SET SET ...                the indexes in the first set and in no other
+  missing --completions N SET ...  the indexes below N in none of the sets
+  next --completions N SET ...     the lowest of these, one a line
 
-For example, the indexes to run again of a Job that has failed:
+For example, to list the indexes of a failed Job that must run again:
 
   kubectl get job/NAME -o jsonpath={.status.completedIndexes} | jobfate indexes missing --completions 1000 -
 
-A set is taken as the API server takes it: in increasing order, however it is
-grouped. Sets are printed in the canonical form, an empty one as an empty line.
+A set is accepted if the API server accepts it: the indexes must be in increasing order.
+Sets are printed in the canonical form, an empty set as an empty line.
 
-Exit status: 0 done, 1 a set cannot be read, 2 usage, 3 contains: it has not, or
-next: there is none.
+Exit status: 0 success, 1 a set cannot be read, 2 wrong usage, 3 contains: the set does
+not contain the index, or next: there is no next index.
 
 Flags:
 `
 
-// operation is what indexes can do.
+// operation is an operation of the command indexes.
 type operation struct {
 	name  string
 	least int // arguments
 	most  int
-	ranks bool // it takes --completions
+	ranks bool // requires --completions
 	run   func(q *query) (string, error)
 }
 
@@ -54,7 +54,7 @@ var operations = []operation{
 	{"next", 1, math.MaxInt, true, (*query).next},
 }
 
-// query is what the arguments of indexes ask for.
+// query holds the arguments of the command indexes.
 type query struct {
 	completions int32
 	count       int
@@ -96,17 +96,17 @@ func (q *query) next() (string, error) {
 func indexes(env Environment, args []string) error {
 	q := &query{completions: -1}
 	fs := newFlags("indexes")
-	fs.Func("completions", "`N`, the completions of the Job, for missing and next", func(text string) (err error) {
+	fs.Func("completions", "`N`, the completions of the Job; required by missing and next", func(text string) (err error) {
 		q.completions, err = number(text)
 		return err
 	})
-	fs.IntVar(&q.count, "count", 1, "how many indexes next prints at most")
+	fs.IntVar(&q.count, "count", 1, "the maximum number of indexes that next prints")
 	args, err := parse(env, fs, indexesUsage, args)
 	if err != nil {
 		return err
 	}
 	if len(args) == 0 {
-		return Misused("name an operation: %s", operationNames())
+		return Misused("missing operation; want %s", operationNames())
 	}
 	op, err := findOperation(args[0])
 	if err != nil {
@@ -119,7 +119,7 @@ func indexes(env Environment, args []string) error {
 	case len(args) > op.most:
 		return Misused("%s: too many arguments; put a set in quotes if it has spaces", op.name)
 	case op.ranks && q.completions < 0:
-		return Misused("%s: --completions is missing", op.name)
+		return Misused("%s needs --completions", op.name)
 	case q.count < 1:
 		return Misused("--count %d: want 1 or more", q.count)
 	}
@@ -146,7 +146,7 @@ func findOperation(name string) (operation, error) {
 			return op, nil
 		}
 	}
-	return operation{}, Misused("there is no operation %q; want %s", name, operationNames())
+	return operation{}, Misused("unknown operation %q; want %s", name, operationNames())
 }
 
 func number(text string) (int32, error) {
@@ -157,7 +157,7 @@ func number(text string) (int32, error) {
 	return int32(n), nil
 }
 
-// readSets reads the sets that the arguments hold or, for -, the standard input.
+// readSets parses the sets in the arguments; - is the standard input.
 func readSets(env Environment, args []string) ([]indexset.Set, error) {
 	sets := make([]indexset.Set, len(args))
 	read := false
@@ -165,7 +165,7 @@ func readSets(env Environment, args []string) ([]indexset.Set, error) {
 		where := fmt.Sprintf("set %d", i+1)
 		if arg == "-" {
 			if read {
-				return nil, Misused("the standard input is named twice")
+				return nil, Misused("standard input (-) is given twice")
 			}
 			read, where = true, standardInput
 			text, err := io.ReadAll(env.Stdin)
@@ -182,7 +182,7 @@ func readSets(env Environment, args []string) ([]indexset.Set, error) {
 	return sets, nil
 }
 
-// setError says what is wrong with the text of a set, and where.
+// setError says what is wrong in the text of a set, and where.
 func setError(err error) string {
 	var syntax *indexset.SyntaxError
 	if errors.As(err, &syntax) {

@@ -32,16 +32,16 @@ func TestIndexes(t *testing.T) {
 		{[]string{"next", "--completions", "5", "0-4"}, "", result{Status: exitNo}},
 		{[]string{"count", "5,1"}, "", result{Status: exitInput, Stderr: "jobfate indexes: set 1: at character 3, \"1\": non-increasing order, previous: 5, current: 1\n"}},
 		{[]string{"count", "-"}, "a", result{Status: exitInput, Stderr: "jobfate indexes: standard input: at character 1, \"a\": cannot convert string to integer for index: \"a\"\n"}},
-		{nil, "", result{Status: exitUsage, Stderr: "jobfate indexes: name an operation: count, contains, union, minus, missing or next\n" + hint}},
-		{[]string{"add", "1"}, "", result{Status: exitUsage, Stderr: "jobfate indexes: there is no operation \"add\"; want count, contains, union, minus, missing or next\n" + hint}},
+		{nil, "", result{Status: exitUsage, Stderr: "jobfate indexes: missing operation; want count, contains, union, minus, missing or next\n" + hint}},
+		{[]string{"add", "1"}, "", result{Status: exitUsage, Stderr: "jobfate indexes: unknown operation \"add\"; want count, contains, union, minus, missing or next\n" + hint}},
 		{[]string{"count"}, "", result{Status: exitUsage, Stderr: "jobfate indexes: count: too few arguments\n" + hint}},
 		{[]string{"count", "1", "2"}, "", result{Status: exitUsage, Stderr: "jobfate indexes: count: too many arguments; put a set in quotes if it has spaces\n" + hint}},
 		{[]string{"contains", "x", "1"}, "", result{Status: exitUsage, Stderr: "jobfate indexes: contains: \"x\": want a number from 0 to 2147483647\n" + hint}},
-		{[]string{"missing", "1"}, "", result{Status: exitUsage, Stderr: "jobfate indexes: missing: --completions is missing\n" + hint}},
+		{[]string{"missing", "1"}, "", result{Status: exitUsage, Stderr: "jobfate indexes: missing needs --completions\n" + hint}},
 		{[]string{"next", "--completions", "5", "--count", "0", "1"}, "", result{Status: exitUsage, Stderr: "jobfate indexes: --count 0: want 1 or more\n" + hint}},
 		{[]string{"missing", "--completions", "many", "1"}, "", result{Status: exitUsage,
 			Stderr: "jobfate indexes: invalid value \"many\" for flag -completions: want a number from 0 to 2147483647\n" + hint}},
-		{[]string{"union", "-", "-"}, "", result{Status: exitUsage, Stderr: "jobfate indexes: the standard input is named twice\n" + hint}},
+		{[]string{"union", "-", "-"}, "", result{Status: exitUsage, Stderr: "jobfate indexes: standard input (-) is given twice\n" + hint}},
 	} {
 		got := runWith(tc.stdin, append([]string{"indexes"}, tc.args...)...)
 		if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -55,7 +55,7 @@ func TestIndexes(t *testing.T) {
 	}
 }
 
-// TestHelp checks that each command tells of its flags and exit statuses.
+// TestHelp checks that the usage of each command lists its flags and exit statuses.
 func TestHelp(t *testing.T) {
 	for _, c := range commands {
 		for _, args := range [][]string{{c.name, "-h"}, {"help", c.name}} {
@@ -65,7 +65,7 @@ func TestHelp(t *testing.T) {
 			}
 			for _, part := range []string{"Usage: jobfate " + c.name, "Exit status: 0", "\nFlags:\n  -"} {
 				if c.name == "completion" && part == "\nFlags:\n  -" {
-					continue // it has none
+					continue // it has no flags
 				}
 				checkPart(t, c.name, got.Stdout, part)
 			}

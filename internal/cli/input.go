@@ -11,13 +11,13 @@ import (
 	"github.com/jobfate/jobfate/internal/kubefile"
 )
 
-// standardInput is how the standard input is called in messages.
+// standardInput is the name of the standard input in messages.
 const standardInput = "standard input"
 
-// defaultInput is how many bytes are read at most.
+// defaultInput is the default of --max-input.
 var defaultInput = resource.MustParse("1Gi")
 
-// sizeLimit is the value of --max-input, a quantity as Kubernetes writes them.
+// sizeLimit is the value of --max-input, a Kubernetes quantity.
 type sizeLimit struct{ resource.Quantity }
 
 // Set takes a quantity of one byte or more.
@@ -30,7 +30,7 @@ func (l *sizeLimit) Set(text string) error {
 	return nil
 }
 
-// inputLimit is the number of bytes that all files together may still hold.
+// inputLimit limits the bytes that are read from all files together.
 type inputLimit struct {
 	limit sizeLimit
 	left  int64
@@ -43,7 +43,7 @@ func newInputLimit(limit sizeLimit) *inputLimit {
 	return &inputLimit{limit: limit, left: limit.Value()}
 }
 
-// limitedReader reads until the limit is exceeded.
+// limitedReader fails once the limit is exceeded.
 type limitedReader struct {
 	io.Reader
 	*inputLimit
@@ -52,17 +52,17 @@ type limitedReader struct {
 func (r limitedReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p[:min(int64(len(p)), r.left+1)])
 	if r.left -= int64(n); r.left < 0 {
-		return 0, fmt.Errorf("the input has more than %s; --max-input raises the limit", r.limit.String())
+		return 0, fmt.Errorf("the input is larger than %s; raise the limit with --max-input", r.limit.String())
 	}
 	return n, err
 }
 
 // limitFlag adds the flag that limits the input.
 func (env *Environment) limitFlag(fs *flag.FlagSet) {
-	fs.Var(&env.maxInput, "max-input", "how many `bytes` are read at most, as in 500Mi (default 1Gi)")
+	fs.Var(&env.maxInput, "max-input", "the maximum number of `bytes` to read, as in 500Mi (default 1Gi)")
 }
 
-// readFiles reads Jobs and their pods, from the standard input when no file is named.
+// readFiles reads Jobs and their pods. Without files it reads the standard input.
 func readFiles(env Environment, names []string) (in Objects, err error) {
 	err = withFiles(env, orStandardInput(names), func(sources []kubefile.Source) (err error) {
 		in.Input, err = kubefile.Read(sources...)
@@ -71,7 +71,7 @@ func readFiles(env Environment, names []string) (in Objects, err error) {
 	return in, err
 }
 
-// ReadManifests reads the Jobs of files, and the templates of CronJobs.
+// ReadManifests reads the Jobs in files, and the templates of CronJobs.
 func ReadManifests(env Environment, names ...string) (in *kubefile.Input, err error) {
 	err = withFiles(env, names, func(sources []kubefile.Source) (err error) {
 		in, err = kubefile.ReadManifests(sources...)
@@ -87,8 +87,8 @@ func orStandardInput(names []string) []string {
 	return names
 }
 
-// withFiles opens the files, the standard input for -, and calls f with them.
-// While much is read, a terminal shows how far it is.
+// withFiles opens the files, the standard input for -, and calls f with them. Long reads
+// show their progress on a terminal.
 func withFiles(env Environment, names []string, f func([]kubefile.Source) error) error {
 	sources := make([]kubefile.Source, len(names))
 	limit, p := newInputLimit(env.maxInput), newProgress(env)
@@ -100,10 +100,10 @@ func withFiles(env Environment, names []string, f func([]kubefile.Source) error)
 		s.Progress = func(kind string, done, total int) { p.show("%s", reading(kind, done, total)) }
 		if name == "-" {
 			if read {
-				return Misused("the standard input is named twice")
+				return Misused("standard input (-) is given twice")
 			}
 			if env.Typed {
-				fmt.Fprintln(env.Stderr, env.Name+": reading the standard input, which Ctrl-D ends")
+				fmt.Fprintln(env.Stderr, env.Name+": reading standard input; end it with Ctrl-D")
 			}
 			read = true
 			s.Name, s.Reader = standardInput, limitedReader{env.Stdin, limit}
@@ -122,7 +122,7 @@ func withFiles(env Environment, names []string, f func([]kubefile.Source) error)
 	return f(sources)
 }
 
-// largeYAML is the size from which on the time is worth a hint.
+// largeYAML is the size above which the progress recommends JSON.
 const largeYAML = 10 << 20
 
 func reading(kind string, done, total int) string {

@@ -19,8 +19,8 @@ func TestInputLimit(t *testing.T) {
 		reason, limit, stdin, want string
 	}{
 		{"a file of the size of the limit", "1580", "", ""},
-		{"of more", "1k", "", file + ": the input has more than 1k; --max-input raises the limit"},
-		{"all files together", "1600", text, "standard input: the input has more than 1600; --max-input raises the limit"},
+		{"of more", "1k", "", file + ": the input is larger than 1k; raise the limit with --max-input"},
+		{"all files together", "1600", text, "standard input: the input is larger than 1600; raise the limit with --max-input"},
 		{"no quantity", "many", "", `invalid value "many" for flag -max-input: want a quantity, as in 1Gi`},
 		{"no bytes at all", "0", "", `invalid value "0" for flag -max-input`},
 	} {

@@ -15,7 +15,7 @@ var (
 	spoken  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// TestLinks: what the documents link to is there, the headings as well.
+// TestLinks checks that the targets of links in the documents exist, headings included.
 func TestLinks(t *testing.T) {
 	t.Chdir("../..")
 	pages, err := filepath.Glob("docs/*.md")
@@ -33,7 +33,7 @@ func TestLinks(t *testing.T) {
 				target = filepath.Join(filepath.Dir(page), to)
 			}
 			if _, err := os.Stat(target); err != nil {
-				t.Errorf("%s links to %s, which is not there", page, found[1])
+				t.Errorf("%s links to %s, which does not exist", page, found[1])
 			} else if anchor != "" && !anchors(t, target)[anchor] {
 				t.Errorf("%s links to %s, and there is no such heading", page, found[1])
 			}
@@ -41,7 +41,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors are the headings of a page, as GitHub makes links of them.
+// anchors returns the anchors that GitHub makes of the headings of a page.
 func anchors(t *testing.T, page string) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}

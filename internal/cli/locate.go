@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/internal/kubefile"
 )
 
-// locate says on which lines of the input the fields stand that an error names.
+// locate adds to an error the file and line of each field that it names.
 func locate(err error, m *kubefile.Manifest, pods []*corev1.Pod, podsAt []kubefile.Place) error {
 	var located []error
 	for _, e := range fieldErrors(err) {
@@ -26,8 +26,8 @@ func locate(err error, m *kubefile.Manifest, pods []*corev1.Pod, podsAt []kubefi
 	return errors.Join(located...)
 }
 
-// fieldErrors returns the errors about single fields that an error of a decision, or
-// of the simulated API server, consists of.
+// fieldErrors returns the errors about single fields in an error of a decision or of the
+// simulated API server.
 func fieldErrors(err error) (fields []*field.Error) {
 	var all interface{ Errors() []error }
 	var input *jobfate.InputError
@@ -64,7 +64,7 @@ func locateOne(e *field.Error, m *kubefile.Manifest, pods []*corev1.Pod, podsAt 
 	return fmt.Errorf("%s: %w", m.At.At(e.Field), e)
 }
 
-// fieldIn returns the field that the text of an error begins with.
+// fieldIn returns the field at the beginning of the text of an error.
 func fieldIn(err error) string {
 	field, _, _ := strings.Cut(err.Error(), ": ")
 	return field

@@ -8,20 +8,20 @@ import (
 	"github.com/jobfate/jobfate/internal/simulation"
 )
 
-// moment is a line of the text of a timeline: what happens at a time, to a pod, an
-// index or the Job.
+// moment is a line of the text of a timeline: what happens to a pod, an index or the Job at
+// a time.
 type moment struct {
 	at    simulation.Time
 	color string
-	text  string // of one about a pod or an index, made by said: few of many lines are printed
+	text  string // if empty, said renders it: only a few of many lines are printed
 	what  what
-	index int32           // of the pod; none of the Job
-	pod   *simulation.Pod // that it is about, if any
-	pods  []int32
-	sums  []sum // of a line that stands for others: what they say
+	index int32           // of a line about a pod or an index
+	pod   *simulation.Pod // of a line about a pod
+	pods  []int32         // the indexes of all pods that a merged line is about
+	sums  []sum           // what happened in the lines that this line replaces
 }
 
-// what is what a line says, but for the pod or the index that it says it of.
+// what is what a line says, without the pod or the index that it is about.
 type what struct {
 	subject   string // "pod", "index" or "" for the Job
 	one, many string // "fails with exit code 1", "fail with exit code 1"
@@ -29,14 +29,14 @@ type what struct {
 	important bool   // events and conditions
 }
 
-// sum is how often something has happened.
+// sum counts how often something happened.
 type sum struct {
 	what what
 	n    int
 }
 
-// moments are the lines of the timeline in the order of time. Within a time the
-// cause comes before what follows from it.
+// moments returns the lines of the timeline in the order of time. At the same time causes
+// come before their effects.
 func (t timeline) moments() []moment {
 	all := make([]moment, 0, t.most())
 	add := func(at simulation.Time, color string, w what, text string) {
@@ -78,7 +78,7 @@ func (t timeline) moments() []moment {
 	return inOrder(all)
 }
 
-// most is how many lines there can be.
+// most is the maximum number of lines.
 func (t timeline) most() int {
 	n := len(t.Happened) + len(t.Conditions) + len(t.tallies) + len(t.Waits)
 	for _, lane := range t.Lanes {
@@ -89,7 +89,7 @@ func (t timeline) most() int {
 
 var starts = what{subject: "pod", one: "starts", many: "start"}
 
-// inOrder returns lines in the order of time, and otherwise as they are.
+// inOrder sorts the lines by time. Lines of the same time keep their order.
 func inOrder(all []moment) []moment {
 	order := make([]int, len(all))
 	for i := range order {
@@ -99,7 +99,7 @@ func inOrder(all []moment) []moment {
 	return mapped(order, func(i int) moment { return all[i] })
 }
 
-// said is the text of a line.
+// said returns the text of a line.
 func (t timeline) said(m moment) string {
 	switch {
 	case m.text != "" || m.what.subject == "":
@@ -136,9 +136,9 @@ func endOf(pod simulation.Pod) what {
 	case simulation.PodFailed:
 		w.one, w.many = "fails", "fail"
 	case simulation.PodEvicted:
-		w.one, w.many = "ends, evicted", "end, evicted"
+		w.one, w.many = "ends after eviction", "end after eviction"
 	case simulation.PodDeleted:
-		w.one, w.many = "ends, deleted", "end, deleted"
+		w.one, w.many = "ends after deletion", "end after deletion"
 	}
 	more := ""
 	if pod.Outcome == simulation.PodFailed && pod.ExitCode != nil {
@@ -160,7 +160,7 @@ func ending(pod simulation.Pod) string {
 		text += ", restarted " + count(pod.Restarts, "time")
 	}
 	if pod.Action != "" {
-		text += fmt.Sprintf("; %s: %s", pod.Action, pod.Rule)
+		text += fmt.Sprintf("; matched %s %s", pod.Action, pod.Rule)
 	}
 	return text
 }

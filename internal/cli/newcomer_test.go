@@ -10,21 +10,21 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// TestWrongInput feeds explain and validate what a newcomer feeds them.
+// TestWrongInput gives explain and validate the wrong inputs that a newcomer may give them.
 func TestWrongInput(t *testing.T) {
 	whole := edit(t, "indexes-backing-off")
 	cut := whole[:strings.LastIndex(whole, "kind: List")]
 	for _, tc := range []struct {
 		reason, stdin, command, want string
 	}{
-		{"an empty file", "", "explain", "standard input: it is empty; want a Job and its pods"},
-		{"an empty file", "", "validate", "standard input: it is empty; want a Job"},
-		{"a Deployment", "apiVersion: apps/v1\nkind: Deployment\n", "explain", "there is no Job in it, only Deployment; want a Job and its pods"},
-		{"a Deployment", "apiVersion: apps/v1\nkind: Deployment\n", "validate", "there is no Job in it, only Deployment; want a Job"},
-		{"half a Job", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n", "explain", "document 1: the Job has no spec; has the input been cut short?"},
+		{"an empty file", "", "explain", "standard input: the input is empty; want a Job and its pods"},
+		{"an empty file", "", "validate", "standard input: the input is empty; want a Job"},
+		{"a Deployment", "apiVersion: apps/v1\nkind: Deployment\n", "explain", "the input has no Job, only Deployment; want a Job and its pods"},
+		{"a Deployment", "apiVersion: apps/v1\nkind: Deployment\n", "validate", "the input has no Job, only Deployment; want a Job"},
+		{"half a Job", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n", "explain", "document 1: the Job has no spec; is the input truncated?"},
 		{"cut within a pod of a List", cut, "explain", "document 2 has no kind"},
 		{"cut within a line", whole[:strings.LastIndex(whole, "data:")], "explain", "standard input: document 2: line 305: could not find expected ':'"},
-		{"a number that is none", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  completions: many\nstatus: {}\n", "explain",
+		{"an invalid number", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  completions: many\nstatus: {}\n", "explain",
 			"standard input:5: spec.completions: cannot unmarshal string into int32"},
 		{"not found", "Error from server (NotFound): jobs.batch \"x\" not found\n", "explain", "document 1 has no kind"},
 	} {
@@ -38,8 +38,7 @@ func TestWrongInput(t *testing.T) {
 	}
 }
 
-// TestManyPods checks that the text stays short however many pods there are, and
-// that nothing is left out of the JSON.
+// TestManyPods checks that the text stays short with many pods, and that the JSON is complete.
 func TestManyPods(t *testing.T) {
 	const n = 3000
 	pods := make([]string, n)
@@ -55,7 +54,7 @@ func TestManyPods(t *testing.T) {
 	if lines := strings.Count(text.Stdout, "\n"); text.Status != exitOK || lines > 150 || len(text.Stdout) > 20_000 {
 		t.Errorf("got status %d, %d lines, %d bytes: %s; want at most 150 lines and 20000 bytes", text.Status, lines, len(text.Stdout), text.Stderr)
 	}
-	for _, part := range []string{"  and 480 more (--all shows them)\n", " (2127 bytes): creating a pod\n", ": pending, limited by parallelism\n  each by itself: --all\n", "… ("} {
+	for _, part := range []string{"  and 480 more (--all shows them)\n", " (2127 bytes): creating a pod\n", ": pending, limited by parallelism\n  (--all shows each index)\n", "… ("} {
 		checkPart(t, "stdout", text.Stdout, part)
 	}
 	all := runWith(input, "explain", "--all")
@@ -71,7 +70,7 @@ func TestManyPods(t *testing.T) {
 	}
 }
 
-// TestExitStatus checks what --exit-status says, and that nothing says it without.
+// TestExitStatus checks the exit status with --exit-status, and that it is 0 without.
 func TestExitStatus(t *testing.T) {
 	want := map[string]int{
 		"indexes-backing-off": 3, "indexes-retried": 0, "failed-by-rule": 5, "suspended": 4,
@@ -103,7 +102,7 @@ func TestColor(t *testing.T) {
 		{"https://no-color.org", true, map[string]string{"NO_COLOR": "1"}, nil, false},
 		{"a terminal without colours", true, map[string]string{"TERM": "dumb"}, nil, false},
 		{"never", true, nil, []string{"--color", "never"}, false},
-		{"always, whatever there is", false, map[string]string{"NO_COLOR": "1", "TERM": "dumb"}, []string{"--color", "always"}, true},
+		{"always, in spite of the environment", false, map[string]string{"NO_COLOR": "1", "TERM": "dumb"}, []string{"--color", "always"}, true},
 		{"JSON has none", true, nil, []string{"-o", "json"}, false},
 	} {
 		var out, err bytes.Buffer
@@ -117,12 +116,12 @@ func TestColor(t *testing.T) {
 	}
 }
 
-// TestTypedInput checks that a user who gave no file is told what is awaited.
+// TestTypedInput checks that without a file, a user at a terminal gets a hint.
 func TestTypedInput(t *testing.T) {
 	var out, err bytes.Buffer
 	env := testEnvironment()
 	env.Typed, env.Stdin, env.Stdout, env.Stderr = true, strings.NewReader(edit(t, "finished")), &out, &err
-	if status := Run([]string{"explain"}, env); status != exitOK || err.String() != "jobfate: reading the standard input, which Ctrl-D ends\n" {
-		t.Errorf("got status %d and %q, want a word on the standard input", status, err.String())
+	if status := Run([]string{"explain"}, env); status != exitOK || err.String() != "jobfate: reading standard input; end it with Ctrl-D\n" {
+		t.Errorf("got status %d and %q, want a hint about the standard input", status, err.String())
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// instants are the ways to write a time. One without a zone is local.
+// instants are the accepted formats of a time. A time without a zone is local.
 var instants = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly}
 
-// instantOf returns the time that a text says, which may be relative to the
-// present, in whole seconds.
+// instantOf parses a time, which may be relative to now. A relative time is truncated to
+// seconds.
 func instantOf(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && (text[0] == '-' || text[0] == '+') {
 		return now.Add(d).Truncate(time.Second), nil
@@ -24,8 +24,8 @@ func instantOf(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errors.New("want a time, as in 2023-08-21T10:00:00Z or 2023-08-21 10:00, or -10m")
 }
 
-// Version returns what is known of the build of a program. The release is empty unless it
-// is part of one.
+// Version returns the version line of a program. release is empty unless the program is part
+// of a release.
 func Version(program, release string) string {
 	text := program + " " + cmp.Or(release, "(unknown)")
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -10,17 +10,17 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// output is how a command prints.
+// output holds the flags for the format of the output.
 type output struct {
 	format string // text, json or yaml
 	color  string // auto, always or never
 }
 
-// flags adds the flags; more are formats that only one command has.
+// flags adds the flags; more are additional formats of the command.
 func (o *output) flags(fs *flag.FlagSet, more ...string) {
 	formats := append([]string{"text", "json", "yaml"}, more...)
 	oneOf(fs, &o.format, "o", "the `format` of the output: "+alternatives(formats)+" (default text)", formats...)
-	oneOf(fs, &o.color, "color", "`when` the text is coloured: auto, always or never (default auto: on a terminal,\nunless NO_COLOR is set)", "auto", "always", "never")
+	oneOf(fs, &o.color, "color", "`when` to colour the text: auto, always or never (default auto: on a terminal,\nunless NO_COLOR is set)", "auto", "always", "never")
 }
 
 // paint returns the colours to use.
@@ -34,7 +34,7 @@ func (o output) paint(env Environment) paint {
 	return paint{env.Shown && env.Getenv("NO_COLOR") == "" && env.Getenv("TERM") != "dumb"}
 }
 
-// print prints a value in the format asked for; text makes the text.
+// print prints a value in the requested format; text renders it as text.
 func (o output) print(env Environment, value any, text func(paint) string) error {
 	out, err := o.formatted(env, value, text)
 	if err != nil {
@@ -58,11 +58,11 @@ func toJSON(value any) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	_ = e.Encode(value) // what is printed always has a JSON
+	_ = e.Encode(value) // cannot fail for the outputs
 	return visible(b.String(), escapeJSON)
 }
 
-// toYAML returns the YAML of what the JSON of the value is.
+// toYAML returns the JSON of the value as YAML.
 func toYAML(value any) (string, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -85,7 +85,7 @@ func toYAML(value any) (string, error) {
 	return visible(b.String(), escapeRune), err
 }
 
-// quoteHarmful puts texts into double quotes that have characters to escape.
+// quoteHarmful double-quotes texts with characters to escape.
 func quoteHarmful(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && visible(n.Value, escapeRune) != n.Value {
 		n.Style = yaml.DoubleQuotedStyle
@@ -95,11 +95,10 @@ func quoteHarmful(n *yaml.Node) {
 	}
 }
 
-// paint colours text, or leaves it.
+// paint colours text if it is on.
 type paint struct{ on bool }
 
-// The colours are those of the terminal's own palette, so that they suit light
-// and dark ones.
+// The colours are those of the terminal's palette, so they suit light and dark terminals.
 const (
 	bold   = "1"
 	red    = "31"

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// override is another value of a field of a Job, as --set has it.
+// override is a new value of a field of a Job, from --set or --against-set.
 type override struct {
 	field string
 	value any
@@ -31,7 +31,7 @@ func (o *overrides) add(text string) error {
 	}
 	next := override{field: field, text: text}
 	if err := yaml.Unmarshal([]byte(value), &next.value); err != nil {
-		return errors.New("the value is not YAML")
+		return errors.New("the value is not valid YAML")
 	}
 	*o = append(*o, next)
 	return nil
@@ -46,7 +46,7 @@ func (o overrides) String() string {
 	return strings.Join(mapped(o, func(o override) string { return o.text }), ", ")
 }
 
-// over returns the override that a field lies in, if any.
+// over returns the last override that sets the field or a parent of it, if any.
 func (o overrides) over(field string) (override, bool) {
 	for i := len(o) - 1; i >= 0; i-- {
 		if rest, ok := strings.CutPrefix(field, o[i].field); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
@@ -56,7 +56,7 @@ func (o overrides) over(field string) (override, bool) {
 	return override{}, false
 }
 
-// apply returns a Job with the other values.
+// apply returns a copy of the Job with the new values.
 func (o overrides) apply(flag string, job *batchv1.Job) (*batchv1.Job, error) {
 	for _, one := range o {
 		next, err := one.apply(job)
@@ -90,8 +90,8 @@ func (o override) apply(job *batchv1.Job) (*batchv1.Job, error) {
 	return next, nil
 }
 
-// within returns a value with the field set that the steps lead to. The step
-// beyond the end of a list appends to it.
+// within returns the value with the field at the end of the steps set. The index one past
+// the end of a list appends to the list.
 func (o override) within(value any, steps []string) (any, error) {
 	if len(steps) == 0 {
 		return o.value, nil
@@ -100,7 +100,7 @@ func (o override) within(value any, steps []string) (any, error) {
 	case err != nil: // the name of a field
 		fields, ok := value.(map[string]any)
 		if value != nil && !ok {
-			return nil, fmt.Errorf("%s stands where there are no fields", steps[0])
+			return nil, fmt.Errorf("%s: its parent is not an object", steps[0])
 		}
 		if fields == nil {
 			fields = map[string]any{}
@@ -113,10 +113,10 @@ func (o override) within(value any, steps []string) (any, error) {
 	default:
 		list, ok := value.([]any)
 		if value != nil && !ok {
-			return nil, fmt.Errorf("[%d] stands where there is no list", at)
+			return nil, fmt.Errorf("[%d]: its parent is not a list", at)
 		}
 		if at > len(list) {
-			return nil, fmt.Errorf("[%d] is beyond the end of the list, which has %d", at, len(list))
+			return nil, fmt.Errorf("[%d] is beyond the end of the list, which has length %d", at, len(list))
 		}
 		if at == len(list) {
 			list = append(list, nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/jobfate/jobfate/internal/kubefile"
 )
 
-// choose leaves the Jobs of the input that have a name, or a namespace and a name; all
-// of them when it is empty. No Job may be there twice.
+// choose keeps only the Job with the wanted name or namespace/name. If wanted is empty it
+// keeps all Jobs. No Job may occur twice.
 func choose(in *kubefile.Input, wanted string) error {
 	first := map[string]kubefile.Place{}
 	var chosen []*kubefile.Manifest
@@ -30,24 +30,24 @@ func choose(in *kubefile.Input, wanted string) error {
 	case wanted == "":
 		return nil
 	case len(chosen) == 0:
-		return fmt.Errorf("there is no Job %s in the input, which has %s", wanted, count(len(in.Jobs), "Job"))
+		return fmt.Errorf("no Job %s in the input, which has %s", wanted, count(len(in.Jobs), "Job"))
 	case len(chosen) > 1:
-		return fmt.Errorf("there are %d Jobs %s in the input; want a namespace, as in --job %s/%s", len(chosen), wanted, chosen[0].Job.Namespace, wanted)
+		return fmt.Errorf("the input has %d Jobs named %s; add the namespace, as in --job %s/%s", len(chosen), wanted, chosen[0].Job.Namespace, wanted)
 	}
 	in.Jobs = chosen
 	return nil
 }
 
-// overview is what is printed of several Jobs.
+// overview is the output of explain for several Jobs.
 type overview struct {
-	// Jobs are in the order of the attention that they need.
+	// Jobs are ordered: those that need most attention come first.
 	Jobs []*report `json:"jobs"`
-	// Others is the number of Jobs that need none and were left out.
+	// Others is the number of omitted Jobs, which need no attention.
 	Others int `json:"others,omitempty"`
 }
 
-// List explains each Job, in a line. A Job that cannot be decided on does not keep the
-// others from being explained.
+// List explains each Job in one line. If a Job cannot be decided on, it still explains the
+// others.
 func (x *Explain) List(env Environment, in Objects) (*View, error) {
 	v := &View{list: true, notes: in.notes()}
 	now, parts := x.now(env), newPartition(in.Input)
@@ -72,7 +72,7 @@ func (x *Explain) List(env Environment, in Objects) (*View, error) {
 	return v, nil
 }
 
-// value is what the machine formats print.
+// value returns what JSON and YAML print.
 func (v *View) value() any {
 	if v.list {
 		return overview{Jobs: append([]*report{}, v.reports...), Others: v.others}
@@ -80,7 +80,7 @@ func (v *View) value() any {
 	return v.reports[0]
 }
 
-// text writes a view for people to read.
+// text returns a view as text.
 func (v *View) text(p paint, all bool) string {
 	if !v.list {
 		return v.reports[0].text(p, all)
@@ -93,7 +93,7 @@ func (v *View) text(p paint, all bool) string {
 	case v.others == 0 && len(v.reports) == 0:
 		b.WriteString("No Job was found.\n")
 	case len(v.reports) == 0:
-		fmt.Fprintf(&b, "No Job needs attention, of %d (--all lists them).\n", v.others)
+		fmt.Fprintf(&b, "No Job needs attention (--all lists %s).\n", count(v.others, "Job"))
 	case v.others > 0:
 		fmt.Fprintf(&b, "%s no attention (--all lists them).\n", needs(v.others))
 	}

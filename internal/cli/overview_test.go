@@ -18,15 +18,15 @@ func TestSeveralJobs(t *testing.T) {
 		reason string
 		args   []string
 		status int
-		want   []string // parts of stdout or, for an error, of stderr
+		want   []string // parts of stdout, or of stderr for an error
 	}{
 		{"the worst first", nil, exitOK, []string{"default/import: Ending: the Job fails: ", "default/nightly: Suspended: the Job is suspended; deleting 2 pods\ndefault/crawl: BackingOff: ", "default/report: Finished: ",
 			"OtherKinds: objects of other kinds were skipped: ConfigMap\n"}},
 		{"the status of the worst", []string{"--exit-status"}, 5, []string{"Finished"}},
 		{"one of them", []string{"--job", "report"}, exitOK, []string{"Finished: the Job is Complete", "OtherKinds: "}},
 		{"with its namespace", []string{"--job", "default/nightly", "--exit-status"}, 4, []string{"Suspended: the Job is suspended"}},
-		{"none of them", []string{"--job", "other"}, exitInput, []string{"there is no Job other in the input, which has 4 Jobs"}},
-		{"one that is managed elsewhere than asked", []string{"--managed-by", "me"}, exitInput, []string{"spec.managedBy: "}},
+		{"none of them", []string{"--job", "other"}, exitInput, []string{"no Job other in the input, which has 4 Jobs"}},
+		{"a Job that --managed-by does not manage", []string{"--managed-by", "me"}, exitInput, []string{"spec.managedBy: "}},
 	} {
 		got := runWith(input, append([]string{"explain", "--now", "2023-08-21T10:00:40Z"}, tc.args...)...)
 		if got.Status != tc.status {
@@ -48,7 +48,7 @@ func TestSeveralJobs(t *testing.T) {
 		t.Errorf("got %d Jobs and %v, want 4", len(all.Jobs), err)
 	}
 	twins := strings.Replace(docs[0], "namespace: default", "namespace: test", 1) + "\n---\n" + docs[0]
-	checkPart(t, "two of a name", runWith(twins, "explain", "--job", "report").Stderr, "there are 2 Jobs report in the input; want a namespace, as in --job test/report")
+	checkPart(t, "two Jobs of the same name", runWith(twins, "explain", "--job", "report").Stderr, "the input has 2 Jobs named report; add the namespace, as in --job test/report")
 }
 
 // TestKubectlGet explains what kubectl get job,pods,events and kubectl get all

@@ -9,13 +9,13 @@ import (
 	"github.com/jobfate/jobfate/internal/kubefile"
 )
 
-// partition finds the pods that may concern a Job among those of many Jobs, by their
-// positions in the input.
+// partition finds the pods that may concern a Job among the pods of many Jobs. The maps hold
+// positions of pods in the input.
 type partition struct {
 	in      *kubefile.Input
-	byUID   map[types.UID][]int // of the controller
-	byName  map[[2]string][]int // namespace, and name of the controller
-	orphans map[string][]int    // by namespace
+	byUID   map[types.UID][]int // by the UID of the controller
+	byName  map[[2]string][]int // by the namespace and the name of the controller
+	orphans map[string][]int    // pods without a controller, by namespace
 }
 
 func newPartition(in *kubefile.Input) partition {
@@ -31,8 +31,8 @@ func newPartition(in *kubefile.Input) partition {
 	return p
 }
 
-// of returns the objects for one Job: the pods that it controls, those of an earlier
-// Job of its name, and those without a controller, in their order.
+// of returns the objects for one Job. Its pods are, in the order of the input, those that it
+// controls, those of an earlier Job of the same name, and those without a controller.
 func (p partition) of(m *kubefile.Manifest, all Objects) Objects {
 	job := m.Job
 	at := slices.Concat(p.byUID[job.UID], p.byName[[2]string{job.Namespace, job.Name}], p.orphans[job.Namespace])

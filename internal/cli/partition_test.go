@@ -14,9 +14,9 @@ import (
 	"github.com/jobfate/jobfate/internal/kubefile"
 )
 
-// namespaceOf returns Jobs and pods: of most Jobs a pod that it controls and one that it
-// may adopt; of every third, from the first on, one that an earlier Job of its name
-// controls, and one of another controller.
+// namespaceOf returns Jobs and pods. Most Jobs have a pod that they control and a pod that
+// they may adopt. Every third Job, beginning with the first, instead has a pod of an earlier
+// Job of the same name, and a pod of another controller.
 func namespaceOf(jobs int) Objects {
 	in := &kubefile.Input{}
 	pod := func(namespace, name string, job *batchv1.Job) {
@@ -48,8 +48,8 @@ func namespaceOf(jobs int) Objects {
 	return Objects{Input: in}
 }
 
-// TestPartition checks that of many Jobs each is explained from the pods that concern
-// it as it is from all.
+// TestPartition checks that the explanation of a Job from its part of the pods equals the
+// explanation from all pods.
 func TestPartition(t *testing.T) {
 	in, env := namespaceOf(30), testEnvironment()
 	x := &Explain{}
@@ -84,19 +84,19 @@ func TestPartition(t *testing.T) {
 		}
 	}
 	if want := 20 + 10 + 30*10; pods != want { // owned, of an earlier Job, and the orphans of the namespace
-		t.Errorf("%d pods are looked at for all Jobs together, want %d", pods, want)
+		t.Errorf("the parts of all Jobs have %d pods, want %d", pods, want)
 	}
 	if adopted != 20 || recreated != 10 {
 		t.Errorf("%d pods are adopted, want 20; %d Jobs were recreated, want 10", adopted, recreated)
 	}
 }
 
-// TestTroubled checks what a list leaves out.
+// TestTroubled checks which Jobs a list omits.
 func TestTroubled(t *testing.T) {
 	in, env := namespaceOf(4), testEnvironment()
 	in.Pods, in.PodsAt = nil, nil
 	in.Jobs[1].Job.Spec.Suspend = pointer(true)
-	in.Jobs[2].Job.Spec.Template.Labels = nil // on which there is no decision
+	in.Jobs[2].Job.Spec.Template.Labels = nil // an invalid Job
 	in.Notes = []Note{NewNote("Code", "something is \xff%s\xfe", "missing")}
 	x := &Explain{Troubled: true}
 	v, err := x.List(env, in)
@@ -111,7 +111,7 @@ func TestTroubled(t *testing.T) {
 		t.Errorf("got %v, want what is wrong with the third Job", err)
 	}
 	in.Jobs = in.Jobs[:1]
-	if v, _ = x.List(env, in); v.text(paint{}, false) != "No Job needs attention, of 1 (--all lists them).\n"+note {
+	if v, _ = x.List(env, in); v.text(paint{}, false) != "No Job needs attention (--all lists 1 Job).\n"+note {
 		t.Errorf("got %q", v.text(paint{}, false))
 	}
 	in.Jobs = nil

@@ -9,7 +9,7 @@ import (
 	"github.com/jobfate/jobfate/internal/simulation"
 )
 
-// The sizes of the picture: the lanes are as high as there is room for.
+// The sizes of the picture. The height of a lane depends on the number of lanes.
 const (
 	pictureWidth = 1080.0
 	lanesLeft    = 64.0
@@ -21,14 +21,14 @@ const (
 	mostTitle    = 130 // letters
 )
 
-// mostLanes is how many lanes there is room for. Of more only some are drawn.
+// mostLanes is the maximum number of lanes. If there are more, only some are drawn.
 const mostLanes = int(lanesHeight / leastLane)
 
 // picture draws timelines one below the other, over one axis of time.
 type picture struct {
 	strings.Builder
 	span simulation.Time
-	y    float64 // down to where it is drawn
+	y    float64 // the lower end of what is drawn
 }
 
 // drawing returns timelines as an SVG, for light and dark pages.
@@ -67,8 +67,7 @@ func titleOf(t timeline) string {
 	return fmt.Sprintf("Job %s/%s: %s after %s, %s: %s", t.Job.Namespace, t.Job.Name, t.End, t.Took, podCount(t.Totals.Pods), t.outcomes())
 }
 
-// thinned returns as many lanes as there is room for: of neighbours the one that
-// fared worst.
+// thinned returns at most mostLanes lanes: of each group of neighbours the worst one.
 func thinned(lanes []simulation.Lane) []simulation.Lane {
 	each := (len(lanes) + mostLanes - 1) / mostLanes
 	if each <= 1 {
@@ -87,8 +86,8 @@ func thinned(lanes []simulation.Lane) []simulation.Lane {
 	return out
 }
 
-// trouble ranks how badly an index fared: by its pods that did not succeed, and
-// then by whether the last is one of them.
+// trouble ranks an index by the number of its pods that did not succeed, and then by whether
+// the last pod did not.
 func trouble(lane simulation.Lane) (rank int) {
 	for i, pod := range lane.Pods {
 		if pod.Outcome != simulation.PodSucceeded {
@@ -101,14 +100,14 @@ func trouble(lane simulation.Lane) (rank int) {
 	return rank
 }
 
-// escaped returns a text as XML has it, which cannot hold every letter.
+// escaped returns a text as XML. Characters that XML cannot represent are replaced.
 func escaped(text string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes everything
 	return b.String()
 }
 
-// cutText leaves the beginning of a long text.
+// cutText truncates a long text.
 func cutText(text string, most int) string {
 	if letters := []rune(text); len(letters) > most {
 		return string(letters[:most-1]) + "…"
@@ -116,12 +115,12 @@ func cutText(text string, most int) string {
 	return text
 }
 
-// x returns where a time stands. What was before the start stands at the edge.
+// x returns the position of a time. Times before the start are at the edge.
 func (p *picture) x(at simulation.Time) float64 {
 	return lanesLeft + (lanesRight-lanesLeft)*max(0, min(float64(at)/float64(p.span), 1))
 }
 
-// text writes a text, if there is one; anchor is start, middle or end.
+// text writes a text unless it is empty; anchor is start, middle or end.
 func (p *picture) text(x, y float64, anchor, class, text string) {
 	if text == "" {
 		return
@@ -130,7 +129,7 @@ func (p *picture) text(x, y float64, anchor, class, text string) {
 		attribute("text-anchor", strings.TrimPrefix(anchor, "start")), escaped(text))
 }
 
-// attribute returns an attribute that is not empty.
+// attribute returns an attribute; empty if the value is.
 func attribute(name, value string) string {
 	if value == "" {
 		return ""
@@ -138,12 +137,12 @@ func attribute(name, value string) string {
 	return fmt.Sprintf(` %s="%s"`, name, value)
 }
 
-// mostTicks is how many ticks the axis has at most.
+// mostTicks is the maximum number of ticks of the axis.
 const mostTicks = 12
 
 func (p *picture) step() simulation.Time { return niceStep(p.span, mostTicks) }
 
-// niceStep divides a time into steps of a length that people use.
+// niceStep returns a round step that divides the span into at most the given number of steps.
 func niceStep(span, most simulation.Time) simulation.Time {
 	step := simulation.Time(time.Second)
 	for _, factor := range []simulation.Time{1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600} {

@@ -20,7 +20,7 @@ type delta struct {
 	by int
 }
 
-// curve draws how many pods are active, and how many of these run.
+// curve draws the number of active pods, and of running pods among them.
 func (n *panel) curve(top float64) {
 	var active, running []delta
 	for _, lane := range n.t.Lanes {
@@ -47,15 +47,15 @@ func (n *panel) curve(top float64) {
 		fmt.Fprintf(&b, "H%.1f", n.x(n.t.Took))
 		return b.String()
 	}
-	n.element(`<path class="running" d="%sV%.1fZ"><title>pods that run, %d at most</title></path>`, path(r), bottom, slices.Max(r))
-	n.element(`<path class="active" d="%s"><title>active pods, %d at most</title></path>`, path(a), most)
+	n.element(`<path class="running" d="%sV%.1fZ"><title>running pods, at most %d</title></path>`, path(r), bottom, slices.Max(r))
+	n.element(`<path class="active" d="%s"><title>active pods, at most %d</title></path>`, path(a), most)
 	n.element(`<path class="grid" d="M%g %.1fH%g"/>`, lanesLeft, bottom, lanesRight)
 	n.text(lanesLeft-8, top+8, "end", "", fmt.Sprint(most))
 	n.text(lanesLeft-8, bottom, "end", "", "0")
 	n.text(lanesLeft-8, (top+bottom)/2+6, "end", "small", "active")
 }
 
-// from counts something from a time until another, if there is one.
+// from counts one from begin until end; a nil end is never reached.
 func from(begin simulation.Time, end *simulation.Time) []delta {
 	if end == nil {
 		return []delta{{begin, 1}}
@@ -73,7 +73,7 @@ func earliest(times ...*simulation.Time) (first *simulation.Time) {
 	return first
 }
 
-// columns returns the largest number in each column of the picture, and of all.
+// columns returns the largest number in each column of the picture, and overall.
 func (n *panel) columns(deltas []delta) (out []int, most int) {
 	slices.SortFunc(deltas, func(a, b delta) int {
 		if a.at != b.at {

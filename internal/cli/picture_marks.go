@@ -12,10 +12,10 @@ import (
 // The marks of a panel.
 const (
 	mostMarks  = 12 // with a text
-	mostReason = 80 // letters of it
+	mostReason = 80 // characters of a text
 )
 
-// mark is an event of the scenario, or conditions that changed at one time.
+// mark is an event of the scenario, or the conditions that changed at one time.
 type mark struct {
 	at    simulation.Time
 	event bool
@@ -23,8 +23,8 @@ type mark struct {
 	title string
 }
 
-// marks returns what is marked with a text, in the order of time, and how much more
-// there is.
+// marks returns the marks with a text, in the order of time, and the number of marks that
+// get no text.
 func (n *panel) marks() (out []mark, more int) {
 	for _, c := range n.t.Conditions {
 		kind, reason := c.Type, c.Reason
@@ -61,7 +61,7 @@ func (n *panel) drawMarks(y, foot float64, marks []mark) {
 		x, at := n.x(m.at), y+lineHeight*float64(i)
 		n.element(`<path class="mark" d="M%.1f %.1fV%.1f"/>`, x, at+1, foot)
 	}
-	if len(marks) == mostMarks { // and perhaps more, without a text
+	if len(marks) == mostMarks { // there may be more, without a text
 		for _, e := range n.t.Happened[:min(len(n.t.Happened), 1000)] {
 			n.eventSign(n.x(e.At), n.top-5)
 		}

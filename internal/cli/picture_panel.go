@@ -7,8 +7,8 @@ import (
 	"github.com/jobfate/jobfate/internal/simulation"
 )
 
-// panel is what is drawn of one timeline: a lane for each index, in it a bar for
-// each pod, and below them how many pods are active.
+// panel draws one timeline: a lane for each index with a bar for each pod, and below the
+// lanes the number of active pods.
 type panel struct {
 	*picture
 	t           timeline
@@ -22,7 +22,7 @@ func (p *picture) element(format string, args ...any) {
 	fmt.Fprintf(p, format+"\n", args...)
 }
 
-// draw draws a panel below what there is. One of several has a name.
+// draw draws a panel below the previous ones. One of several panels has a name.
 func (n *panel) draw(name string) {
 	if name != "" {
 		n.y += lineHeight
@@ -32,7 +32,7 @@ func (n *panel) draw(name string) {
 	first := n.y + lineHeight
 	n.top = n.y + lineHeight*float64(len(marks)+1) + 10
 	if more > 0 {
-		n.top += lineHeight // their signs have a line of their own
+		n.top += lineHeight // their signs have their own line
 	}
 	n.bottom = n.top + n.lane*float64(len(n.lanes))
 	foot := n.bottom + curveGap + curveHeight
@@ -48,11 +48,11 @@ func (n *panel) draw(name string) {
 	noteAt := n.top - 8
 	var notes []string
 	if drawn, all := len(n.lanes), len(n.t.Lanes); drawn < all {
-		notes = append(notes, fmt.Sprintf("%d of %d: of neighbours the one that fared worst", drawn, all))
+		notes = append(notes, fmt.Sprintf("%d of %d: the worst of each group of neighbours", drawn, all))
 	}
 	if more > 0 {
 		noteAt -= lineHeight
-		notes = append(notes, fmt.Sprintf("%d more events and conditions are marked without a text", more))
+		notes = append(notes, fmt.Sprintf("%d more events and conditions are marked without text", more))
 	}
 	n.text(lanesLeft, noteAt, "start", "small", strings.Join(notes, "; "))
 	for _, w := range n.t.Waits {
@@ -87,8 +87,8 @@ func (n *panel) drawLane(i int, lane simulation.Lane) {
 	}
 }
 
-// drawPod draws the times of a pod: until it runs, until it ends or its node is
-// lost, and until a pod on a lost node is gone.
+// drawPod draws the phases of a pod: until it runs, until it ends or its node is lost, and
+// until a pod on a lost node is removed.
 func (n *panel) drawPod(y, height float64, pod simulation.Pod) {
 	ended, started := n.t.Took, n.t.Took
 	if pod.Ended != nil {
@@ -101,7 +101,7 @@ func (n *panel) drawPod(y, height float64, pod simulation.Pod) {
 		return // before the simulation
 	}
 	if started > pod.Created {
-		n.bar(`class="pending"`, pod.Created, started, y, height, "pod "+pod.Name+" does not run yet")
+		n.bar(`class="pending"`, pod.Created, started, y, height, "pod "+pod.Name+" is not running yet")
 	}
 	ran := ended
 	if pod.Lost != nil {
@@ -116,7 +116,7 @@ func (n *panel) drawPod(y, height float64, pod simulation.Pod) {
 		n.label(started, ran, y, height, "on", fmt.Sprint(*pod.ExitCode))
 	}
 	if pod.Action != "" {
-		n.element(`<circle class="rule" cx="%.1f" cy="%.1f" r="%.1f"><title>%s: %s</title></circle>`,
+		n.element(`<circle class="rule" cx="%.1f" cy="%.1f" r="%.1f"><title>matched %s %s</title></circle>`,
 			n.x(ended), y+height/2, min(3.5, height/2), escaped(pod.Action), escaped(pod.Rule))
 	}
 }

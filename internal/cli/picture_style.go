@@ -37,10 +37,10 @@ text { font: 11px system-ui, "DejaVu Sans", sans-serif; fill: #24292f }
 </defs>
 `
 
-// legendHeight is that of both rows of the legend.
+// legendHeight is the height of both rows of the legend.
 const legendHeight = 2 * lineHeight
 
-// legend explains the bars in a row, and the signs in another.
+// legend explains the bars in one row, and the signs in another.
 func (p *picture) legend() {
 	const column = 112.0
 	x := 10.0

@@ -14,8 +14,8 @@ func at(seconds int) *simulation.Time {
 	return &t
 }
 
-// TestCurve counts pods: one from 10s to 30s, one from before the start until 20s,
-// and one that was gone by then.
+// TestCurve counts pods: one from 10s to 30s, one from before the start until 20s, one that
+// ended before the start, and one from 90s on.
 func TestCurve(t *testing.T) {
 	n := &panel{picture: &picture{span: *at(100)}}
 	var deltas []delta
@@ -34,8 +34,8 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-// TestMarks draws events and conditions: those of one time and reason together,
-// and of many only the first and the last with a text.
+// TestMarks checks the marks of events and conditions. Conditions of the same time and reason
+// share a mark. Of many marks only the first and the last ones have a text.
 func TestMarks(t *testing.T) {
 	r := &simulation.Result{Took: *at(100), Conditions: []simulation.Condition{
 		{At: *at(3), Type: "Suspended", Status: "False", Reason: "JobResumed"},
@@ -61,10 +61,10 @@ func TestMarks(t *testing.T) {
 	if signs := strings.Count(picture, `<path class="event"`); signs != 50+1+mostMarks-3 {
 		t.Errorf("got %d signs of events, want those of 50, the legend and the texts", signs)
 	}
-	checkPart(t, "the picture", picture, "41 more events and conditions are marked without a text")
+	checkPart(t, "the picture", picture, "41 more events and conditions are marked without text")
 }
 
-// TestPods draws what colour alone does not tell.
+// TestPods checks the texts in the picture that do not depend on colours.
 func TestPods(t *testing.T) {
 	code := int32(137)
 	pods := []simulation.Pod{{Name: "a", Created: 0, Started: at(1), Ended: at(40), Outcome: simulation.PodFailed, ExitCode: &code},
@@ -74,7 +74,7 @@ func TestPods(t *testing.T) {
 	for _, part := range []string{`text-anchor="middle">137</text>`, `>node lost</text>`, "pod a fails with exit code 137, 1s to 40s", "the node of pod b is lost, 50s to 1m40s"} {
 		checkPart(t, "the picture", picture, part)
 	}
-	// Bars that no one could see are left out.
+	// Bars that are too small to see are omitted.
 	r.Lanes[0].Pods = nil
 	for i := range 100_000 {
 		begin := simulation.Time(i) * simulation.Time(time.Millisecond)

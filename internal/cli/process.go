@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Process returns the environment of this process, which users know by a name.
+// Process returns the environment of this process. The name is the one by which users run it.
 func Process(name string) Environment {
 	return Environment{
 		Name:   name,
@@ -22,8 +22,8 @@ func Process(name string) Environment {
 	}
 }
 
-// catch keeps the first Ctrl-C from ending the program, so that it can end by
-// itself. The second one ends it.
+// catch keeps the first Ctrl-C from ending the program, so that the program can print its
+// results. The second Ctrl-C ends it.
 func catch() (caught func() bool, release func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt)
@@ -39,8 +39,7 @@ func catch() (caught func() bool, release func()) {
 	}, func() { signal.Stop(signals) }
 }
 
-// terminal reports whether a file is a terminal, or another device that passes
-// characters on.
+// terminal reports whether a file is a terminal or another character device.
 func terminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0

@@ -27,13 +27,13 @@ func build(t *testing.T) string {
 	return binary
 }
 
-// TestProcess runs the command as a process of its own: interrupted while it
-// reads and while it plays, and with a reader that goes away.
+// TestProcess runs the command as a process: interrupted while it reads or simulates, and
+// with a closed pipe.
 func TestProcess(t *testing.T) {
 	binary := build(t)
 	t.Run("Ctrl-C while it reads", func(t *testing.T) { interruptReading(t, binary, "explain") })
 	t.Run("Ctrl-C while simulate reads", func(t *testing.T) { interruptReading(t, binary, "simulate") })
-	t.Run("Ctrl-C while it plays", func(t *testing.T) { interruptPlaying(t, binary) })
+	t.Run("Ctrl-C while it simulates", func(t *testing.T) { interruptPlaying(t, binary) })
 	t.Run("no permission", func(t *testing.T) { forbidden(t, binary) })
 	t.Run("head", func(t *testing.T) {
 		explain := append([]string{"explain", "--now", time.Unix(0, 0).UTC().Format(time.RFC3339)}, sampleFiles(t, "failed-by-rule")...)
@@ -50,8 +50,7 @@ func TestProcess(t *testing.T) {
 	})
 }
 
-// interruptReading checks that nothing keeps Ctrl-C from ending a command that
-// waits for its input.
+// interruptReading checks that Ctrl-C ends a command that waits for its input.
 func interruptReading(t *testing.T, binary, command string) {
 	var stderr bytes.Buffer
 	cmd := exec.Command(binary, command)
@@ -63,22 +62,22 @@ func interruptReading(t *testing.T, binary, command string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// What is more than a pipe holds has been read once it is written.
+	// This is more than a pipe holds: after the write, the command is reading.
 	if _, err := io.WriteString(in, strings.Repeat("# a comment\n", 1<<17)); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // it tells of the signal as an error
+	_ = cmd.Wait() // reports the signal as an error
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() || status.Signal() != syscall.SIGINT || stderr.Len() > 0 {
-		t.Errorf("got %v and %q, want the end by the signal, and silence", cmd.ProcessState, stderr.String())
+		t.Errorf("got %v and %q, want it to be ended by the signal, without output", cmd.ProcessState, stderr.String())
 	}
 }
 
-// interruptPlaying interrupts a long run once it shows its progress, and checks
-// what it leaves behind.
+// interruptPlaying interrupts a long simulation when it shows its progress, and checks the
+// output.
 func interruptPlaying(t *testing.T, binary string) {
 	terminal, device := openTerminal(t)
 	var stdout bytes.Buffer
@@ -114,8 +113,8 @@ func interruptPlaying(t *testing.T, binary string) {
 	checkPart(t, "stdout", stdout.String(), " of 100000 runs: ")
 }
 
-// openTerminal returns both ends of a pseudo terminal: what a person sees, and the
-// device to hand to a process.
+// openTerminal returns both ends of a pseudo terminal: the end of the user, and the device
+// for a process.
 func openTerminal(t *testing.T) (terminal, device *os.File) {
 	t.Helper()
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -138,8 +137,8 @@ func openTerminal(t *testing.T) (terminal, device *os.File) {
 	return terminal, device
 }
 
-// forbidden checks what is told of a file that may not be read. Root may read
-// everything, so the command runs as another user then.
+// forbidden checks the error about a file that must not be read. Root may read every file, so
+// the command then runs as another user.
 func forbidden(t *testing.T, binary string) {
 	folder := filepath.Dir(binary)
 	for _, path := range []string{filepath.Dir(folder), folder} {
@@ -158,7 +157,7 @@ func forbidden(t *testing.T, binary string) {
 			const unprivileged = 65534
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
 		}
-		out, _ := cmd.CombinedOutput() // the status is looked at
+		out, _ := cmd.CombinedOutput() // the exit status is checked below
 		want := fmt.Sprintf("jobfate %s: open %s: permission denied\n", command, secret)
 		if got := cmd.ProcessState.ExitCode(); got != exitInput || string(out) != want {
 			t.Errorf("%s: got status %d and %q, want %d and %q", command, got, out, exitInput, want)
@@ -166,7 +165,8 @@ func forbidden(t *testing.T, binary string) {
 	}
 }
 
-// closedPipe checks that a command whose reader is gone ends without a word.
+// closedPipe checks that a command ends without an error message if the reader has closed the
+// pipe.
 func closedPipe(t *testing.T, binary string, args []string) {
 	var stderr bytes.Buffer
 	reader, writer, err := os.Pipe()
@@ -176,7 +176,7 @@ func closedPipe(t *testing.T, binary string, args []string) {
 	reader.Close()
 	cmd := exec.Command(binary, args...)
 	cmd.Stdout, cmd.Stderr = writer, &stderr
-	err = cmd.Run() // a shell looks at the status of head
+	err = cmd.Run() // the exit status does not matter: a shell reports that of head
 	writer.Close()
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) || stderr.Len() > 0 {
 		t.Errorf("%v: got %v and %q, want silence", args, err, stderr.String())

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// How long a command is quiet before it shows how far it is, and between two
-// lines.
+// How long a command runs before it shows its progress, and the interval between updates.
 const (
 	quietFor  = time.Second
 	lineEvery = 200 * time.Millisecond
 )
 
-// progress shows on a terminal how far something is that takes long, on one line
-// that is written over and in the end cleared.
+// progress shows the progress of a long command on one line of a terminal. The line is
+// overwritten, and cleared at the end.
 type progress struct {
 	out   io.Writer // nil: not shown
 	clock func() time.Time
@@ -30,7 +29,7 @@ func newProgress(env Environment) *progress {
 	return p
 }
 
-// show shows a line, if it is time for one. That it cannot be shown is no error.
+// show updates the line if an update is due. It ignores write errors.
 func (p *progress) show(format string, args ...any) {
 	if p.out == nil {
 		return
@@ -43,7 +42,7 @@ func (p *progress) show(format string, args ...any) {
 	fmt.Fprintf(p.out, control(clearLine)+format, args...)
 }
 
-// clear leaves the terminal as it was.
+// clear clears the line.
 func (p *progress) clear() {
 	if p.shown {
 		fmt.Fprint(p.out, control(clearLine))

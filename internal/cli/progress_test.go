@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// patient is an environment whose clock moves on by a step with each look, and
-// that is interrupted after some looks; never when it is 0.
+// patient returns an environment whose clock advances by a step at each reading. It is
+// interrupted after interruptAfter checks; 0 is never.
 func patient(step time.Duration, interruptAfter int) (env Environment, stdout, stderr *bytes.Buffer) {
 	env = testEnvironment()
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
@@ -27,8 +27,7 @@ func patient(step time.Duration, interruptAfter int) (env Environment, stdout, s
 	return env, stdout, stderr
 }
 
-// TestProgress checks when a long run shows how far it is, and that nothing of it
-// is left.
+// TestProgress checks when a long run shows its progress, and that the progress is cleared.
 func TestProgress(t *testing.T) {
 	job, scenario := simulated("job"), simulated("chances")
 	once, many := []string{"simulate", "--scenario", scenario, job}, []string{"simulate", "--runs", "5", "--scenario", scenario, job}
@@ -38,14 +37,14 @@ func TestProgress(t *testing.T) {
 		term   string
 		step   time.Duration
 		args   []string
-		want   string // is part of what is shown; empty: nothing is
+		want   string // part of the progress; empty: none
 	}{
 		{"no terminal", false, "", time.Minute, many, ""},
 		{"a terminal without a cursor", true, "dumb", time.Minute, many, ""},
 		{"a short run", true, "", time.Microsecond, many, ""},
-		{"one long run", true, "", time.Minute, once, "\r\x1b[K0s played, 0 pods\r\x1b[K"},
-		{"many runs", true, "", time.Minute, many, "\r\x1b[K4 of 5 runs, 0s played, 0 pods"},
-		{"an error after a while", true, "", time.Minute, []string{"simulate", job, "--scenario", simulated("refused")}, "\r\x1b[K1s played, 3 pods"},
+		{"one long run", true, "", time.Minute, once, "\r\x1b[K0s simulated, 0 pods\r\x1b[K"},
+		{"many runs", true, "", time.Minute, many, "\r\x1b[K4 of 5 runs, 0s simulated, 0 pods"},
+		{"an error after a while", true, "", time.Minute, []string{"simulate", job, "--scenario", simulated("refused")}, "\r\x1b[K1s simulated, 3 pods"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			env, stdout, stderr := patient(tc.step, 0)
@@ -74,7 +73,7 @@ func cutLast(text, separator string) (before, after string, found bool) {
 	return "", text, false
 }
 
-// TestInterrupted checks that what is known so far is told, and the status.
+// TestInterrupted checks that the results so far are printed, and the exit status.
 func TestInterrupted(t *testing.T) {
 	job, other, scenario := simulated("job"), simulated("other-job"), simulated("chances")
 	for _, tc := range []struct {
@@ -89,8 +88,8 @@ func TestInterrupted(t *testing.T) {
 		{"two Jobs", 10, []string{"--against", other}, "outcome   Interrupted ", ""},
 		{"many runs", 200, []string{"--runs", "90000"}, " of 90000 runs: ", ""},
 		{"many runs, as JSON", 200, []string{"--runs", "90000", "-o", "json"}, `"interrupted": true`, ""},
-		{"many runs of two Jobs", 300, []string{"--runs", "90000", "--against", other}, " of 90000 runs each, with the same draws", ""},
-		{"in the first of many runs", 5, []string{"--runs", "90000"}, "", "jobfate simulate: interrupted before the first run has ended\n"},
+		{"many runs of two Jobs", 300, []string{"--runs", "90000", "--against", other}, " of 90000 runs each, with the same random values", ""},
+		{"in the first of many runs", 5, []string{"--runs", "90000"}, "", "jobfate simulate: interrupted before the first run ended\n"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			env, stdout, stderr := patient(0, tc.after)

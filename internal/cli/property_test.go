@@ -33,8 +33,8 @@ func printed(t *rapid.T, job *batchv1.Job, pods []*corev1.Pod) string {
 	return string(text)
 }
 
-// TestWhateverTheClusterHolds explains what no sample thinks of. The two formats
-// must tell the same, and the order of the pods must not matter.
+// TestWhateverTheClusterHolds explains random snapshots. Both formats must agree, and the
+// order of the pods must not matter.
 func TestWhateverTheClusterHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestReadme keeps what README.md says of the command true.
+// TestReadme checks the example of the command in README.md.
 func TestReadme(t *testing.T) {
 	readme := readFile(t, "../../README.md")
 	for what, want := range map[string]string{
@@ -21,8 +21,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestReadmeProgram pastes the program of README.md into a file, as a reader does,
-// runs it, and compares what it prints.
+// TestReadmeProgram runs the program of README.md and compares its output.
 func TestReadmeProgram(t *testing.T) {
 	readme := readFile(t, "../../README.md")
 	_, rest, _ := strings.Cut(readme, "```go\npackage main\n")
@@ -30,7 +29,7 @@ func TestReadmeProgram(t *testing.T) {
 	_, rest, prints := strings.Cut(rest, "It prints:\n\n```\n")
 	want, _, ends := strings.Cut(rest, "```\n")
 	if !ok || !prints || !ends {
-		t.Fatal("README.md has no program with what it prints")
+		t.Fatal("README.md has no program with its output")
 	}
 	file := filepath.Join(t.TempDir(), "first.go")
 	if err := os.WriteFile(file, []byte(program), 0o644); err != nil {

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// recipeBlock is a block of docs/simulate.md: a file, which its first line names, or
-// commands and what they print.
+// recipeBlock matches a block of docs/simulate.md: a file whose first line is its name, or
+// commands with their output.
 var recipeBlock = regexp.MustCompile("(?ms)^```(yaml\n# (\\S+\\.yaml)\n|console\n)(.*?)^```\n")
 
-// TestRecipes writes the files of docs/simulate.md and runs its commands, in the
-// order of the page, and compares what they print.
+// TestRecipes writes the files in docs/simulate.md, runs its commands in the order of the
+// page, and compares the output.
 func TestRecipes(t *testing.T) {
 	page, err := filepath.Abs("../../docs/simulate.md")
 	if err != nil {
@@ -40,7 +40,7 @@ func TestRecipes(t *testing.T) {
 		return "```console\n" + play(t, m[3]) + "```\n"
 	})
 	if len(unused) > 0 || files < 10 {
-		t.Errorf("of %d files no command uses %v", files, unused)
+		t.Errorf("%d files, of which no command uses %v; want at least 10, all used", files, unused)
 	}
 	if blocks := strings.Count(text, "\n```yaml\n") + strings.Count(text, "\n```console\n"); blocks != len(recipeBlock.FindAllString(text, -1)) {
 		t.Errorf("%d blocks are YAML or commands, and not all of them name a file or are run", blocks)

@@ -9,7 +9,7 @@ import (
 	why "github.com/jobfate/jobfate/explain"
 )
 
-// How much the text shows of what may be long.
+// The limits of long lists in the text.
 const (
 	mostLines = 20  // of a list
 	mostUIDs  = 5   // of a list of pods' UIDs
@@ -19,7 +19,7 @@ const (
 var attentionColors = map[why.Attention]string{why.AttentionNone: green, why.AttentionWait: yellow,
 	why.AttentionHeld: yellow, why.AttentionLost: red, why.AttentionStuck: red}
 
-// indexColors are the colours of what holds for an index.
+// indexColors are the colours of the states of an index.
 var indexColors = map[why.Code]string{
 	why.IndexFailed:      red,
 	why.IndexStopped:     red,
@@ -38,8 +38,8 @@ type page struct {
 	all   bool
 }
 
-// text returns the report for people to read. The first line says why there is
-// no pod, or no further one.
+// text returns the report as text. The first line says why there is no pod, or no further
+// pod.
 func (r *report) text(p paint, all bool) string {
 	b := &page{paint: p, all: all}
 	b.first(r.Reason)
@@ -50,7 +50,7 @@ func (r *report) text(p paint, all bool) string {
 	}
 	fmt.Fprintf(b, "%s.\n", why.Totals(r.Totals))
 	if r.ManagedBy != "" {
-		fmt.Fprintf(b, "%s manages it: this is what that controller would do if it decided like the Job controller.\n", r.ManagedBy)
+		fmt.Fprintf(b, "%s manages the Job: the rest is what it would do if it decided like the Job controller.\n", r.ManagedBy)
 	}
 	if len(r.Also) > 0 {
 		b.section("Also", mapped(r.Also, func(c cause) string { return p.text(attentionColors[c.attention], c.Code) + ": " + c.Text }))
@@ -61,10 +61,10 @@ func (r *report) text(p paint, all bool) string {
 		fmt.Fprintf(b, "\n%s nothing.\n", p.text(bold, "Next:"))
 	}
 	if len(r.Waits) > 0 {
-		b.section("It waits for", mapped(r.Waits, func(w reason) string { return w.Text }))
+		b.section("Waiting for", mapped(r.Waits, func(w reason) string { return w.Text }))
 	}
 	if r.RequeueAt != nil {
-		fmt.Fprintf(b, "\nLooks again in %s, at %s.\n",
+		fmt.Fprintf(b, "\nNext sync in %s, at %s.\n",
 			time.Duration(r.RequeueSeconds*float64(time.Second)).Round(time.Millisecond), r.RequeueAt.Format(time.RFC3339))
 	}
 	fmt.Fprintf(b, "\n%s %s.\n", p.text(bold, "Can it succeed?"), r.Prospect.Text)
@@ -88,7 +88,7 @@ func (b *page) section(title string, lines []string) {
 	}
 }
 
-// first is the first line, with what to do about it.
+// first writes the first line, with advice and the affected pods.
 func (b *page) first(c cause) {
 	fmt.Fprintf(b, "%s: %s\n", b.paint.text(bold+";"+attentionColors[c.attention], c.Code), c.Text)
 	if c.Advice != "" {
@@ -104,15 +104,15 @@ func (b *page) first(c cause) {
 	b.WriteString("\n")
 }
 
-// indexes are the lines of what holds for the indexes. When they are many, those
-// that are alike are one line, and what needs attention comes first.
+// indexes returns the lines about the indexes. If there are many, indexes in the same state
+// share a line, and those that need attention come first.
 func (b *page) indexes(r *report) []string {
 	var lines []string
 	if len(r.Indexes) > mostLines && !b.all {
 		for _, g := range r.groups {
 			lines = append(lines, b.paint.text(indexColors[g.Code], shortened(g.Indexes.String(), false))+": "+g.Text)
 		}
-		return append(cut(lines, false), "each by itself: --all")
+		return append(cut(lines, false), "(--all shows each index)")
 	}
 	for _, x := range r.Indexes {
 		who, what, _ := strings.Cut(x.line, ": ")
@@ -124,12 +124,12 @@ func (b *page) indexes(r *report) []string {
 	return lines
 }
 
-// String says how a pod failed, and which rule it matched.
+// String says how the pod failed, and which rule it matched.
 func (f failure) String() string {
 	text := "pod " + f.FailedPod + " failed: " + f.Fault
 	switch {
 	case f.Rule != nil:
-		return text + "; " + f.Rule.Action + " by " + f.Rule.Text
+		return text + "; matched " + f.Rule.Action + " " + f.Rule.Text
 	case f.policy:
 		return text + "; no rule matched"
 	}
@@ -138,7 +138,7 @@ func (f failure) String() string {
 
 const allShows = "--all shows them"
 
-// cut leaves the first of many lines and says how many more there are.
+// cut truncates a long list of lines and says how many are missing.
 func cut(lines []string, all bool) []string {
 	if all || len(lines) <= mostLines {
 		return lines
@@ -146,7 +146,7 @@ func cut(lines []string, all bool) []string {
 	return append(slices.Clone(lines[:mostLines]), fmt.Sprintf("and %d more (%s)", len(lines)-mostLines, allShows))
 }
 
-// shortened leaves the beginning of a long list.
+// shortened truncates a long text.
 func shortened(text string, all bool) string {
 	if all || len(text) <= mostText {
 		return text
@@ -154,15 +154,15 @@ func shortened(text string, all bool) string {
 	return fmt.Sprintf("%s… (%d bytes)", text[:mostText], len(text))
 }
 
-// steps are the lines of what to do.
+// steps returns the lines about what the controller does next.
 func (r *report) steps(all bool) []string {
 	var out []string
 	out = append(out, cut(mapped(r.Claims, claim.String), all)...)
 	out = append(out, cut(mapped(r.Deletions, deletion.String), all)...)
 	out = append(out, cut(mapped(r.Creations, creation.String), all)...)
-	out = appendChanges(out, "store the status", r.Status, all)
+	out = appendChanges(out, "write the status", r.Status, all)
 	out = append(out, cut(mapped(r.Finalizers, func(name string) string { return "remove the finalizer of pod " + name }), all)...)
-	return appendChanges(out, "store the status again", r.Settled, all)
+	return appendChanges(out, "write the status again", r.Settled, all)
 }
 
 func appendChanges(lines []string, title string, changes []change, all bool) []string {
@@ -186,7 +186,7 @@ func (c claim) String() string {
 func (d deletion) String() string {
 	text := "delete pod " + d.Pod + " (" + d.Cause + ")"
 	if d.FinalizerFirst {
-		text += ", its finalizer first"
+		text += ", after removing its finalizer"
 	}
 	return text
 }
@@ -200,10 +200,10 @@ func (c creation) String() string {
 		text += " in place of " + c.Replaces
 	}
 	if c.Failures != nil && *c.Failures > 0 {
-		text += fmt.Sprintf(", failures %d", *c.Failures)
+		text += fmt.Sprintf(", failure count %d", *c.Failures)
 	}
 	if c.Ignored != nil && *c.Ignored > 0 {
-		text += fmt.Sprintf(", ignored failures %d", *c.Ignored)
+		text += fmt.Sprintf(", ignored failure count %d", *c.Ignored)
 	}
 	return text
 }

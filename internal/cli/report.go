@@ -19,57 +19,56 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// report is what explain says. Its JSON is the output of -o json: fields are
-// added, but none is removed or changes its meaning. A list is never null; what
-// may be absent says so.
+// report is the output of explain. Its JSON is the output of -o json: fields may be added,
+// but none is removed or changes its meaning. A list is never null. A field that may be
+// absent says so.
 type report struct {
 	Job jobRef `json:"job"`
 	// Now is the time of the decision.
 	Now time.Time `json:"now"`
-	// ManagedBy is the controller that manages the Job; absent when it is the
-	// Job controller.
+	// ManagedBy is the controller that manages the Job; absent if it is the Job
+	// controller.
 	ManagedBy string `json:"managedBy,omitempty"`
-	// Pods is the number of pods in the input, those of others included.
+	// Pods is the number of pods in the input, including those of other owners.
 	Pods int `json:"pods"`
-	// Reason is why the Job is where it is: above all, why there is no pod, or
-	// no further one. Also are further reasons, in the order of their rank.
+	// Reason is the first cause of the state of the Job: why there is no pod, or no
+	// further pod. Also are the other causes, in the order of their rank.
 	Reason cause   `json:"reason"`
 	Also   []cause `json:"also"`
-	// Totals are the numbers of indexes, or of pods, by how they stand.
+	// Totals are the numbers of indexes, or of pods, by state.
 	Totals totals `json:"totals"`
-	// Prospect is whether the Job can still succeed, and what that takes. Until
-	// is its deadline.
+	// Prospect says whether the Job can still succeed, and what it needs for that. Until
+	// is the deadline of the Job.
 	Prospect reason `json:"prospect"`
 
-	// What to do, in this order.
+	// What the controller does next, in this order.
 	Claims    []claim    `json:"claims"`
 	Deletions []deletion `json:"deletions"`
 	Creations []creation `json:"creations"`
-	// Status is what changes in the status before any finalizer goes.
+	// Status is the change of the status before finalizers are removed.
 	Status []change `json:"status"`
-	// Finalizers are the names of the pods that lose the tracking finalizer.
+	// Finalizers are the names of the pods whose tracking finalizer is removed.
 	Finalizers []string `json:"finalizers"`
-	// Settled is what changes in the status once these finalizers are gone.
+	// Settled is the change of the status after these finalizers were removed.
 	Settled []change `json:"settled"`
-	// Finished says that the Job has then ended.
+	// Finished says that the Job has ended after that.
 	Finished bool `json:"finished"`
 
-	// Waits are what the Job waits for once all this is done.
+	// Waits are what the Job waits for after all this.
 	Waits []reason `json:"waits"`
-	// RequeueSeconds is after how long to look again even if nothing happens,
-	// and RequeueAt when that is; absent when only a change is worth a look.
+	// RequeueSeconds is the time until the next sync if nothing changes, and RequeueAt
+	// the time of that sync; absent if only a change requires a sync.
 	RequeueSeconds float64    `json:"requeueSeconds,omitempty"`
 	RequeueAt      *time.Time `json:"requeueAt,omitempty"`
 
-	// Completed are the completed indexes once all this is done, and Indexes
-	// tell of the others, in order. Both are empty for a Job that is not
-	// Indexed.
+	// Completed are the completed indexes after all this, and Indexes the states of the
+	// others, in order. Both are empty for a Job that is not Indexed.
 	Completed string  `json:"completed"`
 	Indexes   []index `json:"indexes"`
-	// LastFailure is that of the pod of the Job that failed last; absent when no
-	// failed pod is known.
+	// LastFailure is the failure of the pod that failed last; absent if no failed pod is
+	// known.
 	LastFailure *failure `json:"lastFailure,omitempty"`
-	// Notes are what was not as it should be in the input.
+	// Notes are about unexpected input.
 	Notes []Note `json:"notes"`
 
 	indexed bool
@@ -79,7 +78,7 @@ type report struct {
 type jobRef struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// UID is absent from a Job that has none yet.
+	// UID is absent if the Job has none yet.
 	UID string `json:"uid,omitempty"`
 }
 
@@ -89,14 +88,14 @@ func refOf(job *batchv1.Job) jobRef { return jobRef{job.Namespace, job.Name, str
 type reason struct {
 	Code string `json:"code"`
 	Text string `json:"text"`
-	// Until is when time alone changes it; absent when something else must.
+	// Until is when the state changes by time alone; absent if another event must happen.
 	Until *time.Time `json:"until,omitempty"`
 }
 
-// cause is a reason with what to do about it.
+// cause is a reason with advice.
 type cause struct {
 	reason
-	// Advice is absent when there is nothing to do.
+	// Advice is absent if there is nothing to do.
 	Advice string `json:"advice,omitempty"`
 	// Pods are the names of the pods affected.
 	Pods []string `json:"pods"`
@@ -118,7 +117,7 @@ type totals struct {
 	Stopped     int `json:"stopped"`
 }
 
-// claim is a pod to adopt, to release or to free of its finalizer.
+// claim is a pod to adopt, to release or to free, that is, to remove the finalizer of.
 type claim struct {
 	Pod string `json:"pod"`
 	// Action is adopt, release or free.
@@ -128,26 +127,26 @@ type claim struct {
 type deletion struct {
 	Pod   string `json:"pod"`
 	Cause string `json:"cause"`
-	// FinalizerFirst says that the pod loses its finalizer before it is
-	// deleted, so that it does not count.
+	// FinalizerFirst says that the finalizer is removed before the pod is deleted, so
+	// that the pod does not count.
 	FinalizerFirst bool `json:"finalizerFirst"`
 }
 
 type creation struct {
-	// NamePrefix is what the name of the pod begins with.
+	// NamePrefix is the prefix of the name of the pod.
 	NamePrefix string `json:"namePrefix"`
 	// Index is absent unless the Job is Indexed.
 	Index *int32 `json:"index,omitempty"`
-	// Failures and Ignored are the failures of the index so far, as the pod is
-	// told; absent without a backoff limit per index.
+	// Failures and Ignored are the failure counts of the index in the annotations of the
+	// pod; absent without a backoff limit per index.
 	Failures *int32 `json:"failures,omitempty"`
 	Ignored  *int32 `json:"ignored,omitempty"`
-	// Replaces is the failed pod from which the failures are taken over.
+	// Replaces is the failed pod from which the counts come.
 	Replaces string `json:"replaces,omitempty"`
 }
 
-// change is a field of the status. Old and new are its values: a number, text, a
-// list of UIDs, a condition, or null when it is unset.
+// change is a changed field of the status. Old and new are its values: a number, a text, a
+// list of UIDs, a condition, or null if the field is unset.
 type change struct {
 	Field string          `json:"field"`
 	Old   json.RawMessage `json:"old"`
@@ -162,12 +161,12 @@ type condition struct {
 	Message string `json:"message"`
 }
 
-// index is what holds for the indexes from First to Last.
+// index is the state of the indexes from First to Last.
 type index struct {
 	First int32 `json:"first"`
 	Last  int32 `json:"last"`
 	reason
-	// Pod is the last pod that is known; absent when there is none.
+	// Pod is the last known pod; absent if there is none.
 	Pod      string `json:"pod,omitempty"`
 	Failures int32  `json:"failures"`
 	failure
@@ -175,16 +174,16 @@ type index struct {
 	line string
 }
 
-// failure is how a pod failed; absent when none is known.
+// failure is how a pod failed; its fields are absent if no failed pod is known.
 type failure struct {
-	// FailedPod is the last pod that failed, and Fault how it did.
+	// FailedPod is the pod that failed last, and Fault says how.
 	FailedPod string `json:"failedPod,omitempty"`
 	Fault     string `json:"fault,omitempty"`
-	// Rule is the rule of the pod failure policy that the failed pod matches;
-	// absent when there is none.
+	// Rule is the rule of the pod failure policy that the pod matches; absent if it
+	// matches none.
 	Rule *rule `json:"rule,omitempty"`
 
-	policy bool // there are rules that could have matched
+	policy bool // the Job has a pod failure policy
 }
 
 type rule struct {
@@ -200,7 +199,8 @@ type Note struct {
 	Text string `json:"text"`
 }
 
-// NewNote returns a note, whose text may come from a network.
+// NewNote returns a note. Its text may come from the network: bytes that are not UTF-8 are
+// replaced.
 func NewNote(code, format string, args ...any) Note {
 	return Note{code, utf8Only(fmt.Sprintf(format, args...))}
 }
@@ -209,7 +209,7 @@ func NewNote(code, format string, args ...any) Note {
 // rank.
 func newReport(in Objects, m *kubefile.Manifest, now time.Time, d jobfate.Decision, e why.Explanation, causes []why.Cause) *report {
 	job := m.Job
-	var settled *batchv1.JobStatus // once the finalizers are gone
+	var settled *batchv1.JobStatus // after the finalizers were removed
 	finished := false
 	if o := d.Basis(); o != nil {
 		s := o.Settle(mapped(d.Strip, func(pod *corev1.Pod) types.UID { return pod.UID }))
@@ -321,7 +321,7 @@ func newIndex(r why.IndexReason) index {
 		failure: failure{FailedPod: r.FailedPod, Fault: r.Fault, Rule: newRule(r.Match)}, line: r.String()}
 }
 
-// newRule returns nil for a pod that matches none.
+// newRule returns nil if the pod matches no rule.
 func newRule(m failurepolicy.Match) *rule {
 	if !m.Matched() {
 		return nil
@@ -329,19 +329,18 @@ func newRule(m failurepolicy.Match) *rule {
 	return &rule{Position: m.Rule, Name: m.Name, Action: string(m.Action), Text: m.Explain()}
 }
 
-// read matches the fields that need no mention though the API lacks them: the
-// names of rules are read, and what the template says decides nothing.
-var read = regexp.MustCompile(`^spec\.(template\..*|podFailurePolicy\.rules\[\d+\]\.name)$`)
+// expected matches fields that need no note although the API lacks them: the names of
+// rules, which are read, and fields of the template, which do not influence decisions.
+var expected = regexp.MustCompile(`^spec\.(template\..*|podFailurePolicy\.rules\[\d+\]\.name)$`)
 
-// notes returns what the decision tolerated, and what of the input it did not
-// see.
+// notes returns what the decision tolerated, and which parts of the input it ignored.
 func notes(in Objects, m *kubefile.Manifest, e why.Explanation) []Note {
 	out := mapped(e.Notes(), func(n why.Reason) Note { return Note{string(n.Code), n.Text} })
 	for _, field := range m.Unknown {
-		if read.MatchString(field) {
+		if expected.MatchString(field) {
 			continue
 		}
-		out = append(out, Note{"UnknownField", field + " is not a field that this version knows; it was not looked at"})
+		out = append(out, Note{"UnknownField", field + " is unknown to this version of jobfate and was ignored"})
 	}
 	return append(out, in.notes()...)
 }

@@ -11,19 +11,19 @@ import (
 	"unicode/utf8"
 )
 
-// The exit statuses that all commands share. Others stand with their command.
+// The exit statuses that all commands share. Commands may have further ones.
 const (
 	exitOK    = 0
 	exitInput = 1 // the input cannot be read or decided on
 	exitUsage = 2
 	exitNo    = 3 // the answer is no
 
-	exitInterrupted = 130 // as of a program that SIGINT ends
+	exitInterrupted = 130 // as shells report a program that SIGINT ended
 )
 
-// Environment is all that a command has of the world.
+// Environment is everything that a command needs from the process.
 type Environment struct {
-	Name   string // of the program, as users call it
+	Name   string // the command line by which users run the program
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
@@ -32,11 +32,12 @@ type Environment struct {
 	Typed  bool // the standard input is a terminal
 	Shown  bool // the standard output is a terminal
 	Told   bool // the standard error is a terminal
-	// Catch lets the first Ctrl-C be asked for, until it is released.
+	// Catch catches the first Ctrl-C until release is called. caught reports whether it
+	// has happened.
 	Catch func() (caught func() bool, release func())
-	// maxInput is how much is read at most; when it is zero, the default.
+	// maxInput limits the input; zero is the default.
 	maxInput sizeLimit
-	// inspect, if it is set, gets the flags of a command, which then does nothing.
+	// inspect, if set, is called with the flags of a command, which then does nothing.
 	inspect func(*flag.FlagSet)
 }
 
@@ -50,35 +51,35 @@ type command struct {
 // commands are in the order in which the usage lists them.
 var commands []command
 
-// completion goes through the commands, and is one of them.
+// init breaks a cycle: completion is a command and reads the list.
 func init() {
 	commands = []command{
 		{"explain", "say what the Job controller does next for a Job, and why", explainFiles},
-		{"validate", "say what the API server would refuse about a Job, an update or a status", validateFiles},
-		{"simulate", "play a Job and a scenario in virtual time, to the end", simulateFiles},
+		{"validate", "report what the API server would reject in a Job, an update or a status", validateFiles},
+		{"simulate", "run a Job under a scenario in virtual time, until the Job ends", simulateFiles},
 		{"indexes", "count, compare and combine sets of completion indexes", indexes},
 		{"completion", "print a script that completes commands and flags in a shell", completion},
 	}
 }
 
-// usageError is an error that is answered with exitUsage.
+// usageError is an error whose exit status is exitUsage.
 type usageError struct{ error }
 
-// Misused returns an error that is answered with the status of misuse.
+// Misused returns an error about wrong usage, whose exit status is 2.
 func Misused(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// answer is no error, but an answer that the exit status tells.
+// answer is an exit status that is a result rather than an error.
 type answer int
 
-// Interrupted is the answer to Ctrl-C.
+// Interrupted is the exit status after Ctrl-C.
 var Interrupted error = answer(exitInterrupted)
 
 func (a answer) Error() string { return fmt.Sprintf("exit status %d", int(a)) }
 
-// Run runs the command that the arguments name and returns the exit status.
-// Nothing is written but through a safeWriter.
+// Run runs the command that the arguments name and returns the exit status. All output goes
+// through a safeWriter.
 func Run(args []string, env Environment) int {
 	env = env.Safe()
 	if err := CheckArguments(args); err != nil {
@@ -87,7 +88,7 @@ func Run(args []string, env Environment) int {
 	return env.dispatch(args)
 }
 
-// CheckArguments refuses arguments that a safeWriter might pass on unescaped.
+// CheckArguments rejects arguments that a safeWriter might not escape.
 func CheckArguments(args []string) error {
 	for i, arg := range args {
 		if !utf8.ValidString(arg) {
@@ -116,25 +117,25 @@ func (env Environment) dispatch(args []string) int {
 			return env.Status(env.Name+" "+c.name, c.run(env, args[1:]))
 		}
 	}
-	fmt.Fprintf(env.Stderr, "jobfate: there is no command %q\n\n%s", args[0], usage())
+	fmt.Fprintf(env.Stderr, "jobfate: unknown command %q\n\n%s", args[0], usage())
 	return exitUsage
 }
 
-// Safe returns the environment with outputs that nothing reaches unescaped but the
-// colours and the movements of the cursor that this package makes.
+// Safe returns the environment with outputs that escape everything but the colours and the
+// cursor movements of this package.
 func (env Environment) Safe() Environment {
 	env.Stdout, env.Stderr = safeWriter{env.Stdout}, safeWriter{env.Stderr}
 	return env
 }
 
-// Status tells of an error of a command and returns the exit status for it.
+// Status prints the error of a command, if it is one, and returns the exit status for it.
 func (env Environment) Status(command string, err error) int {
 	var a answer
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitOK
 	case errors.Is(err, syscall.EPIPE):
-		return exitOK // the reader has seen enough
+		return exitOK // the reader has closed the pipe
 	case errors.As(err, &a):
 		return int(a)
 	}
@@ -146,7 +147,7 @@ func (env Environment) Status(command string, err error) int {
 	return exitInput
 }
 
-// tell tells of an error, line by line.
+// tell prints an error, line by line.
 func (env Environment) tell(command string, err error) {
 	for _, line := range strings.Split(utf8Only(err.Error()), "\n") {
 		fmt.Fprintf(env.Stderr, "%s: %s\n", command, line)

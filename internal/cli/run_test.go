@@ -21,22 +21,22 @@ func TestStatusAndMessages(t *testing.T) {
 		stdin  string
 		args   []string
 		status int
-		stdout string // is part of it; empty: there is none
-		stderr string // is part of it; empty: there is none
+		stdout string // part of stdout; empty: no output
+		stderr string // part of stderr; empty: no output
 	}{
 		{reason: "no command is misuse", status: exitUsage, stderr: "Usage: jobfate COMMAND"},
-		{reason: "so is an unknown one", args: []string{"frobnicate"}, status: exitUsage, stderr: `there is no command "frobnicate"`},
+		{reason: "so is an unknown one", args: []string{"frobnicate"}, status: exitUsage, stderr: `unknown command "frobnicate"`},
 		{reason: "help is asked for", args: []string{"--help"}, stdout: "Usage: jobfate COMMAND"},
 		{reason: "help of a command is asked for", args: []string{"explain", "-h"}, stdout: "-managed-by name"},
 		{reason: "unknown flag", args: []string{"explain", "-x"}, status: exitUsage,
 			stderr: "jobfate explain: flag provided but not defined: -x\nrun jobfate explain -h for usage\n"},
 		{reason: "unknown format", args: []string{"explain", "-o", "xml"}, status: exitUsage, stderr: `invalid value "xml" for flag -o: want text, json or yaml`},
-		{reason: "a time that is none", args: []string{"explain", "-now", "noon"}, status: exitUsage, stderr: `invalid value "noon" for flag -now`},
-		{reason: "standard input twice", args: []string{"explain", "-", "-"}, status: exitUsage, stderr: "the standard input is named twice"},
+		{reason: "an invalid time", args: []string{"explain", "-now", "noon"}, status: exitUsage, stderr: `invalid value "noon" for flag -now`},
+		{reason: "standard input twice", args: []string{"explain", "-", "-"}, status: exitUsage, stderr: "standard input (-) is given twice"},
 		{reason: "no such file", args: []string{"explain", "nowhere.yaml"}, status: exitInput, stderr: "nowhere.yaml"},
 		{reason: "a folder is no file", args: []string{"explain", samples}, status: exitInput, stderr: samples},
-		{reason: "an empty input", args: []string{"explain"}, status: exitInput, stderr: "jobfate explain: standard input: it is empty; want a Job and its pods\n"},
-		{reason: "pods alone", args: []string{"explain", pods}, status: exitInput, stderr: "pods.yaml: there is no Job in it"},
+		{reason: "an empty input", args: []string{"explain"}, status: exitInput, stderr: "jobfate explain: standard input: the input is empty; want a Job and its pods\n"},
+		{reason: "pods alone", args: []string{"explain", pods}, status: exitInput, stderr: "pods.yaml: the input has no Job"},
 		{reason: "one Job given twice", args: []string{"explain", job, job}, status: exitInput,
 			stderr: "job.yaml: document 1 is a second Job job-backoff-limit-per-index-execute-all; the first is " + job + ": document 1"},
 		{reason: "pods given twice", args: []string{"explain", job, pods, pods}, status: exitInput,
@@ -46,7 +46,7 @@ func TestStatusAndMessages(t *testing.T) {
 		{reason: "another controller's Job, asked of a third", args: []string{"explain", "--managed-by", "me", elsewhere}, status: exitInput,
 			stderr: elsewhere + ":19: spec.managedBy: the Job is managed by another controller: jobs.example.com/trainer"},
 		{reason: "the same, asked of that controller", args: []string{"explain", "--managed-by", "jobs.example.com/trainer", elsewhere},
-			stdout: "jobs.example.com/trainer manages it"},
+			stdout: "jobs.example.com/trainer manages the Job: "},
 		{reason: "no --now: the present, in whole seconds", args: []string{"explain", job}, stdout: "at 2023-08-21T10:00:09Z"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
@@ -92,18 +92,18 @@ func TestExplainEdited(t *testing.T) {
 		sample string
 		edits  []string
 		status int
-		want   []string // parts of stdout, or of stderr when status says so
+		want   []string // parts of stdout, or of stderr if status is not 0
 	}{
-		{reason: "a Job without a UID is refused by its field", sample: "finished",
+		{reason: "a Job without a UID is invalid; the error names the field", sample: "finished",
 			edits: []string{"\n  uid: 5b2e0028-7d1e-4c55-9a0b-3f9a00000028\nspec:", "\nspec:"}, status: exitInput,
 			want: []string{"standard input:3: metadata.uid: Required value"}},
-		{reason: "every error is told", sample: "finished",
+		{reason: "every error is reported", sample: "finished",
 			edits: []string{"  completions: 1\n", "  completions: -1\n", "  parallelism: 1\n", "  parallelism: -1\n"}, status: exitInput,
 			want: []string{"standard input:20: spec.parallelism: Invalid value: -1", "standard input:18: spec.completions: Invalid value: -1"}},
-		{reason: "a selector that cannot be read", sample: "finished",
+		{reason: "an invalid selector", sample: "finished",
 			edits:  []string{"    matchLabels:\n      batch.kubernetes.io/controller-uid: 5b2e0028-7d1e-4c55-9a0b-3f9a00000028\n", "    matchExpressions:\n    - {key: a, operator: Near}\n"},
 			status: exitInput, want: []string{"standard input:22: spec.selector: Invalid value"}},
-		{reason: "pods of another Job are ignored and told of", sample: "backing-off",
+		{reason: "pods of another Job are ignored, with a note", sample: "backing-off",
 			edits: []string{"      kind: Job\n      name: crawl\n      uid: 5b2e0032-", "      kind: Job\n      name: crawl\n      uid: 00000000-"},
 			want:  []string{"Notes:\n  ForeignPodsIgnored: 3 pods in the snapshot do not belong to the Job"}},
 		{reason: "pods without an owner are adopted", sample: "backing-off",
@@ -115,17 +115,17 @@ func TestExplainEdited(t *testing.T) {
 		{reason: "pods that may not be adopted are freed", sample: "managed-elsewhere",
 			edits: []string{"      controller: true\n", "      controller: false\n"},
 			want:  []string{"  remove the finalizer of pod train-0-p5k2v, which has no owner\n"}},
-		{reason: "failures that were ignored are told of", sample: "indexes-backing-off",
+		{reason: "ignored failures are shown", sample: "indexes-backing-off",
 			edits: []string{"job-index-failure-count: \"0\"\n", "job-index-failure-count: \"0\"\n      batch.kubernetes.io/job-index-ignored-failure-count: \"2\"\n",
 				"T10:00:03Z", "T09:00:03Z", "backoffLimitPerIndex: 1", "backoffLimitPerIndex: 5"},
-			want: []string{"in place of job-backoff-limit-per-index-execute-all-1-6wd82, failures 1, ignored failures 2\n"}},
-		{reason: "a field that is not known is told of", sample: "finished",
+			want: []string{"in place of job-backoff-limit-per-index-execute-all-1-6wd82, failure count 1, ignored failure count 2\n"}},
+		{reason: "an unknown field has a note", sample: "finished",
 			edits: []string{"  completions: 1\n", "  completions: 1\n  backOffLimit: 2\n"},
-			want:  []string{"UnknownField: spec.backOffLimit is not a field that this version knows"}},
-		{reason: "what the cluster calls the Job controller is the Job controller", sample: "managed-elsewhere",
+			want:  []string{"UnknownField: spec.backOffLimit is unknown to this version of jobfate"}},
+		{reason: "managedBy may name the Job controller", sample: "managed-elsewhere",
 			edits: []string{"jobs.example.com/trainer", "kubernetes.io/job-controller"},
 			want:  []string{"Job default/train, 2 pods, at 2023-08-21T10:00:09Z, all times in UTC.\ndone 0 · terminating 1 · stopped 1.\n\nNext"}},
-		{reason: "a number that is not there yet", sample: "backing-off", edits: []string{"  terminating: 0\n", ""},
+		{reason: "a number that is still unset", sample: "backing-off", edits: []string{"  terminating: 0\n", ""},
 			want: []string{"    terminating: unset → 0\n"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
@@ -144,15 +144,15 @@ func TestExplainEdited(t *testing.T) {
 	}
 }
 
-// TestJobWithoutItsPods checks that a Job whose pods were forgotten is told of.
+// TestJobWithoutItsPods checks that explain reports missing pods of a Job.
 func TestJobWithoutItsPods(t *testing.T) {
 	job := strings.SplitN(edit(t, "failed-by-rule"), "---\n", 2)[0]
 	got := runWith(job, "explain")
 	checkPart(t, "stdout", got.Stdout, "PodsMissing: the status counts 3 pods as active, but the snapshot has none of the Job's pods\n  Add the pods to the input")
 }
 
-// TestStuck checks that the exit status, and the order of several Jobs, say that
-// pods cannot start, and that events and nodes count.
+// TestStuck checks that events in the input explain why pods cannot start, and that the exit
+// status and the order of Jobs reflect it.
 func TestStuck(t *testing.T) {
 	input := edit(t, "cannot-start") + "\n---\n" + edit(t, "finished")
 	const at = "2023-08-21T10:00:00Z"
@@ -163,8 +163,8 @@ func TestStuck(t *testing.T) {
 		want   string
 	}{
 		{"one Job", []string{"--job", "resize", "--exit-status"}, 6, "QuotaExceeded: 1 pod cannot be created: "},
-		{"with what is behind it", []string{"--job", "resize"}, exitOK, "Also:\n  Unschedulable: 1 of 4 active pods cannot be scheduled: 0/3 nodes are available: 3 Insufficient cpu.\n  ImagePullFailed: 2 of 4 active pods cannot pull an image: "},
-		{"and the totals", []string{"--job", "resize"}, exitOK, "done 8 · running 1 · stuck 3 · pending 18.\n"},
+		{"the other causes", []string{"--job", "resize"}, exitOK, "Also:\n  Unschedulable: 1 of 4 active pods cannot be scheduled: 0/3 nodes are available: 3 Insufficient cpu.\n  ImagePullFailed: 2 of 4 active pods cannot pull an image: "},
+		{"the totals", []string{"--job", "resize"}, exitOK, "done 8 · running 1 · stuck 3 · pending 18.\n"},
 		{"the stuck one first", []string{"--exit-status"}, 6, "default/resize: QuotaExceeded: "},
 	} {
 		got := runWith(input, append([]string{"explain", "--now", at}, tc.args...)...)
@@ -175,7 +175,7 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// TestManyIndexes checks that indexes that are alike are one line when they are many.
+// TestManyIndexes checks that many indexes in the same state share a line.
 func TestManyIndexes(t *testing.T) {
 	input := strings.NewReplacer("completions: 30", "completions: 3000", "completedIndexes: 0-7", "completedIndexes: 0-7,100,102,104,106,108,110,112,114,116,118,120,122,124,126,128,130,132,134,136,138").Replace(edit(t, "cannot-start"))
 	got := runWith(input, "explain", "--now", "2023-08-21T10:00:00Z").Stdout
@@ -185,18 +185,18 @@ func TestManyIndexes(t *testing.T) {
 	}
 }
 
-// TestMultiKueue checks that nothing is planned for a Job that another cluster runs.
+// TestMultiKueue checks that there is no next step for a Job that another cluster runs.
 func TestMultiKueue(t *testing.T) {
 	input := strings.Replace(edit(t, "managed-elsewhere"), "jobs.example.com/trainer", "kueue.x-k8s.io/multikueue", 1)
 	got := runWith(input, "explain", "--now", "2023-08-21T10:03:01Z", "--exit-status")
 	if got.Status != exitOK || !strings.HasPrefix(got.Stdout, "MultiKueue: MultiKueue runs the Job in a worker cluster") || strings.Contains(got.Stdout, "Next") {
 		t.Errorf("got status %d and\n%s", got.Status, got.Stdout)
 	}
-	// A user who asks as MultiKueue gets the decision.
+	// With --managed-by MultiKueue there is a decision.
 	checkPart(t, "asked as MultiKueue", runWith(input, "explain", "--now", "2023-08-21T10:03:01Z", "--managed-by", "kueue.x-k8s.io/multikueue").Stdout, "Ending: the Job fails")
 }
 
-// brokenWriter fails as a pipe does whose reader is gone, or as a full disk.
+// brokenWriter fails like a closed pipe or a full disk.
 type brokenWriter struct{ err error }
 
 func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
@@ -209,7 +209,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 		want   result
 	}{
 		{"a closed pipe ends quietly", &os.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}, result{Status: exitOK}},
-		{"anything else is told", full, result{Status: exitInput, Stderr: "jobfate explain: no space left on device\n"}},
+		{"any other error is reported", full, result{Status: exitInput, Stderr: "jobfate explain: no space left on device\n"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			var stderr bytes.Buffer

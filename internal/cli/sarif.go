@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// The types are those of SARIF 2.1.0, as far as they are needed.
+// These types are the part of SARIF 2.1.0 that is used here.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -51,7 +51,7 @@ type (
 	}
 )
 
-// sarif returns the verdicts as a log of SARIF.
+// sarif returns the verdicts as a SARIF log.
 func (all verdicts) sarif() sarifLog {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "jobfate", Rules: []sarifRule{}}
@@ -72,7 +72,7 @@ func (all verdicts) sarif() sarifLog {
 	return sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
 }
 
-// uri returns a file name as a URI, relative if the name is.
+// uri returns a file name as a URI; a relative name becomes a relative URI.
 func uri(file string) string {
 	u := url.URL{Path: filepath.ToSlash(file)}
 	if filepath.IsAbs(file) {

@@ -9,80 +9,79 @@ import (
 
 const simulateUsage = `Usage: jobfate simulate [flags] [file ...]
 
-Plays a Job in virtual time, on a simulated cluster, until the Job has ended, and
-prints what becomes of its pods. A scenario says what the pods do, and what happens
-to them and to the Job. Without one every pod succeeds, after 10s.
+Runs a Job in virtual time on a simulated cluster until the Job has ended, and prints
+what happens to its pods. A scenario describes what the pods do, and what happens to
+them and to the Job. Without a scenario every pod succeeds after 10s.
 
   jobfate simulate -f job.yaml --scenario scenario.yaml
 
 A scenario is YAML or JSON. Every field is optional:
 
   startDelay: 1s             # from the creation of a pod until it runs
-  stopDelay: 1s              # until a pod that is deleted has stopped
+  stopDelay: 1s              # from the deletion of a pod until it has stopped
   batchPeriod: 1s            # from a change of a pod until the controller syncs
-  limit: 168h                # when to give up
-  seed: 1                    # of all random draws
+  limit: 168h                # the virtual time at which to give up
+  seed: 1                    # of all random values
   capacity: 4                # pods that can run at once; the others stay Pending
   lostNodes:
     unreachableAfter: 50s    # from the loss of a node until it is unreachable
-    toleration: 5m           # from then until its pods are evicted, and terminating;
-                             # by default, that of the pod template or else 5m
+    toleration: 5m           # from then until its pods are evicted and terminating;
+                             # default: the toleration of the pod template, or 5m
     removedAfter: 30m        # from the loss until the node is removed; default: never
     collectedAfter: 40s      # from then until its pods are failed and deleted
-  pods:                      # the first entry that matches a pod decides
+  pods:                      # the first entry that matches a pod applies
   - indexes: 0-3,7           # default: all; NonIndexed: pods, counted from 0
-    chance: 0.1              # drawn for each pod
+    chance: 0.1              # probability that the entry matches a pod
     exits: [42, 0]           # of the first, second, ... pod; the last is repeated
-    durations: [30s, 10s]    # likewise
-    spread: 5s               # up to this much longer, drawn for each pod
+    durations: [30s, 10s]    # of the first, second, ... pod; the last is repeated
+    spread: 5s               # random extra duration of each pod, up to this
     startDelay: 5s
   - indexes: "4"
     chance: 0.5
     evict: true              # instead of an exit, with DisruptionTarget
   events:
-  - {at: 20s, suspend: true} # and parallelism, completions, capacity
+  - {at: 20s, suspend: true} # or parallelism, completions, capacity
   - {at: 22s, suspend: false}
   - {at: 25s, evict: "2"}    # or all: their nodes are drained
   - {at: 30s, lose: "3-4"}   # or all: the nodes of running pods are lost
   - {at: 20m, removeNodes: "3"} # or all: the nodes of lost pods are removed
   - {at: 25m, forceDelete: "4"} # or all: as kubectl delete pod --force
 
-For a Job that exists, with its pods, the simulation goes on from its status:
+For a Job that exists, with its pods, the simulation continues from its status:
 
   (kubectl get job/NAME -o yaml; echo ---; kubectl get pods -l job-name=NAME -o yaml) | jobfate simulate
 
-With -o svg it draws the run: a lane for each index, a bar for each pod.
+-o svg draws the run: a lane for each index, a bar for each pod.
 
-With --runs the Job is played several times, each time with the next seed, and the
-result is how the runs are distributed.
+--runs repeats the simulation, each time with the next seed, and prints the
+distribution of the results.
 
-With --against another Job is played in the same scenario, or with --against-set
-the same Job with other fields, and the two are compared. The n-th pod of an index
-then draws the same in both.
+--against compares with another Job in the same scenario, --against-set with the same
+Job with other fields. The n-th pod of an index gets the same random values in both.
 
   jobfate simulate -f job.yaml --against other.yaml --scenario scenario.yaml
   jobfate simulate -f job.yaml --against-set spec.parallelism=50
 
-A long run shows its progress on a terminal. Ctrl-C ends it, and what is known by
-then is printed.
+A long run shows its progress on a terminal. Ctrl-C stops it and prints the results so
+far.
 
-Exit status: 0 played, however it ended, 1 the input cannot be read or played, or
-a bound is reached, 2 usage, 130 interrupted.
+Exit status: 0 simulated, whatever the result, 1 the input cannot be read or simulated,
+or a bound is exceeded, 2 wrong usage, 130 interrupted.
 
 Flags:
 `
 
-// mostRuns is the most that --runs takes.
+// mostRuns is the largest value of --runs.
 const mostRuns = 100_000
 
-// simulateFiles is the command simulate: it reads the Job from files.
+// simulateFiles is the command simulate, which reads the Job from files.
 func simulateFiles(env Environment, args []string) error {
 	s := NewSimulate(env)
 	var named []string
 	fs := newFlags("simulate")
 	s.Flags(fs, "svg")
 	env.limitFlag(fs)
-	fs.Func("f", "a `file` with the Job, or with pods of it", func(name string) error {
+	fs.Func("f", "a `file` with the Job or its pods", func(name string) error {
 		named = append(named, name)
 		return nil
 	})
@@ -97,22 +96,22 @@ func simulateFiles(env Environment, args []string) error {
 func (s *Simulate) Flags(fs *flag.FlagSet, more ...string) {
 	s.output.flags(fs, more...)
 	fs.StringVar(&s.scenarioFile, "scenario", "", "the `file` with the scenario")
-	fs.Func("set", "play the Job with another value of a field, as in spec.parallelism=50 or\nspec.podFailurePolicy.rules[0].action=Count; null unsets it", s.sets.add)
+	fs.Func("set", "change a field of the Job, or of both if two are compared, as in spec.parallelism=50 or\nspec.podFailurePolicy.rules[0].action=Count; null unsets it", s.sets.add)
 	fs.StringVar(&s.against, "against", "", "the `file` with a Job to compare with, in the same scenario")
-	fs.Func("against-set", "compare with a Job that has another value of a field: the same Job,\nor that of --against", s.againstSets.add)
-	fs.Func("seed", "the `number` that all random draws depend on, instead of that of the scenario", func(text string) error {
+	fs.Func("against-set", "change a field of the Job to compare with: a copy of the Job,\nor the one of --against", s.againstSets.add)
+	fs.Func("seed", "the `number` that determines all random values, instead of the seed of the scenario", func(text string) error {
 		seed, err := strconv.ParseUint(text, 10, 64)
 		s.seed = &seed
 		return err
 	})
 	fs.IntVar(&s.runs, "runs", 0, "the `number` of runs whose distribution to print (default: print one run)")
-	fs.BoolVar(&s.full, "full", false, "print every line; by default a text of more than 50 lines is folded")
-	fs.BoolVar(&s.fromCreation, "from-creation", false, "play a Job that exists from its creation: ignore its status and pods")
-	fs.Func("now", "the `time` of the status and of the pods of a Job that exists, as in 2023-08-21T10:00:00Z;\nby default, the present", func(text string) (err error) {
+	fs.BoolVar(&s.full, "full", false, "print every line; by default output of more than 50 lines is folded")
+	fs.BoolVar(&s.fromCreation, "from-creation", false, "run a Job that exists from its creation: ignore its status and pods")
+	fs.Func("now", "the `time` of the status and the pods of a Job that exists, as in 2023-08-21T10:00:00Z;\nby default, the present", func(text string) (err error) {
 		s.now, err = time.Parse(time.RFC3339, text)
 		return err
 	})
-	fs.Func("limit", "the virtual `time` at which to give up, instead of that of the scenario (default 168h)", func(text string) (err error) {
+	fs.Func("limit", "the virtual `time` at which to give up, instead of the limit of the scenario (default 168h)", func(text string) (err error) {
 		d, err := time.ParseDuration(text)
 		s.limit = &d
 		return err
@@ -128,8 +127,8 @@ func (s *Simulate) Flags(fs *flag.FlagSet, more ...string) {
 		})
 	}
 	bound("max-pods", "give up at this `number` of pods in all", &s.bounds.Pods)
-	bound("max-active", "refuse a Job that wants more than this `number` of pods at once", &s.bounds.AtOnce)
-	bound("max-events", "refuse a scenario with more than this `number` of events", &s.bounds.Events)
+	bound("max-active", "reject a Job that needs more than this `number` of pods at once", &s.bounds.AtOnce)
+	bound("max-events", "reject a scenario with more than this `number` of events", &s.bounds.Events)
 	bound("max-steps", "give up at this `number` of steps: one for each change, and for each pod in each sync", &s.bounds.Steps)
 }
 

@@ -77,7 +77,7 @@ func drawEvent(t *rapid.T) simulation.Event {
 func drawScenario(t *rapid.T) simulation.Scenario {
 	s := simulation.Scenario{
 		Seed: rapid.Uint64().Draw(t, "seed"),
-		// Some Jobs come to no end, and some not in time.
+		// Some Jobs never end, and some not within the limit.
 		Limit: &metav1.Duration{Duration: rapid.SampledFrom([]time.Duration{10 * time.Second, 5 * time.Minute}).Draw(t, "limit")},
 	}
 	if rapid.Bool().Draw(t, "own delays") {
@@ -102,7 +102,7 @@ func drawScenario(t *rapid.T) simulation.Scenario {
 	return s
 }
 
-// TestSimulationAddsUp plays what no example thinks of.
+// TestSimulationAddsUp checks random simulations.
 func TestSimulationAddsUp(t *testing.T) {
 	ends := map[simulation.End]int{}
 	var last batchv1.JobStatus
@@ -124,7 +124,7 @@ func TestSimulationAddsUp(t *testing.T) {
 		tell, err := play()
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "events[") {
-				rt.Fatalf("got %v, want an end, or an event that is refused", err)
+				rt.Fatalf("got %v, want a result, or a rejected event", err)
 			}
 			return
 		}
@@ -141,7 +141,7 @@ func TestSimulationAddsUp(t *testing.T) {
 		}
 		checkXML(rt, drawing([]timeline{tell}))
 		checkXML(rt, drawing([]timeline{tell, tell}))
-		if text := newComparison([]timeline{tell, tell}).text(paint{}, false); strings.Contains(text, "differ") {
+		if text := newComparison([]timeline{tell, tell}).text(paint{}, false); strings.Contains(text, "Indexes that differ") {
 			rt.Fatalf("a Job differs from itself:\n%s", text)
 		}
 		if text := tell.text(paint{}, false); text == "" || strings.Count(text, "\n") > mostTimeline+12 {
@@ -156,7 +156,7 @@ func TestSimulationAddsUp(t *testing.T) {
 	}
 }
 
-// checkPods adds up what became of the pods.
+// checkPods checks the totals and the times of the pods.
 func checkPods(t *rapid.T, r *simulation.Result, indexed bool, capacity *int32) {
 	var sum simulation.Totals
 	names := map[string]bool{}

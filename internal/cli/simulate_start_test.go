@@ -8,7 +8,7 @@ import (
 	"github.com/jobfate/jobfate/internal/simulation"
 )
 
-// TestUsageScenario plays the scenario that the usage shows.
+// TestUsageScenario runs the scenario in the usage.
 func TestUsageScenario(t *testing.T) {
 	_, text, _ := strings.Cut(runWith("", "simulate", "-h").Stdout, "Every field is optional:\n")
 	text, _, ok := strings.Cut(text, "\nFor a Job that exists")
@@ -35,10 +35,10 @@ func TestSet(t *testing.T) {
 		stderr string
 	}{
 		{"a number", []string{job, "--set", "spec.parallelism=6"}, exitOK, "Complete after 12s", ""},
-		{"the last of one field", []string{job, "--set", "spec.parallelism=6", "--set", "spec.parallelism=1"}, exitOK, "Complete after 1m12s", ""},
+		{"the last value of a field counts", []string{job, "--set", "spec.parallelism=6", "--set", "spec.parallelism=1"}, exitOK, "Complete after 1m12s", ""},
 		{"unset", []string{job, "--set", "spec.completionMode=null", "--set", "spec.backoffLimitPerIndex=null"}, exitOK, "\n 1s  pod retry-1 starts", ""},
-		{"in a list", []string{job, "--set", "spec.podFailurePolicy.rules[0].action=FailIndex", "--scenario", simulated("retry")}, exitOK, "FailIndex: rule 0 on pod condition", ""},
-		{"one more in a list", []string{job, "--set", `spec.podFailurePolicy.rules[1]={action: FailJob, onExitCodes: {operator: In, values: [1]}}`, "--scenario", simulated("retry")}, exitOK, "FailJob: rule 1", ""},
+		{"in a list", []string{job, "--set", "spec.podFailurePolicy.rules[0].action=FailIndex", "--scenario", simulated("retry")}, exitOK, "matched FailIndex rule 0 on pod condition", ""},
+		{"one more in a list", []string{job, "--set", `spec.podFailurePolicy.rules[1]={action: FailJob, onExitCodes: {operator: In, values: [1]}}`, "--scenario", simulated("retry")}, exitOK, "matched FailJob rule 1", ""},
 		{"the name", []string{job, "--set", "metadata.name=x"}, exitOK, "Job default/x,", ""},
 		{"both Jobs", []string{job, "--against", other, "--set", "spec.completions=1"}, exitOK, "pods      1                            1\n", ""},
 		{"the other Job", []string{job, "--against", other, "--against-set", "spec.completions=1"}, exitOK, "          job.yaml                     spec.completions=1\n", ""},
@@ -46,15 +46,15 @@ func TestSet(t *testing.T) {
 		{"many runs", []string{job, "--against-set", "spec.parallelism=6", "--runs", "3"}, exitOK, "\nspec.parallelism=6  3 complete", ""},
 		{"no value", []string{job, "--set", "spec.parallelism"}, exitUsage, "", "want FIELD=VALUE"},
 		{"no field", []string{job, "--set", "parallelism=1"}, exitUsage, "", "want FIELD=VALUE"},
-		{"no YAML", []string{job, "--set", "spec.parallelism={"}, exitUsage, "", "the value is not YAML"},
+		{"no YAML", []string{job, "--set", "spec.parallelism={"}, exitUsage, "", "the value is not valid YAML"},
 		{"an unknown field", []string{job, "--set", "spec.paralelism=1"}, exitInput, "", "--set spec.paralelism=1: a Job has no such field\n"},
 		{"a wrong type", []string{job, "--set", "spec.parallelism=x"}, exitInput, "", "--set spec.parallelism=x: the value does not fit the field\n"},
-		{"beyond a list", []string{job, "--set", "spec.podFailurePolicy.rules[3].action=Ignore"}, exitInput, "", "[3] is beyond the end of the list, which has 1\n"},
-		{"no list", []string{job, "--set", "spec.parallelism[0]=1"}, exitInput, "", "[0] stands where there is no list\n"},
-		{"no object", []string{job, "--set", "spec.parallelism.x=1"}, exitInput, "", "x stands where there are no fields\n"},
-		{"what the API server refuses", []string{job, "--set", "spec.parallelism=-1"}, exitInput, "", "--set spec.parallelism=-1: spec.parallelism: Invalid value: -1"},
-		{"what it refuses of the other Job", []string{job, "--against-set", "spec.parallelism=-1"}, exitInput, "", "--against-set spec.parallelism=-1: spec.parallelism: Invalid value: -1"},
-		{"what it refuses of the file", []string{job, "--set", "spec.backoffLimitPerIndex=null", "--set", "spec.maxFailedIndexes=1"}, exitInput, "", ": spec.backoffLimitPerIndex: Required value"},
+		{"beyond a list", []string{job, "--set", "spec.podFailurePolicy.rules[3].action=Ignore"}, exitInput, "", "[3] is beyond the end of the list, which has length 1\n"},
+		{"no list", []string{job, "--set", "spec.parallelism[0]=1"}, exitInput, "", "[0]: its parent is not a list\n"},
+		{"no object", []string{job, "--set", "spec.parallelism.x=1"}, exitInput, "", "x: its parent is not an object\n"},
+		{"a value that the API server rejects", []string{job, "--set", "spec.parallelism=-1"}, exitInput, "", "--set spec.parallelism=-1: spec.parallelism: Invalid value: -1"},
+		{"a value of the other Job that it rejects", []string{job, "--against-set", "spec.parallelism=-1"}, exitInput, "", "--against-set spec.parallelism=-1: spec.parallelism: Invalid value: -1"},
+		{"a missing field that another value requires", []string{job, "--set", "spec.backoffLimitPerIndex=null", "--set", "spec.maxFailedIndexes=1"}, exitInput, "", ": spec.backoffLimitPerIndex: Required value"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			checkRun(t, "", append([]string{"simulate"}, tc.args...), tc.status, tc.stdout, tc.stderr)
@@ -72,7 +72,7 @@ func checkRun(t *testing.T, stdin string, args []string, status int, stdout, std
 	checkPart(t, "stderr", got.Stderr, stderr)
 }
 
-// TestSimulateLive goes on from Jobs that exist.
+// TestSimulateLive continues from existing Jobs.
 func TestSimulateLive(t *testing.T) {
 	files := func(sample string, args ...string) []string {
 		return append(append([]string{"simulate", "--now", "2023-08-21T10:00:09Z"}, sampleFiles(t, sample)...), args...)
@@ -88,7 +88,7 @@ func TestSimulateLive(t *testing.T) {
 		stderr string
 	}{
 		{reason: "the status and the pods", args: files("indexes-backing-off"), stdout: " 0s  index 1 backs off until 4s\n"},
-		{reason: "the time", args: files("indexes-backing-off"), stdout: "All times are counted from 2023-08-21T10:00:09Z."},
+		{reason: "the time", args: files("indexes-backing-off"), stdout: "All times are relative to 2023-08-21T10:00:09Z."},
 		{reason: "as JSON", args: files("indexes-backing-off", "-o", "json"), stdout: `"from": "2023-08-21T10:00:09Z"`},
 		{reason: "as a picture", args: files("indexes-backing-off", "-o", "svg"), stdout: "index 1 backs off, 0s to 4s"},
 		{reason: "many runs", args: files("indexes-backing-off", "--runs", "3"), stdout: "3 runs: 3 complete"},
@@ -96,9 +96,9 @@ func TestSimulateLive(t *testing.T) {
 		{reason: "from its creation", args: files("indexes-backing-off", "--from-creation"), stdout: "Complete after 48s"},
 		{reason: "without its pods", args: []string{"simulate", job}, stdout: "Complete after"},
 		{reason: "without its active pods", args: []string{"simulate"}, stdin: active + "status: {active: 1}\n", status: exitInput,
-			stderr: "standard input:7: the status has active pods, and none is in the input; add the pods of the Job, or --from-creation"},
+			stderr: "standard input:7: the status counts active pods, but the input has none; add the pods of the Job, or --from-creation"},
 		{reason: "against another Job", args: files("indexes-backing-off", "--against", simulated("job")), status: exitInput, stderr: "add --from-creation to ignore it"},
-		{reason: "against another Job, both from their creation", args: files("indexes-backing-off", "--against", simulated("job"), "--from-creation"), stdout: "Where they differ"},
+		{reason: "against another Job, both from their creation", args: files("indexes-backing-off", "--against", simulated("job"), "--from-creation"), stdout: "Indexes that differ:"},
 		{reason: "another Job that exists", args: append([]string{"simulate", simulated("job"), "--against"}, job), status: exitInput, stderr: "add --from-creation to ignore it"},
 		{reason: "no status yet, but a pod", args: []string{"simulate", "--now", "2023-08-21T10:00:09Z"}, stdin: active + `---
 apiVersion: v1
@@ -116,8 +116,8 @@ status: {phase: Pending}
 	}
 }
 
-// TestSimulateBounds checks that whatever is asked for comes to an end, with an
-// error that says which flag raises the bound.
+// TestSimulateBounds checks that every simulation ends, with an error that names the flag to
+// raise the bound.
 func TestSimulateBounds(t *testing.T) {
 	job, whole := simulated("job"), simulated("whole-job")
 	loop := "pods: [{exits: [1], durations: [1s]}]\n"
@@ -131,7 +131,7 @@ func TestSimulateBounds(t *testing.T) {
 			"standard input:7: spec.parallelism: 2147483647 pods at once; want at most 20000 (--max-active)\n"},
 		{"parallelism of an event", []string{whole, "--set", "spec.completions=null", "--scenario", "-"}, "events:\n- at: 3s\n  parallelism: 2147483647\n",
 			"standard input:2: events[0]: spec.parallelism: 2147483647 pods at once; want at most 20000 (--max-active)\n"},
-		{"a bound of one's own", []string{job, "--max-active", "2"}, "", "job.yaml:7: spec.parallelism: 3 pods at once; want at most 2 (--max-active)\n"},
+		{"a bound from a flag", []string{job, "--max-active", "2"}, "", "job.yaml:7: spec.parallelism: 3 pods at once; want at most 2 (--max-active)\n"},
 		{"pods", []string{job, "--set", "spec.backoffLimitPerIndex=2147483647", "--scenario", "-", "--max-pods", "20"}, loop, "there were more than 20 pods in all (--max-pods)\n"},
 		{"steps", []string{job, "--set", "spec.backoffLimitPerIndex=2147483647", "--scenario", "-", "--max-steps", "200"}, loop, "it took more than 200 steps (--max-steps)\n"},
 		{"events", []string{job, "--scenario", "-", "--max-events", "1"}, "events: [{suspend: true}, {suspend: false}]", "standard input:1: events: there are 2; want at most 1 (--max-events)\n"},
@@ -149,15 +149,15 @@ func TestSimulateBounds(t *testing.T) {
 	checkRun(t, "", []string{"simulate", job, "--max-pods", "0"}, exitUsage, "", "want at least 1")
 	r := recorder{changes: true, size: mostChanges}
 	if err := r.stored(simulation.Status{}); err != nil {
-		t.Errorf("as much as may be: %v", err)
+		t.Errorf("at the bound: %v", err)
 	}
 	r.size++
 	if err := r.stored(simulation.Status{}); err == nil || !strings.Contains(err.Error(), "the statuses take more than 256 MiB") {
-		t.Errorf("got %v, want that the statuses take too much", err)
+		t.Errorf("got %v, want an error about the size of the statuses", err)
 	}
 }
 
-// TestFolded checks texts that would be long.
+// TestFolded checks that long texts are folded.
 func TestFolded(t *testing.T) {
 	job := simulated("job")
 	for _, tc := range []struct {
@@ -191,7 +191,7 @@ func TestFolded(t *testing.T) {
 	}
 }
 
-// TestFoldKeepsCount checks that what the folded lines say adds up to what happened.
+// TestFoldKeepsCount checks that the counts in folded lines add up to all events.
 func TestFoldKeepsCount(t *testing.T) {
 	result := &simulation.Result{}
 	tell := timeline{Result: result, indexed: true}

@@ -19,14 +19,14 @@ func TestSimulateGolden(t *testing.T) {
 	for _, g := range []struct {
 		name   string
 		args   []string
-		reason string // why it is here
+		reason string // what it shows
 	}{
 		{"simulate-retry", []string{"--scenario", simulated("retry")}, "indexes back off, and one fails"},
-		{"simulate-plain", nil, "without a scenario all is well"},
+		{"simulate-plain", nil, "without a scenario all pods succeed"},
 		{"simulate-whole", []string{"--scenario", simulated("whole"), "-f", simulated("whole-job")}, "a Job that is not Indexed backs off and is suspended for ever"},
-		{"simulate-runs", []string{"--scenario", simulated("chances"), "--runs", "30", "--seed", "5"}, "chances are spread"},
-		{"simulate-against", []string{"--scenario", simulated("retry"), "--against", simulated("other-job")}, "two Jobs fare differently"},
-		{"simulate-against-runs", []string{"--scenario", simulated("chances"), "--runs", "30", "--against", simulated("other-job")}, "and over many runs"},
+		{"simulate-runs", []string{"--scenario", simulated("chances"), "--runs", "30", "--seed", "5"}, "the distribution of many runs"},
+		{"simulate-against", []string{"--scenario", simulated("retry"), "--against", simulated("other-job")}, "two Jobs with different outcomes"},
+		{"simulate-against-runs", []string{"--scenario", simulated("chances"), "--runs", "30", "--against", simulated("other-job")}, "two Jobs over many runs"},
 	} {
 		for _, format := range formats {
 			t.Run(g.name+format.suffix, func(t *testing.T) {
@@ -58,13 +58,13 @@ func TestSimulateMessages(t *testing.T) {
 		{reason: "two Jobs", args: []string{job, job}, status: exitInput, stderr: "is a second Job; the first is"},
 		{reason: "too many runs", args: []string{"--runs", "1000000", job}, status: exitUsage, stderr: "want 1 to 100000"},
 		{reason: "runs cannot be drawn", args: []string{"--runs", "3", "-o", "svg", job}, status: exitUsage, stderr: "-o svg draws one run"},
-		{reason: "the standard input for both", args: []string{"-", "--against", "-"}, status: exitUsage, stderr: "the standard input is named twice"},
-		{reason: "another Job that is refused", args: []string{job, "--against", "-"}, stdin: readFile(t, job) + "  backoffLimit: -1\n", status: exitInput,
+		{reason: "the standard input for both", args: []string{"-", "--against", "-"}, status: exitUsage, stderr: "standard input (-) is given twice"},
+		{reason: "another Job that is invalid", args: []string{job, "--against", "-"}, stdin: readFile(t, job) + "  backoffLimit: -1\n", status: exitInput,
 			stderr: "standard input:22: spec.backoffLimit"},
 		{reason: "a rule whose name is not valid", args: []string{"-"}, stdin: strings.Replace(readFile(t, job), "    - ", "    - name: a-b\n      ", 1), status: exitInput,
 			stderr: ": spec.podFailurePolicy.rules[0].name: Invalid value"},
 		{reason: "no other Job", args: []string{job, "--against", scenario}, status: exitInput, stderr: "retry.yaml: document 1 has no kind; want a Job"},
-		{reason: "the same Job", args: []string{job, "--against", job}, stdout: "All indexes fare alike."},
+		{reason: "the same Job", args: []string{job, "--against", job}, stdout: "No index differs."},
 		{reason: "one that has no indexes", args: []string{job, "--against", simulated("whole-job")}, stdout: "pod time  1m                           30s\n"},
 		{reason: "one that has fewer indexes", args: []string{job, "--against", "-"}, stdin: strings.Replace(readFile(t, job), "completions: 6", "completions: 4", 1),
 			stdout: "4      succeeded at 23s, 1 pod  no such index\n"},
@@ -74,31 +74,31 @@ func TestSimulateMessages(t *testing.T) {
 			stderr: "standard input:4: pods[1].exit: unknown field \"exit\"\n"},
 		{reason: "a scenario with a wrong type", args: []string{job, "--scenario", "-"}, stdin: "pods:\n- exits: [1]\n- exits:\n  - 0\n  - a\n", status: exitInput,
 			stderr: "standard input:5: pods[1].exits[1]: want a whole number of at most 32 bits; got string\n"},
-		{reason: "a scenario with a duration that is none", args: []string{job, "--scenario", "-"}, stdin: "# a\npods:\n- durations:\n  - 3x\n", status: exitInput,
+		{reason: "a scenario with an invalid duration", args: []string{job, "--scenario", "-"}, stdin: "# a\npods:\n- durations:\n  - 3x\n", status: exitInput,
 			stderr: "standard input:4: pods[0].durations[0]: time: unknown unit \"x\" in duration \"3x\"\n"},
-		{reason: "a scenario that means nothing", args: []string{job, "--scenario", "-"}, stdin: "pods:\n- exits: [1]\n- exits: [0]\n  chance: 2\n", status: exitInput,
+		{reason: "a scenario that makes no sense", args: []string{job, "--scenario", "-"}, stdin: "pods:\n- exits: [1]\n- exits: [0]\n  chance: 2\n", status: exitInput,
 			stderr: "standard input:4: pods[1].chance: 2 is not between 0 and 1\n"},
 		{reason: "a scenario that is a list", args: []string{job, "--scenario", "-"}, stdin: "- a\n", status: exitInput,
 			stderr: "standard input: document 1 is not an object; want a scenario\n"},
 		{reason: "two scenarios", args: []string{job, "--scenario", "-"}, stdin: "seed: 1\n---\nseed: 2\n", status: exitInput,
 			stderr: "standard input:3: a second document; want a scenario\n"},
 		{reason: "a scenario that is cut short", args: []string{job, "--scenario", "-"}, stdin: "seed: 1\npods: [{exits: [1\n", status: exitInput, stderr: "standard input: document 1: line 2: "},
-		{reason: "an empty scenario", args: []string{job, "--scenario", "-"}, stdin: "# nothing\n", status: exitInput, stderr: "standard input: it is empty; want a scenario\n"},
-		{reason: "a seed that is none", args: []string{"--seed", "-1", job}, status: exitUsage, stderr: `invalid value "-1" for flag -seed`},
+		{reason: "an empty scenario", args: []string{job, "--scenario", "-"}, stdin: "# nothing\n", status: exitInput, stderr: "standard input: the input is empty; want a scenario\n"},
+		{reason: "an invalid seed", args: []string{"--seed", "-1", job}, status: exitUsage, stderr: `invalid value "-1" for flag -seed`},
 		{reason: "a scenario is no Job", args: []string{scenario}, status: exitInput, stderr: "retry.yaml: "},
 		{reason: "a Job is no scenario", args: []string{job, "--scenario", job}, status: exitInput, stderr: job + ": document 1 is a Job; want a scenario"},
 		{reason: "from standard input", stdin: readFile(t, job), stdout: "Complete after"},
 		{reason: "two Jobs in one file", stdin: readFile(t, job) + "---\n" + readFile(t, job), status: exitInput, stderr: "is a second Job; the first is"},
-		{reason: "a Job that the API server refuses", stdin: readFile(t, job) + "  backoffLimit: -1\n", status: exitInput,
+		{reason: "a Job that the API server rejects", stdin: readFile(t, job) + "  backoffLimit: -1\n", status: exitInput,
 			stderr: "standard input:22: spec.backoffLimit"},
 		{reason: "the same with runs", stdin: readFile(t, job) + "  backoffLimit: -1\n", args: []string{"--runs", "2"}, status: exitInput,
 			stderr: "standard input:22: spec.backoffLimit"},
-		{reason: "an event that the API server refuses", args: []string{job, "--scenario", "-"}, stdin: "events: [{completions: 9}]\n", status: exitInput,
+		{reason: "an event that the API server rejects", args: []string{job, "--scenario", "-"}, stdin: "events: [{completions: 9}]\n", status: exitInput,
 			stderr: "standard input:1: events[0]: spec.completions"},
 		{reason: "out of time", args: []string{job, "--scenario", "-"}, stdin: "limit: 5s\n", stdout: "Out of time after 5s"},
 		{reason: "no pod at all", args: []string{job, "--scenario", "-"}, stdin: "events: [{parallelism: 0}, {at: 1s, suspend: true}]\n", stdout: "Stalled after"},
 		{reason: "restarted in place", args: []string{"--scenario", "-", simulated("whole-job")}, stdin: "pods: [{exits: [1, 0]}]\n", stdout: "succeeds"},
-		{reason: "runs that come to no end", args: []string{job, "--runs", "2", "--scenario", "-"}, stdin: "limit: 5s\n", stdout: "2 out of time"},
+		{reason: "runs that do not end", args: []string{job, "--runs", "2", "--scenario", "-"}, stdin: "limit: 5s\n", stdout: "2 out of time"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			got := runWith(tc.stdin, append([]string{"simulate"}, tc.args...)...)
@@ -111,7 +111,7 @@ func TestSimulateMessages(t *testing.T) {
 	}
 }
 
-// TestPictures draws what the golden runs tell, and many indexes.
+// TestPictures draws the golden runs, and a Job with many indexes.
 func TestPictures(t *testing.T) {
 	wide := strings.NewReplacer("completions: 6", "completions: 200", "parallelism: 3", "parallelism: 40").Replace(readFile(t, simulated("job")))
 	for name, args := range map[string][]string{
@@ -135,8 +135,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// TestThinned checks that of more lanes than there is room for the worst of each
-// neighbourhood is drawn.
+// TestThinned checks that with too many lanes the worst of each group of neighbours is drawn.
 func TestThinned(t *testing.T) {
 	for _, tc := range []struct{ lanes, want int }{{0, 0}, {1, 1}, {mostLanes, mostLanes}, {mostLanes + 1, mostLanes/2 + 1}, {1000, 200}, {100_000, 225}} {
 		lanes := make([]simulation.Lane, tc.lanes)
@@ -153,10 +152,10 @@ func TestThinned(t *testing.T) {
 		}
 	}
 	all := timeline{indexed: true, Result: &simulation.Result{Lanes: make([]simulation.Lane, 1000)}}
-	checkPart(t, "the picture", drawing([]timeline{all}), "200 of 1000: of neighbours the one that fared worst")
+	checkPart(t, "the picture", drawing([]timeline{all}), "200 of 1000: the worst of each group of neighbours")
 }
 
-// TestSimulateShape holds the output to what doc.go says of it.
+// TestSimulateShape checks that the output has the fields that doc.go promises.
 func TestSimulateShape(t *testing.T) {
 	got := runWith("", "simulate", "-o", "json", simulated("job"))
 	var fields map[string]json.RawMessage

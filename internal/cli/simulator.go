@@ -18,16 +18,16 @@ import (
 	"github.com/jobfate/jobfate/internal/simulation"
 )
 
-// Simulate plays a Job in virtual time.
+// Simulate runs a Job in virtual time.
 type Simulate struct {
 	output
 	sets         overrides
-	against      string // the file with another Job; empty: there is none
+	against      string // the file with the Job to compare with; empty: none
 	againstSets  overrides
 	scenarioFile string // empty: every pod succeeds
 	seed         *uint64
 	limit        *time.Duration
-	runs         int // 0: one, which is printed
+	runs         int // 0: a single run, which is printed
 	full         bool
 	fromCreation bool
 	now          time.Time
@@ -40,40 +40,39 @@ type Simulate struct {
 	caught     func() bool // reports whether to stop
 }
 
-// part is a Job that is played.
+// part is a Job to simulate.
 type part struct {
 	*kubefile.Manifest
 	pods   []*corev1.Pod
 	podsAt []kubefile.Place
 	live   *simulation.Live // set for a Job that exists
 	sets   overrides
-	flag   string // with which it was set
-	name   string // that differs from that of the other Job
+	flag   string // the flag of the overrides
+	name   string // distinguishes the two Jobs of a comparison
 }
 
-// NewSimulate returns a simulation that goes on from the present.
+// NewSimulate returns a simulation in which existing Jobs continue from the present.
 func NewSimulate(env Environment) *Simulate {
 	return &Simulate{bounds: simulation.DefaultBounds(), now: env.Clock().Truncate(time.Second)}
 }
 
-// PlayFiles plays the Job of the files.
+// PlayFiles simulates the Job in the files.
 func (s *Simulate) PlayFiles(env Environment, files []string) error {
 	return s.play(env, files, func(sources []kubefile.Source) (*kubefile.Input, error) { return kubefile.ReadStart(sources...) })
 }
 
-// Play plays a Job, from how it and its pods stand.
+// Play simulates a Job from its current status and pods.
 func (s *Simulate) Play(env Environment, start *kubefile.Input) error {
 	return s.play(env, nil, func([]kubefile.Source) (*kubefile.Input, error) { return start, nil })
 }
 
-// play reads the Jobs and the scenario, and plays them. The first Job is what read
-// returns for the files.
+// play reads the Jobs and the scenario, and simulates them. read returns the first Job.
 func (s *Simulate) play(env Environment, files []string, read startReader) error {
 	switch {
 	case s.runs < 0 || s.runs > mostRuns:
 		return Misused("--runs is %d; want 1 to %d", s.runs, mostRuns)
 	case s.runs > 0 && s.format == "svg":
-		return Misused("-o svg draws one run; want no --runs")
+		return Misused("-o svg draws one run; remove --runs")
 	}
 	if err := s.read(env, files, read); err != nil {
 		return err
@@ -94,7 +93,7 @@ func (s *Simulate) play(env Environment, files []string, read startReader) error
 // startReader reads the Job from which a simulation starts.
 type startReader func([]kubefile.Source) (*kubefile.Input, error)
 
-// once plays each Job once, and prints the run.
+// once simulates each Job once, and prints the run.
 func (s *Simulate) once(env Environment) error {
 	all, err := s.timelines("")
 	s.progress.clear()
@@ -113,8 +112,8 @@ func (s *Simulate) once(env Environment) error {
 	return errors.Join(err, s.interruption())
 }
 
-// many plays each Job many times, and prints how the runs are distributed. A run
-// that was interrupted does not count.
+// many simulates each Job many times, and prints the distribution of the results. An
+// interrupted run does not count.
 func (s *Simulate) many(env Environment) error {
 	spreads := make([]spread, len(s.jobs))
 	for i := range s.jobs {
@@ -138,7 +137,7 @@ func (s *Simulate) many(env Environment) error {
 	}
 	s.progress.clear()
 	if spreads[0].Runs == 0 {
-		env.tell(env.Name+" simulate", errors.New("interrupted before the first run has ended"))
+		env.tell(env.Name+" simulate", errors.New("interrupted before the first run ended"))
 		return s.interruption()
 	}
 	for i := range spreads {
@@ -154,7 +153,7 @@ func (s *Simulate) many(env Environment) error {
 	return errors.Join(err, s.interruption())
 }
 
-// interruption is the answer to Ctrl-C.
+// interruption returns Interrupted after Ctrl-C.
 func (s *Simulate) interruption() error {
 	if s.caught() {
 		return Interrupted
@@ -162,7 +161,7 @@ func (s *Simulate) interruption() error {
 	return nil
 }
 
-// timelines plays each Job once.
+// timelines simulates each Job once. before is the beginning of the progress line.
 func (s *Simulate) timelines(before string) ([]timeline, error) {
 	var out []timeline
 	for i, part := range s.jobs {
@@ -174,7 +173,7 @@ func (s *Simulate) timelines(before string) ([]timeline, error) {
 			Bounds:    s.bounds,
 			Stored:    r.stored,
 			GoOn: func(now simulation.Time, pods int) bool {
-				s.progress.show("%s%s played, %s", before, now, podCount(pods))
+				s.progress.show("%s%s simulated, %s", before, now, podCount(pods))
 				return !s.caught()
 			},
 		})
@@ -186,13 +185,13 @@ func (s *Simulate) timelines(before string) ([]timeline, error) {
 	return out, nil
 }
 
-// titled says which Job of the arguments a result is about.
+// titled identifies the Job of a result.
 type titled struct {
 	Job jobRef `json:"job"`
-	// File and Set are set when two Jobs are compared.
+	// File and Set are set if two Jobs are compared.
 	File string   `json:"file,omitempty"`
 	Set  []string `json:"set,omitempty"`
-	name string   // that differs from that of the other Job
+	name string   // distinguishes the two Jobs of a comparison
 }
 
 func (s *Simulate) titled(i int) titled {
@@ -204,7 +203,7 @@ func (s *Simulate) titled(i int) titled {
 	return out
 }
 
-// locate says where what a Job or an event is refused for stands.
+// locate adds the position to an error about a Job or an event.
 func (s *Simulate) locate(err error, job part) error {
 	var bound *simulation.BoundError
 	if errors.As(err, &bound) {
@@ -221,7 +220,8 @@ func (s *Simulate) locate(err error, job part) error {
 	return errors.Join(located...)
 }
 
-// locateOne says where a field stands: in the arguments, the scenario or a Job.
+// locateOne adds the position of a field to an error: in the arguments, the scenario or a
+// Job.
 func (s *Simulate) locateOne(err error, name string, job part) error {
 	if o, ok := job.sets.over(name); ok {
 		return fmt.Errorf("%s %s: %w", job.flag, o.text, err)
@@ -275,7 +275,7 @@ func (s *Simulate) read(env Environment, files []string, read startReader) error
 	})
 }
 
-// parts applies what is set, and names two Jobs so that they can be told apart.
+// parts applies the overrides, and gives two Jobs distinct names.
 func (s *Simulate) parts(first, second part) ([]part, error) {
 	var err error
 	first.flag, first.sets, first.name = "--set", s.sets, first.At.File
@@ -308,7 +308,7 @@ func overridden(m *kubefile.Manifest, flag string, sets overrides) (*kubefile.Ma
 	return &out, err
 }
 
-// setLimit puts the limit of the arguments in place of that of the scenario.
+// setLimit applies --limit to the scenario.
 func (s *Simulate) setLimit() error {
 	if s.limit == nil {
 		return nil
@@ -320,7 +320,7 @@ func (s *Simulate) setLimit() error {
 	return nil
 }
 
-// start returns the Job as it stands if it exists.
+// start returns the Job to simulate. If it has a status or pods, it continues from there.
 func (s *Simulate) start(in *kubefile.Input) (part, error) {
 	m := in.Jobs[0]
 	out := part{Manifest: m, pods: in.Pods, podsAt: in.PodsAt}
@@ -336,10 +336,10 @@ func (s *Simulate) start(in *kubefile.Input) (part, error) {
 	case len(pods) == 0 && isZero(st):
 		return out, nil
 	case m.Job.DeletionTimestamp != nil:
-		return part{}, fmt.Errorf("%s: the Job is being deleted; add --from-creation to play it from its creation", m.At.At("metadata.deletionTimestamp"))
+		return part{}, fmt.Errorf("%s: the Job is being deleted; add --from-creation to run it from its creation", m.At.At("metadata.deletionTimestamp"))
 	case len(pods) == 0 && (st.Active > 0 || st.Terminating != nil && *st.Terminating > 0):
-		return part{}, fmt.Errorf("%s: the status has active pods, and none is in the input; add the pods of the Job, "+
-			"or --from-creation to play it from its creation", m.At.At("status.active"))
+		return part{}, fmt.Errorf("%s: the status counts active pods, but the input has none; add the pods of the Job, "+
+			"or --from-creation to run it from its creation", m.At.At("status.active"))
 	}
 	out.live = &simulation.Live{Now: s.now, Pods: pods}
 	return out, nil

@@ -10,16 +10,16 @@ import (
 	"github.com/jobfate/jobfate/internal/simulation"
 )
 
-// spread is the output of simulate with --runs and -o json: fields are added, but
-// none is removed or changes its meaning.
+// spread is the output of simulate with --runs and -o json: fields may be added, but none is
+// removed or changes its meaning.
 type spread struct {
 	titled
-	// Seed is that of the first run.
+	// Seed is the seed of the first run.
 	Seed uint64 `json:"seed"`
 	Runs int    `json:"runs"`
-	// Interrupted says that there were to be more runs.
+	// Interrupted says that Runs is less than the number requested.
 	Interrupted bool `json:"interrupted,omitempty"`
-	// The number of runs that ended so.
+	// The numbers of runs by how they ended.
 	Complete  int `json:"complete"`
 	Failed    int `json:"failed"`
 	Stalled   int `json:"stalled"`
@@ -33,7 +33,7 @@ type spread struct {
 	wanted              int // runs
 }
 
-// quantiles are values of which a part of the runs has no larger one.
+// quantiles are values that a given part of the runs does not exceed.
 type quantiles struct {
 	Least  float64 `json:"least"`
 	P10    float64 `json:"p10"`
@@ -59,20 +59,20 @@ func (s *spread) add(r *simulation.Result) {
 	s.running = append(s.running, r.Totals.Running.Seconds())
 }
 
-// finish works the quantiles out, once all runs are added that there are.
+// finish computes the quantiles after the last run was added.
 func (s *spread) finish(wanted int) {
 	s.Interrupted, s.wanted = s.Runs < wanted, wanted
 	s.Took, s.Pods, s.Running = quantilesOf(s.took), quantilesOf(s.pods), quantilesOf(s.running)
 }
 
-// quantilesOf sorts the values, at least one, and returns their quantiles.
+// quantilesOf sorts the values, of which there is at least one, and returns their quantiles.
 func quantilesOf(values []float64) quantiles {
 	slices.Sort(values)
 	at := func(percent int) float64 { return values[(len(values)*percent+99)/100-1] }
 	return quantiles{values[0], at(10), at(50), at(90), values[len(values)-1]}
 }
 
-// text writes the spread for people to read.
+// text returns the spread as text.
 func (s spread) text(p paint) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n\n%-12s%s", p.text(bold, s.counted()), s.ends(), "", quantileHeader)
@@ -104,7 +104,7 @@ func (s spread) ends() string {
 	return text
 }
 
-// spreadRows are what the runs differ in.
+// spreadRows are the quantities in which the runs differ.
 var spreadRows = []struct {
 	name string
 	of   func(*spread) quantiles
@@ -115,7 +115,7 @@ var spreadRows = []struct {
 	{"pod time", func(s *spread) quantiles { return s.Running }, inSeconds},
 }
 
-// inSeconds writes seconds as a duration, to a tenth below an hour.
+// inSeconds renders seconds as a duration, below an hour with a tenth of a second.
 func inSeconds(s float64) string {
 	d := time.Duration(s * float64(time.Second)).Round(100 * time.Millisecond)
 	if d >= time.Hour {

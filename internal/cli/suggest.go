@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// suggestion returns the path of the field of a type that an unknown one is most
-// likely meant to be; empty if none is like it.
+// suggestion returns the path of the field of a type that is most similar to an unknown
+// field; empty if no field is similar.
 func suggestion(of reflect.Type, path string) string {
 	parent, name := "", path
 	if dot := strings.LastIndexByte(path, '.'); dot >= 0 {
@@ -57,8 +57,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	return fields
 }
 
-// distance is how many letters must be added, left out or replaced to make one
-// text of the other.
+// distance is the number of bytes to add, remove or replace to turn one text into the other.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

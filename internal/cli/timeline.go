@@ -10,11 +10,11 @@ import (
 	"github.com/jobfate/jobfate/internal/simulation"
 )
 
-// timeline is the output of simulate with -o json: fields are added, but none is
-// removed or changes its meaning. A list is never null.
+// timeline is the output of simulate with -o json: fields may be added, but none is removed
+// or changes its meaning. A list is never null.
 type timeline struct {
 	titled
-	// From is the time from which a Job that exists went on.
+	// From is the time from which an existing Job continued.
 	From string `json:"from,omitempty"`
 	*simulation.Result
 	Statuses []stage `json:"statuses"`
@@ -22,19 +22,19 @@ type timeline struct {
 	indexed  bool
 }
 
-// stage is what one status changed.
+// stage is a status write and what it changed.
 type stage struct {
 	At      simulation.Time `json:"at"`
 	Changes []change        `json:"changes"`
 }
 
-// tally is what the text says of a status.
+// tally is the text about a status.
 type tally struct {
 	at   simulation.Time
 	text string
 }
 
-// recorder keeps the statuses that are stored, as far as the output shows them.
+// recorder keeps the status writes that the output shows.
 type recorder struct {
 	changes, lines bool
 	stages         []stage
@@ -42,7 +42,7 @@ type recorder struct {
 	size           int
 }
 
-// mostChanges is the most that the changes of all statuses may take, in bytes.
+// mostChanges is the maximum size of the changes of all statuses, in bytes.
 const mostChanges = 256 << 20
 
 func (r *recorder) stored(s simulation.Status) error {
@@ -52,11 +52,11 @@ func (r *recorder) stored(s simulation.Status) error {
 			r.size += 100 + len(c.Field) + 2*len(c.Old) + 2*len(c.New)
 		}
 		if r.size > mostChanges {
-			return fmt.Errorf("given up at %s of virtual time: the statuses take more than %d MiB; with -o text they are not kept", s.At, mostChanges>>20)
+			return fmt.Errorf("gave up at %s of virtual time: the statuses take more than %d MiB; -o text does not keep them", s.At, mostChanges>>20)
 		}
 		r.stages = append(r.stages, next)
 	}
-	if r.lines { // of the statuses of one time the last
+	if r.lines { // keep only the last status of a time
 		if last := len(r.tallies) - 1; last >= 0 && r.tallies[last].at == s.At {
 			r.tallies = r.tallies[:last]
 		}
@@ -67,7 +67,8 @@ func (r *recorder) stored(s simulation.Status) error {
 	return nil
 }
 
-// refOfNew names a Job as the cluster would; only a UID is not made up.
+// refOfNew identifies a Job with the name and namespace that the cluster would give it, but
+// without an invented UID.
 func refOfNew(job *batchv1.Job) jobRef {
 	ref := refOf(named(job))
 	ref.UID = string(job.UID)
@@ -85,16 +86,16 @@ func newTimeline(n titled, job part, result *simulation.Result, r *recorder) tim
 	return t
 }
 
-// text writes the timeline for people to read.
+// text returns the timeline as text.
 func (t timeline) text(p paint, full bool) string {
 	var b strings.Builder
 	b.WriteString(p.text(bold+";"+t.color(), t.end()))
 	if t.Reason != "" {
 		fmt.Fprintf(&b, ": %s: %s", t.Reason, t.Message)
 	}
-	fmt.Fprintf(&b, "\n\nJob %s/%s, %s that ran %s: %s.\n", t.Job.Namespace, t.Job.Name, podCount(t.Totals.Pods), t.Totals.Running, t.outcomes())
+	fmt.Fprintf(&b, "\n\nJob %s/%s, %s that ran for %s in total: %s.\n", t.Job.Namespace, t.Job.Name, podCount(t.Totals.Pods), t.Totals.Running, t.outcomes())
 	if t.From != "" {
-		fmt.Fprintf(&b, "All times are counted from %s.\n", t.From)
+		fmt.Fprintf(&b, "All times are relative to %s.\n", t.From)
 	}
 	b.WriteString("\n")
 	lines, left := t.moments(), 0
@@ -118,12 +119,12 @@ func (t timeline) text(p paint, full bool) string {
 	return b.String()
 }
 
-// end says how and when it ended.
+// end says how and when the simulation ended.
 func (t timeline) end() string {
 	after := " after " + t.Took.String()
 	switch t.End {
 	case simulation.Stalled:
-		return "Stalled" + after + ": the Job has not ended, and nothing happens any more: " + t.WaitsFor
+		return "Stalled" + after + ": the Job has not ended, and nothing more will happen: " + t.WaitsFor
 	case simulation.OutOfTime:
 		return "Out of time" + after + ": the Job has not ended"
 	case simulation.Interrupted:
@@ -159,7 +160,7 @@ func (t timeline) outcomes() string {
 	return strings.Join(parts, ", ")
 }
 
-// counters are the numbers of a status that are worth a line.
+// counters returns the line about a status.
 func counters(s *batchv1.JobStatus) string {
 	text := fmt.Sprintf("status: active %d, succeeded %d, failed %d", s.Active, s.Succeeded, s.Failed)
 	if s.Terminating != nil && *s.Terminating > 0 {

@@ -9,22 +9,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A trap is a policy that the API server accepts and that does something else than
-// it seems to.
+// A trap is a policy that the API server accepts but that does not do what it seems to do.
 type trap struct {
 	rule string
 	find func(*batchv1.Job) []finding
 }
 
-// trapTable has the traps in the order in which they are told. The Jobs have their
+// trapTable has the traps in the order in which they are reported. find gets Jobs with
 // defaults.
 var trapTable = []trap{
-	// The limit of the Job counts the failures of all indexes: above it the Job
-	// fails, however many retries its indexes have left.
+	// The limit of the Job counts the failures of all indexes. Above it the Job fails, even
+	// if its indexes have retries left.
 	{"BackoffLimitBeforeIndexes", backoffLimitBeforeIndexes},
-	// A pod is matched against the rules in their order, and the first decides.
+	// The first rule that matches a pod applies, in the order of the rules.
 	{"ShadowedRule", shadowedRules},
-	// What is ignored counts for no limit: the pod is replaced again and again.
+	// No limit counts ignored failures: the pod is replaced again and again.
 	{"EndlessIgnore", endlessIgnore},
 }
 
@@ -45,13 +44,13 @@ func backoffLimitBeforeIndexes(job *batchv1.Job) []finding {
 		return nil
 	}
 	perIndex, completions := int64(*spec.BackoffLimitPerIndex), int64(*spec.Completions)
-	failed := completions // indexes that may fail
+	failed := completions // the number of indexes that may fail
 	if spec.MaxFailedIndexes != nil {
 		failed = min(failed, int64(*spec.MaxFailedIndexes))
 	}
 	if most := completions*perIndex + failed; int64(*spec.BackoffLimit) < most {
 		return []finding{{Field: "spec.backoffLimit", Message: fmt.Sprintf(
-			"the Job fails after more than %d failures of all indexes together, although the limits per index allow %d; without backoffLimit only they count",
+			"the Job fails after more than %d failures of all indexes together, although the limits per index allow %d; without backoffLimit only the limits per index count",
 			*spec.BackoffLimit, most)}}
 	}
 	return nil
@@ -70,7 +69,7 @@ func shadowedRules(job *batchv1.Job) (out []finding) {
 		first := slices.IndexFunc(rules[:i], func(earlier batchv1.PodFailurePolicyRule) bool { return covers(&earlier, &rules[i]) })
 		if first >= 0 {
 			out = append(out, finding{Field: fmt.Sprintf("spec.podFailurePolicy.rules[%d]", i), Message: fmt.Sprintf(
-				"it never decides: rule %d (%s) matches every pod that it matches", first, rules[first].Action)})
+				"it never takes effect: rule %d (%s) matches every pod that it matches", first, rules[first].Action)})
 		}
 	}
 	return out
@@ -96,14 +95,14 @@ func coversCodes(a, b *batchv1.PodFailurePolicyOnExitCodesRequirement) bool {
 	}
 	aIn, bIn := a.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn, b.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn
 	switch {
-	case aIn && bIn: // all of b are in a
+	case aIn && bIn: // a includes all codes of b
 		return !slices.ContainsFunc(b.Values, out(a.Values))
-	case !aIn && bIn: // none of b is left out by a
+	case !aIn && bIn: // a excludes no code of b
 		return !slices.ContainsFunc(b.Values, in(a.Values))
-	case !aIn && !bIn: // what a leaves out, b does too
+	case !aIn && !bIn: // b excludes each code that a excludes
 		return !slices.ContainsFunc(a.Values, out(b.Values))
 	}
-	return false // a has some codes, and b all but some
+	return false // a matches only listed codes, b almost all
 }
 
 func endlessIgnore(job *batchv1.Job) (out []finding) {
@@ -112,8 +111,8 @@ func endlessIgnore(job *batchv1.Job) (out []finding) {
 	}
 	for i, rule := range rulesOf(job) {
 		if rule.Action == batchv1.PodFailurePolicyActionIgnore && rule.OnExitCodes != nil {
-			out = append(out, finding{Field: fmt.Sprintf("spec.podFailurePolicy.rules[%d].action", i), Message: "a pod that always fails so " +
-				"is replaced without end, because no limit counts it; set activeDeadlineSeconds, or ignore only conditions"})
+			out = append(out, finding{Field: fmt.Sprintf("spec.podFailurePolicy.rules[%d].action", i), Message: "a pod that always fails this way " +
+				"is replaced forever, because no limit counts it; set activeDeadlineSeconds, or ignore only pod conditions"})
 		}
 	}
 	return out

@@ -15,36 +15,35 @@ import (
 
 const validateUsage = `Usage: jobfate validate [flags] [file ...]
 
-Says what the API server would refuse about Jobs, and what it would warn about.
+Reports what the API server would reject in Jobs, and its warnings.
 
-  jobfate validate job.yaml                          the Job is created
-  jobfate validate --old old.yaml new.yaml           the old Job is replaced by the new one
-  jobfate validate --status job.yaml                 the status, by itself
-  jobfate validate --status --old old.yaml new.yaml  the status is replaced
+  jobfate validate job.yaml                          create the Job
+  jobfate validate --old old.yaml new.yaml           replace the old Job by the new one
+  jobfate validate --status job.yaml                 check the status by itself
+  jobfate validate --status --old old.yaml new.yaml  replace the status
 
-The template of a CronJob is checked as a Job. Objects of other kinds are skipped,
-and counted in a note.
+The template of a CronJob is checked as a Job. Objects of other kinds are skipped, and
+counted in a note.
 
-Without a file, and for the file -, it reads the standard input. A Job that is
-created may lack what the API server fills in: namespace, UID, defaults, selector
-and labels; so may one that replaces another. Of the pod template only that is
-checked which concerns the Job, and its own defaults are not filled in: compare
-files of one kind, two that were written or two that kubectl printed.
+Without a file, and for the file -, it reads the standard input. A new Job may lack what
+the API server fills in: namespace, UID, defaults, selector and labels. So may a Job
+that replaces another one. Only the parts of the pod template that the Job depends on are
+checked. Defaults of the template are not set, so check an update with two files of the
+same origin: two manifests, or two outputs of kubectl.
 
-The names of rules of a pod failure policy are checked as KEP-4443 proposes.
-Warnings are those of the API server, advice from the KEPs on the number of
-completions and the size of the status, fields that the API does not have, and
-policies that do something else than they seem to. With --strict, a field that the
-API does not have is an error, as it is for kubectl apply.
+The names of rules of a pod failure policy are checked as KEP-4443 proposes. The
+warnings are those of the API server, the KEPs' advice about the number of completions
+and the size of the status, unknown fields, and policies that do not do what they seem
+to do. With --strict an unknown field is an error, as for kubectl apply.
 
 -o sarif is for the code scanning of CI systems (SARIF 2.1.0).
 
-Exit status: 0 accepted, 1 the input cannot be read, 2 usage, 3 refused.
+Exit status: 0 accepted, 1 the input cannot be read, 2 wrong usage, 3 rejected.
 
 Flags:
 `
 
-// Validate says what the API server would refuse about Jobs.
+// Validate reports what the API server would reject in Jobs.
 type Validate struct {
 	output
 	status bool
@@ -55,17 +54,17 @@ type Validate struct {
 func (c *Validate) Flags(fs *flag.FlagSet, more ...string) {
 	c.output.flags(fs, more...)
 	fs.BoolVar(&c.status, "status", false, "check the status instead of the spec")
-	fs.BoolVar(&c.strict, "strict", false, "refuse fields that the API does not have")
+	fs.BoolVar(&c.strict, "strict", false, "reject unknown fields")
 }
 
-// validateFiles is the command validate: it reads the Jobs from files.
+// validateFiles is the command validate, which reads the Jobs from files.
 func validateFiles(env Environment, args []string) error {
 	var c Validate
 	var old string
 	fs := newFlags("validate")
 	c.Flags(fs, "sarif")
 	env.limitFlag(fs)
-	fs.StringVar(&old, "old", "", "the `file` with the Job as it is now")
+	fs.StringVar(&old, "old", "", "the `file` with the old Job; the other file replaces it")
 	files, err := parse(env, fs, validateUsage, args)
 	if err != nil {
 		return err
@@ -93,12 +92,11 @@ func validateFiles(env Environment, args []string) error {
 	return c.Print(env, before, in)
 }
 
-// Print prints what the API server would refuse about Jobs or, if there is an old Job,
-// about the one that replaces it. That it would refuse something is an error, which the
-// exit status tells.
+// Print prints what the API server would reject in Jobs or, if there is an old Job, in the
+// Job that replaces it. If anything is rejected, the error carries the exit status.
 func (c *Validate) Print(env Environment, old *kubefile.Manifest, in *kubefile.Input) error {
 	if old != nil && len(in.Jobs) > 1 {
-		return fmt.Errorf("%s is a second Job; want one that replaces %s", in.Jobs[1].At, old.Job.Name)
+		return fmt.Errorf("%s is a second Job; want only the Job that replaces %s", in.Jobs[1].At, old.Job.Name)
 	}
 	all := verdicts{Jobs: []verdict{}, Skipped: in.Skipped}
 	refused := false
@@ -116,7 +114,7 @@ func (c *Validate) Print(env Environment, old *kubefile.Manifest, in *kubefile.I
 	return answer(exitNo)
 }
 
-// verdict checks a Job, or how it replaces the old one.
+// verdict checks a Job, or the replacement of the old Job by it.
 func (c *Validate) verdict(m, old *kubefile.Manifest) verdict {
 	v := newVerdict(m, c.status)
 	for _, p := range m.Problems {
@@ -135,7 +133,7 @@ func (c *Validate) verdict(m, old *kubefile.Manifest) verdict {
 		}
 		v.warnings(traps(validation.Default(named(m.Job))))
 	} else if reflect.DeepEqual(m.Job.Status, batchv1.JobStatus{}) {
-		v.warn("NoStatus", "status", "there is none; an empty one was checked")
+		v.warn("NoStatus", "status", "the Job has no status; an empty one was checked")
 	}
 	for _, text := range validation.Advice(m.Job) {
 		v.warnText("Advice", text)
@@ -146,7 +144,7 @@ func (c *Validate) verdict(m, old *kubefile.Manifest) verdict {
 	return v.sorted()
 }
 
-// errors returns what the API server would refuse.
+// errors returns what the API server would reject.
 func (c *Validate) errors(m, old *kubefile.Manifest) (errs field.ErrorList) {
 	switch {
 	case c.status && old != nil:
@@ -165,8 +163,8 @@ func (c *Validate) errors(m, old *kubefile.Manifest) (errs field.ErrorList) {
 
 var policyPath = field.NewPath("spec", "podFailurePolicy")
 
-// renamed refuses a new name of a rule: the policy is immutable. The API types
-// lack the names, so that the validation of an update does not see them.
+// renamed rejects changed names of rules, because the policy is immutable. The API types
+// lack the names, so the validation of an update does not see them.
 func renamed(m, old *kubefile.Manifest) (errs field.ErrorList) {
 	name := func(names []string, i int) string {
 		if i < len(names) {
@@ -182,11 +180,11 @@ func renamed(m, old *kubefile.Manifest) (errs field.ErrorList) {
 	return errs
 }
 
-// placeholder stands for the UID that the API server will give a new Job.
+// placeholder is used as the UID of a new Job, which only the API server knows.
 const placeholder = "00000000-0000-0000-0000-000000000000"
 
-// named returns a Job with the namespace, name and UID that the API server gives
-// a new one before it checks it.
+// named returns a Job with the namespace, name and UID that a new Job has when the API server
+// validates it.
 func named(job *batchv1.Job) *batchv1.Job {
 	job = job.DeepCopy()
 	if job.Name == "" && job.GenerateName != "" {
@@ -201,7 +199,7 @@ func named(job *batchv1.Job) *batchv1.Job {
 	return job
 }
 
-// stored returns an old Job as the API server has it.
+// stored returns an old Job as the API server stores it.
 func stored(job *batchv1.Job) *batchv1.Job {
 	job = validation.GenerateSelector(validation.Default(named(job)))
 	if job.ResourceVersion == "" {
@@ -210,8 +208,8 @@ func stored(job *batchv1.Job) *batchv1.Job {
 	return job
 }
 
-// replacing returns a Job that replaces an old one. What it does not say of its
-// identity it takes from there.
+// replacing returns a Job that replaces an old one. Missing parts of its identity come from
+// the old Job.
 func replacing(job, old *batchv1.Job) *batchv1.Job {
 	job, old = job.DeepCopy(), stored(old)
 	for _, f := range []struct{ mine, other *string }{
@@ -232,8 +230,7 @@ func replacing(job, old *batchv1.Job) *batchv1.Job {
 	return validation.GenerateSelector(validation.Default(job))
 }
 
-// distinct leaves out what is said a second time: the API server checks the spec
-// of an update twice.
+// distinct removes repeated errors: the API server validates the spec of an update twice.
 func distinct(errs field.ErrorList) (out field.ErrorList) {
 	seen := map[string]bool{}
 	for _, err := range errs {

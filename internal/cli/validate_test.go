@@ -11,7 +11,7 @@ const manifests = "../../testdata/manifests"
 
 func manifest(name string) string { return filepath.Join(manifests, name) }
 
-// verdictGoldens are runs of validate whose output is kept in testdata.
+// verdictGoldens are runs of validate with a golden output in testdata.
 var verdictGoldens = []struct {
 	name   string
 	args   []string
@@ -43,31 +43,31 @@ func TestValidate(t *testing.T) {
 		stdin  string
 		args   []string
 		status int
-		want   []string // parts of stdout, or of stderr when it cannot be read
+		want   []string // parts of stdout, or of stderr if the input cannot be read
 	}{
 		{"a good one", elastic, nil, exitOK, []string{"standard input:1: Job elastic accepted, 0 errors, 0 warnings; not checked: "}},
 		{"two, one of them good", elastic + "---\n" + changed("completions: 10", "completions: -1"), nil, exitNo,
-			[]string{"Job elastic accepted", "standard input:21:3: error: spec.completions: Invalid value: -1", "standard input:16: Job elastic refused, 1 error, 0 warnings"}},
+			[]string{"Job elastic accepted", "standard input:21:3: error: spec.completions: Invalid value: -1", "standard input:16: Job elastic rejected, 1 error, 0 warnings"}},
 		{"what kubectl printed", edit(t, "finished")[:strings.Index(edit(t, "finished"), "---\n")], nil, exitOK, []string{"Job report accepted"}},
 		{"a generated name", changed("name: elastic", "generateName: elastic-"), nil, exitOK, []string{"accepted"}},
 		{"no name", changed("name: elastic", "labels: {}"), nil, exitNo, []string{"error: metadata.name: Required value"}},
-		{"a name that is no label", changed("name: elastic", "name: elastic.job", "completionMode: Indexed", ""), nil, exitOK, []string{":4:3: warning: metadata.name: this is used in Pod names"}},
+		{"a name that is not a DNS label", changed("name: elastic", "name: elastic.job", "completionMode: Indexed", ""), nil, exitOK, []string{":4:3: warning: metadata.name: this is used in Pod names"}},
 		{"nothing changes", elastic, []string{"--old", manifest("elastic.yaml")}, exitOK, []string{"accepted"}},
 		{"scaled in tandem", changed("10", "12"), []string{"--old", manifest("elastic.yaml")}, exitOK, []string{"accepted"}},
-		{"a mode that may not change", changed("completionMode: Indexed", "completionMode: NonIndexed"), []string{"--old", manifest("elastic.yaml")}, exitNo,
+		{"an immutable mode", changed("completionMode: Indexed", "completionMode: NonIndexed"), []string{"--old", manifest("elastic.yaml")}, exitNo,
 			[]string{"standard input:8:3: error: spec.completionMode: Invalid value: \"NonIndexed\": field is immutable\n"}},
-		{"a policy that may not come", changed("  template:", "  podFailurePolicy: {rules: []}\n  template:"), []string{"--old", manifest("elastic.yaml")}, exitNo,
+		{"an added policy", changed("  template:", "  podFailurePolicy: {rules: []}\n  template:"), []string{"--old", manifest("elastic.yaml")}, exitNo,
 			[]string{"standard input:9:3: error: spec.podFailurePolicy: Invalid value: field is immutable\n"}},
 		{"another name", changed("name: elastic", "name: rigid"), []string{"--old", manifest("elastic.yaml")}, exitNo, []string{"error: metadata.name: Invalid value"}},
 		{"one container more", elastic + "      - name: two\n        image: two\n", []string{"--old", manifest("elastic.yaml")}, exitNo,
-			[]string{"standard input:12:7: error: spec.template: Invalid value: field is immutable; it differs at spec.template.spec.containers\n"}},
+			[]string{"standard input:12:7: error: spec.template: Invalid value: field is immutable; the first difference is at spec.template.spec.containers\n"}},
 		{"a rule named as the position of another", changed("  template:", "  podFailurePolicy:\n    rules:\n    - name: '1'\n      action: Ignore\n      onExitCodes: {operator: In, values: [1]}\n    - action: Count\n      onExitCodes: {operator: In, values: [2]}\n  template:"), nil, exitNo,
 			[]string{"standard input:11:7: error: spec.podFailurePolicy.rules[0].name: Invalid value: \"1\": must not be the index of another rule\n"}},
 		{"two old ones", elastic, []string{"--old", "two.yaml"}, exitInput, []string{"two.yaml: document 2 is a second Job; the first is "}},
-		{"two new ones", elastic + "---\n" + elastic, []string{"--old", manifest("elastic.yaml")}, exitInput, []string{"standard input: document 2 is a second Job; want one that replaces elastic"}},
+		{"two new ones", elastic + "---\n" + elastic, []string{"--old", manifest("elastic.yaml")}, exitInput, []string{"standard input: document 2 is a second Job; want only the Job that replaces elastic"}},
 		{"no old one", elastic, []string{"--old", "nowhere.yaml"}, exitInput, []string{"open nowhere.yaml"}},
-		{"an old one that is none", elastic, []string{"--old", filepath.Join(samples, "finished", "pods.yaml")}, exitInput, []string{"there is no Job in it, only Pod; want a Job"}},
-		{"a list without Jobs", "apiVersion: v1\nkind: List\nitems: []\n", nil, exitInput, []string{"standard input: there is no Job in it"}},
+		{"an old file without a Job", elastic, []string{"--old", filepath.Join(samples, "finished", "pods.yaml")}, exitInput, []string{"the input has no Job, only Pod; want a Job"}},
+		{"a list without Jobs", "apiVersion: v1\nkind: List\nitems: []\n", nil, exitInput, []string{"standard input: the input has no Job"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			for i, arg := range tc.args {
@@ -93,7 +93,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestEveryManifestIsUsed keeps one from lying around unread.
+// TestEveryManifestIsUsed checks that docs/command.md uses each manifest.
 func TestEveryManifestIsUsed(t *testing.T) {
 	entries, err := os.ReadDir(manifests)
 	if err != nil {

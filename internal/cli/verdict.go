@@ -16,15 +16,15 @@ import (
 	"github.com/jobfate/jobfate/internal/kubefile"
 )
 
-// verdicts is the output of validate with -o json: fields are added, but none is
-// removed or changes its meaning. A list is never null.
+// verdicts is the output of validate with -o json: fields may be added, but none is removed
+// or changes its meaning. A list is never null.
 type verdicts struct {
 	Jobs []verdict `json:"jobs"`
-	// Skipped counts the objects that are no Jobs, by their kind.
+	// Skipped counts the objects that are not Jobs, by kind.
 	Skipped kubefile.Kinds `json:"skipped"`
 }
 
-// verdict is what would become of a Job.
+// verdict says whether the API server would accept a Job.
 type verdict struct {
 	Job      jobRef    `json:"job"`
 	File     string    `json:"file"`
@@ -32,18 +32,17 @@ type verdict struct {
 	Accepted bool      `json:"accepted"`
 	Errors   []finding `json:"errors"`
 	Warnings []finding `json:"warnings"`
-	// NotChecked is what of the Job was not looked at.
+	// NotChecked names the parts of the Job that were not checked.
 	NotChecked string `json:"notChecked"`
 
 	manifest *kubefile.Manifest
 }
 
-// finding is something about a field, and the place at which it stands or, when it
-// is not there, that of the nearest field around it. In an object of a cluster, line
-// and column are 0.
+// finding is an error or a warning about a field, with the position of the field. A missing
+// field has the position of its parent. In an object from a cluster, line and column are 0.
 type finding struct {
-	// Rule is a code for what was found: the type of an error of the API server,
-	// or one of this program.
+	// Rule is a code for the finding: the type of an error of the API server, or a code
+	// of this program.
 	Rule    string `json:"rule"`
 	Field   string `json:"field"`
 	File    string `json:"file"`
@@ -54,11 +53,10 @@ type finding struct {
 	level string // error or warning
 }
 
-// place is where a finding stands, as compilers write it. An object of a cluster has no
-// lines.
+// place is the position of a finding, in the format of compilers.
 func (f finding) place() string {
 	if f.Line == 0 {
-		return f.File
+		return f.File // an object from a cluster
 	}
 	return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
 }
@@ -106,16 +104,15 @@ func (v *verdict) warnings(all []finding) {
 	}
 }
 
-// unknown adds the fields that the API does not have. Only if it is strict are
-// those of the pod template among them: they decide nothing about the Job, and a
-// later release may have them.
+// unknown adds the fields that the API does not have. Those of the pod template are added
+// only if strict is set: they do not influence the Job, and a later release may have them.
 func (v *verdict) unknown(m *kubefile.Manifest, strict bool) {
 	for _, name := range m.Unknown {
-		message := "not a field that this version knows; kubectl refuses a field that the cluster does not know"
+		message := "unknown field in this version of jobfate; kubectl rejects it unless the cluster knows it"
 		if ruleName.MatchString(name) {
-			message = "KEP-4443 proposes names of rules; kubectl refuses them where the cluster does not know them"
+			message = "KEP-4443 proposes names of rules; kubectl rejects them unless the cluster knows them"
 		} else if known := suggestion(reflect.TypeFor[batchv1.Job](), name); known != "" {
-			message = "not a field that this version knows; did you mean " + known + "?"
+			message = "unknown field; did you mean " + known + "?"
 		}
 		switch {
 		case strict:
@@ -146,7 +143,7 @@ func (v verdict) findings() []finding {
 	return all
 }
 
-// text returns the verdicts as compilers print errors.
+// text returns the verdicts in the format of compilers.
 func (all verdicts) text(p paint) string {
 	var b strings.Builder
 	for _, v := range all.Jobs {
@@ -156,7 +153,7 @@ func (all verdicts) text(p paint) string {
 		}
 		how, kind := p.text(green, "accepted"), "Job"
 		if !v.Accepted {
-			how = p.text(red, "refused")
+			how = p.text(red, "rejected")
 		}
 		if v.manifest.Path != "" {
 			kind = "CronJob"
@@ -177,8 +174,8 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// body is the text of an error without its field, and without a value that is
-// too large to be read.
+// body returns the text of an error without its field, and without a composite value, which
+// would be too long.
 func body(err *field.Error) string {
 	value := reflect.ValueOf(err.BadValue)
 	if value.Kind() == reflect.Pointer {
@@ -191,28 +188,27 @@ func body(err *field.Error) string {
 	return err.ErrorBody()
 }
 
-// tellDifferences adds to each error about a field that must not change where
-// in it the first difference is.
+// tellDifferences adds to each error about an immutable field where the first difference is.
 func (v *verdict) tellDifferences(m *kubefile.Manifest, old, job *batchv1.Job) {
 	was, is := plainly(old), plainly(job)
 	for i := range v.Errors {
 		f := &v.Errors[i]
 		if path := difference(valueAt(was, f.Field), valueAt(is, f.Field), f.Field); path != "" && path != f.Field {
 			f.Line, f.Column = m.At.Position(path)
-			f.Message += "; it differs at " + path
+			f.Message += "; the first difference is at " + path
 		}
 	}
 }
 
-// plainly returns what the JSON of a Job says.
+// plainly returns the JSON of a Job, decoded into maps and lists.
 func plainly(job *batchv1.Job) (out any) {
-	text, _ := json.Marshal(job) // a Job always has a JSON
+	text, _ := json.Marshal(job) // cannot fail for a Job
 	_ = json.Unmarshal(text, &out)
 	return out
 }
 
-// valueAt returns the value of a field, nil when there is none. A path into a list
-// has none.
+// valueAt returns the value of a field; nil if there is none, or if the path leads into a
+// list.
 func valueAt(value any, path string) any {
 	for name := range strings.SplitSeq(path, ".") {
 		m, _ := value.(map[string]any)
@@ -221,8 +217,8 @@ func valueAt(value any, path string) any {
 	return value
 }
 
-// difference returns the path of the first field in which two values differ,
-// empty when there is none.
+// difference returns the path of the first field in which two values differ; empty if they
+// are equal.
 func difference(a, b any, path string) string {
 	if x, ok := a.(map[string]any); ok {
 		if y, ok := b.(map[string]any); ok {

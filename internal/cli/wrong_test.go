@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// wrongFiles are what users may give to a command by mistake. A file without
-// a text is not there.
+// wrongFiles are files that users may give to a command by mistake. A file without a text
+// does not exist.
 func wrongFiles(t *testing.T) (names []string, texts map[string]string) {
 	whole := edit(t, "indexes-backing-off")
 	job, pods, _ := strings.Cut(whole, "---\n")
@@ -44,8 +44,8 @@ func wrongFiles(t *testing.T) (names []string, texts map[string]string) {
 	return names, texts
 }
 
-// TestWrongFiles feeds each command what it is not for. The error must name the
-// file, and the status be that of input that cannot be read.
+// TestWrongFiles gives each command wrong files. The error must name the file, and the exit
+// status must be that of unreadable input.
 func TestWrongFiles(t *testing.T) {
 	golden, err := filepath.Abs(filepath.Join("testdata", "wrong-files.txt"))
 	if err != nil {
@@ -72,7 +72,7 @@ func TestWrongFiles(t *testing.T) {
 				fmt.Fprintf(&all, "exit status %d\n", got.Status)
 			}
 			if strings.HasPrefix(got.Stdout, name+":") && (got.Status == exitNo || strings.Contains(got.Stdout, "half.yaml:1:1: warning: ")) || strings.HasSuffix(line, "half.yaml job.yaml") && got.Status == exitNo {
-				continue // a Job all the same, which is judged
+				continue // the file has a Job, which is validated
 			}
 			if got.Status != exitInput || got.Stdout != "" || !strings.Contains(got.Stderr, name) {
 				t.Errorf("%s: got status %d, %q and %q, want status %d and the name of the file", line, got.Status, got.Stdout, got.Stderr, exitInput)
