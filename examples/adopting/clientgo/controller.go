@@ -28,12 +28,12 @@ type Controller struct {
 	Client     kubernetes.Interface
 	Name       string
 	jobs, pods cache.Indexer
-	queue      workqueue.TypedRateLimitingInterface[string] // of keys of Jobs
-	machines   sync.Map                                     // of *jobfate.Machine, by the key of the Job
+	queue      workqueue.TypedRateLimitingInterface[string] // keys of Jobs
+	machines   sync.Map                                     // *jobfate.Machine, by the key of its Job
 	barrier    string
 }
 
-// Run runs the controller until the context ends. Call it with the lease in hand.
+// Run runs the controller until the context ends. Call it once the process holds the lease.
 func (c *Controller) Run(ctx context.Context, workers int) error {
 	factory := informers.NewSharedInformerFactory(c.Client, 0)
 	defer factory.Shutdown()
@@ -74,7 +74,7 @@ func (c *Controller) podChanged(before, after any) {
 	was, _ := before.(*corev1.Pod)
 	is, _ := after.(*corev1.Pod)
 	for _, name := range jobfate.RouteOf(was, is, c.jobsIn) {
-		c.queue.AddAfter(name.String(), time.Second) // many pods, one status
+		c.queue.AddAfter(name.String(), time.Second) // one status write for many pods
 	}
 }
 
@@ -109,7 +109,7 @@ func (c *Controller) sync(ctx context.Context, key string) (again time.Duration,
 	}
 	found, _ := c.machines.LoadOrStore(key, jobfate.NewMachine(jobfate.ManagedBy(c.Name)))
 	m := found.(*jobfate.Machine)
-	for try := 0; try == 0 || try < 10 && view.PodsVersion != c.pods.LastStoreSyncResourceVersion(); try++ { // both lists of one version
+	for try := 0; try == 0 || try < 10 && view.PodsVersion != c.pods.LastStoreSyncResourceVersion(); try++ { // until both lists are of one version
 		view.PodsVersion = c.pods.LastStoreSyncResourceVersion()
 		view.Pods = append(indexed[corev1.Pod](c.pods, "job", key), indexed[corev1.Pod](c.pods, "job", namespace+"/")...)
 	}
@@ -147,7 +147,7 @@ func (c *Controller) jobsIn(namespace string) []*batchv1.Job {
 	return indexed[batchv1.Job](c.jobs, cache.NamespaceIndex, namespace)
 }
 
-// jobOfPod is the key of the Job that controls a pod; without a name if none does.
+// jobOfPod returns the key of the Job that controls a pod; without a name if no Job does.
 func jobOfPod(obj any) ([]string, error) {
 	pod := obj.(*corev1.Pod)
 	owner := cmp.Or(metav1.GetControllerOfNoCopy(pod), &metav1.OwnerReference{})

@@ -27,13 +27,13 @@ import (
 // Reconciler runs the Jobs that name it in spec.managedBy.
 type Reconciler struct {
 	client.Client
-	Live       client.Reader // does not read from the caches
+	Live       client.Reader // reads live
 	Name       string
-	Jobs, Pods cache.Indexer // of the caches
-	machines   sync.Map      // of *jobfate.Machine, by the name of the Job
+	Jobs, Pods cache.Indexer // those of the caches
+	machines   sync.Map      // *jobfate.Machine, by the name of its Job
 }
 
-// SetupWithManager adds the Reconciler to a manager, before that starts.
+// SetupWithManager adds the Reconciler to a manager that has not started.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	jobs, errJobs := mgr.GetCache().GetInformer(context.Background(), &batchv1.Job{})
 	pods, errPods := mgr.GetCache().GetInformer(context.Background(), &corev1.Pod{})
@@ -66,18 +66,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	found, _ := r.machines.LoadOrStore(request.NamespacedName, jobfate.NewMachine(jobfate.ManagedBy(r.Name)))
 	m := found.(*jobfate.Machine)
-	for try := 0; try == 0 || try < 10 && view.PodsVersion != r.Pods.LastStoreSyncResourceVersion(); try++ { // both lists of one version
+	for try := 0; try == 0 || try < 10 && view.PodsVersion != r.Pods.LastStoreSyncResourceVersion(); try++ { // until both lists are of one version
 		view.PodsVersion = r.Pods.LastStoreSyncResourceVersion()
 		view.Pods = append(indexed[corev1.Pod](r.Pods, "job", request.String()), indexed[corev1.Pod](r.Pods, "job", request.Namespace+"/")...)
 	}
 	if err := m.Begin(view); err != nil {
-		return again, reconcile.TerminalError(err) // until the Job changes
+		return again, reconcile.TerminalError(err) // a retry does not help until the Job changes
 	}
 	result := m.Run(send)
 	if view.Job == nil && m.Idle() {
 		r.machines.Delete(request.NamespacedName)
 	}
-	if result.Err != nil && result.Requeue > 0 { // an error discards RequeueAfter, and a deadline would pass
+	if result.Err != nil && result.Requeue > 0 { // an error discards RequeueAfter, and the Job would miss a deadline
 		ctrllog.FromContext(ctx).Error(result.Err, "The sync is retried")
 		return reconcile.Result{RequeueAfter: min(result.Requeue, 5*time.Second)}, nil
 	}
@@ -110,7 +110,7 @@ func (r *Reconciler) jobsIn(namespace string) []*batchv1.Job {
 	return indexed[batchv1.Job](r.Jobs, cache.NamespaceIndex, namespace)
 }
 
-// jobOfPod is the key of the Job that controls a pod; without a name if none does.
+// jobOfPod returns the key of the Job that controls a pod; without a name if no Job does.
 func jobOfPod(obj any) ([]string, error) {
 	pod := obj.(*corev1.Pod)
 	owner := cmp.Or(metav1.GetControllerOfNoCopy(pod), &metav1.OwnerReference{})
