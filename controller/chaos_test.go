@@ -20,7 +20,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// The controller, and what frees orphans beside it, under random schedules of faults.
+// The two controllers, of Jobs and of orphans, under random schedules of faults.
 func TestSchedules(t *testing.T) {
 	c := chaos.Config{ManagedBy: managedBy, Requests: []string{"default/"}}
 	c.Test(t, func(env *chaos.Env) reconcile.Reconciler {
@@ -39,7 +39,7 @@ func TestSchedules(t *testing.T) {
 	})
 }
 
-// scheduled returns a controller on the caches and the API server of a schedule.
+// scheduled returns a controller that uses the caches and the API server of a schedule.
 func scheduled(env *chaos.Env) (*controller, error) {
 	server, errServer := kubernetes.NewForConfig(env.Config())
 	o, errOptions := Options{ManagedBy: managedBy}.complete()
@@ -57,16 +57,16 @@ func scheduled(env *chaos.Env) (*controller, error) {
 	return c, err
 }
 
-// freeAll frees the orphans of all Jobs whose pods are cached, and those without one.
+// freeAll frees all orphans in the cache, with and without an owner.
 func freeAll(ctx context.Context, c *controller) (failed error) {
-	var all []orphaned
+	var all []orphanKey
 	for _, namespace := range []string{"default", "other"} {
-		all = append(all, orphaned{NamespacedName: types.NamespacedName{Namespace: namespace}})
+		all = append(all, orphanKey{NamespacedName: types.NamespacedName{Namespace: namespace}})
 	}
 	for _, obj := range c.stores[""].pods.List() {
 		pod := obj.(*corev1.Pod)
 		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == "Job" && ref.APIVersion == batchv1.SchemeGroupVersion.String() {
-			all = append(all, orphaned{types.NamespacedName{Namespace: pod.Namespace, Name: ref.Name}, ref.UID})
+			all = append(all, orphanKey{types.NamespacedName{Namespace: pod.Namespace, Name: ref.Name}, ref.UID})
 		}
 	}
 	for i, r := range all {

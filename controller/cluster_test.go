@@ -24,8 +24,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-// cluster is an API server, and what the controllers asked of it and logged. It is to
-// be used in a bubble of synctest.
+// cluster is an API server that records the requests and the logged errors of the controllers.
+// Use it in a synctest bubble.
 type cluster struct {
 	*kube.Server
 	client kubernetes.Interface // of users
@@ -58,7 +58,7 @@ func newCluster(t *testing.T, kinds ...kube.Kind) *cluster {
 	return c
 }
 
-// beforeEach has something happen before a request of a controller takes effect.
+// beforeEach calls a function before each request of a controller takes effect.
 func (c *cluster) beforeEach(happens func(*kube.Request)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +76,7 @@ func clientFor(t *testing.T, config *rest.Config) kubernetes.Interface {
 	return client
 }
 
-// logger remembers what is logged as an error.
+// logger returns a logger that records errors.
 func (c *cluster) logger() logr.Logger {
 	return funcr.New(func(_, line string) {
 		if strings.Contains(line, `"error"=`) {
@@ -101,10 +101,10 @@ func (c *cluster) manager(t *testing.T, scheme *runtime.Scheme) manager.Manager 
 	return mgr
 }
 
-// anyName lets a process have several controllers of one name, one after the other.
+// anyName allows a process to create several controllers of one name.
 var anyName = config.Controller{SkipNameValidation: new(true)}
 
-// run starts a manager, and returns how to stop it.
+// run starts a manager, and returns a function that stops it.
 func run(t *testing.T, mgr manager.Manager) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -119,7 +119,7 @@ func run(t *testing.T, mgr manager.Manager) (stop func()) {
 	}
 }
 
-// start starts a controller with the limits of its zero value.
+// start starts a controller with default limits.
 func (c *cluster) start(t *testing.T) (stop func()) {
 	t.Helper()
 	mgr := c.manager(t, nil)
@@ -140,7 +140,7 @@ func (c *cluster) createIn(t *testing.T, namespace string, names ...string) {
 	c.createWith(t, namespace, batchv1.JobSpec{}, names...)
 }
 
-// createWith stores Jobs with a spec to which it adds the rest.
+// createWith stores Jobs with a spec, to which it adds the required fields.
 func (c *cluster) createWith(t *testing.T, namespace string, spec batchv1.JobSpec, names ...string) {
 	t.Helper()
 	spec.ManagedBy = new(managedBy)
@@ -153,7 +153,7 @@ func (c *cluster) createWith(t *testing.T, namespace string, spec batchv1.JobSpe
 	}
 }
 
-// work has the kubelets end all pods, and the controller hear of it.
+// work ends all pods, and waits until the controller has observed it.
 func (c *cluster) work() {
 	kubelet := kube.Kubelet{Server: c.Server}
 	for kubelet.Step(func(*corev1.Pod) (int32, bool) { return 0, true }) {

@@ -52,8 +52,8 @@ func Add(mgr manager.Manager, o Options) error {
 	return add(mgr, o, jobs{api})
 }
 
-// clients are those of one controller. Reads have no limit, so that a flood of writes does
-// not delay them; the API server has a limit of its own.
+// clients are the clients of one controller. Reads have no client-side limit, so that a flood
+// of writes does not delay them.
 type clients struct {
 	reader, writer          kubernetes.Interface
 	readConfig, writeConfig *rest.Config
@@ -83,7 +83,7 @@ func newController(o Options, objects objects) (*controller, error) {
 		Options: o,
 		sender:  sender{objects},
 		me:      me,
-		// The last option holds: the caller cannot set these.
+		// The last option wins, so the caller cannot override these.
 		decide: append(o.Decide[:len(o.Decide):len(o.Decide)],
 			jobfate.ManagedBy(me.Name), jobfate.OwnerKind(me.Kind), jobfate.Keys(me.Keys),
 			jobfate.BatchPeriod(o.BatchPeriod), jobfate.Names(podName)),
@@ -103,7 +103,7 @@ func add(mgr manager.Manager, o Options, objects objects) error {
 	if c.metrics, err = newMetrics(ctrlmetrics.Registry, c.me.Keys); err != nil {
 		return err
 	}
-	events := &eventSender{broadcaster: record.NewBroadcasterWithCorrelatorOptions(record.CorrelatorOptions{SpamKeyFunc: budget}), sink: &typedcorev1.EventSinkImpl{Interface: c.api().writer.CoreV1().Events("")}}
+	events := &eventSender{broadcaster: record.NewBroadcasterWithCorrelatorOptions(record.CorrelatorOptions{SpamKeyFunc: eventBudget}), sink: &typedcorev1.EventSinkImpl{Interface: c.api().writer.CoreV1().Events("")}}
 	c.recorder = events.broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "jobfate-controller"})
 	name := strings.ToLower(c.me.Kind.Kind)
 	jobs, err := ctrlcontroller.NewTyped(name, mgr, ctrlcontroller.TypedOptions[reconcile.Request]{
@@ -113,8 +113,8 @@ func add(mgr manager.Manager, o Options, objects objects) error {
 		return err
 	}
 	free := orphans{c}
-	freed, err := ctrlcontroller.NewTyped(name+"-orphans", mgr, ctrlcontroller.TypedOptions[orphaned]{
-		Reconciler: free, RateLimiter: newRetries[orphaned](), Logger: quietly(c.log),
+	freed, err := ctrlcontroller.NewTyped(name+"-orphans", mgr, ctrlcontroller.TypedOptions[orphanKey]{
+		Reconciler: free, RateLimiter: newRetries[orphanKey](), Logger: quietly(c.log),
 	})
 	if err != nil {
 		return err
@@ -129,20 +129,20 @@ func add(mgr manager.Manager, o Options, objects objects) error {
 	}
 	return errors.Join(
 		jobs.Watch(source[reconcile.Request]{c.watcher, c.jobChanged, c.podChanged}),
-		freed.Watch(source[orphaned]{c.watcher, free.jobChanged, free.podChanged}),
+		freed.Watch(source[orphanKey]{c.watcher, free.jobChanged, free.podChanged}),
 		mgr.AddReadyzCheck(name+"-caches", ready),
 		mgr.Add(events),
 	)
 }
 
-// budget names what client-go limits the events of: an object and a reason. With one limit
-// for all normal events of an object, those of creations would leave none for BackingOff.
-func budget(e *corev1.Event) string {
+// eventBudget returns the key under which client-go limits events: the object and the reason.
+// With one limit for all events of an object, creations would use up what BackingOff needs.
+func eventBudget(e *corev1.Event) string {
 	return string(e.InvolvedObject.UID) + " " + e.Reason
 }
 
-// eventSender sends events until the controllers have stopped. It does not need the lease:
-// the manager stops what does before it stops the rest.
+// eventSender sends events until the controllers have stopped. It does not need the lease,
+// because the manager stops runnables without leader election last.
 type eventSender struct {
 	broadcaster record.EventBroadcaster
 	sink        record.EventSink

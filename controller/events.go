@@ -16,58 +16,58 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// reported is what the controller has already sent events about for a Job, so that it does
-// not send them again with every sync.
+// reported records the events that the controller has sent for a Job, so that it does not
+// send them again at every sync.
 type reported struct {
 	job     types.UID
 	failed  indexset.Set // the indexes that have failed
-	refusal string       // why the Job cannot be decided
-	names   string       // what is wrong with the names of its rules
+	refusal string       // why no decision can be made
+	names   string       // the error in the names of its rules
 	waits   explain.Reason
 	at      time.Time // when waits was reported
 }
 
 const (
-	// explainAgain is the time after which the same kind of wait is reported again.
+	// explainAgain is the time after which the same reason to wait is reported again.
 	explainAgain = 5 * time.Minute
-	// mostIndexes is how many failed indexes one event names.
-	mostIndexes = 3
+	// maxIndexes is how many failed indexes one event names.
+	maxIndexes = 3
 	// eventsPerSync is how many successful creations or deletions a sync reports as events.
-	// client-go sends no more of one budget in a short time, and to make up those that it
-	// drops costs a tenth of the CPU.
+	// client-go would drop further events of the same reason, and building these events costs
+	// a tenth of the CPU.
 	eventsPerSync = 25
 )
 
-// explains are the reasons that are worth an event: the Job has no pod, and nothing else
-// says why. A Job that is suspended or has ended has other events and conditions.
-var explains = map[explain.Code]bool{
+// worthAnEvent are the reasons for a missing pod that no other event or condition gives. A
+// Job that is suspended or has ended has its own events and conditions.
+var worthAnEvent = map[explain.Code]bool{
 	explain.JobBackingOff:          true,
 	explain.JobAwaitingTermination: true,
 	explain.JobNoParallelism:       true,
 }
 
-// about starts from nothing for another Job of the same name.
-func (t *reported) about(job *batchv1.Job) {
+// resetFor forgets everything if the Job is another one of the same name.
+func (t *reported) resetFor(job *batchv1.Job) {
 	if t.job != job.UID {
 		*t = reported{job: job.UID, failed: jobstatus.Indexes(job).Failed}
 	}
 }
 
-// explained reports why there is no pod, if the reason is new. Like the functions below it
-// returns an empty event if there is nothing to report.
+// explained returns an event that says why there is no pod, if the reason is new. Like the
+// functions below, it returns an empty event if there is nothing to report.
 func (t *reported) explained(why explain.Reason, now time.Time) (e jobfate.Event) {
 	again := now.Sub(t.at) >= explainAgain && why.Until.After(t.waits.Until)
-	if !explains[why.Code] || why.Code == t.waits.Code && !again {
+	if !worthAnEvent[why.Code] || why.Code == t.waits.Code && !again {
 		return e
 	}
 	t.waits, t.at = why, now
 	return jobfate.Event{Type: corev1.EventTypeNormal, Reason: string(why.Code), Message: why.Text}
 }
 
-// refused reports why the Job cannot be decided.
+// refused returns an event that says why no decision can be made.
 func (t *reported) refused(err error) (e jobfate.Event) {
 	refusal := ""
-	if hopeless(err) {
+	if permanent(err) {
 		refusal = err.Error()
 	}
 	if t.refusal == refusal {
@@ -79,16 +79,16 @@ func (t *reported) refused(err error) (e jobfate.Event) {
 	return e
 }
 
-// badNames reports what is wrong with the names of the rules.
+// badNames returns an event with the error in the names of the rules.
 func (t *reported) badNames(err error) (e jobfate.Event) {
 	if err == nil || t.names == err.Error() {
 		return e
 	}
 	t.names = err.Error()
-	return jobfate.Event{Type: corev1.EventTypeWarning, Reason: "InvalidRuleNames", Message: err.Error() + "; the rules are named by their indexes"}
+	return jobfate.Event{Type: corev1.EventTypeWarning, Reason: "InvalidRuleNames", Message: err.Error() + "; the reason names a rule by its index"}
 }
 
-// failedIndexes reports which indexes fail with a decision, and why.
+// failedIndexes returns an event with the indexes that newly fail in a decision, and why.
 func (t *reported) failedIndexes(d jobfate.Decision) (e jobfate.Event) {
 	if d.Status == nil || ptr.Deref(d.Status.FailedIndexes, "") == t.failed.String() {
 		return e
@@ -99,7 +99,7 @@ func (t *reported) failedIndexes(d jobfate.Decision) (e jobfate.Event) {
 		switch {
 		case r.Code != explain.IndexFailed || r.Indexes.Difference(t.failed).IsEmpty():
 			continue
-		case len(lines) == mostIndexes:
+		case len(lines) == maxIndexes:
 			more += r.Indexes.Len()
 		default:
 			lines = append(lines, failedIndex(r))

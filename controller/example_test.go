@@ -28,7 +28,7 @@ func ExampleNewManager() {
 	_ = run
 }
 
-// Jobs in the manager of an operator, of two namespaces, with delays of one's own.
+// Jobs of two namespaces in the manager of an operator, with custom delays.
 func ExampleAdd() {
 	add := func(mgr manager.Manager) error {
 		return controller.Add(mgr, controller.Options{
@@ -43,7 +43,7 @@ func ExampleAdd() {
 	_ = add
 }
 
-// Objects of a kind of one's own that run as Jobs.
+// Custom resources that run as Jobs.
 func ExampleAddKind() {
 	add := func(mgr manager.Manager) error {
 		return controller.AddKind(mgr, controller.Kind[*Suite]{

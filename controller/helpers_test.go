@@ -38,8 +38,7 @@ var (
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// bench is a controller with a server that a test fills, and caches that show
-// what the test puts there.
+// bench is a controller with a fake API server and with caches that the test fills.
 type bench struct {
 	*controller
 	store  *store
@@ -77,8 +76,7 @@ func newBench(t *testing.T, onServer ...runtime.Object) *bench {
 
 func jobsOf(server kubernetes.Interface) jobs { return jobs{clients{reader: server, writer: server}} }
 
-// newVersion patches as the server does: what is patched gets a new resource
-// version.
+// newVersion makes patches set a new resource version, as the API server does.
 func newVersion(tracker ktesting.ObjectTracker) ktesting.ReactionFunc {
 	patch, version := ktesting.ObjectReaction(tracker), atomic.Int32{}
 	version.Store(100)
@@ -92,7 +90,7 @@ func newVersion(tracker ktesting.ObjectTracker) ktesting.ReactionFunc {
 	}
 }
 
-// newUID creates as the server does: what is created gets a UID and a version.
+// newUID makes creations set a UID and a resource version, as the API server does.
 func newUID(tracker ktesting.ObjectTracker) ktesting.ReactionFunc {
 	return func(a ktesting.Action) (bool, runtime.Object, error) {
 		pod := a.(ktesting.CreateAction).GetObject().(*corev1.Pod).DeepCopy()
@@ -102,7 +100,7 @@ func newUID(tracker ktesting.ObjectTracker) ktesting.ReactionFunc {
 	}
 }
 
-// show puts objects into the caches, which have then seen all that the server did.
+// show puts objects into the caches, which are then complete up to the server's last version.
 func (b *bench) show(t *testing.T, objects ...runtime.Object) {
 	t.Helper()
 	for _, o := range objects {
@@ -118,7 +116,7 @@ func (b *bench) show(t *testing.T, objects ...runtime.Object) {
 	b.store.pods.Bookmark("1000")
 }
 
-// writes are the verbs and resources of the writes so far, in order.
+// writes returns the verbs and resources of the writes so far, in order.
 func (b *bench) writes() []string {
 	var all []string
 	for _, a := range b.server.Actions() {
@@ -144,8 +142,8 @@ func (b *bench) sent() []string {
 	return all
 }
 
-// fail lets a kind of request fail a number of times. With carriedOut it is the
-// answer that is lost.
+// fail makes a kind of request fail a number of times. With carriedOut the request takes
+// effect, and only its answer is lost.
 func (b *bench) fail(verb, resource string, times int, carriedOut bool, err error) {
 	var mu sync.Mutex
 	b.server.PrependReactor(verb, resource, func(a ktesting.Action) (bool, runtime.Object, error) {
@@ -209,7 +207,7 @@ func failedWith3(pod *corev1.Pod) {
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}}}}
 }
 
-// asked is a queue that remembers what was added to it.
+// asked is a queue that records what was added to it.
 type asked[T comparable] struct {
 	workqueue.TypedRateLimitingInterface[T]
 	all      []string
@@ -218,7 +216,7 @@ type asked[T comparable] struct {
 
 func (q *asked[T]) AddAfter(r T, after time.Duration) {
 	text := fmt.Sprint(r)
-	if o, ok := any(r).(orphaned); ok {
+	if o, ok := any(r).(orphanKey); ok {
 		if text = "orphans of " + o.String(); o.job != "" {
 			text += " " + string(o.job)
 		}

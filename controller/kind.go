@@ -51,9 +51,9 @@ func AddKind[T client.Object](mgr manager.Manager, kind Kind[T], o Options) erro
 		return field.Required(field.NewPath("keys", "finalizer"), "the built-in controller may remove its own finalizer from pods")
 	}
 	if reflect.TypeFor[T]().Kind() != reflect.Pointer {
-		return fmt.Errorf("%s is not the type of an object: it must be a pointer", reflect.TypeFor[T]())
+		return fmt.Errorf("%s is not a pointer to an object type", reflect.TypeFor[T]())
 	}
-	k := ownKind[T]{Kind: kind, scheme: mgr.GetScheme()}
+	k := customKind[T]{Kind: kind, scheme: mgr.GetScheme()}
 	if k.gvk, err = apiutil.GVKForObject(k.new(), k.scheme); err != nil {
 		return err
 	}
@@ -73,18 +73,18 @@ func AddKind[T client.Object](mgr manager.Manager, kind Kind[T], o Options) erro
 	return add(mgr, o, k)
 }
 
-// objects are what a controller runs: Jobs, or objects that stand for Jobs.
+// objects gives access to what a controller runs: Jobs, or custom resources as Jobs.
 type objects interface {
 	api() clients
-	// controller says which objects the controller runs, and what their pods carry.
+	// controller returns which objects the controller runs, and the keys on their pods.
 	controller(Options) tracking.Controller
-	// get reads an object past the cache.
+	// get reads an object live.
 	get(ctx context.Context, namespace, name string) (*batchv1.Job, error)
-	// putStatus stores the status of a request. seen is the Job as the Machine saw it last.
+	// putStatus stores the status of a request. seen is the Job that the Machine observed last.
 	putStatus(ctx context.Context, r jobfate.Request, seen *batchv1.Job) (*batchv1.Job, error)
 	// informer returns an informer whose store holds Jobs.
 	informer(namespace string) (cache.SharedIndexInformer, error)
-	// reference returns what events are about.
+	// reference returns the object that events refer to.
 	reference(*batchv1.Job) runtime.Object
 }
 
@@ -119,8 +119,8 @@ func (j jobs) informer(namespace string) (cache.SharedIndexInformer, error) {
 
 func (jobs) reference(job *batchv1.Job) runtime.Object { return job }
 
-// ownKind are objects of a kind of the caller's own.
-type ownKind[T client.Object] struct {
+// customKind are custom resources that are run as Jobs.
+type customKind[T client.Object] struct {
 	Kind[T]
 	clients
 	scheme *runtime.Scheme
@@ -129,15 +129,15 @@ type ownKind[T client.Object] struct {
 	write  client.Client
 }
 
-func (k ownKind[T]) api() clients { return k.clients }
+func (k customKind[T]) api() clients { return k.clients }
 
-func (k ownKind[T]) controller(Options) tracking.Controller {
+func (k customKind[T]) controller(Options) tracking.Controller {
 	return tracking.Controller{Kind: k.gvk, Keys: k.Keys}
 }
 
-func (ownKind[T]) new() T { return reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T) }
+func (customKind[T]) new() T { return reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T) }
 
-func (k ownKind[T]) newList() (client.ObjectList, error) {
+func (k customKind[T]) newList() (client.ObjectList, error) {
 	list, err := k.scheme.New(k.gvk.GroupVersion().WithKind(k.gvk.Kind + "List"))
 	if err != nil {
 		return nil, err
@@ -145,8 +145,8 @@ func (k ownKind[T]) newList() (client.ObjectList, error) {
 	return list.(client.ObjectList), nil
 }
 
-// job returns the Job that an object stands for. It shares what is in the object.
-func (k ownKind[T]) job(o T) *batchv1.Job {
+// job returns an object as a Job. The Job shares the fields of the object.
+func (k customKind[T]) job(o T) *batchv1.Job {
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
@@ -162,7 +162,7 @@ func (k ownKind[T]) job(o T) *batchv1.Job {
 	return job
 }
 
-func (k ownKind[T]) get(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
+func (k customKind[T]) get(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
 	o := k.new()
 	if err := k.read.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
 		return nil, err
@@ -170,9 +170,9 @@ func (k ownKind[T]) get(ctx context.Context, namespace, name string) (*batchv1.J
 	return k.job(o), nil
 }
 
-// putStatus patches what changes in the status, provided that the object is still the one
-// that was seen.
-func (k ownKind[T]) putStatus(ctx context.Context, r jobfate.Request, seen *batchv1.Job) (*batchv1.Job, error) {
+// putStatus patches the changed fields of the status. The patch fails if the object is no
+// longer the one that was observed.
+func (k customKind[T]) putStatus(ctx context.Context, r jobfate.Request, seen *batchv1.Job) (*batchv1.Job, error) {
 	before, after := k.new(), k.new()
 	for o, status := range map[client.Object]*batchv1.JobStatus{before: &seen.Status, after: r.Status} {
 		o.SetNamespace(r.Namespace)
@@ -186,7 +186,7 @@ func (k ownKind[T]) putStatus(ctx context.Context, r jobfate.Request, seen *batc
 	return k.job(after), nil
 }
 
-func (k ownKind[T]) informer(namespace string) (cache.SharedIndexInformer, error) {
+func (k customKind[T]) informer(namespace string) (cache.SharedIndexInformer, error) {
 	options := func(o metav1.ListOptions) *client.ListOptions {
 		consistent(&o)
 		return &client.ListOptions{Namespace: namespace, Limit: o.Limit, Continue: o.Continue, Raw: &o}
@@ -215,7 +215,7 @@ func (k ownKind[T]) informer(namespace string) (cache.SharedIndexInformer, error
 	})
 }
 
-func (k ownKind[T]) reference(job *batchv1.Job) runtime.Object {
+func (k customKind[T]) reference(job *batchv1.Job) runtime.Object {
 	apiVersion, kind := k.gvk.ToAPIVersionAndKind()
 	return &corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: job.Namespace, Name: job.Name, UID: job.UID, ResourceVersion: job.ResourceVersion}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Sweep is a kind that keeps the status of its Job beside one of its own.
+// Sweep is a custom resource that stores the status of its Job beside its own status.
 type Sweep struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -80,8 +80,8 @@ func sweepScheme(t *testing.T) *runtime.Scheme {
 	return scheme
 }
 
-// Objects of a kind of one's own run and end like Jobs, through a restart of the
-// controller, and in one process with Jobs.
+// Custom resources run and end like Jobs, across a restart of the controller, and in one
+// process with Jobs.
 func TestOwnKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, kube.Kind{GroupVersionKind: sweepKind, Status: true})
@@ -107,7 +107,7 @@ func TestOwnKind(t *testing.T) {
 		if err := users.Create(t.Context(), sweep); err != nil {
 			t.Fatal(err)
 		}
-		// The controller may have written the status by now.
+		// The controller may have written the status already.
 		note := client.RawPatch(types.MergePatchType, []byte(`{"status":{"note":"kept"}}`))
 		if err := users.Status().Patch(t.Context(), sweep, note); err != nil {
 			t.Fatal(err)
@@ -148,7 +148,7 @@ func TestOwnKind(t *testing.T) {
 	})
 }
 
-// A status is not written over one that was stored since.
+// A status write does not overwrite a newer status.
 func TestOwnKindConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, kube.Kind{GroupVersionKind: sweepKind, Status: true})
@@ -187,7 +187,7 @@ func TestOwnKindConflict(t *testing.T) {
 	})
 }
 
-// What AddKind refuses, it says.
+// AddKind rejects invalid kinds with an error that says why.
 func TestAddKindRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -199,7 +199,7 @@ func TestAddKindRefuses(t *testing.T) {
 			"keys.finalizer: Required value": AddKind(known, plain, Options{}),
 			"workers: Invalid value":         AddKind(known, sweeps, Options{Workers: -1}),
 			"no kind is registered":          AddKind(unknown, sweeps, Options{}),
-			"it must be a pointer":           AddKind(known, Kind[client.Object]{Keys: sweeps.Keys}, Options{}),
+			"is not a pointer":           AddKind(known, Kind[client.Object]{Keys: sweeps.Keys}, Options{}),
 		} {
 			wantError(t, err, want)
 		}

@@ -20,8 +20,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-// A controller that starts anew lists pods once, and then needs no read at all, neither
-// for the Jobs that it finds nor for a new one.
+// After a restart a controller lists pods once. It then makes no live reads, neither for existing
+// Jobs nor for a new one.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -34,7 +34,7 @@ func TestRestart(t *testing.T) {
 		if pods := kube.List[*corev1.Pod](c.Server, "default"); len(pods) != 20 {
 			t.Fatalf("%d pods, want 20", len(pods))
 		}
-		// The barrier is beyond the last change of a Job or a pod.
+		// The barrier is newer than the last change of a Job or a pod.
 		if _, err := c.client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -50,16 +50,16 @@ func TestRestart(t *testing.T) {
 			}
 		}
 		if c.asked["list pods"] != 1 || c.asked["get jobs"]+c.asked["list jobs"]+c.asked["get pods"] > 0 {
-			t.Errorf("asked for %v, want one list of pods and no other read", c.asked)
+			t.Errorf("requested %v, want one list of pods and no other read", c.asked)
 		}
 		if want := "list pods 1"; c.first != want {
-			t.Errorf("first asked for %q, want %q: the caches are filled after the barrier was read", c.first, want)
+			t.Errorf("first requested %q, want %q: the barrier is read before the caches are filled", c.first, want)
 		}
 		c.noErrors(t)
 	})
 }
 
-// A Job is deleted while the controller looks at it: nothing is wrong with that.
+// A Job that is deleted during its sync causes no error in the log.
 func TestDeletedDuringASync(t *testing.T) {
 	for _, resource := range []string{"pods", "jobs"} {
 		for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan} {
@@ -96,7 +96,7 @@ func TestDeletedDuringASync(t *testing.T) {
 	}
 }
 
-// Many orphans are freed, and a new Job does not wait for them.
+// A new Job does not wait until many orphans are freed.
 func TestOrphansDoNotHoldUpJobs(t *testing.T) {
 	const many = 300 // 15 seconds' worth of writes
 	synctest.Test(t, func(t *testing.T) {
@@ -142,8 +142,8 @@ func answer(code int, body string) *http.Response {
 	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// The barrier is asked for until there is one, in the only namespace if there is one.
-// Without the right to see the namespace it may be there.
+// The controller requests the barrier until it gets one, from the single namespace if only one is
+// watched. If it may not read the namespace, the namespace may exist.
 func TestBarrierTakesTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
@@ -185,7 +185,7 @@ func newWatcherOf(t *testing.T, client kubernetes.Interface, namespaces ...strin
 	return w
 }
 
-// A list must not be older than the request for it.
+// The first list of an informer must be consistent.
 func TestConsistent(t *testing.T) {
 	for version, want := range map[string]string{"0": "", "": "", "5": "5"} {
 		options := metav1.ListOptions{ResourceVersion: version}
@@ -195,15 +195,15 @@ func TestConsistent(t *testing.T) {
 	}
 }
 
-// A Job that starts 100 pods at once still tells why one that fails is not replaced: the
-// events of creations do not use up what client-go sends about one object.
+// A Job that starts 100 pods at once still gets the event that says why a failed pod is not
+// replaced: the events of creations do not use up client-go's limit for the object.
 func TestEventsOfAMissingPod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		var explained atomic.Int32 // client-go sends events beside the test
 		c.Intercept(func(r *kube.Request) kube.Verdict {
-			// In virtual time events of the same moment have the same name, and only the first
-			// of these is stored. That they are sent is what matters.
+			// In virtual time, events of the same moment have the same name, and only the first
+			// is stored. The test checks that they are sent.
 			if r.Resource.Resource == "events" && bytes.Contains(r.Body, []byte("BackingOff")) {
 				explained.Add(1)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// metrics are those of the built-in Job controller, under its names, so that
+// metrics are the metrics of the built-in Job controller, under the same names, so that
 // dashboards and alerts work for both.
 type metrics struct {
 	keys     tracking.Keys
@@ -21,12 +21,12 @@ type metrics struct {
 }
 
 const (
-	subsystem   = "job_controller"
-	syncsTotal  = "job_syncs_total"
-	gaugedTotal = "terminated_pods_tracking_finalizer_total"
+	subsystem    = "job_controller"
+	syncsTotal   = "job_syncs_total"
+	trackedTotal = "terminated_pods_tracking_finalizer_total"
 )
 
-// counters are those that a result names, and the two above.
+// counters are the counters that a result names, and the two above.
 var counters = []struct {
 	name, help string
 	labels     []string
@@ -35,12 +35,12 @@ var counters = []struct {
 	{"jobs_finished_total", "Jobs that have ended", []string{"completion_mode", "result", "reason"}},
 	{"job_pods_finished_total", "Pods that have ended and have been counted", []string{"completion_mode", "result"}},
 	{"job_finished_indexes_total", "Indexes that have succeeded or failed for good", []string{"status", "backoffLimit"}},
-	{"job_pods_creation_total", "Pods created, or tried to, and whether they replace others", []string{"reason", "status"}},
+	{"job_pods_creation_total", "Attempts to create a pod, and whether it replaces another", []string{"reason", "status"}},
 	{"pod_failures_handled_by_failure_policy_total", "Failed pods that a rule of the pod failure policy has matched", []string{"action"}},
-	{gaugedTotal, "Ended pods that have got or lost the tracking finalizer", []string{"event"}},
+	{trackedTotal, "Ended pods that have gained or lost the tracking finalizer", []string{"event"}},
 }
 
-// newMetrics registers the metrics, unless another controller of the process has.
+// newMetrics registers the metrics, unless another controller of the process has done so.
 func newMetrics(registry prometheus.Registerer, keys tracking.Keys) (*metrics, error) {
 	m := &metrics{
 		keys:     keys,
@@ -74,12 +74,12 @@ func register[C prometheus.Collector](registry prometheus.Registerer, collector 
 	return collector, err
 }
 
-// add adds what a result asks for.
+// add records the increments of a result.
 func (m *metrics) add(list []jobfate.Metric) {
 	for _, metric := range list {
 		vec := m.counters[metric.Name]
 		if vec == nil {
-			continue // of a newer library
+			continue // a newer library may have more metrics
 		}
 		if counter, err := vec.GetMetricWith(metric.Labels); err == nil {
 			counter.Add(float64(metric.Add))
@@ -87,14 +87,14 @@ func (m *metrics) add(list []jobfate.Metric) {
 	}
 }
 
-// synced counts a sync, unless it came to nothing because the Job had ended or was
-// waited for: there is no action then.
+// synced counts a sync. A sync without an action does not count: the Job has ended, or its
+// last status write is not observed yet.
 func (m *metrics) synced(job *batchv1.Job, action string, took time.Duration, err error) {
 	switch {
 	case action == "" && err == nil:
 		return
 	case action == "":
-		action = "reconciling" // it failed before anything was decided
+		action = "reconciling" // it failed before a decision was made
 	}
 	mode, result := string(batchv1.NonIndexedCompletion), "success"
 	if job.Spec.CompletionMode != nil {
@@ -107,12 +107,12 @@ func (m *metrics) synced(job *batchv1.Job, action string, took time.Duration, er
 	m.duration.WithLabelValues(mode, result, action).Observe(took.Seconds())
 }
 
-// gauged counts a terminated pod that gains or loses the finalizer.
-func (m *metrics) gauged(before, after *corev1.Pod) {
+// finalizerChanged counts a terminated pod that gains or loses the finalizer.
+func (m *metrics) finalizerChanged(before, after *corev1.Pod) {
 	switch was, is := m.keys.Gauge(before), m.keys.Gauge(after); {
 	case is && !was:
-		m.counters[gaugedTotal].WithLabelValues("add").Inc()
+		m.counters[trackedTotal].WithLabelValues("add").Inc()
 	case was && !is:
-		m.counters[gaugedTotal].WithLabelValues("delete").Inc()
+		m.counters[trackedTotal].WithLabelValues("delete").Inc()
 	}
 }

@@ -39,18 +39,18 @@ func TestMetrics(t *testing.T) {
 	}
 	job := newJob()
 	runs, done, freed := newPod(job, "pod", "1"), newPod(job, "pod", "2", succeeded), newPod(job, "pod", "3", succeeded, stripped)
-	m.gauged(nil, runs)
-	m.gauged(runs, done)
-	m.gauged(done, freed)
-	m.gauged(freed, nil)
+	m.finalizerChanged(nil, runs)
+	m.finalizerChanged(runs, done)
+	m.finalizerChanged(done, freed)
+	m.finalizerChanged(freed, nil)
 	for _, event := range []string{"add", "delete"} {
-		if got := testutil.ToFloat64(m.counters[gaugedTotal].WithLabelValues(event)); got != 1 {
-			t.Errorf("%s of %s: got %v, want 1", gaugedTotal, event, got)
+		if got := testutil.ToFloat64(m.counters[trackedTotal].WithLabelValues(event)); got != 1 {
+			t.Errorf("%s of %s: got %v, want 1", trackedTotal, event, got)
 		}
 	}
 }
 
-// Every metric that a decision names has its labels here.
+// Every metric that a decision names is registered with its labels.
 func TestMetricsOfDecisions(t *testing.T) {
 	m, err := newMetrics(prometheus.NewRegistry(), tracking.Keys{})
 	if err != nil {

@@ -26,14 +26,14 @@ const DefaultManagedBy = "jobfate.dev/controller"
 // defaultBatchPeriod is that of the built-in controller.
 const defaultBatchPeriod = time.Second
 
-// Options of a controller. The zero value decides as the built-in controller does, with its
-// default limits.
+// Options configures a controller. The zero value decides as the built-in controller does,
+// with its default limits.
 type Options struct {
 	// ManagedBy is the name in spec.managedBy of the Jobs to run. The default is
 	// [DefaultManagedBy].
 	ManagedBy string
 	// ReplaceBuiltIn runs the Jobs of the built-in controller, those without a name in
-	// spec.managedBy. It is for clusters where that controller is switched off.
+	// spec.managedBy. Use it in clusters where that controller is switched off.
 	ReplaceBuiltIn bool
 	// Namespaces are the namespaces to watch; none means all. A namespace that does not
 	// exist is logged, and the process is not ready until it exists.
@@ -45,8 +45,7 @@ type Options struct {
 	QPS   float32
 	Burst int
 	// BatchPeriod is the time that the controller waits after a change of a pod before it
-	// syncs the Job, so that changes of many pods cost one status write. The default is 1
-	// s.
+	// syncs the Job, so that changes of many pods cost one status write. The default is 1 s.
 	BatchPeriod time.Duration
 	// Decide are options of the decisions, such as [jobfate.Backoff], [jobfate.MaxChanges]
 	// and [jobfate.FillFreeSlots].
@@ -62,7 +61,7 @@ type Options struct {
 	Manager ctrl.Options
 }
 
-// complete returns the options with their defaults, or what is wrong with them.
+// complete returns the options with defaults set, and an error if they are invalid.
 func (o Options) complete() (Options, error) {
 	if !o.ReplaceBuiltIn {
 		o.ManagedBy = cmp.Or(o.ManagedBy, DefaultManagedBy)
@@ -80,7 +79,7 @@ func (o *Options) validate() (errs field.ErrorList) {
 	path := field.NewPath("managedBy")
 	switch {
 	case o.ReplaceBuiltIn && o.ManagedBy != "":
-		errs = append(errs, field.Invalid(path, o.ManagedBy, "the Jobs of the built-in controller have no name"))
+		errs = append(errs, field.Invalid(path, o.ManagedBy, "must be empty with ReplaceBuiltIn: the Jobs of the built-in controller name no controller"))
 	case !o.ReplaceBuiltIn:
 		errs = append(errs, utilvalidation.IsDomainPrefixedPath(path, o.ManagedBy)...)
 	}
@@ -88,7 +87,7 @@ func (o *Options) validate() (errs field.ErrorList) {
 		errs = append(errs, field.TooLong(path, o.ManagedBy, validation.MaxManagedByLength))
 	}
 	if o.ManagedBy == batchv1.JobControllerName {
-		errs = append(errs, field.Invalid(path, o.ManagedBy, "the built-in controller runs these Jobs; ReplaceBuiltIn takes them over"))
+		errs = append(errs, field.Invalid(path, o.ManagedBy, "the built-in controller runs these Jobs; to run them, set ReplaceBuiltIn"))
 	}
 	for _, number := range []struct {
 		name  string
@@ -113,7 +112,7 @@ func (o *Options) validate() (errs field.ErrorList) {
 	return errs
 }
 
-// managerOptions are those of a manager for this controller alone.
+// managerOptions returns the options of a manager for this controller alone.
 func (o *Options) managerOptions() ctrl.Options {
 	m := o.Manager
 	m.LeaderElectionID = cmp.Or(m.LeaderElectionID, LeaseName(o.ManagedBy))

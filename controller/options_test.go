@@ -7,8 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Every name that a Job can have in spec.managedBy gives a lease of its own, with a name
-// that a lease can have.
+// Each valid name in spec.managedBy has its own lease, and each lease name is valid.
 func TestLeaseNames(t *testing.T) {
 	names := map[string]string{}
 	for _, managedBy := range []string{
@@ -63,6 +62,6 @@ func TestOptionsAreChecked(t *testing.T) {
 		t.Errorf("the zero value: got %+v, %v", o, err)
 	}
 	if o, err := (Options{ReplaceBuiltIn: true}).complete(); err != nil || o.ManagedBy != "" {
-		t.Errorf("in place of the built-in controller: got the name %q, %v, want none", o.ManagedBy, err)
+		t.Errorf("ReplaceBuiltIn: got the name %q, %v, want none", o.ManagedBy, err)
 	}
 }

@@ -10,23 +10,23 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// orphaned are the pods that the Job of a name and UID has left behind, or, without
-// both, the pods of a namespace that nothing controls and no Job selects.
-type orphaned struct {
+// orphanKey stands for the pods that a deleted Job has left behind. Without a name and a UID
+// it stands for the pods of a namespace that have no controller and that no Job selects.
+type orphanKey struct {
 	types.NamespacedName
 	job types.UID
 }
 
-// orphans takes the finalizer off pods that no Job is left to count. It has a queue of
-// its own, so that many orphans keep no Job waiting.
+// orphans removes the finalizer from pods whose Job is gone. It has its own queue, so that
+// many orphans do not delay Jobs.
 type orphans struct{ *controller }
 
 // Reconcile frees orphans.
-func (c orphans) Reconcile(ctx context.Context, r orphaned) (reconcile.Result, error) {
+func (c orphans) Reconcile(ctx context.Context, r orphanKey) (reconcile.Result, error) {
 	var failed error
 	for _, m := range c.find(r) {
 		if !c.drive(ctx, m, nil, orphansInFlight) {
-			return reconcile.Result{}, nil // it is to stop
+			return reconcile.Result{}, nil // the controller is stopping
 		}
 		if err := m.Result().Err; err != nil && (failed == nil || expected(failed)) {
 			failed = err
@@ -35,8 +35,8 @@ func (c orphans) Reconcile(ctx context.Context, r orphaned) (reconcile.Result, e
 	return reconcile.Result{}, failed
 }
 
-// find returns what frees the orphans.
-func (c orphans) find(r orphaned) []*jobfate.Machine {
+// find returns the Machines that free the orphans.
+func (c orphans) find(r orphanKey) []*jobfate.Machine {
 	store := c.stores.of(r.Namespace)
 	if r.job == "" {
 		return jobfate.OrphansIn(store.podsUnder(uncontrolled(r.Namespace)), store.jobsIn(r.Namespace), c.decide...)

@@ -13,15 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-var alone = orphaned{NamespacedName: types.NamespacedName{Namespace: "default"}}
+var alone = orphanKey{NamespacedName: types.NamespacedName{Namespace: "default"}}
 
-// A Job is deleted and its pods are not: they lose their owner while the Job can be
-// seen, which is woken for them, and it is gone at its next sync. Whoever is asked
-// then finds the pods.
+// A Job is deleted without its pods. The pods lose their owner while the cache still shows the
+// Job, so only the Job is queued. When the Job is gone, its pods are queued as orphans.
 func TestOrphanedBeforeTheJobGoes(t *testing.T) {
 	job := newJob(started, func(job *batchv1.Job) { now := metav1.NewTime(noon); job.DeletionTimestamp = &now })
 	pod := newPod(job, "pod", "6", ownerless, succeeded)
-	b, q, free := newBench(t, pod), &asked[reconcile.Request]{}, &asked[orphaned]{}
+	b, q, free := newBench(t, pod), &asked[reconcile.Request]{}, &asked[orphanKey]{}
 	o := orphans{b.controller}
 	b.show(t, job, pod)
 	b.podChanged(q, newPod(job, "pod", "5", succeeded), pod)
@@ -43,13 +42,12 @@ func TestOrphanedBeforeTheJobGoes(t *testing.T) {
 	wantList(t, "writes", b.writes(), []string{"patch pods"})
 }
 
-// "That the cache does not show a Job does not say that it is gone": a live read
-// comes before its pods are freed.
+// A Job that the cache does not show may exist: it is read live before its pods are freed.
 func TestFree(t *testing.T) {
 	job := newJob()
-	leftBehind := orphaned{nameOf(job), job.UID}
+	leftBehind := orphanKey{nameOf(job), job.UID}
 	for name, tc := range map[string]struct {
-		request orphaned
+		request orphanKey
 		live    *batchv1.Job
 		shown   []runtime.Object
 		fails   bool
@@ -80,7 +78,7 @@ func TestFree(t *testing.T) {
 	}
 }
 
-// Of several errors the one that an operator must know about is returned.
+// Of several errors, one that another client did not cause is returned.
 func TestFreeTellsTheWorst(t *testing.T) {
 	job := newJob()
 	b := newBench(t)
@@ -98,9 +96,8 @@ func TestFreeTellsTheWorst(t *testing.T) {
 	}
 }
 
-// A Job that is made while pods are freed may adopt one: that keeps its finalizer. A
-// pod that cannot be freed does not keep the others from it, and they are looked at
-// again.
+// A Job that is created while pods are freed may adopt one, which then keeps its finalizer. A pod
+// that cannot be freed does not stop the others from being freed, and is retried.
 func TestFreeGoesOn(t *testing.T) {
 	job := newJob()
 	b := newBench(t)
@@ -116,6 +113,6 @@ func TestFreeGoesOn(t *testing.T) {
 	})
 	_, err := orphans{b.controller}.Reconcile(t.Context(), alone)
 	if !apierrors.IsConflict(err) || versions != 3 {
-		t.Errorf("got %v and %d patches for version 5, want a conflict, after which it is tried again, and 3", err, versions)
+		t.Errorf("got %v and %d patches for version 5, want a conflict and 3", err, versions)
 	}
 }

@@ -2,8 +2,8 @@ package controller
 
 import "github.com/go-logr/logr"
 
-// quiet is a sink of a log that takes only those failures of a sync for errors that an
-// operator can do something about.
+// quiet is a log sink that logs the failure of a sync as an error only if an operator can do
+// something about it.
 type quiet struct{ logr.LogSink }
 
 func quietly(log logr.Logger) logr.Logger {
@@ -17,8 +17,8 @@ func (q quiet) Error(err error, message string, keysAndValues ...any) {
 	level := 0
 	switch {
 	case expected(err):
-		level, message = 1, "Beginning again"
-	case hopeless(err):
+		level, message = 1, "Retrying"
+	case permanent(err):
 		message = "Cannot decide"
 	default:
 		q.LogSink.Error(err, message, keysAndValues...)

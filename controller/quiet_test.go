@@ -11,10 +11,10 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// What others cause is logged only when more is asked for, and never as an error.
+// Errors that other clients cause are logged at level 1 only, and never as errors.
 func TestQuiet(t *testing.T) {
 	conflict, input := apierrors.NewConflict(pods, "job", nil), jobfate.ErrNotManaged
-	again := `"level"=1 "msg"="Beginning again" "name"="job" "because"=` + strconv.Quote(conflict.Error())
+	again := `"level"=1 "msg"="Retrying" "name"="job" "because"=` + strconv.Quote(conflict.Error())
 	rest := []string{
 		`"level"=0 "msg"="Cannot decide" "name"="job" "because"="` + input.Error() + `"`,
 		`"msg"="Reconciler error" "error"="` + errTimeout.Error() + `" "name"="job"`,
@@ -33,6 +33,6 @@ func TestQuiet(t *testing.T) {
 		wantList(t, "lines", lines, want)
 	}
 	if !quietly(logr.Logger{}).IsZero() {
-		t.Error("a log of nothing is one of something")
+		t.Error("a zero logger has become another one")
 	}
 }

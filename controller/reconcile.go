@@ -32,8 +32,8 @@ type controller struct {
 	retries  *retries[reconcile.Request]
 }
 
-// memory is what is kept of a Job between two syncs. Only the worker that has the Job
-// touches it: the queue hands a Job out to one at a time.
+// memory is the state that is kept for a Job between syncs. It needs no lock: the queue gives
+// a Job to one worker at a time.
 type memory struct {
 	machine  *jobfate.Machine
 	reported reported
@@ -58,18 +58,18 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	m := kept.(*memory)
 	var options []jobfate.Option
 	if job != nil {
-		m.reported.about(job)
+		m.reported.resetFor(job)
 		options = c.optionsOf(job, m)
 	}
 	began := time.Now()
-	// What Begin fails with is in the result as well.
+	// An error of Begin is in the result too.
 	over := m.machine.Begin(view, options...) != nil || c.drive(ctx, m.machine, job, inFlight(c.QPS))
 	result := m.machine.Result()
 	if job != nil {
 		c.report(job, m, result)
 	}
 	if !over {
-		return reconcile.Result{}, nil // the controller is to stop: the next leader goes on
+		return reconcile.Result{}, nil // the controller is stopping: the next leader continues
 	}
 	if job != nil {
 		c.metrics.synced(job, result.Decision.Action, time.Since(began), result.Err)
@@ -81,8 +81,8 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	return c.next(r, result)
 }
 
-// optionsOf returns the options of one sync: the names of the Job's rules, if it has any,
-// and those of the caller.
+// optionsOf returns the options of one sync: the names of the Job's rules, if any, and the
+// caller's options.
 func (c *controller) optionsOf(job *batchv1.Job, m *memory) (options []jobfate.Option) {
 	names, named, err := ruleNames(job)
 	c.record(job, m.reported.badNames(err))
@@ -95,7 +95,7 @@ func (c *controller) optionsOf(job *batchv1.Job, m *memory) (options []jobfate.O
 	return options
 }
 
-// report sends the events and counts the metrics of a sync.
+// report sends the events and records the metrics of a sync.
 func (c *controller) report(job *batchv1.Job, m *memory, result jobfate.Result) {
 	routine := 0
 	for _, e := range result.Events {
@@ -119,7 +119,7 @@ func (c *controller) record(job *batchv1.Job, e jobfate.Event) {
 	}
 }
 
-// next returns when to sync the Job again. Every error is returned, so that controller-runtime
+// next returns when to sync the Job again. It returns every error, so that controller-runtime
 // counts it. After its first sync a Job no longer has the low priority of the backlog.
 func (c *controller) next(r reconcile.Request, result jobfate.Result) (reconcile.Result, error) {
 	next := reconcile.Result{Priority: new(0)}
@@ -127,10 +127,10 @@ func (c *controller) next(r reconcile.Request, result jobfate.Result) (reconcile
 	case err == nil:
 		next.RequeueAfter = result.Requeue
 		return next, nil
-	case hopeless(err):
-		return next, reconcile.TerminalError(err) // it is looked at again when it changes
+	case permanent(err):
+		return next, reconcile.TerminalError(err) // the next change of the Job triggers a sync
 	default:
-		// With an error the queue goes by its own delay.
+		// After an error the queue asks retries for the delay.
 		due := result.Requeue
 		if expected(err) {
 			due = least(due, c.BatchPeriod)
@@ -140,12 +140,12 @@ func (c *controller) next(r reconcile.Request, result jobfate.Result) (reconcile
 	}
 }
 
-// hopeless reports whether to try again is of no use.
-func hopeless(err error) bool {
+// permanent reports whether a retry cannot help.
+func permanent(err error) bool {
 	var input *jobfate.InputError
 	return errors.As(err, &input) || errors.Is(err, jobfate.ErrNotManaged)
 }
 
-// expected reports whether an error is one that others cause who change or delete the
-// same objects.
+// expected reports whether another client caused the error by changing or deleting the same
+// object.
 func expected(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }

@@ -32,25 +32,25 @@ func (b *bench) reconcile(t *testing.T) reconcile.Result {
 	return result
 }
 
-// interfered syncs the Job, which others change or delete, and looks again soon.
+// interfered syncs the Job, which another client changes or deletes, and checks that it is
+// retried soon.
 func (b *bench) interfered(t *testing.T) {
 	t.Helper()
 	if _, err := b.Reconcile(t.Context(), theJob); !expected(err) {
-		t.Errorf("got %v, want an error that others cause", err)
+		t.Errorf("got %v, want an error that another client causes", err)
 	}
 	if got := b.retries.When(theJob); got != defaultBatchPeriod {
-		t.Errorf("looks again in %v, want %v", got, defaultBatchPeriod)
+		t.Errorf("requeued after %v, want %v", got, defaultBatchPeriod)
 	}
 }
 
-// remembered are the Jobs that have a memory.
+// remembered returns the number of Jobs with a memory.
 func (b *bench) remembered() (n int) {
 	b.memories.Range(func(any, any) bool { n++; return true })
 	return n
 }
 
-// A new Job: its pods are created, then the status is stored, with no read at
-// all.
+// For a new Job, the pods are created and then the status is stored, without a live read.
 func TestNewJob(t *testing.T) {
 	job := newJob()
 	b := newBench(t, job)
@@ -58,17 +58,17 @@ func TestNewJob(t *testing.T) {
 	b.reconcile(t)
 	wantList(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
 	if b.reads() != 0 {
-		t.Errorf("read past the cache %d times, want never", b.reads())
+		t.Errorf("%d live reads, want none", b.reads())
 	}
-	// The cache shows neither the pod nor the status: nothing is done again.
+	// The cache shows neither the pod nor the status: no write is repeated.
 	b.server.ClearActions()
 	if again := b.reconcile(t).RequeueAfter; again != time.Second {
-		t.Errorf("looks again in %v, want 1s", again)
+		t.Errorf("requeued after %v, want 1s", again)
 	}
 	wantList(t, "writes of the second turn", b.writes(), nil)
 }
 
-// A pod is recorded before its finalizer goes, and counted once it is gone.
+// A pod is recorded before its finalizer is removed, and counted afterwards.
 func TestCount(t *testing.T) {
 	job := newJob(started)
 	pod := newPod(job, "pod", "5", succeeded)
@@ -83,9 +83,8 @@ func TestCount(t *testing.T) {
 	wantList(t, "events", b.sent(), []string{"Normal Completed Job completed"})
 }
 
-// The cache of pods still shows a pod as it was before another process counted it, and
-// has not reached the barrier: the Job and its pods are read past the caches, until
-// these have.
+// The cache of pods has not reached the barrier, and still shows a pod as it was before another
+// process counted it. The Job and its pods are read live until the cache reaches the barrier.
 func TestCachesBehindTheBarrier(t *testing.T) {
 	job := newJob(started, func(job *batchv1.Job) {
 		two, none := int32(2), int32(0)
@@ -98,7 +97,7 @@ func TestCachesBehindTheBarrier(t *testing.T) {
 	b.show(t, job, newPod(job, "pod", "5", succeeded))
 	b.reconcile(t)
 	if b.reads() != 2 {
-		t.Errorf("read past the caches %d times, want the Job and its pods", b.reads())
+		t.Errorf("%d live reads, want the Job and its pods", b.reads())
 	}
 	for _, action := range b.server.Actions() {
 		if action.Matches("patch", "pods") {
@@ -115,7 +114,7 @@ func TestCachesBehindTheBarrier(t *testing.T) {
 	b.server.ClearActions()
 	b.reconcile(t)
 	if b.reads() != 0 {
-		t.Errorf("read past the caches %d times once they have reached the barrier, want never", b.reads())
+		t.Errorf("%d live reads after the caches have reached the barrier, want none", b.reads())
 	}
 }
 
@@ -137,7 +136,7 @@ func TestVersionsComeFirst(t *testing.T) {
 	}
 }
 
-// The adoption of a pod is observed between the list of the Job's pods and that of the pods
+// The adoption of a pod is observed between the list of the Job's pods and the list of the pods
 // without a controller.
 func TestAdoptedBetweenTwoLists(t *testing.T) {
 	job := newJob()
@@ -161,7 +160,7 @@ func TestAdoptedBetweenTwoLists(t *testing.T) {
 	}
 }
 
-// lateIndexer has something happen before objects are read.
+// lateIndexer calls a function before objects are read.
 type lateIndexer struct {
 	cache.Indexer
 	before func(key string)
@@ -177,8 +176,8 @@ func (l *lateIndexer) ByIndex(index, key string) ([]any, error) {
 	return l.Indexer.ByIndex(index, key)
 }
 
-// A Job that cannot be decided gets one event and is not requeued. Every sync fails, and
-// controller-runtime counts it.
+// An invalid Job gets one event and is not requeued. Every sync fails, and controller-runtime
+// counts it.
 func TestBadInput(t *testing.T) {
 	job := newJob(func(job *batchv1.Job) {
 		mode := batchv1.CompletionMode("Unheard")
@@ -188,7 +187,7 @@ func TestBadInput(t *testing.T) {
 	b.show(t, job)
 	for range 3 {
 		if _, err := b.Reconcile(t.Context(), theJob); !errors.Is(err, reconcile.TerminalError(nil)) {
-			t.Errorf("got %v, want an error after which the Job is looked at only when it changes", err)
+			t.Errorf("got %v, want a terminal error", err)
 		}
 	}
 	got := b.sent()
@@ -198,7 +197,7 @@ func TestBadInput(t *testing.T) {
 	wantList(t, "writes", b.writes(), nil)
 }
 
-// Rule names that cannot be read are reported once, and the Job runs without them.
+// Invalid rule names are reported once, and the Job runs without them.
 func TestBadNames(t *testing.T) {
 	job := newJob(func(job *batchv1.Job) { job.Annotations = map[string]string{namesAnnotation: "?"} })
 	b := newBench(t, job)
@@ -217,8 +216,8 @@ func TestBadNames(t *testing.T) {
 	wantList(t, "writes", b.writes(), []string{"create pods", "patch jobs/status"})
 }
 
-// After a failure the delay grows, but a deadline is not missed for it. The error is
-// the queue's to count, and the sync is counted as one that has failed.
+// The delay grows with each failure, but no deadline is missed. The queue gets the error, and
+// the sync is counted as failed.
 func TestTryAgain(t *testing.T) {
 	job := newJob(started, func(job *batchv1.Job) {
 		seconds := int64(3)
@@ -232,7 +231,7 @@ func TestTryAgain(t *testing.T) {
 			t.Fatalf("got %v, want that the quota is used up", err)
 		}
 		if got := b.retries.When(theJob); got != want*time.Second {
-			t.Errorf("looks again in %v, want %ds", got, want)
+			t.Errorf("requeued after %v, want %ds", got, want)
 		}
 		if got := testutil.ToFloat64(b.metrics.counters[syncsTotal].WithLabelValues("NonIndexed", "error", "pods_created")); got != float64(n+1) {
 			t.Errorf("%s: got %v syncs with an error, want %d", syncsTotal, got, n+1)
@@ -245,19 +244,19 @@ func TestTryAgain(t *testing.T) {
 	}
 }
 
-// What the API server asks for comes before all.
+// The delay that the API server asks for takes precedence.
 func TestRetryAfter(t *testing.T) {
 	r := newRetries[reconcile.Request]()
 	r.bounds.Store(theJob, bounds{due: time.Second, notBefore: 7 * time.Second})
 	for _, want := range []time.Duration{7, 2, 4} { // the bounds hold once
 		if got := r.When(theJob); got != want*time.Second {
-			t.Errorf("looks again in %v, want %ds", got, want)
+			t.Errorf("requeued after %v, want %ds", got, want)
 		}
 	}
 }
 
-// Others change or delete the Job during a sync. That is counted as a sync that has failed,
-// and the Job is looked at again soon, however often it happens.
+// Another client changes or deletes the Job during a sync. The sync is counted as failed, and is
+// retried soon, however often it happens.
 func TestOthersInterfere(t *testing.T) {
 	for name, err := range map[string]error{
 		"a conflict":      apierrors.NewConflict(pods, "job", nil),
@@ -277,8 +276,7 @@ func TestOthersInterfere(t *testing.T) {
 	}
 }
 
-// "A Job that is gone, or is being deleted, must not adopt pods": it is read past the
-// cache first.
+// A Job that is gone or is being deleted must not adopt pods, so it is read live first.
 func TestAdoptOnlyForAJobThatIsThere(t *testing.T) {
 	now := metav1.NewTime(noon)
 	for name, onServer := range map[string]*batchv1.Job{
@@ -295,7 +293,7 @@ func TestAdoptOnlyForAJobThatIsThere(t *testing.T) {
 	}
 }
 
-// The names of the rules may come after the Machine.
+// The names of the rules may be added after the Machine was created.
 func TestNamesChange(t *testing.T) {
 	job := newJob(started, func(job *batchv1.Job) {
 		job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
@@ -343,7 +341,7 @@ func TestMemoryGoesWithTheJob(t *testing.T) {
 	b.show(t, newJob(builtIn))
 	b.reconcile(t)
 	if n := b.remembered(); n != 0 {
-		t.Errorf("a Job that is another's now: %d are remembered, want none", n)
+		t.Errorf("a Job of another controller now: %d are remembered, want none", n)
 	}
 	ended := newJob(started, func(job *batchv1.Job) {
 		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
@@ -356,20 +354,20 @@ func TestMemoryGoesWithTheJob(t *testing.T) {
 	}
 }
 
-// What was reported of an earlier Job of the same name is forgotten.
+// The record of events is reset for a new Job of the same name.
 func TestToldIsOfAUID(t *testing.T) {
 	events := reported{job: "earlier", refusal: "no", failed: indexset.MustParse("1")}
-	events.about(newJob())
+	events.resetFor(newJob())
 	if events.refusal != "" || !events.failed.IsEmpty() || events.job != "job-uid" {
 		t.Errorf("got %+v, want that of a Job without events", events)
 	}
 	events.refusal = "no"
-	if events.about(newJob()); events.refusal != "no" {
+	if events.resetFor(newJob()); events.refusal != "no" {
 		t.Error("what was reported of the same Job is forgotten")
 	}
 }
 
-// A wait is reported when it begins, and not with every sync.
+// A reason to wait is reported once, not at every sync.
 func TestExplained(t *testing.T) {
 	var events reported
 	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
@@ -395,7 +393,7 @@ func TestExplained(t *testing.T) {
 	}
 }
 
-// Indexes that fail are reported with the cause, many of them in one event.
+// One event reports all indexes that fail in a sync, with the cause.
 func TestFailedIndexes(t *testing.T) {
 	indexed, five, none := batchv1.IndexedCompletion, int32(5), int32(0)
 	earlier := "0"
@@ -414,7 +412,7 @@ func TestFailedIndexes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var events reported
-	events.about(job)
+	events.resetFor(job)
 	got := events.failedIndexes(d).Message
 	for _, want := range []string{"index 1: ", "pod pod-1: container main, exit code 3", "index 3: ", "; and 1 more"} {
 		if !strings.Contains(got, want) {
@@ -432,7 +430,7 @@ func TestFailedIndexes(t *testing.T) {
 	}
 }
 
-// A Job may have options of its own, and they may change from sync to sync.
+// A Job may have its own options, which may change from sync to sync.
 func TestDecideFor(t *testing.T) {
 	job := newJob(started, func(job *batchv1.Job) { job.Annotations = map[string]string{"delay": "20s"} })
 	pod := newPod(job, "pod", "5", failedWith3, stripped, func(pod *corev1.Pod) {
@@ -455,7 +453,7 @@ func TestDecideFor(t *testing.T) {
 		stored.Annotations["delay"] = delay.String()
 		b.show(t, stored, pod)
 		if again := b.reconcile(t).RequeueAfter; again != delay {
-			t.Errorf("looks again in %v, want %v", again, delay)
+			t.Errorf("requeued after %v, want %v", again, delay)
 		}
 	}
 }

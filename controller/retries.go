@@ -7,11 +7,11 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// retries tells a queue when to look again at what has failed: later each time, but in
-// time for what is due, and not before the API server wants.
+// retries tells a queue when to retry a failed sync: later each time, but no later than the
+// next deadline, and no earlier than the API server asks.
 type retries[T comparable] struct {
 	workqueue.TypedRateLimiter[T]
-	bounds sync.Map // of T, for the next When
+	bounds sync.Map // of bounds by T, for the next When
 }
 
 type bounds struct{ due, notBefore time.Duration }
@@ -27,7 +27,7 @@ func (l *retries[T]) When(r T) time.Duration {
 	return max(least(l.TypedRateLimiter.When(r), b.due), b.notBefore)
 }
 
-// least returns the lesser of two waits, where 0 is no wait.
+// least returns the lesser of two waits, where 0 means none.
 func least(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -16,11 +16,11 @@ import (
 
 type (
 	jobQueue    = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	orphanQueue = workqueue.TypedRateLimitingInterface[orphaned]
+	orphanQueue = workqueue.TypedRateLimitingInterface[orphanKey]
 )
 
-// jobChanged wakes a Job at once when its spec has changed or it is gone, and after
-// the batch period when only its status has.
+// jobChanged queues a Job at once if its spec has changed or it is gone, and after the batch
+// period if only its status has changed.
 func (c *controller) jobChanged(q jobQueue, before, after *batchv1.Job) {
 	var wait time.Duration
 	if before != nil && after != nil && before.UID == after.UID && before.Generation == after.Generation {
@@ -31,35 +31,35 @@ func (c *controller) jobChanged(q jobQueue, before, after *batchv1.Job) {
 	}
 }
 
-// podChanged wakes the Jobs that a change of a pod concerns.
+// podChanged queues the Jobs that a change of a pod concerns.
 func (c *controller) podChanged(q jobQueue, before, after *corev1.Pod) {
-	c.metrics.gauged(before, after)
+	c.metrics.finalizerChanged(before, after)
 	store := c.stores.of(cmp.Or(after, before).Namespace)
 	for _, name := range jobfate.RouteOf(before, after, store.jobsIn, c.decide...) {
-		c.wake(q, store.job(name))
+		c.enqueue(q, store.job(name))
 	}
 }
 
-// wake has a Job of this controller looked at; nil is none.
-func (c *controller) wake(q jobQueue, job *batchv1.Job) {
+// enqueue queues a Job, if this controller runs it. A nil Job is ignored.
+func (c *controller) enqueue(q jobQueue, job *batchv1.Job) {
 	if c.me.Manages(job) {
 		q.AddAfter(reconcile.Request{NamespacedName: nameOf(job)}, c.BatchPeriod)
 	}
 }
 
-// jobChanged has the pods freed that a Job leaves behind, also those that have lost
-// their owner while the Job could still be seen: when it is deleted and its pods are
-// not, they change for the last time before it goes. After a watch has broken, a Job
-// that was made again under its name shows as a change, and the earlier one is gone.
+// jobChanged queues the pods that a deleted Job leaves behind. It also queues the pods of the
+// namespace without a controller: if a Job is deleted without its pods, they lose their owner
+// while the cache still shows the Job, and do not change again afterwards. After a broken
+// watch, a Job that was deleted and created again appears as an update with another UID.
 func (c orphans) jobChanged(q orphanQueue, before, after *batchv1.Job) {
 	if !c.me.Manages(before) || after != nil && after.UID == before.UID {
 		return
 	}
-	q.AddAfter(orphaned{nameOf(before), before.UID}, c.BatchPeriod)
-	q.AddAfter(orphaned{NamespacedName: types.NamespacedName{Namespace: before.Namespace}}, c.BatchPeriod)
+	q.AddAfter(orphanKey{nameOf(before), before.UID}, c.BatchPeriod)
+	q.AddAfter(orphanKey{NamespacedName: types.NamespacedName{Namespace: before.Namespace}}, c.BatchPeriod)
 }
 
-// podChanged has a pod freed that is an orphan now.
+// podChanged queues a pod that is an orphan now.
 func (c orphans) podChanged(q orphanQueue, _, after *corev1.Pod) {
 	if after == nil || !c.me.Frees(after, nil) {
 		return
@@ -69,10 +69,10 @@ func (c orphans) podChanged(q orphanQueue, _, after *corev1.Pod) {
 	case ref == nil:
 		for _, name := range jobfate.RouteOf(nil, after, store.jobsIn, c.decide...) {
 			if name.Name == "" {
-				q.AddAfter(orphaned{NamespacedName: name}, c.BatchPeriod)
+				q.AddAfter(orphanKey{NamespacedName: name}, c.BatchPeriod)
 			}
 		}
 	case store.ownerOf(after.Namespace, ref) == nil:
-		q.AddAfter(orphaned{types.NamespacedName{Namespace: after.Namespace, Name: ref.Name}, ref.UID}, c.BatchPeriod)
+		q.AddAfter(orphanKey{types.NamespacedName{Namespace: after.Namespace, Name: ref.Name}, ref.UID}, c.BatchPeriod)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 func builtIn(job *batchv1.Job) { job.Spec.ManagedBy = nil }
 
-// Whom a change of a pod wakes.
+// TestPodChanged checks which Jobs and orphans a change of a pod queues.
 func TestPodChanged(t *testing.T) {
 	job := newJob()
 	pod := newPod(job, "pod", "5")
@@ -43,7 +43,7 @@ func TestPodChanged(t *testing.T) {
 		"without an owner, with new labels":        {job, newPod(job, "pod", "5", ownerless, stripped, elsewhere), newPod(job, "pod", "6", ownerless, stripped), []string{batched}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, q, free := newBench(t), &asked[reconcile.Request]{}, &asked[orphaned]{}
+			b, q, free := newBench(t), &asked[reconcile.Request]{}, &asked[orphanKey]{}
 			if tc.job != nil {
 				b.show(t, tc.job)
 			}
@@ -72,7 +72,7 @@ func TestJobChanged(t *testing.T) {
 		"gone, another's":       {newJob(builtIn), nil, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, q, free := newBench(t), &asked[reconcile.Request]{}, &asked[orphaned]{}
+			b, q, free := newBench(t), &asked[reconcile.Request]{}, &asked[orphanKey]{}
 			b.jobChanged(q, tc.before, tc.after)
 			orphans{b.controller}.jobChanged(free, tc.before, tc.after)
 			if got := strings.Join(q.all, ","); got != tc.wakes {

@@ -14,14 +14,14 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// namesAnnotation gives names to the rules of a Job's pod failure policy: a JSON
-// object from the index of the rule to its name, as in {"0": "DatabaseDown"}.
-// With it, a Job that a rule fails says which: PodFailurePolicy_DatabaseDown, or
-// PodFailurePolicy_1 for a rule without a name (KEP-4443).
+// namesAnnotation names the rules of a Job's pod failure policy. It is a JSON object from the
+// index of a rule to its name, as in {"0": "DatabaseDown"}. With it, the reason of a failed
+// Job names the rule: PodFailurePolicy_DatabaseDown, or PodFailurePolicy_1 for a rule without
+// a name (KEP-4443).
 const namesAnnotation = "jobfate.dev/failure-rule-names"
 
-// ruleNames reads the annotation. named reports whether there is one; with an
-// error all rules are without a name.
+// ruleNames reads the annotation. named reports whether it exists. After an error all rules
+// are without a name.
 func ruleNames(job *batchv1.Job) (names []string, named bool, err error) {
 	text, named := job.Annotations[namesAnnotation]
 	if !named {
@@ -53,7 +53,7 @@ func parseNames(text string, policy *batchv1.PodFailurePolicy) ([]string, error)
 	return names, validation.RuleNames(spec, field.NewPath("spec", "podFailurePolicy")).ToAggregate()
 }
 
-// podName makes up a name as the API server does.
+// podName generates a name as the API server does.
 func podName(prefix string) string {
 	const random = 5
 	return prefix[:min(len(prefix), utilvalidation.DNS1123LabelMaxLength-random)] + rand.String(random)

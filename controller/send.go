@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// A request that is not answered within this time is lost. It is shorter than
-	// the time that the controller has to stop.
+	// requestTimeout is the time after which a request is given up. It is shorter than the
+	// time that the controller has to stop.
 	requestTimeout = 20 * time.Second
-	// orphansInFlight is how many requests that free orphans are in flight at the same time.
-	// They wait for the same limit as the others.
+	// orphansInFlight is the number of concurrent requests that free orphans. They share the
+	// limit of the other writes.
 	orphansInFlight = 2
 )
 
-// inFlight returns how many requests of one sync are in flight at the same time: what the
-// limit lets through in a fifth of a second. More would only wait for the limit, ahead of
-// the requests of other Jobs; with fewer a slow API server leaves part of the limit unused.
+// inFlight returns the number of concurrent requests of one sync: as many as the limit admits
+// in a fifth of a second. More would only wait for the limit, ahead of the requests of other
+// Jobs. With fewer, a slow API server would leave part of the limit unused.
 func inFlight(qps float32) int {
 	const least, most = 16, 64
 	if qps < 0 {
@@ -36,18 +36,18 @@ func inFlight(qps float32) int {
 	return min(max(least, int(qps/5)), most)
 }
 
-// sender sends the requests of machines.
+// sender sends the requests of Machines.
 type sender struct{ objects }
 
-// machine is what drive needs of a jobfate.Machine.
+// machine is the part of a jobfate.Machine that drive uses.
 type machine interface {
 	Next() []jobfate.Request
 	Answer(jobfate.Request, runtime.Object, error) error
 }
 
-// drive sends what a Machine asks for, some of it at the same time, and reports whether
-// it came to the end. seen is the Job that the Machine was shown. When the controller is
-// to stop, what has begun is finished, and nothing else begins.
+// drive sends the requests of a Machine, up to inFlight of them concurrently, and reports
+// whether the sync is complete. seen is the Job of the View. When the controller stops,
+// requests in flight are finished, and no others are sent.
 func (s sender) drive(ctx context.Context, m machine, seen *batchv1.Job, inFlight int) bool {
 	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
 		objects, errs := make([]runtime.Object, len(batch)), make([]error, len(batch))
@@ -66,7 +66,7 @@ func (s sender) drive(ctx context.Context, m machine, seen *batchv1.Job, inFligh
 			return false
 		}
 		for i, r := range batch {
-			_ = m.Answer(r, objects[i], errs[i]) // fails only for what was not asked for
+			_ = m.Answer(r, objects[i], errs[i]) // fails only for an unknown request
 			if job, ok := objects[i].(*batchv1.Job); ok && errs[i] == nil {
 				seen = job
 			}
@@ -75,7 +75,7 @@ func (s sender) drive(ctx context.Context, m machine, seen *batchv1.Job, inFligh
 	return true
 }
 
-// send makes one request, and returns what the client does.
+// send sends one request, and returns the object and the error of the client.
 func (s sender) send(ctx context.Context, r jobfate.Request, seen *batchv1.Job) (runtime.Object, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
@@ -101,5 +101,5 @@ func (s sender) send(ctx context.Context, r jobfate.Request, seen *batchv1.Job) 
 	case jobfate.PatchStatus:
 		return s.putStatus(ctx, r, seen)
 	}
-	return nil, fmt.Errorf("a request to %s, which this controller does not know", r.Verb)
+	return nil, fmt.Errorf("unknown request: %s", r.Verb)
 }

@@ -23,12 +23,12 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// many lets a Job have some pods at once.
+// many sets the parallelism and the completions of a Job.
 func many(n int32) func(*batchv1.Job) {
 	return func(job *batchv1.Job) { job.Spec.Completions, job.Spec.Parallelism = &n, &n }
 }
 
-// Each verb is the request that it says, and its answer is that of the client.
+// Each verb is sent as the right request, and the answer is the client's.
 func TestSend(t *testing.T) {
 	job := newJob()
 	pod := newPod(job, "pod", "5")
@@ -64,7 +64,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// script is a machine that asks for some batches.
+// script is a machine with given batches of requests.
 type script struct {
 	batches [][]jobfate.Request
 	errs    []error
@@ -86,7 +86,7 @@ func reads(n int) []jobfate.Request {
 	return slices.Repeat([]jobfate.Request{{Verb: jobfate.GetPod, Name: "pod"}}, n)
 }
 
-// transport is an API server.
+// transport answers HTTP requests in place of an API server.
 type transport func(*http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
@@ -102,8 +102,8 @@ func (t transport) sender(tt *testing.T) sender {
 
 var errCut = errors.New("the connection was cut")
 
-// The requests of a batch are sent side by side, no more than some at a time, and the
-// next batch when all are answered.
+// The requests of a batch are sent concurrently, up to a limit, and the next batch is sent when
+// all are answered.
 func TestSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most, all atomic.Int32
@@ -132,8 +132,8 @@ func TestSideBySide(t *testing.T) {
 	})
 }
 
-// A request that has begun is finished when the controller is to stop, in its own time,
-// and no other begins.
+// When the controller stops, a request in flight is finished within its own timeout, and no other
+// is sent.
 func TestStop(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	sent := 0
@@ -161,8 +161,8 @@ func TestStop(t *testing.T) {
 	wantList(t, "events", b.sent(), nil)
 }
 
-// A creation whose answer is lost is looked for under its name: there is never a second
-// pod, and the first is known.
+// After a creation without an answer the pod is read by its name: the first pod is found, and
+// no second one is created.
 func TestLostCreation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		carriedOut bool
@@ -196,7 +196,8 @@ func TestLostCreation(t *testing.T) {
 	}
 }
 
-// A generated name that is taken by another pod is replaced by a new one, without an event.
+// If another pod has the generated name, the creation is retried under a new one, without an
+// event.
 func TestNameIsTaken(t *testing.T) {
 	job := newJob()
 	b := newBench(t, job)
@@ -209,7 +210,7 @@ func TestNameIsTaken(t *testing.T) {
 	}
 }
 
-// An exhausted quota is reported once, and no more pods are tried.
+// An exhausted quota is reported once, and no further creations are attempted.
 func TestCreateRefused(t *testing.T) {
 	job := newJob(many(5))
 	b := newBench(t, job)
@@ -222,8 +223,8 @@ func TestCreateRefused(t *testing.T) {
 	wantList(t, "events", b.sent(), []string{`Warning FailedCreate Error creating: pods "pod" is forbidden: the quota is used up`})
 }
 
-// A sync of many pods sends no more events than client-go would let through, and the event
-// of a failure in any case.
+// A sync that creates many pods sends a limited number of events, and always the event of a
+// failure.
 func TestFewEvents(t *testing.T) {
 	job := newJob(many(2*eventsPerSync + 20))
 	b := newBench(t, job)
@@ -247,8 +248,8 @@ func TestFewEvents(t *testing.T) {
 	}
 }
 
-// A pod is adopted in the sync in which it is counted as active, and one that the
-// selector no longer matches is released.
+// A pod is adopted in the sync that counts it as active. A pod that no longer matches the
+// selector is released.
 func TestClaim(t *testing.T) {
 	job := newJob()
 	alone := newPod(job, "alone", "5", ownerless, stripped)
@@ -265,7 +266,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// As many requests are in flight as the limit lets through in a fifth of a second.
+// The number of requests in flight is what the limit admits in a fifth of a second.
 func TestInFlight(t *testing.T) {
 	for qps, want := range map[float32]int{-1: 64, 1: 16, 20: 16, 200: 40, 1000: 64} {
 		if got := inFlight(qps); got != want {

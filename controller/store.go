@@ -14,12 +14,12 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// byController is the index of the cached pods: by the UID of their controller,
-// or by their namespace when they have none.
+// byController indexes the cached pods by the UID of their controller, or by their namespace
+// if they have none.
 const byController = "controller"
 
-// controllerIndex leaves out the pods of others. An owner reference of another kind that has
-// the UID of a Job is a lie, and its pod is not the Job's.
+// controllerIndex leaves out pods that an object of another kind controls, even if the owner
+// reference has the UID of a Job.
 func controllerIndex(me tracking.Controller) cache.IndexFunc {
 	return func(obj any) ([]string, error) {
 		pod := obj.(*corev1.Pod)
@@ -34,7 +34,7 @@ func controllerIndex(me tracking.Controller) cache.IndexFunc {
 	}
 }
 
-// ofOthers reports whether something else than this kind controls a pod.
+// ofOthers reports whether an object of another kind controls a pod.
 func ofOthers(me tracking.Controller, pod *corev1.Pod) bool {
 	ref := metav1.GetControllerOfNoCopy(pod)
 	return ref != nil && !me.Owns(ref)
@@ -42,26 +42,24 @@ func ofOthers(me tracking.Controller, pod *corev1.Pod) bool {
 
 func uncontrolled(namespace string) string { return "namespace/" + namespace }
 
-// stores are those of the namespaces that are watched; of all when there is one without a
-// name.
+// stores are the stores of the watched namespaces. An empty name stands for all namespaces.
 type stores map[string]*store
 
 func (s stores) of(namespace string) *store {
 	return cmp.Or(s[namespace], s[metav1.NamespaceAll])
 }
 
-// store is what the informers of a namespace have seen. What it returns is shared
-// and must not be changed. It hands out pointers; a list as controller-runtime's
-// client returns it would copy each pod, 12 MB a sync at 10,000 pods.
+// store reads the caches of a namespace. It returns shared objects, which must not be changed:
+// a list from controller-runtime's client would copy each pod, 12 MB per sync at 10,000 pods.
 type store struct {
 	jobs, pods cache.Indexer
-	// barrier is the version of a list of pods that was asked for once this process
-	// had the lease.
+	// barrier is the resource version of a list of pods that this process requested after it
+	// acquired the lease.
 	barrier string
 }
 
-// view returns what the caches hold of a Job. The versions are read first, and so they
-// are never newer than the objects.
+// view returns what the caches hold for a Job. It reads the versions first, so they are never
+// newer than the objects.
 func (s *store) view(name types.NamespacedName) jobfate.View {
 	v := jobfate.View{
 		Barrier:     s.barrier,
@@ -74,8 +72,9 @@ func (s *store) view(name types.NamespacedName) jobfate.View {
 	return v
 }
 
-// podsFor returns the pods of a Job and those without a controller. They are two lists: a pod
-// whose adoption is observed between them would be in neither, and would seem to be gone.
+// podsFor returns the pods of a Job and the pods without a controller. It reads the second list
+// before and after the first: a pod whose adoption is observed between two reads would
+// otherwise be in neither list, and would seem to be gone.
 func (s *store) podsFor(job *batchv1.Job) []*corev1.Pod {
 	before := s.podsUnder(uncontrolled(job.Namespace))
 	pods := s.podsUnder(string(job.UID), uncontrolled(job.Namespace))
@@ -109,8 +108,8 @@ func (s *store) podsUnder(keys ...string) (pods []*corev1.Pod) {
 	return pods
 }
 
-// ownerOf returns the Job that a controller reference in a namespace names; nil when
-// none is observed.
+// ownerOf returns the Job that a controller reference names; nil if the cache does not have
+// it.
 func (s *store) ownerOf(namespace string, ref *metav1.OwnerReference) *batchv1.Job {
 	job := s.job(types.NamespacedName{Namespace: namespace, Name: ref.Name})
 	if job == nil || job.UID != ref.UID {

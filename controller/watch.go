@@ -24,21 +24,21 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// oldest is the first release of Kubernetes whose API server keeps spec.managedBy, and
-// accepts the condition SuccessCriteriaMet, without a feature gate that has to be set.
+// oldest is the first release of Kubernetes whose API server keeps spec.managedBy and accepts
+// the condition SuccessCriteriaMet with default feature gates.
 var oldest = version.MustParseGeneric("1.32")
 
-// again is how long it takes until a namespace that could not be watched is tried again.
-const again = 10 * time.Second
+// namespaceRetry is the time between two attempts to watch a namespace.
+const namespaceRetry = 10 * time.Second
 
-// watcher fills the stores of a controller: it holds the informers of each namespace. They
-// are not those of the manager's cache. A controller-runtime cache is filled before its
-// process leads, so it would be older than the barrier; what is dropped from these pods
-// others may need; and their indexers hand out pointers, where a client copies each pod.
+// watcher holds the informers of each namespace, which fill the stores of a controller. It does
+// not use the manager's cache, for three reasons. That cache is filled before the process
+// leads, so it would be older than the barrier. Its other users may need the fields that are
+// dropped here. And its client copies each pod, while indexers return pointers.
 type watcher struct {
 	client    kubernetes.Interface
 	log       logr.Logger
-	anyServer bool // whether any version of the API server will do
+	anyServer bool // whether to accept any version of the API server
 	spaces    []*space
 	stores    stores
 	beginning sync.Mutex
@@ -46,14 +46,14 @@ type watcher struct {
 	running   sync.WaitGroup
 }
 
-// space is what is watched of a namespace.
+// space is a watched namespace.
 type space struct {
 	namespace  string
 	jobs, pods cache.SharedIndexInformer
 	*store
 
 	mu    sync.Mutex
-	lacks error // why it is not watched, if it cannot be
+	fault error // why it cannot be watched; nil if it can
 }
 
 func newWatcher(o Options, objects objects) (*watcher, error) {
@@ -66,7 +66,7 @@ func newWatcher(o Options, objects objects) (*watcher, error) {
 			return nil, err
 		}
 		pods := coreinformers.NewFilteredPodInformer(w.client, namespace, 0, cache.Indexers{byController: controllerIndex(me)}, consistent)
-		if err := pods.SetTransform(slim(me, o.Transform)); err != nil {
+		if err := pods.SetTransform(dropUnused(me, o.Transform)); err != nil {
 			return nil, err
 		}
 		s := &space{namespace: namespace, jobs: jobs, pods: pods, store: &store{jobs: jobs.GetIndexer(), pods: pods.GetIndexer()}}
@@ -76,9 +76,9 @@ func newWatcher(o Options, objects objects) (*watcher, error) {
 	return w, nil
 }
 
-// slim drops what is never looked at before a pod gets into the cache: nearly all of one
-// that something other than this kind controls, which may only lose its controller.
-func slim(me tracking.Controller, more func(*corev1.Pod)) cache.TransformFunc {
+// dropUnused drops unused fields of a pod before it is cached: nearly all fields of a pod that
+// an object of another kind controls. Of such a pod only the loss of its controller matters.
+func dropUnused(me tracking.Controller, more func(*corev1.Pod)) cache.TransformFunc {
 	return func(obj any) (any, error) {
 		pod, ok := obj.(*corev1.Pod)
 		if !ok {
@@ -98,15 +98,15 @@ func slim(me tracking.Controller, more func(*corev1.Pod)) cache.TransformFunc {
 	}
 }
 
-// consistent makes the first list show at least what was there when it was asked for:
-// 0 would be any version that the API server happens to have.
+// consistent makes the first list of an informer consistent. With resource version 0 the API
+// server could answer with an older version.
 func consistent(options *metav1.ListOptions) {
 	if options.ResourceVersion == "0" {
 		options.ResourceVersion = ""
 	}
 }
 
-// synced reports whether the caches are filled of all namespaces that can be watched.
+// synced reports whether the caches of all namespaces that can be watched are filled.
 func (w *watcher) synced() bool {
 	for _, s := range w.spaces {
 		if s.problem() == nil && !(s.jobs.HasSynced() && s.pods.HasSynced()) {
@@ -116,7 +116,7 @@ func (w *watcher) synced() bool {
 	return true
 }
 
-// ready says why the controller does not run all that it should.
+// ready returns an error while a cache is not filled or a namespace cannot be watched.
 func (w *watcher) ready() error {
 	if !w.synced() {
 		return errors.New("the caches are not filled yet")
@@ -131,11 +131,11 @@ func (w *watcher) ready() error {
 func (s *space) problem() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lacks
+	return s.fault
 }
 
-// begin reads the barriers, and only then starts the informers, whose caches have thus
-// reached them as soon as they are filled. It is called once this process leads.
+// begin reads the barriers and then starts the informers, so that filled caches have reached
+// the barriers. It is called once this process leads.
 func (w *watcher) begin(ctx context.Context) error {
 	w.beginning.Lock()
 	defer w.beginning.Unlock()
@@ -152,7 +152,7 @@ func (w *watcher) begin(ctx context.Context) error {
 	return nil
 }
 
-// watch watches a namespace once that is possible. The others do not wait for it.
+// watch watches a namespace as soon as that is possible. Other namespaces do not wait for it.
 func (w *watcher) watch(ctx context.Context, s *space) {
 	for err := w.open(ctx, s); err != nil; err = w.open(ctx, s) {
 		if ctx.Err() != nil {
@@ -162,10 +162,10 @@ func (w *watcher) watch(ctx context.Context, s *space) {
 			w.log.Error(err, "Cannot watch a namespace", "namespace", s.namespace)
 		}
 		s.mu.Lock()
-		s.lacks = err
+		s.fault = err
 		s.mu.Unlock()
 		select {
-		case <-time.After(again):
+		case <-time.After(namespaceRetry):
 		case <-ctx.Done():
 			return
 		}
@@ -173,43 +173,43 @@ func (w *watcher) watch(ctx context.Context, s *space) {
 	w.running.Go(func() { s.jobs.RunWithContext(ctx) })
 	w.running.Go(func() { s.pods.RunWithContext(ctx) })
 	s.mu.Lock()
-	s.lacks = nil
+	s.fault = nil
 	s.mu.Unlock()
 }
 
-// persist tries again until the API server answers.
-func (w *watcher) persist(ctx context.Context, what string, try func(context.Context) error) error {
+// retry retries until the API server answers.
+func (w *watcher) retry(ctx context.Context, what string, try func(context.Context) error) error {
 	err := wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
 		err := try(ctx)
 		if err != nil {
-			w.log.Error(err, "Trying again", "to", what)
+			w.log.Error(err, "Retrying", "request", what)
 		}
 		return err == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("trying to %s: %w", what, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
 
-// open reads the barrier of a namespace. It fails when there is no such namespace, or no
-// right to its pods.
-func (w *watcher) open(ctx context.Context, s *space) (lacks error) {
-	err := w.persist(ctx, "list a pod", func(ctx context.Context) error {
-		lacks = nil
+// open reads the barrier of a namespace. It fails if the namespace does not exist, or if the
+// controller may not list its pods.
+func (w *watcher) open(ctx context.Context, s *space) (fault error) {
+	err := w.retry(ctx, "listing a pod", func(ctx context.Context) error {
+		fault = nil
 		if s.namespace != metav1.NamespaceAll {
 			_, err := w.client.CoreV1().Namespaces().Get(ctx, s.namespace, metav1.GetOptions{})
 			if apierrors.IsNotFound(err) {
-				lacks = fmt.Errorf("the namespace %s does not exist", s.namespace)
+				fault = fmt.Errorf("the namespace %s does not exist", s.namespace)
 				return nil
 			}
-			if err != nil && !apierrors.IsForbidden(err) { // without the right it may exist
+			if err != nil && !apierrors.IsForbidden(err) { // without the permission it may exist
 				return err
 			}
 		}
 		list, err := w.client.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{Limit: 1})
 		if apierrors.IsForbidden(err) && s.namespace != metav1.NamespaceAll {
-			lacks = fmt.Errorf("the namespace %s does not exist or must not be watched: %w", s.namespace, err)
+			fault = fmt.Errorf("the namespace %s does not exist, or its pods may not be listed: %w", s.namespace, err)
 			return nil
 		}
 		if err == nil {
@@ -217,17 +217,16 @@ func (w *watcher) open(ctx context.Context, s *space) (lacks error) {
 		}
 		return err
 	})
-	return errors.Join(err, lacks)
+	return errors.Join(err, fault)
 }
 
-// checkServer refuses an API server that would drop the name in spec.managedBy, or refuse
-// the statuses.
+// checkServer rejects an API server that would drop spec.managedBy or reject the statuses.
 func (w *watcher) checkServer(ctx context.Context) error {
 	var refused error
 	if w.anyServer {
 		return nil
 	}
-	err := w.persist(ctx, "ask for the version of the API server", func(context.Context) error {
+	err := w.retry(ctx, "reading the version of the API server", func(context.Context) error {
 		info, err := w.client.Discovery().ServerVersion()
 		if err != nil {
 			return err
@@ -238,15 +237,15 @@ func (w *watcher) checkServer(ctx context.Context) error {
 		}
 		got, err := version.ParseGeneric(acts)
 		if err == nil && got.Major() > 0 && got.LessThan(oldest) {
-			refused = fmt.Errorf("the API server is %s and acts as %s: from %s on it keeps spec.managedBy and accepts the condition SuccessCriteriaMet", info.GitVersion, acts, oldest)
+			refused = fmt.Errorf("the API server is %s and acts as %s: at least %s is required, which keeps spec.managedBy and accepts the condition SuccessCriteriaMet", info.GitVersion, acts, oldest)
 		}
-		return nil // a version of another form, and that of a build without one, is taken
+		return nil // a version that cannot be parsed is accepted, such as that of a development build
 	})
 	return errors.Join(err, refused)
 }
 
-// source fills the queue of a controller with what changes concern. What is before a
-// change is nil for a new object, and what is after it for one that is gone.
+// source passes changes of Jobs and pods to handlers that fill the queue of a controller. The
+// handlers get nil as before for a new object, and nil as after for a deleted one.
 type source[T comparable] struct {
 	*watcher
 	job func(q workqueue.TypedRateLimitingInterface[T], before, after *batchv1.Job)
@@ -267,10 +266,10 @@ func (s source[T]) Start(ctx context.Context, q workqueue.TypedRateLimitingInter
 	return s.begin(ctx)
 }
 
-// WaitForSync holds the workers back until the caches are filled.
+// WaitForSync blocks the workers until the caches are filled.
 func (s source[T]) WaitForSync(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), s.synced) {
-		return errors.New("the caches of Jobs and pods have not been filled")
+		return errors.New("stopped before the caches of Jobs and pods were filled")
 	}
 	return nil
 }
@@ -297,8 +296,8 @@ func handle[O any, T comparable](informer cache.SharedIndexInformer, q workqueue
 	return err
 }
 
-// backlog is the queue for what was there before this process. What is new comes first: after
-// a restart a new Job does not wait for all that run already.
+// backlog queues objects that existed before this process, with low priority: after a restart
+// a new Job does not wait for the syncs of all running Jobs.
 type backlog[T comparable] struct {
 	workqueue.TypedRateLimitingInterface[T]
 }

@@ -26,7 +26,7 @@ func namespace(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// checked is a manager whose readiness a test can ask for.
+// checked is a manager whose readiness check the test can call.
 type checked struct {
 	manager.Manager
 	ready healthz.Checker
@@ -37,8 +37,8 @@ func (c *checked) AddReadyzCheck(_ string, ready healthz.Checker) error {
 	return nil
 }
 
-// Only the Jobs of the namespaces are run, and one that does not exist is reported until it
-// does.
+// Only the Jobs of the given namespaces are run. A namespace that does not exist is reported until
+// it exists.
 func TestNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -79,17 +79,16 @@ func TestNamespaces(t *testing.T) {
 	})
 }
 
-// A server of an older release would drop the name in spec.managedBy. The controller does
-// not start.
+// An older API server would drop spec.managedBy, so the controller does not start.
 func TestOldServer(t *testing.T) {
 	for info, want := range map[string]string{
-		`"gitVersion":"v1.31.9"`:                                            "the API server is v1.31.9 and acts as v1.31.9: from 1.32 on",
+		`"gitVersion":"v1.31.9"`:                                            "the API server is v1.31.9 and acts as v1.31.9: at least 1.32 is required",
 		`"gitVersion":"v1.32.0"`:                                            "",
 		`"gitVersion":"v1.32.0-alpha.1+x"`:                                  "",
 		`"gitVersion":"v1.40.1-eks-1234"`:                                   "",
 		`"gitVersion":"unknown"`:                                            "",
 		`"gitVersion":"v0.0.0-master+$Format"`:                              "",
-		`"gitVersion":"v1.34.1","emulationMajor":"1","emulationMinor":"31"`: "the API server is v1.34.1 and acts as 1.31: from 1.32 on",
+		`"gitVersion":"v1.34.1","emulationMajor":"1","emulationMinor":"31"`: "the API server is v1.34.1 and acts as 1.31: at least 1.32 is required",
 		`"gitVersion":"v1.34.1","emulationMajor":"1","emulationMinor":"32"`: "",
 	} {
 		client := transport(func(*http.Request) (*http.Response, error) {
@@ -103,9 +102,9 @@ func TestOldServer(t *testing.T) {
 	}
 }
 
-// The pods that something else controls are cached as metadata.
+// Of pods that another kind controls, only metadata is cached.
 func TestSlim(t *testing.T) {
-	w := slim(newBench(t).me, func(pod *corev1.Pod) { pod.Spec.Volumes = nil })
+	w := dropUnused(newBench(t).me, func(pod *corev1.Pod) { pod.Spec.Volumes = nil })
 	kept := func(pod *corev1.Pod) *corev1.Pod {
 		t.Helper()
 		obj, err := w(pod)
@@ -128,11 +127,11 @@ func TestSlim(t *testing.T) {
 		t.Errorf("a pod of a ReplicaSet: got %+v, want its name, UID and owner", got)
 	}
 	if got, err := w("other"); got != "other" || err != nil {
-		t.Errorf("what is no pod: got %v, %v, want it as it is", got, err)
+		t.Errorf("not a pod: got %v, %v, want it as it is", got, err)
 	}
 }
 
-// foreign is a pod of a ReplicaSet, of some 10 kB as they are in clusters.
+// foreign returns a pod of a ReplicaSet of about 10 kB, as in real clusters.
 func foreign(n int) *corev1.Pod {
 	set := metav1.NewControllerRef(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "set-uid"}}, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -149,7 +148,7 @@ func foreign(n int) *corev1.Pod {
 	return pod
 }
 
-// 100,000 pods of others take some 150 MB; whole ones of 10 kB take a gigabyte.
+// 100,000 pods of other owners take some 150 MB in the cache; unreduced, they take a gigabyte.
 func TestMemoryOfForeignPods(t *testing.T) {
 	const pods = 10_000
 	heap := func(keep func(*corev1.Pod) any) float64 {
@@ -165,17 +164,17 @@ func TestMemoryOfForeignPods(t *testing.T) {
 		runtime.KeepAlive(kept)
 		return float64(after.HeapAlloc) - float64(before.HeapAlloc)
 	}
-	drop := slim(newBench(t).me, nil)
+	drop := dropUnused(newBench(t).me, nil)
 	whole := heap(func(pod *corev1.Pod) any { return pod })
-	slimmed := heap(func(pod *corev1.Pod) any { obj, _ := drop(pod); return obj })
-	t.Logf("100,000 pods of others: %.0f MB, whole: %.0f MB", slimmed*10/1e6, whole*10/1e6)
-	if slimmed*10 > 200e6 || slimmed*5 > whole {
-		t.Errorf("got %.0f bytes a pod, whole %.0f, want at most 2,000 and a fifth", slimmed/pods, whole/pods)
+	reduced := heap(func(pod *corev1.Pod) any { obj, _ := drop(pod); return obj })
+	t.Logf("100,000 pods of other owners: %.0f MB, unreduced: %.0f MB", reduced*10/1e6, whole*10/1e6)
+	if reduced*10 > 200e6 || reduced*5 > whole {
+		t.Errorf("got %.0f bytes per pod, unreduced %.0f, want at most 2,000 and a fifth", reduced/pods, whole/pods)
 	}
 }
 
-// A pod whose owner reference has the UID of a Job and names another kind is not the Job's,
-// neither in the cache nor in a list of the API server.
+// A pod whose owner reference has the UID of a Job but names another kind does not belong to the
+// Job, neither in the cache nor in a live list.
 func TestLyingOwner(t *testing.T) {
 	job := newJob(started)
 	lies := newPod(job, "lies", "5", func(pod *corev1.Pod) { pod.OwnerReferences[0].APIVersion = "batch.example.com/v1" })
@@ -190,7 +189,7 @@ func TestLyingOwner(t *testing.T) {
 	}
 }
 
-// recorded is a queue that tells with what priority it is asked for what.
+// recorded is a queue that records the priority of each item.
 type recorded struct {
 	priorityqueue.PriorityQueue[string]
 	added []string
@@ -200,7 +199,7 @@ func (q *recorded) AddWithOpts(o priorityqueue.AddOpts, items ...string) {
 	q.added = append(q.added, fmt.Sprint(items, " after ", o.After, " priority ", *o.Priority))
 }
 
-// What was there before the process comes after what is new.
+// Existing objects are queued with a lower priority than new ones.
 func TestBacklog(t *testing.T) {
 	q := &recorded{}
 	backlog[string]{q}.AddAfter("job", time.Second)
@@ -212,6 +211,6 @@ func TestBacklog(t *testing.T) {
 	b := newBench(t, job)
 	b.show(t, job)
 	if result := b.reconcile(t); result.Priority == nil || *result.Priority != 0 {
-		t.Errorf("a Job that was looked at has the priority %v, want 0", result.Priority)
+		t.Errorf("a Job that was synced has the priority %v, want 0", result.Priority)
 	}
 }

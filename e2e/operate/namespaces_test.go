@@ -46,7 +46,7 @@ func TestNamespaces(t *testing.T) {
 	for _, name := range []string{"first", "second"} {
 		worlds[name].Until(observe.Want{Succeeded: 3, Completed: "0-2", Conditions: completed})
 	}
-	awaitLog(t, c, fmt.Sprintf("the namespace %s does not exist or must not be watched", late))
+	awaitLog(t, c, fmt.Sprintf("the namespace %s does not exist, or its pods may not be listed", late))
 	if code := probe(t, probes); code == http.StatusOK {
 		t.Error("the controller is ready, want that it is not: a namespace is missing")
 	}
