@@ -107,7 +107,7 @@ func TestGroupFailsAfterTooManyRestarts(t *testing.T) {
 	s := newStage(t, script)
 	s.create("fail-group", set(int64(2), "failurePolicy", "maxRestarts"), set(int64(3), "jobs", 0, "replicas"))
 	s.untilPhase("Failed", 2)
-	if want := "after 2 restarts, the most allowed: Job " + worker(1) + " failed: BackoffLimitExceeded"; !strings.HasPrefix(s.status.Message, want) {
+	if want := "all 2 restarts are used up: Job " + worker(1) + " failed: BackoffLimitExceeded"; !strings.HasPrefix(s.status.Message, want) {
 		t.Errorf("the message: got %q, want it to begin with %q", s.status.Message, want)
 	}
 	s.until("only the failed Job is left", func() bool {

@@ -16,7 +16,7 @@ import (
 func TestClientGo(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			under(t, seed, func(t *testing.T, ctx context.Context, s *kube.Server) error {
+			runUnderFaults(t, seed, func(t *testing.T, ctx context.Context, s *kube.Server) error {
 				config := s.Config()
 				config.QPS = -1
 				client, err := kubernetes.NewForConfig(config)

@@ -1,5 +1,5 @@
-// Package adopting runs the controllers of docs/adopting.md under faults, on the API
-// server in process.
+// Package adopting runs the controllers of docs/adopting.md under faults, on an in-process API
+// server.
 package adopting
 
 import (
@@ -24,8 +24,8 @@ import (
 
 const manager = "example.com/jobs"
 
-// What client-go does with errors by default is to wait a moment after the last one. That
-// was when the process began, which in a bubble lies 26 years ahead.
+// By default client-go waits after an error until some time has passed since the last one. It
+// initializes that time when the process starts, 26 years ahead of the time in a synctest bubble.
 func init() { utilruntime.ErrorHandlers = nil }
 
 // start runs a controller until its context ends.
@@ -39,7 +39,7 @@ func newJob(name string, completions, parallelism int32) *batchv1.Job {
 	return job
 }
 
-// faulty refuses some requests, and loses the answers of others.
+// faulty rejects some requests, and loses the answers of others.
 func faulty(dice *rand.Rand) func(*kube.Request) kube.Verdict {
 	broken := errors.New("the connection broke")
 	return func(r *kube.Request) kube.Verdict {
@@ -58,10 +58,10 @@ func faulty(dice *rand.Rand) func(*kube.Request) kube.Verdict {
 	}
 }
 
-// under lets a controller run a Job whose pods fail now and then, while requests go
-// wrong and the controller is stopped and started again. No index may ever have two
-// pods, each pod is counted once, and in the end no pod keeps the finalizer.
-func under(t *testing.T, seed uint64, run start) {
+// runUnderFaults lets a controller run a Job whose pods sometimes fail, while requests fail and
+// the controller is restarted. No index may ever have two pods, each pod is counted once, and in
+// the end no pod keeps the finalizer.
+func runUnderFaults(t *testing.T, seed uint64, run start) {
 	synctest.Test(t, func(t *testing.T) {
 		dice := rand.New(rand.NewPCG(seed, 0))
 		s := kube.New(kube.Options{Seed: seed})
@@ -80,7 +80,7 @@ func under(t *testing.T, seed uint64, run start) {
 		for round := range 600 {
 			time.Sleep(time.Duration(200+dice.IntN(1500)) * time.Millisecond)
 			synctest.Wait()
-			twice(t, s, round)
+			checkIndexes(t, s, round)
 			for _, pod := range kube.List[*corev1.Pod](s, "default") {
 				switch {
 				case pod.Status.Phase == corev1.PodPending && pod.DeletionTimestamp == nil && dice.IntN(2) == 0:
@@ -100,11 +100,11 @@ func under(t *testing.T, seed uint64, run start) {
 				stop = begin(t, s, run)
 			}
 			if round == 200 {
-				s.Intercept(nil) // calm
+				s.Intercept(nil) // the faults stop
 			}
 			job, ok := kube.Get[*batchv1.Job](s, "default", "train")
 			if ok && jobstatus.OutcomeOf(job).Terminal() && round > 200 {
-				judge(t, s, job, failed)
+				checkEnd(t, s, job, failed)
 				return
 			}
 		}
@@ -113,7 +113,7 @@ func under(t *testing.T, seed uint64, run start) {
 	})
 }
 
-// begin runs a controller until it is stopped.
+// begin starts a controller, and returns a function that stops it.
 func begin(t *testing.T, s *kube.Server, run start) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -124,8 +124,8 @@ func begin(t *testing.T, s *kube.Server, run start) (stop func()) {
 	}
 }
 
-// twice fails the test if two pods of an index are alive.
-func twice(t *testing.T, s *kube.Server, round int) {
+// checkIndexes fails the test if an index has two pods that have not ended.
+func checkIndexes(t *testing.T, s *kube.Server, round int) {
 	t.Helper()
 	alive := map[string]string{}
 	for _, pod := range kube.List[*corev1.Pod](s, "default") {
@@ -134,13 +134,14 @@ func twice(t *testing.T, s *kube.Server, round int) {
 			continue
 		}
 		if other := alive[index]; other != "" {
-			t.Fatalf("round %d: %s and %s are alive in index %s", round, other, pod.Name, index)
+			t.Fatalf("round %d: %s and %s both run index %s", round, other, pod.Name, index)
 		}
 		alive[index] = pod.Name
 	}
 }
 
-func judge(t *testing.T, s *kube.Server, job *batchv1.Job, failed int) {
+// checkEnd fails the test if the status is wrong or a pod keeps its finalizer.
+func checkEnd(t *testing.T, s *kube.Server, job *batchv1.Job, failed int) {
 	t.Helper()
 	st := job.Status
 	if got := fmt.Sprint(st.Succeeded, st.CompletedIndexes, st.Failed); got != fmt.Sprint(5, "0-4", failed) {

@@ -19,7 +19,7 @@ import (
 func TestReconciler(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			under(t, seed, func(t *testing.T, ctx context.Context, s *kube.Server) (err error) {
+			runUnderFaults(t, seed, func(t *testing.T, ctx context.Context, s *kube.Server) (err error) {
 				for ctx.Err() == nil { // a process that fails to start is started again
 					time.Sleep(100 * time.Millisecond)
 					var mgr ctrl.Manager
@@ -40,9 +40,9 @@ func TestReconciler(t *testing.T) {
 	}
 }
 
-// startUntil runs a manager until the context ends, but not before its caches are filled:
-// one that is stopped before turns in a circle until they are, which takes for ever where
-// time only passes when all wait.
+// startUntil runs a manager until the context ends, but not before its caches are filled. A
+// manager that is stopped earlier polls until they are filled, which never happens in a synctest
+// bubble, where time passes only while all goroutines are blocked.
 func startUntil(ctx context.Context, mgr ctrl.Manager) error {
 	running, stop := context.WithCancel(context.Background())
 	failed, over := context.WithCancel(context.Background())

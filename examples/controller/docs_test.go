@@ -24,7 +24,7 @@ func TestPermissionsAreDocumented(t *testing.T) {
 	for _, row := range strings.Split(table, "\n") {
 		cells := strings.Split(row, "|")
 		if len(cells) != 5 {
-			t.Fatalf("no row of a table: %s", row)
+			t.Fatalf("not a row of a table: %s", row)
 		}
 		if _, name, ok := strings.Cut(cells[1], "`"); ok {
 			resource, _, _ = strings.Cut(name, "`")

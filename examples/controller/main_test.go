@@ -9,8 +9,8 @@ import (
 	"github.com/jobfate/jobfate/controller"
 )
 
-// The right to a lease names the lease, and the Deployment does not change the
-// name.
+// The permission for a lease names the lease of the default --managed-by, and the Deployment uses
+// that name.
 func TestManifestsNameTheLease(t *testing.T) {
 	var s settings
 	s.register(flag.NewFlagSet("", flag.ContinueOnError))

@@ -14,43 +14,43 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// plan is what to do about a group. The status is stored first, and alone says
-// what is to go and what to come. So the rest may be done late, in part or twice.
+// plan is what to do for a group. The status is stored first, and the Jobs to remove and create
+// follow from it alone. So they may be removed and created late, in part or twice.
 type plan struct {
 	status Status
 	remove []*batchv1.Job
 	create []member
 }
 
-// decide makes the plan for a group and those of its Jobs that are there. It does
-// nothing else, and changes neither.
+// decide returns the plan for a group and its existing Jobs. It does no I/O, and does not change
+// its arguments.
 func decide(group *JobGroup, jobs []*batchv1.Job) plan {
-	p := plan{status: judge(group, jobs)}
-	there := make(map[string]bool, len(jobs))
+	p := plan{status: nextStatus(group, jobs)}
+	exists := make(map[string]bool, len(jobs))
 	waits := make(map[int]bool) // restarts whose old Jobs are not all gone
 	for _, job := range jobs {
-		there[job.Name] = true
-		past := p.status.past(job)
-		if past {
+		exists[job.Name] = true
+		outdated := p.status.outdated(job)
+		if outdated {
 			waits[p.status.Restarted[job.Name]] = true
 		}
 		useless := p.status.Phase == Failed && !jobstatus.OutcomeOf(job).Decided()
-		if (past || useless) && job.DeletionTimestamp == nil {
+		if (outdated || useless) && job.DeletionTimestamp == nil {
 			p.remove = append(p.remove, job)
 		}
 	}
 	for _, m := range group.members() {
-		if !p.status.ended() && !there[m.name] && !waits[p.status.Restarted[m.name]] {
+		if !p.status.ended() && !exists[m.name] && !waits[p.status.Restarted[m.name]] {
 			p.create = append(p.create, m)
 		}
 	}
 	return p
 }
 
-// past reports whether a Job was made before its last restart.
-func (s Status) past(job *batchv1.Job) bool { return madeAt(job) < s.Restarted[job.Name] }
+// outdated reports whether a Job was created before its last restart.
+func (s Status) outdated(job *batchv1.Job) bool { return madeAt(job) < s.Restarted[job.Name] }
 
-// failure is a Job that has failed or is about to, and what is to be done about it.
+// failure is a Job that has failed or is failing, and the action for it.
 type failure struct {
 	jobstatus.Outcome
 	job    string
@@ -61,8 +61,8 @@ func (f failure) String() string {
 	return fmt.Sprintf("Job %s failed: %s: %s", f.job, f.Reason, f.Message)
 }
 
-// judge returns the status that follows from the present one.
-func judge(group *JobGroup, jobs []*batchv1.Job) Status {
+// nextStatus returns the status that follows from the current one.
+func nextStatus(group *JobGroup, jobs []*batchv1.Job) Status {
 	s := group.Status
 	if s.ended() {
 		return s
@@ -74,7 +74,7 @@ func judge(group *JobGroup, jobs []*batchv1.Job) Status {
 	succeeded, left := 0, 0
 	members := group.members()
 	for _, job := range jobs {
-		if s.past(job) || job.DeletionTimestamp != nil {
+		if s.outdated(job) || job.DeletionTimestamp != nil {
 			continue
 		}
 		switch outcome := jobstatus.OutcomeOf(job); outcome.Phase {
@@ -95,7 +95,7 @@ func judge(group *JobGroup, jobs []*batchv1.Job) Status {
 	switch all := len(members); {
 	case s.ended():
 		return s
-	case slices.ContainsFunc(jobs, s.past):
+	case slices.ContainsFunc(jobs, s.outdated):
 		s.Phase = Restarting
 	case succeeded == all:
 		s.Phase, s.Message = Succeeded, ""
@@ -112,8 +112,8 @@ func (s Status) fail(message string) Status {
 	return s
 }
 
-// after returns the status after failures: what they restart, or that the group
-// has failed. Of several the one with the strongest action decides.
+// after returns the status after failures, with restarts or as failed. Of several failures, the one
+// with the strongest action decides.
 func (s Status) after(failures []failure, group *JobGroup) Status {
 	with := func(a Action) int {
 		return slices.IndexFunc(failures, func(f failure) bool { return f.action == a })
@@ -129,7 +129,7 @@ func (s Status) after(failures []failure, group *JobGroup) Status {
 		return s.restart(failures[i], group, all...)
 	}
 	for _, f := range failures {
-		// A Job that is failing still has pods.
+		// A Job that is failing may still have pods.
 		if f.action == RestartJob && f.Terminal() && !s.ended() {
 			s = s.restart(f, group, f.job)
 		}
@@ -137,11 +137,11 @@ func (s Status) after(failures []failure, group *JobGroup) Status {
 	return s
 }
 
-// restart counts a restart of some Jobs. The group fails when there were too many.
+// restart counts a restart of some Jobs. If the restarts are used up, the group fails.
 func (s Status) restart(f failure, group *JobGroup, jobs ...string) Status {
 	most := group.Spec.FailurePolicy.MaxRestarts
 	if s.Restarts >= most {
-		return s.fail(fmt.Sprintf("after %d restarts, the most allowed: %s", s.Restarts, f))
+		return s.fail(fmt.Sprintf("all %d restarts are used up: %s", s.Restarts, f))
 	}
 	s.Restarts++
 	s.Message = fmt.Sprintf("restart %d of %d: %s", s.Restarts, most, f)
@@ -154,7 +154,7 @@ func (s Status) restart(f failure, group *JobGroup, jobs ...string) Status {
 	return s
 }
 
-// templateOf returns the name of the template that a Job is made of.
+// templateOf returns the name of the template of a Job.
 func templateOf(members []member, job *batchv1.Job) string {
 	for _, m := range members {
 		if m.name == job.Name {
@@ -174,16 +174,15 @@ func (p FailurePolicy) action(template, reason string) Action {
 	return RestartGroup
 }
 
-// covers reports whether the reason in a rule stands for that of a condition. The
-// plain PodFailurePolicy stands for all rules of pod failure policies.
+// covers reports whether the reason in a rule matches that of a condition. The plain
+// PodFailurePolicy matches all rules of pod failure policies.
 func covers(wanted, reason string) bool {
 	_, byRule := failurepolicy.RuleOf(reason, "")
 	return wanted == reason || wanted == batchv1.JobReasonPodFailurePolicy && byRule
 }
 
-// check looks at what the schema cannot say: that names make good reasons, that there
-// are the Jobs that a rule of the group targets, and that a reason with the name of a
-// rule has such a rule in one of them. It would never come otherwise.
+// check checks what the schema cannot: names of rules make valid reasons, the Jobs that a rule of
+// the group targets exist, and one of them can fail with each reason that names a rule.
 func check(spec *Spec) error {
 	var errs field.ErrorList
 	path := field.NewPath("spec")

@@ -18,8 +18,7 @@ import (
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// newGroup makes a group of the Jobs g-a-0 and so on, which know the exit codes 2
-// and 3 by name.
+// newGroup returns a group of the Jobs g-a-0 and so on, whose rules name the exit codes 2 and 3.
 func newGroup(jobs, maxRestarts int, rules ...Rule) *JobGroup {
 	g := &JobGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g", UID: "g-uid"}}
 	t := Template{Name: "a", Replicas: jobs}
@@ -37,8 +36,8 @@ func on(action Action, reasons ...string) Rule {
 	return Rule{Action: action, OnJobFailureReasons: reasons}
 }
 
-// newJobs makes Jobs from one line: "0 Failed/Reason, 1 Complete, 2@1 Running
-// deleted" are g-a-0 to g-a-2, the last made by restart 1.
+// newJobs returns Jobs from one line: "0 Failed/Reason, 1 Complete, 2@1 Running deleted" are g-a-0
+// to g-a-2, the last of which was created by restart 1.
 func newJobs(line string) (jobs []*batchv1.Job) {
 	for i, text := range strings.Split(line, ", ") {
 		if text == "" {
@@ -106,7 +105,7 @@ func TestDecide(t *testing.T) {
 			jobs: "0@1 Complete, 1@1 Complete, 2@1 Complete", want: Status{Phase: Succeeded, Restarts: 1, Restarted: all}},
 		{name: "too often", status: Status{Restarts: 5, Restarted: all}, jobs: "0@5 Failed/DeadlineExceeded, 1@5 Running",
 			want: Status{Phase: Failed, Restarts: 5, Restarted: all,
-				Message: "after 5 restarts, the most allowed: Job g-a-0 failed: DeadlineExceeded: because"},
+				Message: "all 5 restarts are used up: Job g-a-0 failed: DeadlineExceeded: because"},
 			remove: "1"},
 
 		{name: "story 2: one is left failed", rules: story2, jobs: "0 Running, 1 Failed/PodFailurePolicy_ExitCode2, 2 Complete",
@@ -161,7 +160,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// The first failure is told, whatever the order in which the cache lists the Jobs.
+// The status reports the first failure, in whatever order the cache lists the Jobs.
 func TestFirstFailureIsTold(t *testing.T) {
 	jobs := newJobs("0 Failed/BackoffLimitExceeded, 1 Failed/DeadlineExceeded, 2 Failed/FailedIndexes")
 	for i, later := range []time.Duration{2, 1, 3} {
@@ -202,9 +201,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// KEP-4443, stories: a rule with targetReplicatedJobs is for the Jobs of these templates
-// alone. In a group of g-leader-0 and g-workers-0 a rule for one does not apply to the
-// other.
+// KEP-4443, stories: a rule with targetReplicatedJobs applies only to the Jobs of these templates.
+// In a group of g-leader-0 and g-workers-0 a rule for one does not apply to the other.
 func TestRulesForSomeJobs(t *testing.T) {
 	newPair := func(rules ...Rule) *JobGroup {
 		group := newGroup(1, 5, rules...)
@@ -237,9 +235,9 @@ func TestRulesForSomeJobs(t *testing.T) {
 	const want = `[spec.failurePolicy.rules[0].targetReplicatedJobs[0]: Not found: "worker", ` +
 		`spec.failurePolicy.rules[0].onJobFailureReasons[0]: Not found: "PodFailurePolicy_ExitCode2"]`
 	if got := decide(group, nil).status; got.Phase != Failed || got.Message != want {
-		t.Errorf("a target that is not there: got %+v, want it Failed with %s", got, want)
+		t.Errorf("a target that does not exist: got %+v, want it Failed with %s", got, want)
 	}
-	// The rule that the reason names belongs to a Job that is no target.
+	// The rule that the reason names belongs to a Job that is not a target.
 	group = newPair(onlyFor("leader", on(FailGroup, "PodFailurePolicy_ExitCode2")))
 	group.Spec.Jobs[0].Spec.PodFailurePolicy = nil
 	if got := decide(group, nil).status; got.Phase != Failed || !strings.Contains(got.Message, "onJobFailureReasons[0]: Not found") {
@@ -247,7 +245,7 @@ func TestRulesForSomeJobs(t *testing.T) {
 	}
 }
 
-// What is decided does not change what it is decided from.
+// decide does not change its arguments.
 func TestDecideChangesNothing(t *testing.T) {
 	group := newGroup(3, 5)
 	group.Status.Restarted = map[string]int{"g-a-0": 0}

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// readManifests reads all of deploy by kind and name, with no field that its kind
-// does not have.
+// readManifests reads all files of deploy by kind and name. A field that the kind does not have is
+// an error.
 func readManifests(t *testing.T) map[string]metav1.Object {
 	t.Helper()
 	kinds := map[string]func() metav1.Object{
@@ -65,8 +65,7 @@ func readManifests(t *testing.T) map[string]metav1.Object {
 	return all
 }
 
-// The Deployment runs the program with flags that it has, as the account that has the
-// rights, and its probes ask where the program answers.
+// The arguments, account, ports and probes of the Deployment fit the program and the permissions.
 func TestDeployment(t *testing.T) {
 	all := readManifests(t)
 	deployment, ok := all["Deployment jobgroup-controller"].(*appsv1.Deployment)
@@ -86,7 +85,7 @@ func TestDeployment(t *testing.T) {
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	s.register(flags)
 	if err := flags.Parse(container.Args); err != nil || flags.NArg() > 0 {
-		t.Errorf("the program does not take the arguments %q: %v", container.Args, err)
+		t.Errorf("the program rejects the arguments %q: %v", container.Args, err)
 	}
 	ports := map[string]string{}
 	for _, port := range container.Ports {
@@ -102,7 +101,7 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
-// The account has the rights of both roles, and of leases only those on its own.
+// The account is bound to both roles, and may use no lease but its own.
 func TestPermissions(t *testing.T) {
 	all := readManifests(t)
 	account := rbacv1.Subject{Kind: "ServiceAccount", Name: "jobgroup-controller", Namespace: "jobgroup"}
@@ -120,7 +119,7 @@ func TestPermissions(t *testing.T) {
 	}
 	lease := (&settings{}).managerOptions().LeaderElectionID
 	for _, rule := range role.Rules {
-		// A lease that is not there yet cannot be named in the right to create it.
+		// RBAC cannot restrict the creation of an object by its name.
 		if named := slices.Equal(rule.ResourceNames, []string{lease}); !named && !slices.Equal(rule.Verbs, []string{"create"}) {
 			t.Errorf("%v of %v is for %v, want it for %s alone", rule.Verbs, rule.Resources, rule.ResourceNames, lease)
 		}

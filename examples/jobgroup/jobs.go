@@ -14,15 +14,15 @@ import (
 const (
 	// managedBy is the name in spec.managedBy of the Jobs.
 	managedBy = "jobfate.dev/jobgroup"
-	// groupLabel has the name of the group.
+	// groupLabel is the name of the group.
 	groupLabel = "jobfate.dev/job-group"
-	// restartAnnotation has the number of the restart that a Job was made by.
+	// restartAnnotation is the number of the restart that created a Job.
 	restartAnnotation = "jobfate.dev/restart"
-	// namesAnnotation tells the controller of Jobs the names of the rules.
+	// namesAnnotation passes the names of the rules to the Job controller.
 	namesAnnotation = "jobfate.dev/failure-rule-names"
 )
 
-// newJob makes a Job of the group, as of now.
+// newJob returns a Job of the group for its current restart.
 func newJob(group *JobGroup, m member) *batchv1.Job {
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
@@ -42,8 +42,8 @@ func newJob(group *JobGroup, m member) *batchv1.Job {
 	return job
 }
 
-// ruleNames returns the names of the rules by their indexes, as a JSON object. An
-// empty one still asks for reasons that tell which rule it was.
+// ruleNames returns the names of the rules by their indexes, as a JSON object. An empty object
+// still requests reasons that name the rule.
 func ruleNames(policy *failurepolicy.Spec) string {
 	names := map[int]string{}
 	for i, rule := range policy.Rules {
@@ -55,8 +55,8 @@ func ruleNames(policy *failurepolicy.Spec) string {
 	return string(text)
 }
 
-// madeAt returns the number of the restart that a Job was made by, 0 for none.
+// madeAt returns the number of the restart that created a Job; 0 for none.
 func madeAt(job *batchv1.Job) int {
-	n, _ := strconv.Atoi(job.Annotations[restartAnnotation]) // 0 of what is no number
+	n, _ := strconv.Atoi(job.Annotations[restartAnnotation]) // 0 if it is not a number
 	return n
 }

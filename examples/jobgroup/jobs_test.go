@@ -22,8 +22,7 @@ func readSample(t *testing.T, name string) *JobGroup {
 	return group
 }
 
-// The names of the rules go from the group into the annotation, and the rules into
-// the Job.
+// The names of the rules are copied from the group to the annotation, and the rules to the Job.
 func TestNewJob(t *testing.T) {
 	group := readSample(t, "restart-job")
 	group.Status.Restarted = map[string]int{"restart-job-simulations-3": 7}
@@ -48,8 +47,8 @@ func TestNewJob(t *testing.T) {
 	}
 }
 
-// Without names the annotation still asks for granular reasons; without rules there
-// is none.
+// Without names the annotation still requests granular reasons. Without rules there is no
+// annotation.
 func TestRulesWithoutNames(t *testing.T) {
 	group := newGroup(1, 0)
 	rules := group.Spec.Jobs[0].Spec.PodFailurePolicy.Rules
@@ -64,7 +63,7 @@ func TestRulesWithoutNames(t *testing.T) {
 	}
 }
 
-// A copy of a group shares nothing that anybody changes.
+// A copy of a group shares nothing that may change.
 func TestDeepCopy(t *testing.T) {
 	group := readSample(t, "fail-group")
 	group.Status.Restarted = map[string]int{"j": 1}

@@ -1,14 +1,14 @@
-// The command jobgroup runs groups of Jobs: a small relative of JobSet. A rule of
-// the group says what to do when one of its Jobs fails, by the reason of the Job's
-// condition, which names the rule of the pod failure policy that failed it:
-// PodFailurePolicy_{name} (KEP-4443, both user stories).
+// The command jobgroup runs groups of Jobs: a small relative of JobSet. When a Job fails, a rule
+// of the group decides what to do. It matches the reason of the Job's condition, which names the
+// rule of the pod failure policy that failed the Job: PodFailurePolicy_{name} (KEP-4443, both
+// user stories).
 //
-// The same process runs the Jobs, with the module github.com/jobfate/jobfate/controller,
-// which puts the names into the reasons.
+// The same process runs the Jobs, with the module github.com/jobfate/jobfate/controller, which
+// puts the names into the reasons.
 //
-// To read it, begin with decide.go, which is all there is to know about groups and
-// does no I/O. reconcile.go carries it out. types.go has the kind, jobs.go makes
-// the Jobs. To try it:
+// To read the code, begin with decide.go, which contains all decisions about groups and does no
+// I/O. reconcile.go carries them out, types.go has the kind, and jobs.go creates the Jobs. To try
+// it:
 //
 //	kubectl apply -f deploy/crd.yaml -f deploy/samples/fail-group.yaml
 //	go run . --leader-elect=false
@@ -45,9 +45,9 @@ type settings struct {
 
 func (s *settings) register(flags *flag.FlagSet) {
 	flags.StringVar(&s.namespace, "namespace", "", "the only namespace to watch; empty: all")
-	flags.BoolVar(&s.leaderElect, "leader-elect", true, "elect a leader, so that of several replicas only one acts")
-	flags.StringVar(&s.metricsAddress, "metrics-bind-address", ":8080", "where to serve metrics; 0: nowhere")
-	flags.StringVar(&s.probeAddress, "health-probe-bind-address", ":8081", "where to serve /healthz and /readyz; 0: nowhere")
+	flags.BoolVar(&s.leaderElect, "leader-elect", true, "elect a leader, so that only one of several replicas acts")
+	flags.StringVar(&s.metricsAddress, "metrics-bind-address", ":8080", "the address that serves metrics; 0: none")
+	flags.StringVar(&s.probeAddress, "health-probe-bind-address", ":8081", "the address that serves /healthz and /readyz; 0: none")
 }
 
 func main() {
@@ -73,8 +73,7 @@ func run(s settings) error {
 	return mgr.Start(ctrl.SetupSignalHandler())
 }
 
-// newManager returns a manager with two controllers: that of groups, and that of their
-// Jobs.
+// newManager returns a manager with two controllers, of groups and of their Jobs.
 func newManager(config *rest.Config, o ctrl.Options, namespace string) (manager.Manager, error) {
 	mgr, err := ctrl.NewManager(config, o)
 	if err != nil {
@@ -89,7 +88,7 @@ func newManager(config *rest.Config, o ctrl.Options, namespace string) (manager.
 }
 
 func (s *settings) managerOptions() ctrl.Options {
-	ofGroups, err := labels.Parse(groupLabel) // that there is one
+	ofGroups, err := labels.Parse(groupLabel) // the label exists
 	utilruntime.Must(err)
 	options := ctrl.Options{
 		Scheme:                 newScheme(),

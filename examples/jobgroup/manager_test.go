@@ -27,7 +27,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// start starts both controllers, and returns how to stop them.
+// start starts both controllers, and returns a function that stops them.
 func start(t *testing.T, s *kube.Server) (stop func()) {
 	t.Helper()
 	mgr, err := newManager(s.Config(), ctrl.Options{
@@ -44,8 +44,8 @@ func start(t *testing.T, s *kube.Server) (stop func()) {
 	}
 }
 
-// One process runs groups and their Jobs, through a restart of it: a rule restarts a Job
-// by the name of the rule that failed it, and the group succeeds.
+// One process runs groups and their Jobs, across a restart: a rule restarts a Job by the name of
+// the rule that failed it, and the group succeeds.
 func TestManagerRunsGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := kube.New(kube.Options{Kinds: []kube.Kind{{GroupVersionKind: groupVersion.WithKind("JobGroup"), Status: true}}})

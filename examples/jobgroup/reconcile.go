@@ -14,19 +14,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// groupController carries out what is decided about groups.
+// groupController carries out the decisions about groups.
 type groupController struct {
 	client   client.Client // reads from the cache
-	live     client.Reader // reads past it
+	live     client.Reader // reads live
 	recorder events.EventRecorder
 }
 
-// errBehind says that the cache is behind. It calls again when it has caught up.
-var errBehind = errors.New("the cache is behind")
+// errStale says that the cache is stale. The next update of the cache triggers a reconcile.
+var errStale = errors.New("the cache is stale")
 
-// Reconcile takes a look at one group. It may be stopped at any point, and may see
-// Jobs as they were a while ago: what it would then do wrongly is refused, for a
-// deletion names the UID of the Job, and a name can be taken only once.
+// Reconcile reconciles one group. It may be stopped at any point, and its cache may be stale: the
+// API server then rejects the wrong writes, because a deletion names the UID of the Job, and two
+// Jobs cannot have one name.
 func (c *groupController) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	group := &JobGroup{}
 	if err := c.client.Get(ctx, r.NamespacedName, group); err != nil {
@@ -40,7 +40,7 @@ func (c *groupController) Reconcile(ctx context.Context, r reconcile.Request) (r
 		return reconcile.Result{}, err
 	}
 	err = c.carryOut(ctx, group, decide(group, jobs))
-	if apierrors.IsConflict(err) || errors.Is(err, errBehind) {
+	if apierrors.IsConflict(err) || errors.Is(err, errStale) {
 		err = nil
 	}
 	return reconcile.Result{}, err
@@ -60,8 +60,8 @@ func (c *groupController) jobs(ctx context.Context, group *JobGroup) (jobs []*ba
 	return jobs, nil
 }
 
-// carryOut stores what has been decided before anything else. The resource version
-// of the group goes with it, so nothing is decided twice.
+// carryOut stores the new status before anything else. The write names the resource version of the
+// group, so nothing is decided twice.
 func (c *groupController) carryOut(ctx context.Context, group *JobGroup, p plan) error {
 	if err := c.store(ctx, group, p.status); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (c *groupController) carryOut(ctx context.Context, group *JobGroup, p plan)
 		return client.IgnoreNotFound(err)
 	}
 	if now.UID != group.UID || now.ResourceVersion != group.ResourceVersion {
-		return errBehind // there may have been a restart
+		return errStale // the group may have restarted
 	}
 	for _, m := range p.create {
 		if err := c.create(ctx, group, m); apierrors.IsInvalid(err) {
@@ -94,7 +94,7 @@ func (c *groupController) carryOut(ctx context.Context, group *JobGroup, p plan)
 	return nil
 }
 
-// create creates a Job, unless the group has it already and the cache does not show
+// create creates a Job. It is no error if the group already has the Job and the cache does not show
 // it yet.
 func (c *groupController) create(ctx context.Context, group *JobGroup, m member) error {
 	err := c.client.Create(ctx, newJob(group, m))

@@ -22,7 +22,7 @@ import (
 
 var errFault = errors.New("a fault")
 
-// world is a server, and a controller whose caches show what they have been shown.
+// world is an API server, and a controller whose caches the test updates.
 type world struct {
 	t      *testing.T
 	server client.WithWatch
@@ -33,7 +33,7 @@ type world struct {
 	list  batchv1.JobList
 
 	writes int
-	// fault meets a write; done says that it is carried out all the same.
+	// fault is the error of a write; done says that the write takes effect nevertheless.
 	fault func(write int) (fails, done bool)
 	made  map[string]int // how often a Job of a name was made
 }
@@ -98,7 +98,7 @@ func (w *world) write(do func() error) error {
 	return errFault
 }
 
-// now reads what the server has.
+// now reads the current objects from the server.
 func (w *world) now() (*JobGroup, []batchv1.Job) {
 	w.t.Helper()
 	group, jobs := &JobGroup{}, &batchv1.JobList{}
@@ -120,8 +120,8 @@ func (w *world) turn() error {
 	return err
 }
 
-// liveOn lets one of the things happen that happen to Jobs: the first Job 1 fails;
-// later Jobs succeed; what is deleted is gone at last.
+// liveOn makes one change to a Job: the first Job 1 fails, later Jobs succeed, and deleted Jobs
+// are gone.
 func (w *world) liveOn(pick int) {
 	_, jobs := w.now()
 	if len(jobs) == 0 {
@@ -149,7 +149,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// play goes on until the group has succeeded, and checks that there was one restart.
+// play continues until the group has succeeded, and checks that it was restarted once.
 func (w *world) play(what string, step func()) {
 	w.t.Helper()
 	for range 5000 {
@@ -168,10 +168,10 @@ func (w *world) play(what string, step func()) {
 		}
 		return
 	}
-	w.t.Errorf("%s: it does not come to an end", what)
+	w.t.Errorf("%s: the group does not end", what)
 }
 
-// The controller is stopped at each of its writes, before it or after it.
+// The controller is stopped before or after each of its writes.
 func TestStoppedAtEachWrite(t *testing.T) {
 	for _, done := range []bool{false, true} {
 		for stop, writes := 1, 1; stop <= writes; stop++ {
@@ -192,7 +192,7 @@ func TestStoppedAtEachWrite(t *testing.T) {
 	}
 }
 
-// The caches lag, each by itself, and a tenth of the writes fails or seems to.
+// The caches lag independently, and a tenth of the writes fail or lose their answers.
 func TestCachesThatLag(t *testing.T) {
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -213,7 +213,7 @@ func TestCachesThatLag(t *testing.T) {
 	}
 }
 
-// A name that is taken is told; the controller tries again.
+// If the name of a Job is taken, the controller sends an event and retries.
 func TestNameIsTaken(t *testing.T) {
 	group := newGroup(1, 0)
 	w := newWorld(t, group)
@@ -227,7 +227,7 @@ func TestNameIsTaken(t *testing.T) {
 	}
 }
 
-// A Job that the server does not take fails the group.
+// A Job that the API server rejects fails the group.
 func TestInvalidJob(t *testing.T) {
 	w := newWorld(t, newGroup(1, 0))
 	w.showGroup()
@@ -238,11 +238,11 @@ func TestInvalidJob(t *testing.T) {
 	})
 	w.must(w.turn())
 	if got, _ := w.now(); got.Status.Phase != Failed || !strings.Contains(got.Status.Message, "invalid") {
-		t.Errorf("got %+v, want Failed with what the server says", got.Status)
+		t.Errorf("got %+v, want Failed with the server's message", got.Status)
 	}
 }
 
-// A group that is gone or being deleted makes no Jobs.
+// A group that is gone or being deleted creates no Jobs.
 func TestGroupIsGone(t *testing.T) {
 	group := newGroup(1, 0)
 	group.Finalizers = []string{"keep"}

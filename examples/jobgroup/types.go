@@ -13,8 +13,8 @@ import (
 	"github.com/jobfate/jobfate/failurepolicy"
 )
 
-// JobGroup is a group of Jobs that restart or fail together. What its fields may
-// hold is in deploy/crd.yaml.
+// JobGroup is a group of Jobs that restart or fail together. deploy/crd.yaml has the schema of its
+// fields.
 type JobGroup struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -23,35 +23,34 @@ type JobGroup struct {
 	Status Status `json:"status,omitempty"`
 }
 
-// Spec is what a user asks for.
+// Spec is the desired state of a group.
 type Spec struct {
 	Jobs          []Template    `json:"jobs"`
 	FailurePolicy FailurePolicy `json:"failurePolicy,omitempty"`
 }
 
-// Template makes Jobs that are alike.
+// Template is the template of equal Jobs.
 type Template struct {
 	Name     string  `json:"name"`
 	Replicas int     `json:"replicas"`
 	Spec     JobSpec `json:"spec"`
 }
 
-// JobSpec is that of a Job, but the rules of its pod failure policy may have
-// names (KEP-4443).
+// JobSpec is a Job spec in which the rules of the pod failure policy may have names (KEP-4443).
 type JobSpec struct {
 	batchv1.JobSpec  `json:",inline"`
 	PodFailurePolicy *failurepolicy.Spec `json:"podFailurePolicy,omitempty"`
 }
 
-// FailurePolicy says what becomes of the group when one of its Jobs fails. The
-// first rule that fits a failure decides; when none does, the group is restarted.
+// FailurePolicy decides what happens to the group when one of its Jobs fails. The first rule that
+// matches the failure decides. If none matches, the group is restarted.
 type FailurePolicy struct {
 	MaxRestarts int    `json:"maxRestarts,omitempty"`
 	Rules       []Rule `json:"rules,omitempty"`
 }
 
-// Rule fits Jobs whose condition Failed has one of the reasons, and which a template
-// with one of the names has made. Without names every template will do.
+// Rule matches Jobs whose condition Failed has one of the reasons, and whose template has one of the
+// names. Without names it matches every template.
 type Rule struct {
 	Action               Action   `json:"action"`
 	TargetReplicatedJobs []string `json:"targetReplicatedJobs,omitempty"`
@@ -62,42 +61,41 @@ func (r *Rule) targets(template string) bool {
 	return len(r.TargetReplicatedJobs) == 0 || slices.Contains(r.TargetReplicatedJobs, template)
 }
 
-// Action is what is done about a Job that has failed.
+// Action is the response to a failed Job.
 type Action string
 
 // The actions, the weakest first.
 const (
-	FailJob      Action = "FailJob"      // leave it failed; the others run on
-	RestartJob   Action = "RestartJob"   // make it anew
-	RestartGroup Action = "RestartGroup" // make all anew
-	FailGroup    Action = "FailGroup"    // restart nothing any more
+	FailJob      Action = "FailJob"      // leave it failed; the others continue
+	RestartJob   Action = "RestartJob"   // delete it and create it again
+	RestartGroup Action = "RestartGroup" // delete all and create them again
+	FailGroup    Action = "FailGroup"    // fail the group
 )
 
-// Status is what has become of the group.
+// Status is the observed state of a group.
 type Status struct {
 	Phase    Phase  `json:"phase,omitempty"`
 	Restarts int    `json:"restarts"`
 	Message  string `json:"message,omitempty"`
-	// Restarted has the number of the last restart of each Job that has been
-	// restarted. A Job that was made before it is to go, and another takes its
-	// place. This is all that has to be known to go on with a restart.
+	// Restarted is the number of the last restart of each Job that was restarted. A Job that
+	// was created before it is replaced. A restart continues from this field alone.
 	Restarted map[string]int `json:"restarted,omitempty"`
 }
 
-// Phase sums up a status.
+// Phase summarizes a status.
 type Phase string
 
-// The phases. Succeeded and Failed last.
+// The phases. Succeeded and Failed are final.
 const (
 	Running    Phase = "Running"
-	Restarting Phase = "Restarting" // Jobs from before a restart are still there
+	Restarting Phase = "Restarting" // Jobs from before a restart still exist
 	Succeeded  Phase = "Succeeded"
 	Failed     Phase = "Failed"
 )
 
 func (s Status) ended() bool { return s.Phase == Succeeded || s.Phase == Failed }
 
-// member is a Job that the group wants.
+// member is a Job that the group should have.
 type member struct {
 	name     string
 	template *Template
@@ -115,16 +113,14 @@ func (g *JobGroup) members() (all []member) {
 
 var groupVersion = schema.GroupVersion{Group: "jobfate.dev", Version: "v1alpha1"}
 
-// JobGroupList is what the API server lists.
+// JobGroupList is a list of groups.
 type JobGroupList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 	Items           []JobGroup `json:"items"`
 }
 
-// DeepCopyObject makes a runtime.Object of a group. Rules and names are shared with
-// the copy, since they never change; controller-gen would write code that copies
-// all.
+// DeepCopyObject returns a copy of a group. The copy shares rules and names, which never change.
 func (g *JobGroup) DeepCopyObject() runtime.Object {
 	c := *g
 	c.ObjectMeta = *g.ObjectMeta.DeepCopy()
@@ -137,7 +133,7 @@ func (g *JobGroup) DeepCopyObject() runtime.Object {
 	return &c
 }
 
-// DeepCopyObject makes a runtime.Object of a list.
+// DeepCopyObject returns a copy of a list.
 func (l *JobGroupList) DeepCopyObject() runtime.Object {
 	c := *l
 	c.ListMeta = *l.ListMeta.DeepCopy()

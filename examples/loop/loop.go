@@ -12,14 +12,14 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// API is what the loop needs of a client library: one switch over the verbs.
+// API is the part of a client library that the loop needs: one switch over the verbs.
 type API interface {
 	// Send sends a request, and returns the object and the error of the client.
 	Send(ctx context.Context, r jobfate.Request) (runtime.Object, error)
 }
 
-// Sync looks at a Job once and writes what is due. Look again after the time that it
-// returns, if that is not zero, and soon after an error.
+// Sync runs one sync of a Job. Sync again after the time that it returns, if that is not zero,
+// and soon after an error.
 func Sync(ctx context.Context, api API, m *jobfate.Machine, v jobfate.View) (time.Duration, error) {
 	if err := m.Begin(v); err != nil {
 		return 0, err
@@ -29,7 +29,7 @@ func Sync(ctx context.Context, api API, m *jobfate.Machine, v jobfate.View) (tim
 	return result.Requeue, errors.Join(err, result.Err)
 }
 
-// Free removes the finalizer from pods that none of the Jobs is left to count.
+// Free removes the finalizer from pods whose Job is gone.
 func Free(ctx context.Context, api API, pods []*corev1.Pod, jobs []*batchv1.Job) error {
 	var errs []error
 	for _, orphans := range jobfate.OrphansIn(pods, jobs) {
@@ -38,7 +38,7 @@ func Free(ctx context.Context, api API, pods []*corev1.Pod, jobs []*batchv1.Job)
 	return errors.Join(errs...)
 }
 
-// carryOut sends what is asked for, until nothing more is. It may stop at any request.
+// carryOut sends requests until the Machine has none left. It may stop at any request.
 func carryOut(ctx context.Context, api API, m *jobfate.Machine) error {
 	for batch := m.Next(); len(batch) > 0; batch = m.Next() {
 		for _, r := range batch {

@@ -18,7 +18,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// on puts the loop on the simulated cluster.
+// on runs the loop on the simulated cluster.
 type on struct{ machine *jobfate.Machine }
 
 func newOn() *on { return &on{jobfate.NewMachine()} }
@@ -39,7 +39,7 @@ func (o *on) Sync(c *cluster.Client) (time.Duration, error) {
 	})
 }
 
-// client is the client of the simulated cluster, at which a sync can be given up.
+// client is the client of the simulated cluster, which can abandon a sync.
 type client struct {
 	*cluster.Client
 	giveUp func()
@@ -53,8 +53,8 @@ func (c client) Send(_ context.Context, r jobfate.Request) (runtime.Object, erro
 	return object, err
 }
 
-// hasty takes the same decisions, and removes the finalizers before it has stored
-// the status. As long as nothing fails it gets along.
+// hasty makes the same decisions, but removes the finalizers before it stores the status. It works
+// as long as nothing fails.
 type hasty struct{ *on }
 
 func (h *hasty) Sync(c *cluster.Client) (time.Duration, error) {
@@ -84,8 +84,8 @@ func example() *batchv1.Job {
 	return job
 }
 
-// A Job of two completions. Its second pod fails. The loop is killed at two of every
-// three writes, and another one takes over, which remembers nothing.
+// The second pod of a Job of two completions fails. The loop is killed at two of every three
+// writes, and another one takes over, which remembers nothing.
 func ExampleSync() {
 	c, err := cluster.New(example(), time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC))
 	if err != nil {
@@ -130,9 +130,9 @@ func ExampleSync() {
 	// succeeded 2 failed 1
 }
 
-// TestLoopUnderFire runs the loop where requests fail, answers are lost, caches
-// lag, users interfere and the loop is killed. A referee looks at every write. In
-// every second run the faults then stop, and the Job has to come to its end.
+// TestLoopUnderFire runs the loop while requests fail, answers are lost, caches lag, users
+// interfere and the loop is killed. A referee checks every write. In every second run the faults
+// then stop, and the Job must end.
 func TestLoopUnderFire(t *testing.T) {
 	for seed := range uint64(1000) {
 		report := chaos.Run(chaos.Config{Seed: seed, Mode: chaos.Mode(seed % 2), Controller: func() cluster.Controller { return newOn() }})
@@ -142,8 +142,8 @@ func TestLoopUnderFire(t *testing.T) {
 	}
 }
 
-// TestLoopKilledAtEveryWrite kills the loop before and after each of its writes.
-// What becomes of the Job must not change.
+// TestLoopKilledAtEveryWrite kills the loop before and after each of its writes. The outcome of
+// the Job must not change.
 func TestLoopKilledAtEveryWrite(t *testing.T) {
 	for seed := range uint64(10) {
 		report := chaos.Crashes(chaos.Config{Seed: seed, Controller: func() cluster.Controller { return newOn() }}, 0)
@@ -156,17 +156,17 @@ func TestLoopKilledAtEveryWrite(t *testing.T) {
 	}
 }
 
-// TestHastyIsCaught: the order of the steps is what matters.
+// TestHastyIsCaught: the referee reports the wrong order of steps.
 func TestHastyIsCaught(t *testing.T) {
 	for seed := range uint64(100) {
 		report := chaos.Run(chaos.Config{Seed: seed, Controller: func() cluster.Controller { return &hasty{newOn()} }})
 		if v := report.Violation; v != nil {
 			if v.Property != "S2" {
-				t.Errorf("seed %d: %v\nwant S2: a finalizer goes before the pod is recorded", seed, v)
+				t.Errorf("seed %d: %v\nwant S2: a finalizer is removed before the pod is recorded", seed, v)
 			}
 			t.Log(report.Story)
 			return
 		}
 	}
-	t.Error("100 runs have not found it")
+	t.Error("100 runs have not found the violation")
 }

@@ -1,5 +1,5 @@
-// Package outcome tells in a line what has become of a Job, from its status
-// alone: what a dashboard, a workflow engine or a command shows.
+// Package outcome describes the outcome of a Job in one line, from its status alone, for a
+// dashboard, a workflow engine or a command.
 package outcome
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// Of returns the line. Nothing in it depends on the order of the conditions, and
-// none counts whose status is not True.
+// Of returns the line. It does not depend on the order of the conditions, and ignores
+// conditions that are not True.
 func Of(job *batchv1.Job) string {
 	outcome := jobstatus.OutcomeOf(job)
 	parts := []string{string(outcome.Phase)}
 	if outcome.Decided() {
-		parts = append(parts, because(outcome))
+		parts = append(parts, cause(outcome))
 	}
 	if n := job.Spec.Completions; n != nil {
 		parts = append(parts, fmt.Sprintf("%d of %d done", jobstatus.IndexesFinished(job), *n))
@@ -26,16 +26,16 @@ func Of(job *batchv1.Job) string {
 	if failed := jobstatus.Indexes(job).Failed; !failed.IsEmpty() {
 		parts = append(parts, "failed indexes "+failed.String())
 	}
-	// A Job that is decided is not over: its pods may go on for a while.
+	// A Job that is decided has not ended: it may still have pods.
 	if held := jobstatus.PodsHeld(job); held > 0 {
 		parts = append(parts, fmt.Sprintf("holds %d pods", held))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// because says why a Job ends. A reason may name the rule of the pod failure
-// policy that did it (KEP-4443).
-func because(o jobstatus.Outcome) string {
+// cause says why a Job ends. A reason may name the rule of the pod failure policy that
+// matched (KEP-4443).
+func cause(o jobstatus.Outcome) string {
 	rule, ok := failurepolicy.RuleOf(o.Reason, o.Message)
 	switch {
 	case ok && rule.Index >= 0:

@@ -9,21 +9,21 @@ import (
 	"github.com/jobfate/jobfate/examples/outcome"
 )
 
-// A Job of four indexes at several times of its life.
+// A Job of four indexes at several points of its life.
 func ExampleOf() {
 	four, indexed, terminating := int32(4), batchv1.IndexedCompletion, int32(1)
 	failed := "3"
 	job := &batchv1.Job{Spec: batchv1.JobSpec{Completions: &four, CompletionMode: &indexed}}
 	fmt.Println(outcome.Of(job))
 
-	// A condition that is not True says nothing, first in the list or not.
+	// A condition that is not True is ignored, even if it comes first.
 	job.Status = batchv1.JobStatus{
 		Active: 2, CompletedIndexes: "0,1",
 		Conditions: []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse, Reason: "JobResumed"}},
 	}
 	fmt.Println(outcome.Of(job))
 
-	// The end is decided, and a pod is still to go.
+	// The end is decided, and a pod is still terminating.
 	end := func(t batchv1.JobConditionType) {
 		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{Type: t, Status: corev1.ConditionTrue, Reason: "PodFailurePolicy_OutOfLicences"})
 	}

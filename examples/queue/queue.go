@@ -1,7 +1,6 @@
-// Package queue admits suspended Jobs to a quota of pods. Before it admits the
-// next Job it asks how many pods the others still hold: a Job that has been
-// suspended, or whose end has been decided, has pods that are terminating, and
-// they take room until they are gone.
+// Package queue admits suspended Jobs to a quota of pods. Before it admits a Job, it checks
+// how many pods the other Jobs still hold: a Job that is suspended, or whose end is decided,
+// may have terminating pods, which use the quota until they are gone.
 package queue
 
 import (
@@ -10,9 +9,8 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// Admit returns the waiting Jobs that may be resumed now. The jobs are all that
-// share the quota, in the order in which they are to be admitted. A Job that does
-// not fit holds back those behind it.
+// Admit returns the waiting Jobs that may be resumed now. Pass all Jobs that share the quota,
+// in the order of admission. A Job that does not fit blocks the Jobs behind it.
 func Admit(quota int32, jobs []*batchv1.Job) []*batchv1.Job {
 	free := int64(quota)
 	var waiting, admitted []*batchv1.Job
@@ -23,7 +21,7 @@ func Admit(quota int32, jobs []*batchv1.Job) []*batchv1.Job {
 		}
 	}
 	for _, job := range waiting {
-		// What the Job holds already has been taken off above.
+		// The pods that the Job already holds are subtracted above.
 		more := Holds(resumed(job)) - Holds(job)
 		if more > free {
 			break
@@ -34,24 +32,24 @@ func Admit(quota int32, jobs []*batchv1.Job) []*batchv1.Job {
 	return admitted
 }
 
-// Holds returns how much of the quota a Job takes: the most pods that it may have at
-// once. For a suspended Job these are the pods that are not gone yet.
+// Holds returns how much of the quota a Job uses: the largest number of pods that it may have
+// at once. For a suspended Job these are the pods that are not gone yet.
 //
-// Queues do better with the pod replacement policy Failed: then a Job never holds more
-// pods than its parallelism.
+// Prefer the pod replacement policy Failed: a Job then never holds more pods than its
+// parallelism.
 func Holds(job *batchv1.Job) int64 {
 	return jobstatus.DemandOf(job, nil).AtOnce.Most
 }
 
-// resumed returns the Job as it is once it is resumed.
+// resumed returns a copy of the Job that is not suspended.
 func resumed(job *batchv1.Job) *batchv1.Job {
 	copied, suspend := *job, false
 	copied.Spec.Suspend = &suspend
 	return &copied
 }
 
-// waits reports whether a Job is suspended and its controller has seen to it. A
-// Job that has just been suspended may still get pods.
+// waits reports whether a Job is suspended and its controller has observed that. Until then
+// the Job may still get pods.
 func waits(job *batchv1.Job) bool {
 	asked := job.Spec.Suspend != nil && *job.Spec.Suspend
 	return asked && jobstatus.OutcomeOf(job).Phase == jobstatus.SuspendedPhase

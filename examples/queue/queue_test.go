@@ -26,17 +26,17 @@ func example(name string, parallelism, completions int32, policy batchv1.PodRepl
 	return job
 }
 
-// lane is a Job in a cluster of its own, and its controller.
+// lane is a Job and its controller, in a separate cluster.
 type lane struct {
 	*cluster.Cluster
 	caller *cluster.Caller
 	cache  *cluster.Cache
 }
 
-// room are the Jobs that share a quota, in the order in which they come.
-type room []lane
+// pool holds the Jobs that share a quota, in the order of admission.
+type pool []lane
 
-func (r *room) add(job *batchv1.Job) error {
+func (r *pool) add(job *batchv1.Job) error {
 	c, err := cluster.New(job, time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC))
 	if err != nil {
 		return err
@@ -45,8 +45,8 @@ func (r *room) add(job *batchv1.Job) error {
 	return nil
 }
 
-// sync lets each controller look and then starts the pods.
-func (r room) sync() {
+// sync runs each controller once, and then starts the pods.
+func (r pool) sync() {
 	for _, c := range r {
 		c.Run(c.caller, c.cache)
 		for _, pod := range c.Pods() {
@@ -55,15 +55,15 @@ func (r room) sync() {
 	}
 }
 
-func (r room) jobs() (jobs []*batchv1.Job) {
+func (r pool) jobs() (jobs []*batchv1.Job) {
 	for _, c := range r {
 		jobs = append(jobs, c.Job())
 	}
 	return jobs
 }
 
-// admit does what the queue says and returns the names of those admitted.
-func (r room) admit(quota int32) (names []string) {
+// admit resumes the Jobs that the queue admits, and returns their names.
+func (r pool) admit(quota int32) (names []string) {
 	for _, job := range queue.Admit(quota, r.jobs()) {
 		names = append(names, job.Name)
 		r.suspend(job.Name, false)
@@ -71,7 +71,7 @@ func (r room) admit(quota int32) (names []string) {
 	return names
 }
 
-func (r room) suspend(name string, suspend bool) {
+func (r pool) suspend(name string, suspend bool) {
 	for _, c := range r {
 		if c.Job().Name == name {
 			if err := c.EditJob(func(s *batchv1.JobSpec) { s.Suspend = &suspend }); err != nil {
@@ -81,8 +81,8 @@ func (r room) suspend(name string, suspend bool) {
 	}
 }
 
-// pods are those that take room: they have not ended.
-func (r room) pods() (n int) {
+// pods returns the pods that use the quota: those that have not ended.
+func (r pool) pods() (n int) {
 	for _, c := range r {
 		for _, pod := range c.Pods() {
 			if !cluster.HasEnded(pod) {
@@ -93,10 +93,10 @@ func (r room) pods() (n int) {
 	return n
 }
 
-// Two Jobs of three pods share a quota of four. The first makes room for the
-// second, which has to wait until the pods of the first are gone.
+// Two Jobs of three pods share a quota of four. The first is suspended in favour of the second,
+// which waits until the pods of the first are gone.
 func ExampleAdmit() {
-	var r room
+	var r pool
 	for _, name := range []string{"low", "high"} {
 		if err := r.add(example(name, 3, 3, batchv1.Failed)); err != nil {
 			fmt.Println(err)
@@ -126,13 +126,13 @@ func ExampleAdmit() {
 	// low holds 0 - admitted: [high]
 }
 
-// TestQuotaIsKept lets Jobs be suspended at random, and pods take their time. The
-// quota is never exceeded, and all Jobs get their turn.
+// TestQuotaIsKept suspends Jobs at random, and ends pods slowly. The quota is never exceeded,
+// and all Jobs end.
 func TestQuotaIsKept(t *testing.T) {
 	const quota = 7
 	for seed := range uint64(50) {
 		dice := rand.New(rand.NewPCG(seed, 0))
-		var r room
+		var r pool
 		for i := range 4 {
 			if err := r.add(example(fmt.Sprint("job-", i), 1+dice.Int32N(5), 1+dice.Int32N(8), batchv1.Failed)); err != nil {
 				t.Fatal(err)

@@ -1,10 +1,9 @@
-// Package restartgroup manages a group of Jobs, as JobSet does. When one of them
-// fails, the name of the rule that failed it decides what becomes of the group:
-// KEP-4443, both user stories.
+// Package restartgroup manages a group of Jobs, as JobSet does. When a Job fails, the name of
+// the rule that failed it decides what happens to the group: both user stories of KEP-4443.
 //
-// A rule of a pod failure policy has a name here, which the Job API of Kubernetes
-// does not have yet. A framework that runs the Jobs with jobfate hands the names to
-// it (jobfate.RuleNames), and reads them in the reason of the Job's condition.
+// The Job API of Kubernetes has no names for the rules of a pod failure policy yet. A
+// framework that runs the Jobs with jobfate passes the names to it (jobfate.RuleNames), and
+// reads them from the reason of the Job's condition.
 package restartgroup
 
 import (
@@ -16,20 +15,20 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// Action is what is done about a Job that has failed, the weakest first.
+// Action is the response to a failed Job, the weakest first.
 type Action int
 
 const (
-	// Nothing is to be done: no Job has failed.
+	// Nothing: no Job has failed.
 	Nothing Action = iota
-	// FailJob leaves the Job failed, and the others run on.
+	// FailJob leaves the Job failed, and the other Jobs continue.
 	FailJob
 	// RestartJob deletes the Job and creates it again.
 	RestartJob
-	// RestartGroup does so with all Jobs. It is what is done when no rule says
-	// otherwise.
+	// RestartGroup deletes all Jobs and creates them again. It is the default if no rule
+	// matches.
 	RestartGroup
-	// FailGroup fails the group at once, and no Job is restarted any more.
+	// FailGroup fails the group at once. No Job is restarted afterwards.
 	FailGroup
 )
 
@@ -38,37 +37,35 @@ func (a Action) String() string {
 	return [...]string{"Nothing", "FailJob", "RestartJob", "RestartGroup", "FailGroup"}[a]
 }
 
-// Rule says what to do about Jobs that fail for one of the reasons. A reason is
-// that of the condition: PodFailurePolicy_{rule name}, for one.
+// Rule is the action for Jobs that fail with one of the reasons. A reason is that of the
+// condition, for example PodFailurePolicy_{rule name}.
 type Rule struct {
 	Action  Action
 	Reasons []string
 }
 
-// Group is a policy, and how often something has been restarted.
+// Group is a policy, and the number of restarts so far.
 type Group struct {
 	Rules       []Rule
 	MaxRestarts int
 	Restarts    int
 }
 
-// Verdict is what to do now.
+// Verdict is the decision about a group.
 type Verdict struct {
 	Action Action
-	// Restart are the Jobs to delete and create again. With RestartJob a Job whose
-	// pods are not all gone is not among them: it is to be looked at again when it
-	// has ended. With RestartGroup all are, and are to be deleted in the foreground:
-	// then they are gone when their pods are.
+	// Restart are the Jobs to delete and create again. With RestartJob it omits a Job that
+	// still has pods: call Decide again when the Job has ended. With RestartGroup it has all
+	// Jobs. Delete them in the foreground, so that they are gone when their pods are.
 	Restart []*batchv1.Job
-	// Job, Reason and Message say which failure it was, and how it came about.
+	// Job, Reason and Message describe the failure that decided.
 	Job     string
 	Reason  string
 	Message string
 }
 
-// Decide returns what is to be done about the Jobs of a group. Of several failures
-// the one with the strongest action decides. The first rule that has the reason of
-// a failure says what the action is.
+// Decide returns what to do with the Jobs of a group. The action for a failure is that of the
+// first rule with its reason. Of several failures, the one with the strongest action decides.
 func (g Group) Decide(jobs []*batchv1.Job) Verdict {
 	var strongest Verdict
 	var restart []*batchv1.Job
@@ -78,8 +75,8 @@ func (g Group) Decide(jobs []*batchv1.Job) Verdict {
 			continue
 		}
 		v := Verdict{Action: g.action(outcome.Reason), Job: job.Name, Reason: outcome.Reason, Message: outcome.Message}
-		// That the group fails is known as soon as the Job's failure is decided. To
-		// restart it one has to wait until it has ended and left no pod behind.
+		// The group can fail as soon as the Job's failure is decided. A restart must wait
+		// until the Job has ended and has no pods.
 		if v.Action == RestartJob && outcome.Terminal() {
 			restart = append(restart, job)
 		}

@@ -27,8 +27,8 @@ rules:
   onExitCodes: {containerName: main, operator: In, values: [3]}
 `
 
-// run runs a Job whose pod ends with an exit code. The Job that is stored has the
-// rules without their names.
+// run runs a Job whose pod ends with an exit code. The stored Job has the rules without their
+// names.
 func run(name string, code int32) (*batchv1.Job, error) {
 	var policy failurepolicy.Spec
 	if err := yaml.Unmarshal([]byte(rules), &policy); err != nil {
@@ -136,8 +136,8 @@ func ExampleGroup_Decide_restartTheJob() {
 	//   job-1 failed: PodFailurePolicy_ExitCode3
 }
 
-// TestDecidedIsNotEnded: a Job that is failing still has pods, so it is not
-// restarted yet. That the group fails need not wait.
+// TestDecidedIsNotEnded: a Job that is failing still has pods, so it is not restarted yet. The
+// group can fail without waiting.
 func TestDecidedIsNotEnded(t *testing.T) {
 	failing := &batchv1.Job{Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{
 		{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue, Reason: "PodFailurePolicy_ExitCode3"},

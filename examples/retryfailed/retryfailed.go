@@ -1,9 +1,9 @@
-// Package retryfailed makes, of an Indexed Job that has ended, the Job that runs
-// some of its indexes again: those that failed, or those that were never run.
+// Package retryfailed creates a Job that reruns some indexes of an Indexed Job that has ended:
+// the indexes that failed, or all that did not complete.
 //
-// A Job numbers its indexes from 0 without gaps, so the new Job has indexes of its
-// own. Which index of the first Job each of them stands for is told to its pods in
-// an environment variable, in the form of the status, as in "3,7-9".
+// The indexes of a Job begin at 0 and have no gaps, so the new Job has new indexes. An
+// environment variable lists the indexes of the first Job that they stand for, in the format of
+// the status, as in "3,7-9".
 package retryfailed
 
 import (
@@ -17,30 +17,30 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// Variable is the environment variable and the annotation with the indexes. A
-// container whose JOB_COMPLETION_INDEX is i is to do the work of the i-th of them.
+// Variable and Annotation are the names of the environment variable and of the annotation that
+// list the indexes. A container whose JOB_COMPLETION_INDEX is i does the work of the i-th one.
 const (
 	Variable   = "RETRIED_INDEXES"
 	Annotation = "example.com/retried-indexes"
 )
 
-// Failed returns the Job that runs again the indexes that failed.
+// Failed returns the Job that reruns the indexes that failed.
 func Failed(job *batchv1.Job, name string) (*batchv1.Job, error) {
 	return Job(job, name, jobstatus.Indexes(job).Failed)
 }
 
-// Unfinished returns the Job that runs all indexes that are not completed: those
-// that failed, and those that had not been run when the Job ended.
+// Unfinished returns the Job that runs all indexes that did not complete: those that failed, and
+// those that had not run when the Job ended.
 func Unfinished(job *batchv1.Job, name string) (*batchv1.Job, error) {
 	sets := jobstatus.Indexes(job)
 	return Job(job, name, sets.Failed.Union(sets.Unfinished))
 }
 
-// Job returns the Job that runs the given indexes again. The Job that it is made
-// of may itself be such a Job: the indexes are then those that the first one had.
+// Job returns the Job that reruns the given indexes of a Job. If that Job is itself a rerun, the
+// new list contains indexes of the first Job.
 func Job(job *batchv1.Job, name string, indexes indexset.Set) (*batchv1.Job, error) {
 	if !jobstatus.OutcomeOf(job).Terminal() {
-		return nil, fmt.Errorf("the Job %s has not ended, so there may be pods at work on its indexes", job.Name)
+		return nil, fmt.Errorf("the Job %s has not ended, so pods may still be working on its indexes", job.Name)
 	}
 	if indexes.IsEmpty() {
 		return nil, fmt.Errorf("the Job %s has no such indexes", job.Name)
@@ -55,12 +55,12 @@ func Job(job *batchv1.Job, name string, indexes indexset.Set) (*batchv1.Job, err
 	}
 	n := int32(indexes.Len())
 	next.Spec.Completions = &n
-	// What the API server has added to the first Job is not for the second.
+	// The API server generated these for the first Job.
 	next.Spec.Selector, next.Spec.ManualSelector = nil, nil
 	for _, label := range []string{"controller-uid", "job-name", batchv1.ControllerUidLabel, batchv1.JobNameLabel} {
 		delete(next.Spec.Template.Labels, label)
 	}
-	// These speak of the first Job's indexes, or are bounded by their number.
+	// These fields refer to the indexes of the first Job, or are bounded by their number.
 	next.Spec.SuccessPolicy = nil
 	if most := next.Spec.MaxFailedIndexes; most != nil {
 		*most = min(*most, n)
@@ -72,7 +72,7 @@ func Job(job *batchv1.Job, name string, indexes indexset.Set) (*batchv1.Job, err
 	return next, nil
 }
 
-// original returns which indexes of the first Job those of this one stand for.
+// original translates indexes of a Job into indexes of the first Job.
 func original(job *batchv1.Job, indexes indexset.Set) (string, error) {
 	text, retried := job.Annotations[Annotation]
 	if !retried {

@@ -27,8 +27,8 @@ func example() *batchv1.Job {
 	return job
 }
 
-// play runs a Job to its end. A pod fails if the work that it does is bad, which
-// is what it finds at its own position in the list of indexes.
+// play runs a Job to its end. A pod fails if its work is bad. It finds its work at its own
+// position in the list of indexes.
 func play(job *batchv1.Job, bad indexset.Set) (*batchv1.Job, error) {
 	c, err := cluster.New(job, time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC))
 	if err != nil {
@@ -49,7 +49,7 @@ func play(job *batchv1.Job, bad indexset.Set) (*batchv1.Job, error) {
 	return c.Job(), nil
 }
 
-// work is what a program in a container would do to find out what its work is.
+// work finds the work of a pod, as a program in a container would.
 func work(pod *corev1.Pod) int32 {
 	var i int32
 	fmt.Sscan(pod.Annotations[batchv1.JobCompletionIndexAnnotation], &i)
@@ -66,7 +66,7 @@ func work(pod *corev1.Pod) int32 {
 	return i
 }
 
-// Of ten indexes three fail. They are run again, and one of them fails again.
+// Three of ten indexes fail. They are rerun, and one of them fails again.
 func ExampleFailed() {
 	job, err := play(example(), indexset.Of(2, 5, 8))
 	if err != nil {
@@ -98,7 +98,7 @@ func ExampleFailed() {
 	// suites-3 runs 1 index: 5
 }
 
-// TestUnfinished also runs what the Job did not come to.
+// TestUnfinished also runs the indexes that the Job had not started.
 func TestUnfinished(t *testing.T) {
 	job := example()
 	one := int32(1)

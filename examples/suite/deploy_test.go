@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// read reads the only manifest of a kind in a file, with no field that the type does not
-// have.
+// read reads the only manifest of a kind in a file. A field that the type does not have is an
+// error.
 func read[T any](t *testing.T, file, kind string) T {
 	t.Helper()
 	var found []T
@@ -38,8 +38,8 @@ func read[T any](t *testing.T, file, kind string) T {
 	return found[0]
 }
 
-// The schema has every field of the status of a Job: what it does not name would be
-// dropped, and pods would be counted again.
+// The schema has every field of a Job status: the API server prunes unknown fields, and pods would
+// be counted again.
 func TestSchemaKeepsStatus(t *testing.T) {
 	crd := read[apiextensionsv1.CustomResourceDefinition](t, "crd.yaml", "CustomResourceDefinition")
 	version := crd.Spec.Versions[0]
@@ -62,15 +62,15 @@ func hasFields(t *testing.T, path string, of reflect.Type, schema apiextensionsv
 	}
 }
 
-// The Deployment runs the program with flags that it has, its probes ask where the program
-// answers, and its account may use the lease that the program asks for.
+// The arguments, ports and probes of the Deployment fit the program, and its account may use the
+// lease of the program.
 func TestDeployment(t *testing.T) {
 	container := read[appsv1.Deployment](t, "deployment.yaml", "Deployment").Spec.Template.Spec.Containers[0]
 	var s settings
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	s.register(flags)
 	if err := flags.Parse(container.Args); err != nil || flags.NArg() > 0 {
-		t.Errorf("the program does not take the arguments %q: %v", container.Args, err)
+		t.Errorf("the program rejects the arguments %q: %v", container.Args, err)
 	}
 	ports := map[string]string{}
 	for _, port := range container.Ports {
@@ -86,7 +86,7 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
-// README.md shows the sample, and what it says of the size is true.
+// README.md shows the sample, and its figure for the size of the program is true.
 func TestReadme(t *testing.T) {
 	const most = 200 // lines
 	file := func(name string) string {

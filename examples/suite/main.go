@@ -1,8 +1,8 @@
-// The command suite runs test suites in shards: objects of a kind of its own, each as if
-// it were an indexed Job, with the module github.com/jobfate/jobfate/controller.
+// The command suite runs test suites in shards. A Suite is a custom resource that the module
+// github.com/jobfate/jobfate/controller runs as an Indexed Job.
 //
-// To read it, begin with jobSpec, which says what Job a suite stands for. types.go has the
-// kind, and all else is generated. To try it:
+// To read the code, begin with jobSpec, which returns the Job spec of a suite. types.go has the
+// kind, and everything else is generated. To try it:
 //
 //	kubectl apply -f deploy/crd.yaml -f deploy/samples/suite.yaml
 //	go run . --leader-elect=false
@@ -29,7 +29,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// finalizer holds a pod until it is counted.
+// finalizer blocks the deletion of a pod until it is counted.
 const finalizer = "suites.jobfate.dev/counted"
 
 var suites = controller.Kind[*Suite]{
@@ -38,8 +38,8 @@ var suites = controller.Kind[*Suite]{
 	Keys:   tracking.Keys{Finalizer: finalizer},
 }
 
-// jobSpec returns the spec of the Job that a suite stands for. A shard that has failed for
-// good fails the suite when the others have ended.
+// jobSpec returns the Job spec of a suite. A shard without retries left fails the suite when the
+// other shards have ended.
 func jobSpec(s *Suite) batchv1.JobSpec {
 	template := s.Spec.Template
 	if template.Spec.RestartPolicy == "" {
@@ -62,9 +62,9 @@ type settings struct {
 }
 
 func (s *settings) register(flags *flag.FlagSet) {
-	flags.BoolVar(&s.leaderElect, "leader-elect", true, "elect a leader, so that of several replicas only one acts")
-	flags.StringVar(&s.metricsAddress, "metrics-bind-address", ":8080", "where to serve metrics; 0: nowhere")
-	flags.StringVar(&s.probeAddress, "health-probe-bind-address", ":8081", "where to serve /healthz and /readyz; 0: nowhere")
+	flags.BoolVar(&s.leaderElect, "leader-elect", true, "elect a leader, so that only one of several replicas acts")
+	flags.StringVar(&s.metricsAddress, "metrics-bind-address", ":8080", "the address that serves metrics; 0: none")
+	flags.StringVar(&s.probeAddress, "health-probe-bind-address", ":8081", "the address that serves /healthz and /readyz; 0: none")
 }
 
 func main() {

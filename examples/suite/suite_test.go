@@ -31,7 +31,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// cluster is an API server in process, whose pods live by rules, in a bubble of synctest.
+// cluster is an in-process API server in a synctest bubble, with scripted pods.
 type cluster struct {
 	*testing.T
 	*kube.Server
@@ -50,7 +50,7 @@ func newCluster(t *testing.T, rules ...live.Rule) *cluster {
 	return &cluster{t, s, user}
 }
 
-// start starts the controller, and returns how to stop it.
+// start starts the controller, and returns a function that stops it.
 func (c *cluster) start() (stop func()) {
 	c.Helper()
 	o := ctrl.Options{
@@ -97,8 +97,8 @@ func (c *cluster) want(suite *Suite, want string) {
 	}
 }
 
-// A suite runs its shards two at a time and tries one that failed again, through a
-// restart of the controller.
+// A suite runs its shards two at a time and retries a failed one, across a restart of the
+// controller.
 func TestSuitePasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, live.Fail(1).After(10*time.Second).ForIndex(1).Times(1), live.Succeed().After(10*time.Second))
@@ -126,7 +126,7 @@ func TestSuitePasses(t *testing.T) {
 	})
 }
 
-// A shard that fails as often as it may fails the suite, after the others have ended.
+// A shard without retries left fails the suite after the other shards have ended.
 func TestSuiteFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, live.Fail(1).ForIndex(1), live.Succeed().After(time.Second))
@@ -140,7 +140,7 @@ func TestSuiteFails(t *testing.T) {
 	})
 }
 
-// A paused suite has no pods, and goes on where it was.
+// A paused suite has no pods. When it is resumed, completed shards stay completed.
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, live.Succeed().After(time.Minute))
@@ -161,7 +161,7 @@ func TestPause(t *testing.T) {
 	})
 }
 
-// A deleted suite goes with its pods.
+// The pods of a deleted suite are deleted too.
 func TestDelete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, live.Run())

@@ -15,8 +15,8 @@ import (
 //go:generate go tool -modfile=../../tools/go.mod controller-gen object paths=.
 //go:generate sh -c "go tool -modfile=../../tools/go.mod controller-gen crd paths=. output:stdout >deploy/crd.yaml"
 
-// Suite runs tests in shards: a pod each, which finds its number in the variable
-// JOB_COMPLETION_INDEX.
+// Suite runs tests in shards, one pod each. The variable JOB_COMPLETION_INDEX of a pod is the
+// number of its shard.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -25,7 +25,7 @@ import (
 // +kubebuilder:printcolumn:name=Failed,type=string,JSONPath=.status.job.failedIndexes
 // +kubebuilder:printcolumn:name=Active,type=integer,JSONPath=.status.job.active
 // +kubebuilder:printcolumn:name=Age,type=date,JSONPath=.metadata.creationTimestamp
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="a name has 52 characters at most, so that those of the pods are not too long"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="the name must have at most 52 characters, so that the names of the pods are valid"
 type Suite struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -34,36 +34,36 @@ type Suite struct {
 	Status Status `json:"status,omitempty"`
 }
 
-// Spec is what a user asks for.
+// Spec is the desired state of a suite.
 type Spec struct {
-	// Shards is how many pods share the tests.
+	// Shards is the number of pods that share the tests.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the number of shards cannot change"
 	Shards int32 `json:"shards"`
-	// Parallel is how many shards run at the same time. The default is all.
+	// Parallel is the number of shards that run concurrently. The default is all.
 	// +kubebuilder:validation:Minimum=1
 	Parallel *int32 `json:"parallel,omitempty"`
-	// Retries is how often a shard that failed runs again.
+	// Retries is the number of retries of a failed shard.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:default=1
 	Retries *int32 `json:"retries,omitempty"`
 	// Paused suites have no pods.
 	Paused bool `json:"paused,omitempty"`
-	// Template makes the pods. The API server checks it when it creates them.
+	// Template is the template of the pods. The API server validates it when pods are created.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Template corev1.PodTemplateSpec `json:"template"`
 }
 
-// Status is how far the suite is.
+// Status is the observed state of a suite.
 type Status struct {
-	// Job is the status of the Job that the suite stands for.
+	// Job is the Job status of the suite.
 	Job batchv1.JobStatus `json:"job,omitempty"`
 }
 
-// SuiteList is what the API server lists.
+// SuiteList is a list of suites.
 //
 // +kubebuilder:object:root=true
 type SuiteList struct {
