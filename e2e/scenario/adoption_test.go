@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// What a user sends to part a pod from its Job, and to bring it back.
+	// The patches that a user sends to take a pod from its Job, and to give it back.
 	disown  = `{"metadata":{"ownerReferences":null}}`
 	unlabel = `{"metadata":{"labels":{"batch.kubernetes.io/controller-uid":null}}}`
 )
@@ -22,8 +22,7 @@ func relabel(job *batchv1.Job) string {
 	return `{"metadata":{"labels":{"batch.kubernetes.io/controller-uid":"` + string(job.UID) + `"}}}`
 }
 
-// A pod that has lost its owner, and not its labels, is taken back, and none comes
-// in its place.
+// A pod that has lost its owner but kept its labels is adopted again, and is not replaced.
 func TestOrphanIsAdopted(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -39,9 +38,8 @@ func TestOrphanIsAdopted(t *testing.T) {
 	})
 }
 
-// A pod whose labels no longer match is let go, without its finalizer, and another
-// comes in its place. With its labels back it is taken back, as one too many: the
-// youngest goes.
+// A pod whose labels no longer match is released, loses its finalizer, and is replaced. When
+// its labels match again it is adopted as surplus, and the youngest pod is deleted.
 func TestReleasedAndAdopted(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -66,8 +64,8 @@ func TestReleasedAndAdopted(t *testing.T) {
 	})
 }
 
-// Of a pod that ends after it was let go nothing is counted. One that comes back
-// when it has ended counts.
+// A pod that ends after its release is not counted. A pod that is adopted again after it has
+// ended is counted.
 func TestReleasedPodEnds(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -86,8 +84,8 @@ func TestReleasedPodEnds(t *testing.T) {
 	})
 }
 
-// A selector that the user has chosen matches a pod that is there before the Job.
-// It is adopted, with a finalizer, before any other is created.
+// A selector chosen by the user matches a pod that existed before the Job. The pod is adopted,
+// with a finalizer, before any other is created.
 func TestPodBeforeItsJob(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -114,9 +112,9 @@ func TestPodBeforeItsJob(t *testing.T) {
 	})
 }
 
-// A pod that has been counted, and then loses its owner, is adopted and counted
-// again: nothing tells it from one that never was. It is copied, though not good,
-// as docs/divergences.md says.
+// A pod that has been counted and then loses its owner is adopted and counted again, because it
+// looks like a pod that was never counted. jobfate copies this weakness of Kubernetes, as
+// docs/divergences.md says.
 func TestCountedPodIsAdopted(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -132,7 +130,7 @@ func TestCountedPodIsAdopted(t *testing.T) {
 	})
 }
 
-// A Job that has ended takes no pods, nor does it let any go.
+// A Job that has ended adopts and releases no pods.
 func TestEndedJobAdoptsNothing(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {

@@ -12,17 +12,16 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// base is the delay after the first failure. Neither controller is told another.
+// base is the default delay after the first failure.
 const base = 10 * time.Second
 
-// delay is how long after the end of one pod another was made, by the times that
-// both have. They are whole seconds, and so less than a second off.
+// delay returns the time between the end of one pod and the creation of another. Both times are
+// whole seconds, so it is less than a second off.
 func delay(from, to *corev1.Pod) time.Duration {
 	return to.CreationTimestamp.Sub(from.Status.ContainerStatuses[0].State.Terminated.FinishedAt.Time)
 }
 
-// wantDelays checks that pods were made one after the other, after delays that
-// double.
+// wantDelays checks that pods were created one after another, after delays that double.
 func wantDelays(w *world.World, pods []*corev1.Pod) {
 	w.T.Helper()
 	least := base
@@ -44,7 +43,7 @@ func TestBackoffDelay(t *testing.T) {
 	})
 }
 
-// Failures of a moment all count: two at once are followed by 20 s.
+// Simultaneous failures all count: after two at once the delay is 20 s.
 func TestBackoffDelayAfterSeveralFailures(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -63,7 +62,7 @@ func TestBackoffDelayAfterSeveralFailures(t *testing.T) {
 	})
 }
 
-// A success ends the delay: what failed before it does not count any more.
+// A success ends the delay: earlier failures no longer count.
 func TestBackoffDelayEndsWithSuccess(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -72,7 +71,7 @@ func TestBackoffDelayEndsWithSuccess(t *testing.T) {
 		fails, succeeds := s.Active()[0], s.Active()[1]
 		w.Become(kubelet.Fail(1), fails)
 		w.Until(observe.Want{Active: 1, Ready: 1, Failed: 1})
-		// A second later by the times in the pods, which are whole seconds.
+		// One second later by the times of the pods, which are whole seconds.
 		w.Become(kubelet.Succeed().After(time.Second), succeeds)
 		s = w.Until(observe.Want{Active: 1, Ready: 1, Succeeded: 1, Failed: 1})
 		if got := delay(s.All[fails.Name], s.Active()[0]); got >= base {
@@ -83,8 +82,8 @@ func TestBackoffDelayEndsWithSuccess(t *testing.T) {
 	})
 }
 
-// Each index has a delay of its own. Index 1 fails for the first time while index 0
-// waits for the second time.
+// Each index has its own delay. Index 1 fails for the first time while index 0 waits for the
+// second time.
 func TestBackoffDelayPerIndex(t *testing.T) {
 	t.Parallel()
 	script := func(p kubelet.Pod) kubelet.Life {
@@ -102,9 +101,9 @@ func TestBackoffDelayPerIndex(t *testing.T) {
 	})
 }
 
-// With parallelism 1, index 0 is backing off. This is where the two differ, and mean
-// to (docs/divergences.md, FillFreeSlots): the built-in controller keeps the place
-// for index 0, so that index 1 waits for it; that of jobfate lets index 1 run.
+// With parallelism 1, index 0 is backing off. The two controllers differ on purpose
+// (docs/divergences.md, FillFreeSlots): with the built-in one, index 1 waits for index 0; with
+// jobfate's, index 1 runs.
 func TestBackoffDelayFreeSlot(t *testing.T) {
 	t.Parallel()
 	script := func(p kubelet.Pod) kubelet.Life {
@@ -129,9 +128,9 @@ func TestBackoffDelayFreeSlot(t *testing.T) {
 	})
 }
 
-// After a restart the two differ, and mean to: the built-in controller has forgotten
-// the failures that it has counted, and replaces the pod at once; that of jobfate
-// makes the record anew from the pods that are there (jobfate.RebuildBackoff).
+// After a restart the two controllers differ on purpose (docs/divergences.md, BackoffInDoubt):
+// the built-in one has forgotten the counted failures and replaces the pod at once; jobfate's
+// computes the record from the pods that still exist.
 func TestBackoffDelayOverRestart(t *testing.T) {
 	both(t, failTimes(1), func(w *world.World) {
 		w.Create(batchv1.JobSpec{})

@@ -17,7 +17,7 @@ const (
 	ignoredFailures = "batch.kubernetes.io/job-index-ignored-failure-count"
 )
 
-// wantAnnotations checks the annotations of all pods of an index, the oldest first.
+// wantAnnotations checks the annotations of all pods of an index, oldest first.
 func wantAnnotations(w *world.World, s observe.State, index int, annotation string, want ...string) {
 	w.T.Helper()
 	var got []string
@@ -29,7 +29,7 @@ func wantAnnotations(w *world.World, s observe.State, index int, annotation stri
 	}
 }
 
-// oddFail is the script of pods that succeed at even indexes and fail at odd ones.
+// oddFail is a script in which pods of even indexes succeed and pods of odd indexes fail.
 func oddFail(p kubelet.Pod) kubelet.Life {
 	if p.Index%2 == 1 {
 		return kubelet.Fail(1)
@@ -37,7 +37,7 @@ func oddFail(p kubelet.Pod) kubelet.Life {
 	return kubelet.Succeed()
 }
 
-// failTimes is the script of pods whose index succeeds after some failures.
+// failTimes is a script in which each index succeeds after some failures.
 func failTimes(times int) kubelet.Script {
 	return func(p kubelet.Pod) kubelet.Life {
 		if p.Attempt < times {
@@ -47,8 +47,8 @@ func failTimes(times int) kubelet.Script {
 	}
 }
 
-// Each index fails as often as it may, and then succeeds: so does the Job. No
-// limit holds for the Job as a whole.
+// Each index uses all its retries and then succeeds, and so does the Job. The Job as a whole
+// has no limit.
 func TestPerIndexWithinLimit(t *testing.T) {
 	t.Parallel()
 	both(t, failTimes(1), func(w *world.World) {
@@ -58,8 +58,8 @@ func TestPerIndexWithinLimit(t *testing.T) {
 	})
 }
 
-// "Ensure that all indexes are executed despite some failing": two at a time, the
-// odd ones fail, twice each.
+// "Ensure that all indexes are executed despite some failing": two run at a time, and the odd
+// indexes fail twice each.
 func TestPerIndexAllIndexesRun(t *testing.T) {
 	t.Parallel()
 	both(t, oddFail, func(w *world.World) {
@@ -73,8 +73,8 @@ func TestPerIndexAllIndexesRun(t *testing.T) {
 	})
 }
 
-// With limit 0 the first failure ends an index. The Job fails when the last index
-// has ended, not before.
+// With limit 0 the first failure fails an index. The Job fails only when the last index has
+// ended.
 func TestPerIndexFailsAtTheEnd(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -90,8 +90,8 @@ func TestPerIndexFailsAtTheEnd(t *testing.T) {
 	})
 }
 
-// The failed pod is deleted at once, but not gone before it is counted and replaced:
-// its annotation is what the replacement goes on from.
+// The failed pod is deleted at once, but kept until it is counted and replaced: the replacement
+// continues from its annotation.
 func TestPerIndexDelayedPodDeletion(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -110,7 +110,7 @@ func TestPerIndexDelayedPodDeletion(t *testing.T) {
 	})
 }
 
-// A pod that is deleted while it runs counts as a failure of its index.
+// A pod that is deleted while it is running counts as a failure of its index.
 func TestPerIndexRunningPodDeleted(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -123,7 +123,7 @@ func TestPerIndexRunningPodDeleted(t *testing.T) {
 	})
 }
 
-// The global limit holds as well, and is exceeded before that of any index.
+// The global limit also applies, and is exceeded before the limit of any index.
 func TestPerIndexGlobalLimitFirst(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -132,14 +132,14 @@ func TestPerIndexGlobalLimitFirst(t *testing.T) {
 		w.Create(spec)
 		s := w.Until(observe.Want{Active: 3, Ready: 3})
 		w.Become(kubelet.Fail(1), s.OfIndex(0)...)
-		// It is seen, and counted when its replacement comes.
+		// The failure is observed, and counted when the replacement exists.
 		w.Until(observe.Want{Active: 2, Ready: 2})
 		w.Become(kubelet.Fail(1), s.OfIndex(1)...)
 		w.Until(observe.Want{Failed: 3, Conditions: failedByLimit})
 	})
 }
 
-// More indexes fail than may: the Job fails at once, and ends the others.
+// More indexes fail than allowed: the Job fails at once, and the other pods are deleted.
 func TestPerIndexMaxFailedIndexes(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -157,8 +157,8 @@ func TestPerIndexMaxFailedIndexes(t *testing.T) {
 	})
 }
 
-// "Terminate job execution when the maxFailedIndexes is exceeded": one index after
-// the other, and the first failure is one too many.
+// "Terminate job execution when the maxFailedIndexes is exceeded": indexes run one after
+// another, and the first failed index exceeds the limit.
 func TestPerIndexMaxFailedIndexesZero(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Fail(1)), func(w *world.World) {
@@ -170,8 +170,8 @@ func TestPerIndexMaxFailedIndexesZero(t *testing.T) {
 	})
 }
 
-// FailIndex ends an index at once, whatever its limit. Rules for exit codes and for
-// conditions do; what matches neither goes by the limit.
+// FailIndex fails an index at once, whatever its limit, by a rule for exit codes or for
+// conditions. A failure that matches neither counts towards the limit.
 func TestPerIndexFailIndex(t *testing.T) {
 	t.Parallel()
 	script := func(p kubelet.Pod) kubelet.Life {
@@ -212,7 +212,7 @@ func TestPerIndexFailIndexUpToMaxFailedIndexes(t *testing.T) {
 	})
 }
 
-// FailJob ends all indexes, though the limits are far.
+// FailJob fails the whole Job, although no limit is reached.
 func TestPerIndexFailJob(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -225,8 +225,7 @@ func TestPerIndexFailJob(t *testing.T) {
 	})
 }
 
-// An ignored failure is kept in an annotation of its own, and does not bring the
-// index nearer to its limit.
+// An ignored failure has its own annotation, and does not count towards the limit of the index.
 func TestPerIndexIgnoredFailures(t *testing.T) {
 	t.Parallel()
 	script := func(p kubelet.Pod) kubelet.Life {
@@ -245,14 +244,14 @@ func TestPerIndexIgnoredFailures(t *testing.T) {
 	})
 }
 
-// The failures of an index are in its pods. They and the delay survive a restart between
-// a failure and the replacement.
+// The pods hold the failures of an index. The failures and the delay survive a restart between
+// a failure and its replacement.
 func TestPerIndexFailuresOverRestart(t *testing.T) {
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		w.Create(perIndex(2, 1))
 		s := w.Until(observe.Want{Active: 2, Ready: 2})
 		w.Become(kubelet.Fail(1), s.OfIndex(1)...)
-		// It is seen, and counted when its replacement comes.
+		// The failure is observed, and counted when the replacement exists.
 		w.Until(observe.Want{Active: 1, Ready: 1})
 		w.Restart(func() { w.Become(kubelet.Succeed(), s.OfIndex(0)...) })
 		s = w.Until(observe.Want{Active: 1, Ready: 1, Succeeded: 1, Failed: 1, Completed: "0"})

@@ -12,7 +12,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// A Job fails when it has one failure more than its limit.
+// A Job fails at the first failure above its limit.
 func TestBackoffLimitExceeded(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Fail(1)), func(w *world.World) {
@@ -27,8 +27,8 @@ func TestBackoffLimitExceeded(t *testing.T) {
 	})
 }
 
-// One of a hundred pods fails as soon as there is one, while others are still being
-// made. All are ended and counted, and none keeps the finalizer.
+// One of a hundred pods fails as soon as it exists, while others are still being created. All
+// pods are deleted and counted, and none keeps the finalizer.
 func TestBackoffLimitExceededClearsFinalizers(t *testing.T) {
 	t.Parallel()
 	script := func(p kubelet.Pod) kubelet.Life {
@@ -48,8 +48,8 @@ func TestBackoffLimitExceededClearsFinalizers(t *testing.T) {
 	})
 }
 
-// The Job is deleted just after it is decided that it fails. Its pods, which run on,
-// lose the finalizer, and those that the policy keeps stay as they are.
+// The Job is deleted just after FailureTarget is set. Its running pods lose the finalizer, and
+// those that the deletion policy keeps are not changed otherwise.
 func TestBackoffLimitExceededThenDeleted(t *testing.T) {
 	t.Parallel()
 	for _, how := range []metav1.DeletionPropagation{
@@ -76,8 +76,8 @@ func TestBackoffLimitExceededThenDeleted(t *testing.T) {
 	}
 }
 
-// alone plays a scenario with one controller and then with the other, while the
-// other one is stopped. Each frees pods without a controller, whosever they were.
+// alone plays a scenario with one controller and then with the other, while the other one is
+// stopped, because each frees orphans of both.
 func alone(t *testing.T, script kubelet.Script, scenario func(*world.World)) {
 	t.Helper()
 	sides := []world.Side{world.Jobfate(jobfate), world.BuiltIn(builtIn)}
@@ -93,8 +93,8 @@ func alone(t *testing.T, script kubelet.Script, scenario func(*world.World)) {
 	}
 }
 
-// Everything happens while no controller runs: a pod fails, the others run, and the
-// Job is deleted with its pods left. All are freed afterwards.
+// While no controller runs, a pod fails, others keep running, and the Job is deleted without
+// its pods. All pods are freed afterwards.
 func TestDeletedWithOrphansDuringRestart(t *testing.T) {
 	alone(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		spec := regular(3)
@@ -117,8 +117,8 @@ func TestDeletedWithOrphansDuringRestart(t *testing.T) {
 	})
 }
 
-// The Job and its pods are deleted while no controller runs. The pods go as soon as
-// one runs.
+// The Job and its pods are deleted while no controller runs. The pods are gone as soon as one
+// runs.
 func TestDeletedWithPodsDuringRestart(t *testing.T) {
 	alone(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		w.Create(regular(2))
@@ -134,8 +134,8 @@ func TestDeletedWithPodsDuringRestart(t *testing.T) {
 	})
 }
 
-// One pod of ten fails and the others succeed, all while no controller runs. All are
-// counted, and the Job fails: it is one failure above its limit.
+// While no controller runs, one pod of ten fails and the others succeed. All are counted, and
+// the Job fails: it is one failure above its limit.
 func TestFailedWithInterruptBeforeDecision(t *testing.T) {
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		spec := regular(10)
@@ -151,8 +151,8 @@ func TestFailedWithInterruptBeforeDecision(t *testing.T) {
 	})
 }
 
-// One pod of ten fails, and the Job with it. The others succeed while no controller
-// runs, but they have been counted as failed when they were ended.
+// One pod of ten fails, and the Job with it. The others succeed while no controller runs, but
+// were counted as failed when they were deleted.
 func TestFailedWithInterruptAfterDecision(t *testing.T) {
 	both(t, lingers(), func(w *world.World) {
 		spec := regular(10)
@@ -169,9 +169,9 @@ func TestFailedWithInterruptAfterDecision(t *testing.T) {
 	})
 }
 
-// As in Kubernetes' own test nothing is waited for: the others succeed and the
-// controller stops while it ends the Job. How many count as failed is open; that
-// each of the ten counts once, and that the Job fails, is not.
+// As in Kubernetes' own test, nothing is awaited: the others succeed and the controller stops
+// while it ends the Job. The number of failures varies, but each of the ten pods counts once,
+// and the Job fails.
 func TestFailedWithInterruptMeanwhile(t *testing.T) {
 	play(t, kubelet.Always(kubelet.Run().Dying(0, 0)), func(w *world.World) {
 		spec := regular(10)

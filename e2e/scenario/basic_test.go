@@ -11,8 +11,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// A Job of one pod: it runs, it fails, it is replaced, the controller restarts,
-// and the second pod succeeds.
+// The pod of a Job fails, is replaced, the controller restarts, and the second pod succeeds.
 func TestNonParallelJob(t *testing.T) {
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		w.Create(batchv1.JobSpec{})
@@ -27,8 +26,8 @@ func TestNonParallelJob(t *testing.T) {
 	})
 }
 
-// With a backoff limit per index, an index that fails does not keep the others
-// from running: "execute all indexes despite some failing".
+// With a backoff limit per index, a failed index does not stop the others: "execute all indexes
+// despite some failing".
 func TestBackoffLimitPerIndex(t *testing.T) {
 	t.Parallel()
 	script := func(p kubelet.Pod) kubelet.Life {
@@ -49,8 +48,8 @@ func TestBackoffLimitPerIndex(t *testing.T) {
 	})
 }
 
-// A rule of the pod failure policy whose action is FailJob ends the Job at the
-// first failure that matches; the pods that still run are ended first.
+// A FailJob rule of the pod failure policy fails the Job at the first matching failure. Pods
+// that are still running are deleted first.
 func TestPodFailurePolicyFailJob(t *testing.T) {
 	t.Parallel()
 	script := func(p kubelet.Pod) kubelet.Life {

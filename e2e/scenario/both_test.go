@@ -9,25 +9,25 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// both plays a scenario with either controller at the same time, and then
-// compares what has become of the Job. Pods live as the script says.
+// both plays a scenario with each controller at the same time, and then compares the final
+// states of the Job. Pods follow the script.
 func both(t *testing.T, script kubelet.Script, scenario func(*world.World)) {
 	t.Helper()
 	bothBut(t, script, compare.Ends, scenario)
 }
 
-// bothBut is both with another comparison: of the end under jobfate with that under
-// the built-in controller. It is for what docs/divergences.md names.
+// bothBut is both with another comparison of the final states, jobfate's first. It is for
+// differences that docs/divergences.md lists.
 func bothBut(t *testing.T, script kubelet.Script, difference func(ours, theirs observe.State) string, scenario func(*world.World)) {
 	t.Helper()
 	worlds := play(t, script, scenario, world.Jobfate(jobfate), world.BuiltIn(builtIn))
 	if !t.Failed() {
-		// One may still be on its way in what the scenario does not wait for.
+		// One may still be waiting for a state that the scenario does not await.
 		observe.Agree(t, worlds[0].View, worlds[1].View, difference)
 	}
 }
 
-// onlyJobfate plays a scenario that the built-in controller has no part for.
+// onlyJobfate plays a scenario with jobfate's controller only.
 func onlyJobfate(t *testing.T, script kubelet.Script, scenario func(*world.World)) {
 	t.Helper()
 	play(t, script, scenario, world.Jobfate(jobfate))

@@ -12,7 +12,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// onFailure is the spec of a Job whose containers are restarted in their pods.
+// onFailure is the spec of a Job whose containers restart in their pods.
 func onFailure(pods, backoffLimit int32) batchv1.JobSpec {
 	spec := regular(pods)
 	spec.BackoffLimit = &backoffLimit
@@ -20,7 +20,7 @@ func onFailure(pods, backoffLimit int32) batchv1.JobSpec {
 	return spec
 }
 
-// restart has the containers of a pod restarted, as its kubelet does.
+// restart restarts the containers of a pod, as its kubelet does.
 func restart(w *world.World, pod *corev1.Pod, times int32) {
 	w.T.Helper()
 	pods := w.Client.CoreV1().Pods(w.Namespace)
@@ -33,7 +33,7 @@ func restart(w *world.World, pod *corev1.Pod, times int32) {
 	w.Must(err)
 }
 
-// A container fails once and then succeeds, in the same pod: no pod has failed.
+// A container fails once and then succeeds in the same pod, so no pod has failed.
 func TestRestartedContainersSucceed(t *testing.T) {
 	t.Parallel()
 	script := kubelet.Always(kubelet.Life{Restarts: 1})
@@ -75,8 +75,8 @@ func TestNoRestartAllowed(t *testing.T) {
 	})
 }
 
-// The restarts of pods that are over are forgotten: two pods of two restarts each,
-// one after the other, are within a limit of three.
+// The restarts of ended pods are forgotten: two pods, one after another, with two restarts each
+// stay within a limit of three.
 func TestRestartsOfEndedPodsAreForgotten(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -92,8 +92,8 @@ func TestRestartsOfEndedPodsAreForgotten(t *testing.T) {
 	})
 }
 
-// A whole pod may fail all the same, as when it is evicted. It is replaced, and
-// counts as one.
+// A whole pod may still fail, for example by eviction. It is replaced, and counts as one
+// failure.
 func TestPodFailsInSpiteOfRestarts(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {

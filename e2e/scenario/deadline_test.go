@@ -21,7 +21,7 @@ func withDeadline(spec batchv1.JobSpec, seconds int64) batchv1.JobSpec {
 	return spec
 }
 
-// failedAfter returns how long after its start a Job was found to have failed.
+// failedAfter returns the time between the start of a Job and its failure.
 func failedAfter(job *batchv1.Job) time.Duration {
 	for _, c := range job.Status.Conditions {
 		if c.Type == batchv1.JobFailureTarget {
@@ -31,8 +31,8 @@ func failedAfter(job *batchv1.Job) time.Duration {
 	return 0
 }
 
-// "The activeDeadlineSeconds applies to the duration of the job, no matter how many
-// Pods are created": those that run are ended, and none is replaced.
+// "The activeDeadlineSeconds applies to the duration of the job, no matter how many Pods are
+// created": running pods are deleted, and none is replaced.
 func TestActiveDeadline(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -49,8 +49,8 @@ func TestActiveDeadline(t *testing.T) {
 	})
 }
 
-// The deadline also ends a Job that has no pod, as it waits to replace one: after
-// three failures for 40 seconds.
+// The deadline also ends a Job without pods that waits for a replacement: after three failures
+// for 40 seconds.
 func TestActiveDeadlineWhileBackingOff(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -66,7 +66,7 @@ func TestActiveDeadlineWhileBackingOff(t *testing.T) {
 	})
 }
 
-// A deadline that is set while the Job runs holds from its start.
+// A deadline that is set while the Job is running counts from its start.
 func TestActiveDeadlineSetLater(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -77,8 +77,7 @@ func TestActiveDeadlineSetLater(t *testing.T) {
 	})
 }
 
-// The deadline passes while the controller is away, and so does a success, which
-// still counts.
+// The deadline passes and a pod succeeds while no controller runs. The success still counts.
 func TestActiveDeadlineOverRestart(t *testing.T) {
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		w.Create(withDeadline(regular(2), 4))
@@ -93,9 +92,9 @@ func TestActiveDeadlineOverRestart(t *testing.T) {
 	})
 }
 
-// The time that a Job is suspended does not count, nor that before: its deadline
-// begins anew when it is resumed. Another Job, which has the same and starts later,
-// tells when it would have passed.
+// The deadline does not count time while a Job is suspended, or before: it restarts when the
+// Job is resumed. Another Job with the same deadline, which starts later, shows when it would
+// have passed.
 func TestActiveDeadlineOfSuspendedJob(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -115,8 +114,8 @@ func TestActiveDeadlineOfSuspendedJob(t *testing.T) {
 	})
 }
 
-// A Job that has ended is deleted by a controller of its own, ttl-after-finished,
-// which does not run here. That of Jobs does not do it.
+// A separate controller, ttl-after-finished, deletes Jobs that have ended. It does not run
+// here, and the Job controller does not delete them.
 func TestTTLIsForAnother(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Succeed()), func(w *world.World) {

@@ -12,9 +12,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// Each controller frees the pods whose Job is gone, whoever ran it; so what is
-// played here with both is played again where jobfate's is alone. What
-// happens over a restart is in backoff_limit_test.go.
+// Each controller frees orphans, whoever ran their Job. So these scenarios are also played with
+// jobfate's controller alone. Scenarios with a restart are in backoff_limit_test.go.
 var freeing = map[string]func(*world.World){
 	"background": deleteJob(metav1.DeletePropagationBackground),
 	"foreground": deleteJob(metav1.DeletePropagationForeground),
@@ -42,8 +41,7 @@ func TestFreePodsAlone(t *testing.T) {
 	}
 }
 
-// standAside stops a controller until the test ends, which must not run beside
-// others.
+// standAside stops a controller until the test ends. Such a test must not run in parallel.
 func standAside(t *testing.T, c *server.Controller) {
 	t.Helper()
 	if err := c.Stop(); err != nil {
@@ -56,8 +54,8 @@ func standAside(t *testing.T, c *server.Controller) {
 	})
 }
 
-// The pods go with their Job, those that have ended and those that run. Their
-// finalizers do not hold them up.
+// All pods are deleted with their Job, ended and running ones. Their finalizers do not block
+// that.
 func deleteJob(how metav1.DeletionPropagation) func(*world.World) {
 	return func(w *world.World) {
 		neverMore(w, 3)
@@ -71,7 +69,7 @@ func deleteJob(how metav1.DeletionPropagation) func(*world.World) {
 	}
 }
 
-// The pods stay and run on, with no Job and no finalizer.
+// The pods stay and keep running, without a Job and a finalizer.
 func orphanPods(w *world.World) {
 	neverMore(w, 2)
 	w.Create(regular(2))
@@ -88,8 +86,7 @@ func orphanPods(w *world.World) {
 	}
 }
 
-// A pod that loses its owner and its labels at once has no owner. It loses its
-// finalizer, and another takes its place.
+// A pod that loses its owner and its labels at once loses its finalizer too, and is replaced.
 func orphanOfNoOwner(w *world.World) {
 	w.Create(regular(2))
 	s := w.Until(observe.Want{Active: 2, Ready: 2})
@@ -101,10 +98,10 @@ func orphanOfNoOwner(w *world.World) {
 	w.Until(observe.Want{Succeeded: 2, Conditions: completed})
 }
 
-// isJobPod tells the pods of the Job from those of a marker, by a label.
+// isJobPod tells the pods of the Job from those of a marker by a label.
 func isJobPod(pod *corev1.Pod) bool { return pod.Labels["job-name"] == world.JobName }
 
-// A Job that waits for its pods to go gets no others in their place.
+// A Job that waits for its deleted pods does not replace them.
 func TestDeleteJobWithLingeringPods(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
@@ -123,7 +120,7 @@ func TestDeleteJobWithLingeringPods(t *testing.T) {
 	})
 }
 
-// A pod deleted by force has no time to end, and is a failure.
+// A pod that is deleted by force cannot end, and counts as failed.
 func TestPodDeletedByForce(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
@@ -140,8 +137,8 @@ func TestPodDeletedByForce(t *testing.T) {
 	})
 }
 
-// A pod that has lost its finalizer to another client is not counted, however it
-// ends, for it may be gone before anybody looks. Another does its work.
+// A pod whose finalizer another client has removed is not counted, however it ends, because it
+// may be gone before the controller observes its end. It is replaced.
 func TestFinalizerRemovedBySomebody(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"regular", "indexed"} {
@@ -166,8 +163,8 @@ func TestFinalizerRemovedBySomebody(t *testing.T) {
 	}
 }
 
-// Deleted and without its finalizer, a running pod is gone before it is counted: it
-// is replaced, and no failure.
+// A running pod that is deleted without its finalizer is gone before it is counted: it is
+// replaced, and is no failure.
 func TestPodTornAway(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
@@ -185,8 +182,8 @@ func TestPodTornAway(t *testing.T) {
 	})
 }
 
-// A pod ends, and loses its finalizer to another client, while the controller is
-// away. Whether it was counted before cannot be told any more, so it is not.
+// A pod ends, and another client removes its finalizer, while no controller runs. It cannot be
+// known whether the pod was counted, so it is not.
 func TestFinalizerRemovedDuringRestart(t *testing.T) {
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		w.Create(indexed(2))

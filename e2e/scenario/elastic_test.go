@@ -10,8 +10,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// scale changes the completions of an Indexed Job, and the parallelism with them
-// (KEP-3715).
+// scale changes the completions and the parallelism of an Indexed Job (KEP-3715).
 func scale(w *world.World, size int32) {
 	w.T.Helper()
 	w.Update(func(job *batchv1.Job) { job.Spec.Completions, job.Spec.Parallelism = &size, &size })
@@ -29,8 +28,8 @@ func TestScaleUp(t *testing.T) {
 	})
 }
 
-// A failure of an index that is beyond the new completions still counts, a success
-// does not. The pods beyond go, and are no failures.
+// A failure of an index beyond the new completions still counts; a success does not. The pods
+// beyond are deleted, and are no failures.
 func TestScaleDown(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -46,8 +45,8 @@ func TestScaleDown(t *testing.T) {
 	})
 }
 
-// What has succeeded and is beyond the completions for a while is forgotten: its
-// index runs again when the Job grows.
+// A success of an index that is beyond the completions for some time is forgotten: the index
+// runs again when the Job grows.
 func TestScaleDownAndUp(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -64,7 +63,7 @@ func TestScaleDownAndUp(t *testing.T) {
 	})
 }
 
-// All that is left has succeeded, so the Job has.
+// All remaining indexes have succeeded, so the Job is complete.
 func TestScaleDownToWhatHasSucceeded(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -87,8 +86,7 @@ func TestScaleDownToZero(t *testing.T) {
 	})
 }
 
-// With a limit per index, a failed index that is beyond the completions does not
-// fail the Job.
+// With a limit per index, a failed index beyond the completions does not fail the Job.
 func TestScaleDownBelowFailedIndex(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -103,10 +101,10 @@ func TestScaleDownBelowFailedIndex(t *testing.T) {
 	})
 }
 
-// Scaled down, and then less parallel, before the controller looks. The number of
-// successes may fall only while completions and parallelism are equal, and the API
-// server refuses all that the built-in controller makes of it: see stuck-succeeded
-// in docs/divergences.md. jobfate lets the number be until it may fall.
+// The Job is scaled down, and then its parallelism changes, before the controller syncs. The
+// number of successes may decrease only while completions and parallelism are equal, so the API
+// server rejects each status of the built-in controller: see stuck-succeeded in
+// docs/divergences.md. jobfate keeps the number until it may decrease.
 func TestScaleDownThenLessParallel(t *testing.T) {
 	onlyJobfate(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		w.Create(indexed(4))

@@ -11,8 +11,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// A rule with a name says so in the reason (KEP-4443), which the built-in
-// controller does not do.
+// The reason names the rule that failed the Job (KEP-4443). The built-in controller does not do
+// this.
 func TestNamedRule(t *testing.T) {
 	t.Parallel()
 	onlyJobfate(t, kubelet.Always(kubelet.Fail(42)), func(w *world.World) {

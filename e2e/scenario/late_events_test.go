@@ -16,7 +16,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// proxied is a controller of a test's own, behind a proxy.
+// proxied is a controller of one test, behind a proxy.
 type proxied struct {
 	world.Side
 	*proxy.Proxy
@@ -39,7 +39,7 @@ func startProxied(t *testing.T, start func(context.Context, server.Options) (*se
 	return proxied{world.BuiltIn(c), p}
 }
 
-// jobfateProxied starts a controller of a name that no other has.
+// jobfateProxied starts a controller with a unique name.
 func jobfateProxied(t *testing.T, name string) proxied {
 	t.Helper()
 	managedBy := "jobfate.dev/" + name
@@ -48,15 +48,15 @@ func jobfateProxied(t *testing.T, name string) proxied {
 	return side
 }
 
-// builtInProxied starts another built-in controller. The shared one, which answers
-// for the same Jobs, stands aside, so the test must not run beside others.
+// builtInProxied starts another built-in controller. The shared one, which would run the same
+// Jobs, stands aside, so the test must not run in parallel.
 func builtInProxied(t *testing.T) proxied {
 	t.Helper()
 	standAside(t, builtIn)
 	return startProxied(t, api.BuiltIn, server.Options{Name: "built-in-late"})
 }
 
-// bothProxied is both, with proxies before the controllers.
+// bothProxied is both, with a proxy in front of each controller.
 func bothProxied(t *testing.T, script kubelet.Script, scenario func(*world.World, *proxy.Proxy)) {
 	t.Helper()
 	ours, theirs := jobfateProxied(t, "jobfate-late"), builtInProxied(t)
@@ -72,7 +72,7 @@ func bothProxied(t *testing.T, script kubelet.Script, scenario func(*world.World
 	}
 }
 
-// hold keeps all news of a resource from a controller until it is let go.
+// hold holds back all events of a resource from a controller until it is released.
 func hold(p *proxy.Proxy, resource string) (letGo func()) {
 	list := p.Add(proxy.Rule{Call: proxy.Call{Verb: "list", Resource: resource}, Probability: 1, Do: proxy.Drop})
 	watch := p.Add(proxy.Rule{Call: proxy.Call{Verb: "watch", Resource: resource}, Probability: 1, Do: proxy.Drop})
@@ -83,9 +83,9 @@ func hold(p *proxy.Proxy, resource string) (letGo func()) {
 	}
 }
 
-// beginClock has the controller run another Job, and see all that it has written
-// until now. What is returned ends that Job, and with it all that the controller
-// makes of what came before, also while it is kept from the news of Jobs.
+// beginClock makes the controller run another Job, and observe all its writes so far. The
+// returned function ends that Job. The controller has then handled everything that happened
+// before, even while the events of Jobs are held back.
 func beginClock(w *world.World) (end func()) {
 	w.T.Helper()
 	job, end := beginMarker(w)
@@ -94,8 +94,8 @@ func beginClock(w *world.World) (end func()) {
 	return end
 }
 
-// The controller ends a Job and does not see that it has. Its pod changes again,
-// and still none comes in its place (KEP-2307).
+// The controller does not observe that it has ended a Job. Its pod changes again, and still no
+// pod is created (KEP-2307).
 func TestLateJobEvents(t *testing.T) {
 	for name, life := range map[string]kubelet.Life{"succeeded": kubelet.Succeed(), "failed": kubelet.Fail(1)} {
 		t.Run(name, func(t *testing.T) {
@@ -122,8 +122,8 @@ func TestLateJobEvents(t *testing.T) {
 	}
 }
 
-// The status that the controller has stored is not observed, and more pods end:
-// what it has counted it does not count again.
+// The controller does not observe the status that it has stored, and more pods end. It counts
+// no pod again.
 func TestLateJobEventsWhileMorePodsEnd(t *testing.T) {
 	bothProxied(t, kubelet.Always(kubelet.Run()), func(w *world.World, p *proxy.Proxy) {
 		spec := indexed(5)
@@ -144,8 +144,7 @@ func TestLateJobEventsWhileMorePodsEnd(t *testing.T) {
 	})
 }
 
-// Pods end unseen. The Job changes meanwhile, so that the controller looks at what
-// is no longer so.
+// Pods end unobserved. The Job changes meanwhile, so the controller syncs with a stale cache.
 func TestLatePodEvents(t *testing.T) {
 	bothProxied(t, kubelet.Always(kubelet.Run()), func(w *world.World, p *proxy.Proxy) {
 		neverMore(w, 5)
@@ -165,7 +164,7 @@ func TestLatePodEvents(t *testing.T) {
 	})
 }
 
-// The controller does not see the pods that it has created, and creates none again.
+// The controller does not observe the pods that it has created, and creates no others.
 func TestLateCreations(t *testing.T) {
 	bothProxied(t, kubelet.Always(kubelet.Run()), func(w *world.World, p *proxy.Proxy) {
 		neverMore(w, 5)
@@ -183,10 +182,9 @@ func TestLateCreations(t *testing.T) {
 	})
 }
 
-// The controller does not see that pods have succeeded, and wants to delete them,
-// for there are too many. The built-in controller loses what they have done: see
-// guarded-patches in docs/divergences.md. jobfate's first write to such a pod is
-// refused, and it counts them.
+// The controller does not observe that pods have succeeded, and deletes them as surplus. The
+// built-in controller loses their successes: see guarded-patches in docs/divergences.md.
+// jobfate's first write to such a pod is rejected, and it counts the pod.
 func TestLateSuccessesOfSurplusPods(t *testing.T) {
 	t.Parallel()
 	side := jobfateProxied(t, "jobfate-surplus")
@@ -215,10 +213,9 @@ func TestLateSuccessesOfSurplusPods(t *testing.T) {
 	}, side.Side)
 }
 
-// A Job is deleted and made again under its name, and to the controller it looks as
-// if the first had changed. What is remembered of that one, a backoff of 40 seconds
-// for three failures, is not for the other.
-// The built-in controller keeps the backoff by name, and lets the new Job wait.
+// A Job is deleted and created again under its name. To the controller this looks like an
+// update. A backoff of 40 seconds after three failures of the first Job must not delay the
+// second. The built-in controller keeps the backoff by name, and delays the second Job.
 func TestLateNewsOfAnotherJob(t *testing.T) {
 	t.Parallel()
 	side := jobfateProxied(t, "jobfate-another")
@@ -244,8 +241,8 @@ func TestLateNewsOfAnotherJob(t *testing.T) {
 	}, side.Side)
 }
 
-// All watches are cut each time that something happens. Clients wait longer after
-// each cut, so there are few.
+// All watches are cut at each event. Clients wait longer after each cut, so there are few
+// events.
 func TestWatchesCut(t *testing.T) {
 	bothProxied(t, kubelet.Always(kubelet.Run()), func(w *world.World, p *proxy.Proxy) {
 		spec := indexed(2)

@@ -17,8 +17,7 @@ import (
 // noManager manages no Jobs.
 const noManager = "example.com/none"
 
-// untouched checks from now on that no controller has a part in a Job that no controller
-// manages.
+// untouched checks from now on that no controller changes a Job that no controller manages.
 func untouched(w *world.World) {
 	w.View.Always("the Job has no status and no pods", func(s observe.State) bool {
 		if s.Job == nil || s.Job.Spec.ManagedBy == nil || *s.Job.Spec.ManagedBy != noManager {
@@ -28,8 +27,8 @@ func untouched(w *world.World) {
 	})
 }
 
-// "Your cluster's built-in controller ignores Jobs that have a different value",
-// and so does every other, whether they are suspended or not and whatever changes.
+// "Your cluster's built-in controller ignores Jobs that have a different value", and so does
+// every other controller, whether the Jobs are suspended or not, and whatever changes.
 func TestManagedByAnother(t *testing.T) {
 	t.Parallel()
 	for name, suspend := range map[string]bool{"running": false, "suspended": true} {
@@ -46,8 +45,8 @@ func TestManagedByAnother(t *testing.T) {
 	}
 }
 
-// A controller that has kept the name of the finalizer removes it itself. Its pods
-// are not counted by others, not even when the Job has ended.
+// A controller that uses the same finalizer removes it itself. Other controllers do not count
+// its pods, even after the Job has ended.
 func TestManagedByAnotherWithFinalizers(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Succeed()), func(w *world.World) {
@@ -81,8 +80,8 @@ func TestManagedByAnotherWithFinalizers(t *testing.T) {
 	})
 }
 
-// The field cannot be changed, so a Job is handed over by making it again: here
-// from each controller to the other.
+// The field is immutable, so a Job changes its controller by being created again: here from
+// each controller to the other.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -106,8 +105,8 @@ func TestHandOver(t *testing.T) {
 	})
 }
 
-// A pod of the Job has just ended, and the controller is about to look at it, when
-// another Job comes under the name, which is for another controller.
+// A pod of the Job has just ended, and the controller is about to sync, when a Job of the same
+// name for another controller replaces the first.
 func TestHandOverWithSyncPending(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -125,8 +124,8 @@ func TestHandOverWithSyncPending(t *testing.T) {
 	})
 }
 
-// The pods of an earlier Job of the same name are still there, and take their time.
-// The new Job does not count them, and they lose their finalizers all the same.
+// The pods of an earlier Job of the same name still exist, and terminate slowly. The new Job
+// does not count them, and they lose their finalizers.
 func TestMadeAgainBesideOldPods(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
@@ -152,8 +151,8 @@ func TestMadeAgainBesideOldPods(t *testing.T) {
 	})
 }
 
-// A Job that is made again does not wait for the backoff of the one before it:
-// that of three failures is 40 seconds.
+// A Job that is created again does not wait for the backoff of the first one, 40 seconds after
+// three failures.
 func TestMadeAgainWithoutBackoff(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -172,8 +171,7 @@ func TestMadeAgainWithoutBackoff(t *testing.T) {
 	})
 }
 
-// All of that happens while the controller is away: it knows neither the Job that is
-// gone nor the one that has come.
+// As above while no controller runs: it knows neither the Job that is gone nor the new one.
 func TestMadeAgainDuringRestart(t *testing.T) {
 	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
 		w.Create(indexed(3))

@@ -11,9 +11,9 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// Without completions, failed pods are replaced until the first one succeeds.
-// "Once any Pod has exited with success, no other Pod should still be doing any
-// work": those that run may end as they like, and none is added.
+// Without completions, failed pods are replaced until the first pod succeeds. "Once any Pod has
+// exited with success, no other Pod should still be doing any work": running pods may end
+// either way, and none is created.
 func TestWorkQueue(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -33,8 +33,7 @@ func TestWorkQueue(t *testing.T) {
 	})
 }
 
-// A failure after the first success does not fail the Job, unless there are too
-// many: the backoff limit holds to the end.
+// A failure after the first success does not fail the Job, unless it exceeds the backoff limit.
 func TestWorkQueueOverBackoffLimit(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -50,8 +49,8 @@ func TestWorkQueueOverBackoffLimit(t *testing.T) {
 	})
 }
 
-// Pods that are deleted because there are too many are no failures: more of them
-// than the backoff limit go here.
+// Pods that are deleted as surplus are no failures: here more of them than the backoff limit
+// are deleted.
 func TestChangingParallelism(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -67,8 +66,8 @@ func TestChangingParallelism(t *testing.T) {
 	})
 }
 
-// With fewer to run, those that are furthest behind go first: of two pods that are
-// ready and two that are not, the ready ones stay.
+// When parallelism decreases, pods that are not ready are deleted first: of two ready pods and
+// two others, the ready ones stay.
 func TestLessParallelismKeepsReadyPods(t *testing.T) {
 	t.Parallel()
 	script := func(p kubelet.Pod) kubelet.Life {
@@ -90,8 +89,7 @@ func TestLessParallelismKeepsReadyPods(t *testing.T) {
 	})
 }
 
-// No more run than there are completions left, and those that have failed are
-// made up for.
+// No more pods run than there are completions left, and failed pods are replaced.
 func TestParallelWithCompletions(t *testing.T) {
 	t.Parallel()
 	script := func(p kubelet.Pod) kubelet.Life {
@@ -116,7 +114,7 @@ func TestParallelWithCompletions(t *testing.T) {
 	})
 }
 
-// Nothing is to be done.
+// A Job with zero completions is complete at once.
 func TestZeroCompletions(t *testing.T) {
 	t.Parallel()
 	for name, spec := range map[string]batchv1.JobSpec{"regular": regular(0), "indexed": indexed(0)} {
@@ -131,8 +129,8 @@ func TestZeroCompletions(t *testing.T) {
 	}
 }
 
-// Each pod knows its index, as annotation, label, environment and hostname. Each
-// index succeeds once, the lowest are started first, and a failed one again.
+// Each pod has its index as annotation, label, environment variable and hostname. Each index
+// succeeds once, the lowest start first, and a failed index runs again.
 func TestIndexedJob(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {

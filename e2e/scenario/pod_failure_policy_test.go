@@ -21,12 +21,12 @@ const (
 	count     = batchv1.PodFailurePolicyActionCount
 )
 
-// threeActions is the policy that most of these scenarios have.
+// threeActions is the policy of most of these scenarios.
 func threeActions() *batchv1.PodFailurePolicy {
 	return failurePolicy(onCondition(ignore, corev1.DisruptionTarget), onExit(count, 10), onExit(failJob, 5, 6, 7))
 }
 
-// once is the script of pods that go a first way, and whose replacements succeed.
+// once is a script in which first pods end in a given way and replacements succeed.
 func once(first kubelet.Life) kubelet.Script {
 	return func(p kubelet.Pod) kubelet.Life {
 		if p.Attempt == 0 {
@@ -36,8 +36,8 @@ func once(first kubelet.Life) kubelet.Script {
 	}
 }
 
-// A failure that matches a FailJob rule ends the Job, though the backoff limit
-// would let it go on. The message says which container, exit code and rule.
+// A failure that matches a FailJob rule fails the Job, although the backoff limit is not
+// reached. The message names the container, exit code and rule.
 func TestPodFailurePolicyFailJobOnExitCode(t *testing.T) {
 	t.Parallel()
 	both(t, once(kubelet.Fail(6)), func(w *world.World) {
@@ -52,7 +52,7 @@ func TestPodFailurePolicyFailJobOnExitCode(t *testing.T) {
 	})
 }
 
-// As above, where the pod fails while no controller runs.
+// As above, but the pod fails while no controller runs.
 func TestPodFailurePolicyFailJobOverRestart(t *testing.T) {
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		w.Create(batchv1.JobSpec{PodFailurePolicy: threeActions()})
@@ -65,8 +65,8 @@ func TestPodFailurePolicyFailJobOverRestart(t *testing.T) {
 	})
 }
 
-// The pod that ends the Job is deleted while no controller runs. What it did is
-// in the condition FailureTarget: the Job fails, for the reason of that pod.
+// The pod that failed the Job is deleted while no controller runs. The condition FailureTarget
+// has recorded its failure, so the Job fails with that reason.
 func TestPodFailurePolicyFailedPodDeletedDuringRestart(t *testing.T) {
 	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
 		spec := regular(3)
@@ -75,7 +75,7 @@ func TestPodFailurePolicyFailedPodDeletedDuringRestart(t *testing.T) {
 		s := w.Until(observe.Want{Active: 3, Ready: 3})
 		failed, others := s.Active()[0], s.Active()[1:]
 		w.Become(kubelet.Fail(5), failed)
-		// Pods that are ended with their Job count as failed at once.
+		// Pods that are deleted with their Job count as failed at once.
 		w.Until(observe.Want{Failed: 3, Terminating: 2, Conditions: failedByPolicy[:1]})
 		w.Restart(func() {
 			w.DeletePods(failed)
@@ -96,8 +96,8 @@ func TestPodFailurePolicyIgnoreDisruption(t *testing.T) {
 	})
 }
 
-// Ignore goes by exit codes as well. Without the rule, three failures would be one
-// more than the limit.
+// An Ignore rule may match exit codes. Without the rule, three failures would exceed the limit
+// by one.
 func TestPodFailurePolicyIgnoreExitCode(t *testing.T) {
 	t.Parallel()
 	both(t, once(kubelet.Fail(42)), func(w *world.World) {
@@ -109,8 +109,8 @@ func TestPodFailurePolicyIgnoreExitCode(t *testing.T) {
 	})
 }
 
-// Evicted pods get the condition DisruptionTarget, and are ignored by it, although
-// they exit with a code that another rule ends the Job for.
+// Evicted pods get the condition DisruptionTarget. An Ignore rule matches it, although a
+// FailJob rule matches their exit code.
 func TestPodFailurePolicyIgnoreEviction(t *testing.T) {
 	t.Parallel()
 	both(t, once(kubelet.Run()), func(w *world.World) {
@@ -127,8 +127,8 @@ func TestPodFailurePolicyIgnoreEviction(t *testing.T) {
 	})
 }
 
-// "Count" is what happens to a failure without a policy. As the first rule that
-// matches, it shields from those below it.
+// Count treats a failure as if there were no policy. As the first rule that matches, it
+// prevents later rules from matching.
 func TestPodFailurePolicyCount(t *testing.T) {
 	t.Parallel()
 	both(t, once(kubelet.Fail(10)), func(w *world.World) {
@@ -137,7 +137,7 @@ func TestPodFailurePolicyCount(t *testing.T) {
 	})
 }
 
-// Failures that Count matches add up to the backoff limit.
+// Failures that a Count rule matches count towards the backoff limit.
 func TestPodFailurePolicyCountUpToLimit(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Fail(10)), func(w *world.World) {
@@ -155,8 +155,8 @@ func TestPodFailurePolicyNoRuleMatches(t *testing.T) {
 	})
 }
 
-// A pod of a lost node fails without exit codes. No rule for exit codes matches
-// it, not even one for all codes but some.
+// A pod of a lost node fails without exit codes. No rule for exit codes matches it, not even
+// one with the operator NotIn.
 func TestPodFailurePolicyNoExitCode(t *testing.T) {
 	t.Parallel()
 	lost := kubelet.Life{End: kubelet.End{Exit: 1, Lost: true, Reason: "NodeLost"}}
@@ -176,8 +176,8 @@ func TestPodFailurePolicyNegativeExitCode(t *testing.T) {
 	})
 }
 
-// A rule may be for one container. The same exit code of another is none of its
-// business; the first pod here is counted, the second ends the Job.
+// A rule may name a container. The same exit code of another container does not match: the
+// first pod here is counted, and the second fails the Job.
 func TestPodFailurePolicyContainerName(t *testing.T) {
 	t.Parallel()
 	script := func(p kubelet.Pod) kubelet.Life {
@@ -196,7 +196,7 @@ func TestPodFailurePolicyContainerName(t *testing.T) {
 	})
 }
 
-// Any condition of a pod may be the pattern of a rule. The message says which.
+// A rule may match any condition of a pod. The message names the condition.
 func TestPodFailurePolicyFailJobOnPodCondition(t *testing.T) {
 	t.Parallel()
 	script := kubelet.Always(kubelet.Fail(1).With(corev1.PodCondition{Type: "ConfigIssue", Status: corev1.ConditionTrue}))
@@ -210,7 +210,7 @@ func TestPodFailurePolicyFailJobOnPodCondition(t *testing.T) {
 	})
 }
 
-// A condition counts with the status of the pattern only.
+// A condition matches only with the status that the rule names.
 func TestPodFailurePolicyConditionOfOtherStatus(t *testing.T) {
 	t.Parallel()
 	script := once(kubelet.Fail(1).With(corev1.PodCondition{Type: "ConfigIssue", Status: corev1.ConditionFalse}))
@@ -220,8 +220,8 @@ func TestPodFailurePolicyConditionOfOtherStatus(t *testing.T) {
 	})
 }
 
-// With a pod failure policy a pod that is being deleted is matched when it has
-// ended, and by how it ended: no sooner is it counted or replaced.
+// With a pod failure policy, a pod that is being deleted is matched, counted and replaced only
+// when it has ended.
 func TestPodFailurePolicyWaitsForDeletedPod(t *testing.T) {
 	t.Parallel()
 	both(t, once(kubelet.Run().NeverDying()), func(w *world.World) {

@@ -10,8 +10,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// bothModes plays a scenario with a regular Job of some pods and an Indexed one,
-// both with a pod replacement policy.
+// bothModes plays a scenario with a NonIndexed and an Indexed Job, both with a pod replacement
+// policy.
 func bothModes(t *testing.T, policy batchv1.PodReplacementPolicy, pods int32, scenario func(*world.World, batchv1.JobSpec)) {
 	for name, spec := range map[string]batchv1.JobSpec{"regular": regular(pods), "indexed": indexed(pods)} {
 		spec.PodReplacementPolicy = &policy
@@ -22,7 +22,7 @@ func bothModes(t *testing.T, policy batchv1.PodReplacementPolicy, pods int32, sc
 	}
 }
 
-// ifIndexed returns the completed indexes of an Indexed Job; others have none.
+// ifIndexed returns the completed indexes of an Indexed Job; nothing for other Jobs.
 func ifIndexed(spec batchv1.JobSpec, indexes string) string {
 	if spec.CompletionMode == nil {
 		return ""
@@ -65,7 +65,7 @@ func TestReplacedOnceFailed(t *testing.T) {
 	})
 }
 
-// A pod that succeeds although it was deleted has succeeded.
+// A deleted pod that exits with 0 has succeeded.
 func TestTerminatingPodSucceeds(t *testing.T) {
 	t.Parallel()
 	bothModes(t, batchv1.Failed, 1, func(w *world.World, spec batchv1.JobSpec) {
@@ -79,8 +79,8 @@ func TestTerminatingPodSucceeds(t *testing.T) {
 	})
 }
 
-// Pods that are surplus count as terminating as long as they are there. With Failed
-// they also hold a place when the Job grows again.
+// Surplus pods count as terminating until they are gone. With the policy Failed they also take
+// up slots when the Job grows again.
 func TestMoreParallelismWhileTerminating(t *testing.T) {
 	t.Parallel()
 	for policy, active := range map[batchv1.PodReplacementPolicy]int32{batchv1.Failed: 1, batchv1.TerminatingOrFailed: 3} {
@@ -100,8 +100,8 @@ func TestMoreParallelismWhileTerminating(t *testing.T) {
 	}
 }
 
-// A Job is suspended before its pods have run for long. Resumed, it waits for those
-// that are terminating, if that is its policy.
+// A Job is suspended before its pods have run for long. When it is resumed, it waits for the
+// terminating pods if its policy is Failed.
 func TestResumeWhileTerminating(t *testing.T) {
 	t.Parallel()
 	bothModes(t, batchv1.Failed, 2, func(w *world.World, spec batchv1.JobSpec) {

@@ -15,8 +15,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// slowly starts a controller of jobfate that may write once a second, as Kubernetes'
-// own tests slow theirs down. So much happens between two writes of one turn.
+// slowly starts a controller of jobfate that may write once per second, as in Kubernetes' own
+// tests. So much happens between two writes of one sync.
 func slowly(t *testing.T, name string) world.Side {
 	t.Helper()
 	managedBy := "jobfate.dev/" + name
@@ -28,8 +28,8 @@ func slowly(t *testing.T, name string) world.Side {
 	return world.Side{Controller: c, ManagedBy: &managedBy}
 }
 
-// countedOnce checks from now on that no more pods are counted than have ended, and
-// that a pod that has ended keeps its finalizer until it is counted.
+// countedOnce checks from now on that the status counts no more pods than have ended, and that
+// an ended pod keeps its finalizer until it is counted.
 func countedOnce(w *world.World) {
 	w.T.Helper()
 	ended, free := map[types.UID]bool{}, map[types.UID]bool{}
@@ -54,8 +54,8 @@ func countedOnce(w *world.World) {
 	})
 }
 
-// Pods end while those before them are being counted. At the end all is as the
-// built-in controller has it that is not slow: a slow one would have to be alone.
+// Pods end while others are being counted. The final state is compared with that of the
+// built-in controller at full speed: a slow one would have to run alone.
 func TestSlowCounting(t *testing.T) {
 	t.Parallel()
 	for name, spec := range map[string]batchv1.JobSpec{"regular": regular(4), "indexed": indexed(4)} {
@@ -89,9 +89,9 @@ func TestSlowCounting(t *testing.T) {
 	}
 }
 
-// The controller is killed once the finalizer of the pod is gone that fails the Job,
-// and that pod is deleted. The condition FailureTarget was stored before, so the Job
-// still fails, and for that reason.
+// The controller is killed after it has removed the finalizer of the pod that fails the Job,
+// and that pod is deleted. The condition FailureTarget was stored before, so the Job still
+// fails with that reason.
 func TestSlowPodFailurePolicyKilled(t *testing.T) {
 	t.Parallel()
 	side := slowly(t, "jobfate-slow-killed")
@@ -111,8 +111,8 @@ func TestSlowPodFailurePolicyKilled(t *testing.T) {
 	}, side)
 }
 
-// The pods of Jobs that are deleted lose their finalizers. Any controller would see
-// to that, so there is none that is not slow.
+// The pods of deleted Jobs lose their finalizers. Any controller would free them, so no
+// controller at full speed runs.
 func TestSlowFreeing(t *testing.T) {
 	standAside(t, builtIn)
 	standAside(t, jobfate)

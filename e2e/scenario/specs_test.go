@@ -5,7 +5,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The ends of Jobs, as an observe.Want has them.
+// The final conditions of Jobs, as in observe.Want.
 var (
 	completed          = []string{"SuccessCriteriaMet/CompletionsReached", "Complete/CompletionsReached"}
 	succeededByPolicy  = []string{"SuccessCriteriaMet/SuccessPolicy", "Complete/SuccessPolicy"}
@@ -19,7 +19,7 @@ func failedFor(reason string) []string {
 	return []string{"FailureTarget/" + reason, "Failed/" + reason}
 }
 
-// regular is the spec of a Job of some pods, all of which run at once.
+// regular is the spec of a NonIndexed Job whose pods all run at once.
 func regular(pods int32) batchv1.JobSpec {
 	return batchv1.JobSpec{Completions: &pods, Parallelism: &pods}
 }
@@ -38,7 +38,7 @@ func perIndex(indexes, limit int32) batchv1.JobSpec {
 	return spec
 }
 
-// failurePolicy is a pod failure policy of these rules.
+// failurePolicy is a pod failure policy with these rules.
 func failurePolicy(rules ...batchv1.PodFailurePolicyRule) *batchv1.PodFailurePolicy {
 	return &batchv1.PodFailurePolicy{Rules: rules}
 }
@@ -50,7 +50,7 @@ func onExit(action batchv1.PodFailurePolicyAction, codes ...int32) batchv1.PodFa
 	}}
 }
 
-// onOtherExit is a rule for all exit codes but some.
+// onOtherExit is a rule for all exit codes but these.
 func onOtherExit(action batchv1.PodFailurePolicyAction, codes ...int32) batchv1.PodFailurePolicyRule {
 	rule := onExit(action, codes...)
 	rule.OnExitCodes.Operator = batchv1.PodFailurePolicyOnExitCodesOpNotIn
@@ -64,22 +64,22 @@ func onCondition(action batchv1.PodFailurePolicyAction, condition corev1.PodCond
 	}}
 }
 
-// successPolicy is a success policy of these rules.
+// successPolicy is a success policy with these rules.
 func successPolicy(rules ...batchv1.SuccessPolicyRule) *batchv1.SuccessPolicy {
 	return &batchv1.SuccessPolicy{Rules: rules}
 }
 
-// succeeding is a rule for some indexes to succeed.
+// succeeding is a rule that requires some indexes to succeed.
 func succeeding(indexes string) batchv1.SuccessPolicyRule {
 	return batchv1.SuccessPolicyRule{SucceededIndexes: &indexes}
 }
 
-// succeedingAny is a rule for a number of indexes to succeed.
+// succeedingAny is a rule that requires a number of indexes to succeed.
 func succeedingAny(count int32) batchv1.SuccessPolicyRule {
 	return batchv1.SuccessPolicyRule{SucceededCount: &count}
 }
 
-// message returns that of a condition of a Job, or nothing.
+// message returns the message of a condition of a Job, or nothing.
 func message(job *batchv1.Job, condition batchv1.JobConditionType) string {
 	for _, c := range job.Status.Conditions {
 		if c.Type == condition {

@@ -13,8 +13,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// A condition that another client has put into the status stays there to the end,
-// before those of the controller.
+// A condition of another client stays in the status to the end, before those of the controller.
 func TestForeignConditionStays(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -32,8 +31,7 @@ func TestForeignConditionStays(t *testing.T) {
 	})
 }
 
-// Ready pods are counted as they come and go, also as pods of a Job that is
-// suspended and resumed.
+// The status counts ready pods, also while the Job is suspended and resumed.
 func TestReadyPods(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Wait()), func(w *world.World) {

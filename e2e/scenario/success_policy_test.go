@@ -17,12 +17,12 @@ func withSuccessPolicy(spec batchv1.JobSpec, rules ...batchv1.SuccessPolicyRule)
 	return spec
 }
 
-// succeedAt has the running pods of some indexes succeed.
+// succeedAt makes the running pods of some indexes succeed.
 func succeedAt(w *world.World, s observe.State, indexes ...int) {
 	w.Become(kubelet.Succeed(), s.OfIndex(indexes...)...)
 }
 
-// With every index succeeded, the policy is the reason, not the completions.
+// When every index has succeeded, the reason is the policy, not the completions.
 func TestSuccessPolicyAllIndexes(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Succeed()), func(w *world.World) {
@@ -36,7 +36,7 @@ func TestSuccessPolicyAllIndexes(t *testing.T) {
 	})
 }
 
-// A count of all indexes is met with the last of them.
+// A rule that requires all indexes is met with the last one.
 func TestSuccessPolicyCountOfAllIndexes(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -49,8 +49,8 @@ func TestSuccessPolicyCountOfAllIndexes(t *testing.T) {
 	})
 }
 
-// The index of the rule succeeds. The other, which runs, is ended with the Job and
-// counts as nothing.
+// The index of the rule succeeds. The pod of the other index is deleted and counts neither as
+// succeeded nor as failed.
 func TestSuccessPolicySucceededIndexes(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -63,7 +63,7 @@ func TestSuccessPolicySucceededIndexes(t *testing.T) {
 	})
 }
 
-// Any index will do. The other pod has not even started.
+// Any index meets the rule. The other pod has not started yet.
 func TestSuccessPolicySucceededCount(t *testing.T) {
 	t.Parallel()
 	script := func(p kubelet.Pod) kubelet.Life {
@@ -80,7 +80,7 @@ func TestSuccessPolicySucceededCount(t *testing.T) {
 	})
 }
 
-// In a rule with both, only successes among the indexes count towards the number.
+// In a rule with both fields, only successes among the indexes count towards the number.
 func TestSuccessPolicyCountWithinIndexes(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -95,7 +95,7 @@ func TestSuccessPolicyCountWithinIndexes(t *testing.T) {
 	})
 }
 
-// One rule of several is enough. The message says which.
+// One rule of several is enough. The message names it.
 func TestSuccessPolicySeveralRules(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -104,7 +104,7 @@ func TestSuccessPolicySeveralRules(t *testing.T) {
 		succeedAt(w, s, 1, 3)
 		w.Until(observe.Want{Active: 2, Ready: 2, Succeeded: 2, Completed: "1,3"})
 		succeedAt(w, s, 2)
-		// Rules 1 and 2 are met now; the first of them is named.
+		// Rules 1 and 2 are met now; the message names the first of them.
 		s = w.Until(observe.Want{Succeeded: 3, Completed: "1-3", Conditions: succeededByPolicy})
 		if got, want := message(s.Job, batchv1.JobComplete), "Matched rules at index 1"; got != want {
 			w.T.Errorf("the message is %q, want %q", got, want)
@@ -112,8 +112,8 @@ func TestSuccessPolicySeveralRules(t *testing.T) {
 	})
 }
 
-// A failing index is no obstacle: the odd indexes are backing off while the even
-// ones meet the policy.
+// A failing index does not block the policy: odd indexes are backing off while the even ones
+// meet the policy.
 func TestSuccessPolicyWithFailingIndexes(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -155,7 +155,7 @@ func TestSuccessPolicyNotMetBeforeBackoffLimit(t *testing.T) {
 	})
 }
 
-// A failed index does not keep the policy from being met while others run.
+// A failed index does not prevent the policy from being met while others run.
 func TestSuccessPolicyWithFailedIndex(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -168,8 +168,8 @@ func TestSuccessPolicyWithFailedIndex(t *testing.T) {
 	})
 }
 
-// When the success that meets the policy is also the end of the last index, the
-// failed index decides.
+// If the success that meets the policy is also the end of the last index, the failed index
+// decides.
 func TestSuccessPolicyMetWithLastIndex(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -182,8 +182,8 @@ func TestSuccessPolicyMetWithLastIndex(t *testing.T) {
 	})
 }
 
-// The pods that linger are ended, and the Job is Complete when they are gone. What
-// they do in the end, even succeed, changes nothing.
+// The lingering pods are deleted, and the Job is Complete when they are gone. Even if they
+// succeed, nothing changes.
 func TestSuccessPolicyEndsLingeringPods(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
@@ -200,8 +200,8 @@ func TestSuccessPolicyEndsLingeringPods(t *testing.T) {
 	})
 }
 
-// What has met the policy stands in the condition SuccessCriteriaMet. The Job
-// completes though the pod is deleted while no controller runs.
+// The condition SuccessCriteriaMet records which rule was met. The Job completes although the
+// pod is deleted while no controller runs.
 func TestSuccessPolicyOverRestart(t *testing.T) {
 	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
 		w.Create(withSuccessPolicy(perIndex(3, 0), succeedingAny(1)))

@@ -29,8 +29,8 @@ func wantEvents(w *world.World, reasons ...string) {
 	}
 }
 
-// Its pods go and are no failures, and it has no start time while it is suspended.
-// "When a Job is resumed from suspension, its .status.startTime field will be reset".
+// The pods of a suspended Job are deleted and are no failures, and it has no start time. "When
+// a Job is resumed from suspension, its .status.startTime field will be reset".
 func TestSuspendAndResume(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -57,7 +57,7 @@ func TestSuspendAndResume(t *testing.T) {
 	})
 }
 
-// A Job that is created suspended has no pods before it is resumed.
+// A Job that is created suspended has no pods until it is resumed.
 func TestStartedSuspended(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -84,7 +84,7 @@ func TestStartedSuspended(t *testing.T) {
 	})
 }
 
-// endsButStartTime compares two ends of which only ours has a start time.
+// endsButStartTime compares two final states of which only jobfate's has a start time.
 func endsButStartTime(ours, theirs observe.State) string {
 	if ours.Job.Status.StartTime == nil || theirs.Job.Status.StartTime != nil {
 		return "only under jobfate the Job must have a start time"
@@ -94,8 +94,8 @@ func endsButStartTime(ours, theirs observe.State) string {
 	return compare.Ends(ours, theirs)
 }
 
-// Nothing is to be done, so a suspended Job is done as well. jobfate ends no Job
-// without a start time: see start-time in docs/divergences.md.
+// A Job with zero completions is complete even if it is suspended. jobfate sets a start time
+// when it ends a Job: see start-time in docs/divergences.md.
 func TestSuspendedWithZeroCompletions(t *testing.T) {
 	t.Parallel()
 	for name, spec := range map[string]batchv1.JobSpec{"regular": regular(0), "indexed": indexed(0)} {
@@ -110,7 +110,7 @@ func TestSuspendedWithZeroCompletions(t *testing.T) {
 	}
 }
 
-// Suspended and resumed while the controller is away, and away again.
+// The Job is suspended and resumed while no controller runs, twice.
 func TestSuspendOverRestart(t *testing.T) {
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
 		w.Create(regular(2))
@@ -128,9 +128,9 @@ func TestSuspendOverRestart(t *testing.T) {
 	})
 }
 
-// A pod that was deleted before its Job was suspended, and succeeds all the same,
-// counts while the Job is suspended. One that goes because of that does not: it has
-// lost its finalizer first.
+// A pod is deleted before its Job is suspended, and exits with 0: it counts while the Job is
+// suspended. A pod that is deleted by the suspension does not count: it loses its finalizer
+// first.
 func TestPodsSucceedWhileSuspended(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
@@ -151,9 +151,9 @@ func TestPodsSucceedWhileSuspended(t *testing.T) {
 	})
 }
 
-// The last success comes while the Job is suspended and has no start time. The API
-// server refuses what the built-in controller makes of it: see start-time in
-// docs/divergences.md. jobfate sets the start time when it ends the Job.
+// The last success comes while the Job is suspended and has no start time. The API server
+// rejects the status of the built-in controller: see start-time in docs/divergences.md. jobfate
+// sets the start time when it ends the Job.
 func TestLastSuccessWhileSuspended(t *testing.T) {
 	t.Parallel()
 	onlyJobfate(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {
@@ -173,16 +173,16 @@ func TestLastSuccessWhileSuspended(t *testing.T) {
 	})
 }
 
-// steer changes where pods are to run and what they need (KEP-2926, KEP-5440). The
-// gates MutableSchedulingDirectivesForSuspendedJobs and
-// MutablePodResourcesForSuspendedJobs, which rule that, are on by default in 1.36.
+// steer changes the scheduling directives and resources of the pods (KEP-2926, KEP-5440). The
+// gates MutableSchedulingDirectivesForSuspendedJobs and MutablePodResourcesForSuspendedJobs
+// allow that, and are on by default in 1.36.
 func steer(job *batchv1.Job) {
 	pod := &job.Spec.Template.Spec
 	pod.NodeSelector = map[string]string{"zone": "here"}
 	pod.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("200m")}
 }
 
-// wantSteered checks that pods are as steer wants them.
+// wantSteered checks that pods have the values that steer sets.
 func wantSteered(w *world.World, pods []*corev1.Pod) {
 	w.T.Helper()
 	for _, pod := range pods {
@@ -193,7 +193,7 @@ func wantSteered(w *world.World, pods []*corev1.Pod) {
 	}
 }
 
-// wantRefused checks that the server refuses a change of the Job.
+// wantRefused checks that the API server rejects a change of the Job.
 func wantRefused(w *world.World, change func(*batchv1.Job)) {
 	w.T.Helper()
 	jobs := w.Client.BatchV1().Jobs(w.Namespace)
@@ -205,8 +205,8 @@ func wantRefused(w *world.World, change func(*batchv1.Job)) {
 	}
 }
 
-// The template changes before the Job is first resumed, and in that very moment;
-// then it may not change any more.
+// The template changes before the Job is first resumed, and in the same update. Afterwards it
+// is immutable.
 func TestTemplateChangedBeforeStart(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -228,8 +228,8 @@ func TestTemplateChangedBeforeStart(t *testing.T) {
 	})
 }
 
-// A Job that has run is suspended, and its template changes. It may not while there
-// are pods of the old one.
+// A Job is suspended after it has run, and its template changes. It must not change while pods
+// of the old template exist.
 func TestTemplateChangedWhileSuspended(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run().NeverDying()), func(w *world.World) {

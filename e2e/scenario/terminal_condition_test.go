@@ -11,16 +11,15 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// The fate of a Job stands in FailureTarget or SuccessCriteriaMet from when it is
-// decided. Failed or Complete comes when no pod is left that is not at its end.
-// In these scenarios the pods do not heed that they are deleted until they are told
-// to, and then exit with 0, which changes nothing any more.
+// FailureTarget or SuccessCriteriaMet is set when the outcome of a Job is decided. Failed or
+// Complete is set when all its pods have ended. In these scenarios pods keep running after
+// their deletion until the test ends them, and then exit with 0, which changes nothing.
 
-// lingers is the script of pods that run on when they are deleted.
+// lingers is a script in which pods keep running when they are deleted.
 func lingers() kubelet.Script { return kubelet.Always(kubelet.Run().NeverDying()) }
 
-// decidedThenEnded waits for the interim condition, lets go of the pods that linger
-// one at a time, and waits for the terminal condition.
+// decidedThenEnded waits for the interim condition, ends the lingering pods one at a time, and
+// waits for the terminal condition.
 func decidedThenEnded(w *world.World, ended observe.Want) {
 	w.T.Helper()
 	decided := ended
@@ -51,8 +50,7 @@ func TestTerminalConditionBackoffLimitExceeded(t *testing.T) {
 	})
 }
 
-// With replacement policy Failed, too, pods that are ended with their Job count at
-// once.
+// With the replacement policy Failed, too, pods that are deleted with their Job count at once.
 func TestTerminalConditionReplacementPolicyFailed(t *testing.T) {
 	t.Parallel()
 	both(t, lingers(), func(w *world.World) {
@@ -102,7 +100,7 @@ func TestTerminalConditionDeadlineExceeded(t *testing.T) {
 	})
 }
 
-// An Indexed Job is scaled down to what has succeeded already.
+// An Indexed Job is scaled down to indexes that have already succeeded.
 func TestTerminalConditionScaledDown(t *testing.T) {
 	t.Parallel()
 	both(t, lingers(), func(w *world.World) {
@@ -115,8 +113,8 @@ func TestTerminalConditionScaledDown(t *testing.T) {
 	})
 }
 
-// A Job without completions is complete with its first success, and when the others
-// are gone. What they do counts: they are not deleted.
+// A Job without completions is complete after its first success, when the other pods have
+// ended. These are not deleted, and count.
 func TestTerminalConditionWorkQueue(t *testing.T) {
 	t.Parallel()
 	both(t, lingers(), func(w *world.World) {
@@ -131,8 +129,7 @@ func TestTerminalConditionWorkQueue(t *testing.T) {
 	})
 }
 
-// A finalizer of another client keeps a pod there, but not the Job waiting: the pod
-// has ended.
+// A finalizer of another client keeps an ended pod, but does not delay the Job.
 func TestTerminalConditionForeignFinalizer(t *testing.T) {
 	t.Parallel()
 	both(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -149,8 +146,8 @@ func TestTerminalConditionForeignFinalizer(t *testing.T) {
 	})
 }
 
-// The decision is in the status, and holds over a restart: the limit that was
-// exceeded is raised meanwhile, and the Job fails all the same.
+// The decision in the status survives a restart: the Job fails although its limit is raised
+// meanwhile.
 func TestTerminalConditionOverRestart(t *testing.T) {
 	both(t, lingers(), func(w *world.World) {
 		spec := regular(2)

@@ -13,7 +13,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// What users do, and how to see that nothing came of it.
+// Actions of users, and checks that they have no effect.
 
 // suspended is the condition of a suspended Job, as an observe.Want has it.
 var suspended = []string{"Suspended/JobSuspended"}
@@ -43,15 +43,15 @@ func dropFinalizers(w *world.World, pod *corev1.Pod) {
 	patchPod(w, pod, `{"metadata":{"finalizers":null}}`)
 }
 
-// marker has the controller of this side run another Job from beginning to end.
-// What it makes of all that came before has then been seen.
+// marker makes the controller of this side run another Job from beginning to end. The
+// controller has then observed everything that happened before.
 func marker(w *world.World) {
 	w.T.Helper()
 	_, end := beginMarker(w)
 	end()
 }
 
-// beginMarker is the first half of marker, and returns the second.
+// beginMarker begins a marker, and returns a function that ends it.
 func beginMarker(w *world.World) (job *batchv1.Job, end func()) {
 	w.T.Helper()
 	job = w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}})
@@ -64,15 +64,15 @@ func beginMarker(w *world.World) (job *batchv1.Job, end func()) {
 	}
 }
 
-// without returns the pods that are not among some others.
+// without returns the pods that are not in a list.
 func without(pods, others []*corev1.Pod) []*corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool {
 		return slices.ContainsFunc(others, func(o *corev1.Pod) bool { return o.UID == p.UID })
 	})
 }
 
-// neverMore checks from now on that there have been no more pods of Jobs of this
-// name than a number, those that are gone or were let go included.
+// neverMore checks from now on that Jobs of this name never have more than a number of pods in
+// total, including pods that are gone or released.
 func neverMore(w *world.World, most int) {
 	seen := map[types.UID]bool{}
 	w.View.Always("no pod but those that are needed is ever created", func(s observe.State) bool {
