@@ -26,8 +26,8 @@ var (
 
 const (
 	scripts = "../../jobtest/kube/behaviour/testdata"
-	// settleTime is how long the garbage collector may take, and pollTime how often
-	// it is looked at.
+	// settleTime is the longest time that the garbage collector may take. pollTime is the
+	// interval of the checks.
 	settleTime, pollTime = 15 * time.Second, 100 * time.Millisecond
 )
 
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// define makes the custom resources of the scripts.
+// define creates the custom resources of the scripts.
 func define(ctx context.Context, client kubernetes.Interface) error {
 	for plural, kind := range map[string]string{"widgets": "Widget", "gadgets": "Gadget"} {
 		subresources := "{}"

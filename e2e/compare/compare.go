@@ -16,10 +16,10 @@ import (
 	"github.com/jobfate/jobfate/e2e/observe"
 )
 
-// moment stands for any time.
+// moment replaces any time.
 var moment = metav1.Unix(0, 0)
 
-// final is what is compared of a run.
+// final is the compared part of a run.
 type final struct {
 	Labels, Annotations map[string]string
 	Finalizers          []string
@@ -28,7 +28,7 @@ type final struct {
 	Pods                []pod
 }
 
-// pod is what is compared of a pod.
+// pod is the compared part of a pod.
 type pod struct {
 	Index       int
 	Meta        metav1.ObjectMeta
@@ -39,12 +39,12 @@ type pod struct {
 	Disruptions []corev1.PodCondition
 }
 
-// Ends returns where the ends of two runs differ, or nothing.
+// Ends returns the differences between the final states of two runs; empty if there are none.
 func Ends(a, b observe.State) string {
 	return gocmp.Diff(finalOf(a), finalOf(b))
 }
 
-// finalOf is nil when the Job is gone: its pods may be on their way.
+// finalOf returns nil if the Job is gone: its pods may still be terminating.
 func finalOf(s observe.State) *final {
 	if s.Job == nil {
 		return nil
@@ -66,14 +66,14 @@ func finalOf(s observe.State) *final {
 	return f
 }
 
-// texts replaces what is named in texts.
+// texts replaces random parts of texts.
 type texts struct {
 	namespace string
 	pods      *regexp.Regexp
 }
 
-// textsOf knows the names of all pods of a Job, also of those that are gone: its
-// own, the index if there is one, and five letters and digits.
+// textsOf knows the names of all pods of a Job, deleted ones included: the name of the Job, the
+// index if there is one, and five letters and digits.
 func textsOf(job *batchv1.Job) texts {
 	return texts{job.Namespace, regexp.MustCompile(`\b(` + regexp.QuoteMeta(job.Name) + `(?:-[0-9]+)?)-[a-z0-9]{5}\b`)}
 }
@@ -134,8 +134,7 @@ func podOf(p *corev1.Pod, t texts) pod {
 	return c
 }
 
-// without leaves out the labels that hold the Job's UID, and keeps that they are
-// there.
+// without replaces the labels that hold the Job's UID, so that only their presence counts.
 func without(labels map[string]string) map[string]string {
 	labels = maps.Clone(labels)
 	for _, key := range []string{batchv1.ControllerUidLabel, "controller-uid"} {
@@ -146,7 +145,7 @@ func without(labels map[string]string) map[string]string {
 	return labels
 }
 
-// text is something to sort by.
+// text returns a sort key.
 func text(p pod) string {
 	b, err := json.Marshal(p)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/jobfate/jobfate/e2e/observe"
 )
 
-// run is the end of a Job that FailJob ended. Whatever depends on the run does on
-// its number.
+// run returns the final state of a Job that a FailJob rule ended. Everything that may differ
+// between runs depends on its number.
 func run(n string, at time.Time) observe.State {
 	uid := types.UID("uid-" + n)
 	now := metav1.NewTime(at)

@@ -16,9 +16,9 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// checkCounts compares the status of a Job that has ended with how each of its pods
-// has ended: the kubelet knows them all. Every pod that had its finalizer until it
-// ended or was deleted counts, once; no other does.
+// checkCounts compares the status of a Job that has ended with the kubelet's record of how each
+// pod ended. Each pod that had its finalizer until it ended or was deleted counts once; no
+// other pod counts.
 func checkCounts(w *world.World) {
 	w.T.Helper()
 	pods := list(w)
@@ -46,7 +46,7 @@ func checkCounts(w *world.World) {
 	}
 }
 
-// charged is what the status of a Job must say.
+// charged is what the status of a Job must count.
 type charged struct {
 	succeeded, failed int
 	doubtful          int   // that may have failed
@@ -75,8 +75,8 @@ func charge(job *batchv1.Job, ends map[types.UID]kubelet.Ended) charged {
 	return c
 }
 
-// ignored reports whether a rule says not to count the pod. The only such rule of
-// the plays is for disruptions.
+// ignored reports whether a rule ignores the failure of a pod. The plays have one such rule,
+// for disruptions.
 func ignored(job *batchv1.Job, end kubelet.Ended) bool {
 	return job.Spec.PodFailurePolicy != nil && end.Disrupted &&
 		slices.ContainsFunc(job.Spec.PodFailurePolicy.Rules, func(r batchv1.PodFailurePolicyRule) bool {
@@ -84,7 +84,7 @@ func ignored(job *batchv1.Job, end kubelet.Ended) bool {
 		})
 }
 
-// expand lists the indexes of a text such as "1,3-5", in the order of the text.
+// expand lists the indexes of a text such as "1,3-5".
 func expand(w *world.World, text string) (indexes []int) {
 	w.T.Helper()
 	for part := range strings.SplitSeq(text, ",") {

@@ -13,8 +13,8 @@ import (
 	"github.com/jobfate/jobfate/e2e/world"
 )
 
-// Every kind of fault meets a share of the writes and the reads, all kinds at once,
-// and the watches are cut again and again.
+// All kinds of faults hit a share of the writes and reads at once, and the watches are cut
+// again and again.
 func TestRequestsGoWrong(t *testing.T) {
 	t.Parallel()
 	random := newRand(t)
@@ -25,8 +25,8 @@ func TestRequestsGoWrong(t *testing.T) {
 	}
 	rules := map[string][]*proxy.Handle{}
 	for name, fault := range faults {
-		// All in all a tenth. A turn of which a part fails is tried again later and
-		// later, so more would only take longer.
+		// In total a tenth. After a failure a sync is retried with growing delays, so a larger
+		// share would only take longer.
 		rules[name] = disturbWrites(p, random.Uint64(), 0.015, fault)
 	}
 	for _, call := range []proxy.Call{{Verb: "get"}, {Verb: "list"}} {
@@ -34,7 +34,7 @@ func TestRequestsGoWrong(t *testing.T) {
 	}
 	watches := 0
 	survive(t, side, small(), func(over <-chan struct{}) {
-		// An informer whose watch is cut waits longer each time, up to half a minute.
+		// An informer waits longer after each cut, up to half a minute.
 		for range 6 {
 			if !pause(random, 3*time.Second, over) {
 				return
@@ -58,8 +58,7 @@ func TestRequestsGoWrong(t *testing.T) {
 	}
 }
 
-// All that the controller hears of Jobs and pods is old by some seconds, and of the two by
-// another number of them.
+// The events of Jobs and pods reach the controller some seconds late, with different delays.
 func TestNewsIsLate(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]map[string]time.Duration{
@@ -78,7 +77,7 @@ func TestNewsIsLate(t *testing.T) {
 	}
 }
 
-// The API server is killed and started again.
+// The API server is killed and restarted.
 func TestServerIsRestarted(t *testing.T) {
 	random := newRand(t)
 	_, side := throughProxy(t, "restarted", "--qps=100", "--burst=100")
@@ -101,7 +100,7 @@ func TestServerIsRestarted(t *testing.T) {
 	}
 }
 
-// pause waits for a random time, and reports whether all is not over yet.
+// pause waits for a random time, and reports whether the plays are still running.
 func pause(random *rand.Rand, most time.Duration, over <-chan struct{}) bool {
 	select {
 	case <-over:
@@ -111,7 +110,7 @@ func pause(random *rand.Rand, most time.Duration, over <-chan struct{}) bool {
 	}
 }
 
-// disturbWrites has a share of the writes meet a fault.
+// disturbWrites adds rules that make a share of the writes fail.
 func disturbWrites(p *proxy.Proxy, seed uint64, share float64, do proxy.Fault) (rules []*proxy.Handle) {
 	for i, verb := range []string{"create", "patch", "update", "delete"} {
 		rules = append(rules, p.Add(proxy.Rule{Call: proxy.Call{Verb: verb}, Probability: share, Seed: seed + uint64(i), Do: do}))
@@ -119,8 +118,7 @@ func disturbWrites(p *proxy.Proxy, seed uint64, share float64, do proxy.Fault) (
 	return rules
 }
 
-// throughProxy starts a controller of jobfate for Jobs that name it, with a new proxy
-// between it and the server.
+// throughProxy starts a controller of jobfate, for Jobs that name it, behind a new proxy.
 func throughProxy(t *testing.T, name string, args ...string) (*proxy.Proxy, world.Side) {
 	t.Helper()
 	p := newProxy(t)
@@ -137,7 +135,7 @@ func newProxy(t *testing.T) *proxy.Proxy {
 	return p
 }
 
-// startThrough starts a controller whose requests go through a proxy.
+// startThrough starts a controller behind a proxy.
 func startThrough(t *testing.T, p *proxy.Proxy, name string, args ...string) world.Side {
 	t.Helper()
 	managedBy := fmt.Sprintf("jobfate.dev/%s", name)

@@ -10,13 +10,13 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// history is which pods a Job's status has named as failed and not counted yet, in
-// all the states that were seen.
+// history records which pods the status of a Job has named as failed and uncounted, in all
+// observed states.
 type history struct {
 	named, now map[types.UID]bool
 }
 
-// see notes a state. It reports whether no pod has come back that was counted.
+// see records a state. It reports false if a pod is named again after it was counted.
 func (h *history) see(s observe.State) bool {
 	if s.Job == nil || s.Job.Status.UncountedTerminatedPods == nil {
 		return true
@@ -30,8 +30,8 @@ func (h *history) see(s observe.State) bool {
 	return once
 }
 
-// tell lists the pods that the status has named and the kubelet has not seen fail,
-// or the other way round.
+// tell lists the pods that the status has named although the kubelet has not seen them fail,
+// and the reverse.
 func (h *history) tell(ends map[types.UID]kubelet.Ended) string {
 	var b strings.Builder
 	for uid := range h.named {

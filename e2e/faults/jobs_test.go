@@ -16,13 +16,13 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// play is a Job that must come to the same end whatever happens to its controller:
-// its pods live by their index and attempt.
+// play is a Job that must end equally, whatever happens to its controller. Its pods follow a
+// script by index and attempt.
 type play struct {
 	name string
-	// script is made for one run.
+	// script returns the script of one run.
 	script func() kubelet.Script
-	// run makes the Job with about n pods and returns when it has ended.
+	// run creates the Job with about n pods, and returns when it has ended.
 	run func(w *world.World, n int32)
 }
 
@@ -48,7 +48,7 @@ func quick(l kubelet.Life) kubelet.Life {
 
 func running() kubelet.Script { return kubelet.Always(kubelet.Run()) }
 
-// byUser does what is not to meet a server that is being restarted.
+// byUser runs an action of a user that must not fail while the server restarts.
 func byUser(do func()) {
 	serverRestarts.RLock()
 	defer serverRestarts.RUnlock()
@@ -69,8 +69,8 @@ func ended(w *world.World) {
 	w.When("the Job has ended", func(s observe.State) bool { return s.Job != nil && observe.Ended(s.Job) })
 }
 
-// The first pod of one in ten indexes fails; that of one in fifty is deleted by a
-// user, which counts as a failure as well.
+// The first pod of one in ten indexes fails. The first pod of one in fifty is deleted by a
+// user, which counts as a failure too.
 const deletedOneIn = 50
 
 func regularScript() kubelet.Script {
@@ -105,9 +105,8 @@ func runRegular(w *world.World, n int32) {
 	ended(w)
 }
 
-// With a backoff limit per index some indexes fail once, some until they may no
-// more, some with an exit code that ends them, and some for a disruption, which is
-// not counted.
+// With a backoff limit per index some indexes fail once, some exceed their limit, some fail by
+// an exit code, and some fail by a disruption, which does not count.
 func perIndexScript() kubelet.Script {
 	return func(p kubelet.Pod) kubelet.Life {
 		switch first := p.Attempt == 0; {
@@ -134,7 +133,7 @@ func runPerIndex(w *world.World, n int32) {
 	ended(w)
 }
 
-// Without indexes only its UID tells whether a pod has been counted.
+// Without indexes, only the UID of a pod shows whether it was counted.
 func countedScript() kubelet.Script {
 	return func(p kubelet.Pod) kubelet.Life {
 		if p.Attempt%runsTwice == 3 {
@@ -149,7 +148,7 @@ func runCounted(w *world.World, n int32) {
 	ended(w)
 }
 
-// A rule ends the Job while all its pods run. They are ended and counted.
+// A rule fails the Job while all its pods are running. They are deleted and counted.
 func runFailJob(w *world.World, n int32) {
 	n /= 5
 	create(w, batchv1.JobSpec{
@@ -162,8 +161,8 @@ func runFailJob(w *world.World, n int32) {
 	endAs(w, kubelet.Fail(fatal), func(s observe.State) []*corev1.Pod { return s.OfIndex(0) })
 }
 
-// A suspended Job loses its pods, which are not counted, and gets new ones when it
-// goes on.
+// The pods of a suspended Job are deleted and not counted. The Job gets new pods when it is
+// resumed.
 func runSuspended(w *world.World, n int32) {
 	n /= 5
 	create(w, batchv1.JobSpec{CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n})
@@ -177,13 +176,13 @@ func runSuspended(w *world.World, n int32) {
 			w.T.Errorf("pod %s has lived through the suspension", pod.Name)
 		}
 	}
-	// A Job that ends before its status says that it goes on stays Suspended.
+	// A Job that ends before its status shows the resumption stays Suspended.
 	w.When("the status says so", func(s observe.State) bool { return suspendedIs(s, corev1.ConditionFalse) })
 	endAs(w, kubelet.Succeed(), observe.State.Active)
 }
 
-// endAs has pods end in some way, and waits until the Job has. There may be new
-// ones meanwhile, or another in the place of one.
+// endAs ends pods in a given way, and waits until the Job has ended. Pods may be created or
+// replaced meanwhile.
 func endAs(w *world.World, life kubelet.Life, which func(observe.State) []*corev1.Pod) {
 	told := map[types.UID]bool{}
 	w.When("the Job has ended", func(s observe.State) bool {
@@ -203,8 +202,8 @@ func suspendedIs(s observe.State, status corev1.ConditionStatus) bool {
 	})
 }
 
-// A Job is deleted when half of its pods have ended. The others have no finalizer
-// to hold them.
+// A Job is deleted when half of its pods have ended. Finalizers must not block the deletion of
+// the others.
 func runDeleted(w *world.World, n int32) {
 	n /= 5
 	create(w, batchv1.JobSpec{CompletionMode: new(batchv1.IndexedCompletion), Completions: &n, Parallelism: &n})

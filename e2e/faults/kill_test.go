@@ -10,8 +10,7 @@ import (
 	"github.com/jobfate/jobfate/e2e/server"
 )
 
-// The controller is killed again and again: before one of its writes, after it, or
-// at any time.
+// The controller is killed again and again: before one of its writes, after it, or at any time.
 func TestControllerIsKilled(t *testing.T) {
 	t.Parallel()
 	random := newRand(t)
@@ -40,10 +39,10 @@ func TestControllerIsKilled(t *testing.T) {
 }
 
 const (
-	// writesOfLife is how many writes the controller makes in one life, on average.
+	// writesOfLife is the average number of writes of a process before it is killed.
 	writesOfLife = 50
-	// lifetime is how long it lives at most in half of its lives. In the other half
-	// only a write ends it, or a much longer time without one.
+	// lifetime is the longest life in half of the cases. In the other half the process is
+	// killed at a write, or after a much longer time without one.
 	lifetime = 2 * time.Second
 	idle     = 20 * time.Second
 )
@@ -56,7 +55,7 @@ const (
 	atSomeTime
 )
 
-// death lets the controller live for a while and kills it.
+// death lets the controller run for some time, and kills it.
 func death(p *proxy.Proxy, c *server.Controller, random *rand.Rand, over <-chan struct{}) killed {
 	dead := make(chan struct{})
 	var once sync.Once

@@ -22,17 +22,17 @@ import (
 )
 
 const (
-	// leaseNamespace is where the manifests allow the controller a lease.
+	// leaseNamespace is the namespace in which the manifests allow a lease.
 	leaseNamespace = "jobfate"
-	// leaseName goes with the name that they answer to, server.ManagedBy.
+	// leaseName is the lease of the name server.ManagedBy.
 	leaseName = "jobfate.dev-controller"
-	// takeover is how long it may take until another replica leads: the lease of one
-	// that does not give it up lasts for 15 s.
+	// takeover is the longest time until another replica leads. A lease that is not released
+	// expires after 15 s.
 	takeover = time.Minute
 )
 
-// Of two replicas one leads, and the other takes over in the midst of its writes.
-// The manifests allow one lease, so the tests run one after the other.
+// Of two replicas one leads, and the other takes over between its writes. The manifests allow
+// one lease, so the tests do not run in parallel.
 func TestLeadersChange(t *testing.T) {
 	t.Parallel()
 	random := newRand(t)
@@ -42,9 +42,8 @@ func TestLeadersChange(t *testing.T) {
 			r.changes(t, random, over, kill, (*server.Controller).Stop)
 		})
 	})
-	// A leader that is frozen until the other leads goes on and does not know that.
-	// Nothing keeps it from creating pods that the other has made as well: more pods
-	// may fail, and each is counted.
+	// A leader that is frozen until the other replica leads continues without knowing that. It
+	// may create pods that the other has created too: more pods may fail, and each is counted.
 	t.Run("frozen", func(t *testing.T) {
 		same := func(a, b observe.State) string { return gocmp.Diff(outcomeOf(a), outcomeOf(b)) }
 		r := startReplicas(t)
@@ -59,7 +58,7 @@ func kill(c *server.Controller) error {
 
 func freeze(c *server.Controller) error { return c.Freeze() }
 
-// outcome is what must be the same also when there were more pods.
+// outcome is the part of a final state that is equal even if more pods were created.
 type outcome struct {
 	Conditions               []string
 	Completed, FailedIndexes string
@@ -76,7 +75,7 @@ func outcomeOf(s observe.State) (o outcome) {
 	return o
 }
 
-// replicas are two controllers for the same Jobs, the one that leads first.
+// replicas are two controllers for the same Jobs, the leader first.
 type replicas struct {
 	controllers [2]*server.Controller
 	proxies     [2]*proxy.Proxy
@@ -103,7 +102,7 @@ func (r *replicas) side() world.Side {
 	return world.Jobfate(r.controllers[0])
 }
 
-// heldBy returns who holds the lease, be it a replica of an earlier test.
+// heldBy returns the holder of the lease, which may be a replica of an earlier test.
 func heldBy(t *testing.T) string {
 	lease, err := api.Client.CoordinationV1().Leases(leaseNamespace).Get(t.Context(), leaseName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -118,7 +117,7 @@ func heldBy(t *testing.T) string {
 	return *lease.Spec.HolderIdentity
 }
 
-// changes has one leader after the other end in some way.
+// changes ends one leader after another in a given way.
 func (r *replicas) changes(t *testing.T, random *rand.Rand, over <-chan struct{}, ends ...func(*server.Controller) error) {
 	for n, end := range ends {
 		if err := r.change(t.Context(), random.Uint64(), end, over); err != nil {
@@ -128,8 +127,8 @@ func (r *replicas) changes(t *testing.T, random *rand.Rand, over <-chan struct{}
 	}
 }
 
-// change has the leader end at one of its writes, waits until the other leads, and
-// starts the first again.
+// change ends the leader at one of its writes, waits until the other replica leads, and
+// restarts the first.
 func (r *replicas) change(ctx context.Context, seed uint64, end func(*server.Controller) error, over <-chan struct{}) error {
 	leader := r.controllers[0]
 	var once sync.Once
@@ -153,7 +152,7 @@ func (r *replicas) change(ctx context.Context, seed uint64, end func(*server.Con
 	}
 	r.controllers[0], r.controllers[1] = r.controllers[1], r.controllers[0]
 	r.proxies[0], r.proxies[1] = r.proxies[1], r.proxies[0]
-	// One that was frozen ends by itself when it finds that it leads no more.
+	// A leader that was frozen ends when it finds that it has lost the lease.
 	if err := leader.Thaw(); err == nil {
 		select {
 		case <-leader.Done():

@@ -21,12 +21,12 @@ var (
 	seedFlag = flag.Uint64("seed", 0, "the seed of what is random; 0: a new one")
 )
 
-// atOnce is how many tests run at a time. They mostly wait.
+// atOnce is the number of tests that run in parallel. They mostly wait.
 const atOnce = 32
 
 var (
 	api *server.Server
-	// The controller that nothing disturbs.
+	// The controller without disturbance.
 	undisturbed world.Side
 )
 
@@ -46,13 +46,13 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// qps is the limit of each controller's writes, far beyond what the server does.
+// qps is the limit of each controller's writes, far above what the server can do.
 const qps = 1000
 
 // small is the size of the Jobs of most tests.
 func small() int { return *indexes / 5 }
 
-// newRand returns what is random in a test, and has its seed told if it fails.
+// newRand returns the random source of a test, and logs its seed if the test fails.
 func newRand(t *testing.T) *rand.Rand {
 	seed := *seedFlag
 	if seed == 0 {

@@ -18,9 +18,8 @@ import (
 // patience is how long a disturbed Job may take for each step.
 const patience = 2 * time.Minute
 
-// survive has a controller run all plays while something disturbs it, and compares
-// what has become of them with what becomes of them in peace. The disturbance ends
-// when its channel is closed.
+// survive makes a controller run all plays under a disturbance, and compares their final states
+// with those of undisturbed runs. Closing the channel ends the disturbance.
 func survive(t *testing.T, side world.Side, n int, disturb func(over <-chan struct{})) {
 	t.Helper()
 	endure(t, side, n, compare.Ends, disturb)
@@ -48,8 +47,8 @@ func endure(t *testing.T, side world.Side, n int, difference func(a, b observe.S
 	}
 }
 
-// perform has a controller run all plays at once, checks that each pod has been
-// counted once, and returns the ends.
+// perform makes a controller run all plays in parallel, checks that each pod has been counted
+// once, and returns the final states.
 func perform(t *testing.T, side world.Side, n int) map[string]observe.State {
 	t.Helper()
 	var mu sync.Mutex
@@ -84,8 +83,8 @@ func perform(t *testing.T, side world.Side, n int) map[string]observe.State {
 	return ends
 }
 
-// catchUp waits until the view shows the pods that have ended. When the server was
-// restarted, the watch of the pods may come back seconds after that of the Jobs.
+// catchUp waits until the view shows the pods that have ended. After a restart of the server,
+// the watch of pods may resume seconds later than that of Jobs.
 func catchUp(w *world.World) {
 	w.T.Helper()
 	pods := list(w)
@@ -108,7 +107,7 @@ func list(w *world.World) []corev1.Pod {
 	return pods.Items
 }
 
-// peace knows the ends of plays that nothing has disturbed, by their size.
+// peace holds the final states of undisturbed plays, by their size.
 type peace struct {
 	mu  sync.Mutex
 	all map[int]map[string]observe.State
@@ -129,7 +128,7 @@ func (c *peace) ends(t *testing.T, n int) map[string]observe.State {
 	return c.all[n]
 }
 
-// tellOfLeft lists the pods that are still on their way if the test has failed.
+// tellOfLeft lists the pods that are left if the test has failed.
 func tellOfLeft(w *world.World) {
 	if !w.T.Failed() {
 		return

@@ -15,8 +15,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// All tests here run the controller with the rights of its manifests, so none is
-// missing. All that its cluster role gives are used, so none is too many.
+// All tests here run the controller with the permissions of its manifests, so none is missing.
+// This test checks that all permissions of its cluster role are used.
 func TestPermissionsAreUsed(t *testing.T) {
 	t.Parallel()
 	p, err := proxy.Start(api.Config())
@@ -40,9 +40,9 @@ func TestPermissionsAreUsed(t *testing.T) {
 	s.end(kubelet.Fail(3), simulation(0))
 	s.untilPhase("Running", 1)
 
-	// What other servers ask for: those whose admission plugins include
+	// These permissions are for other API servers: those with the admission plugin
 	// OwnerReferencesPermissionEnforcement, and those that cannot fill a cache by a watch.
-	// And what other Jobs ask for: a creation that is not answered, a Job that has pods left
+	// Others are for rare cases: a creation without an answer, and a Job that has pods left
 	// when it ends.
 	unasked := []string{"update jobgroups/finalizers", "update jobs/finalizers", "list jobgroups", "list jobs", "get pods", "delete pods"}
 	used := p.Counts()
@@ -55,7 +55,7 @@ func TestPermissionsAreUsed(t *testing.T) {
 	}
 }
 
-// takeName makes a Job of a name that no group has.
+// takeName creates a Job that belongs to no group.
 func (s *stage) takeName(name string) *batchv1.Job {
 	s.t.Helper()
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -67,7 +67,7 @@ func (s *stage) takeName(name string) *batchv1.Job {
 	return made
 }
 
-// untilToldTwice waits until an event has been counted more than once.
+// untilToldTwice waits until an event was sent more than once.
 func (s *stage) untilToldTwice(reason string) {
 	s.t.Helper()
 	events, err := api.Client.EventsV1().Events(s.namespace).Watch(s.t.Context(), metav1.ListOptions{})

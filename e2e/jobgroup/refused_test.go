@@ -10,7 +10,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// What the schema refuses never gets to the controller.
+// The schema rejects invalid groups before the controller observes them.
 func TestServerRefusesGroups(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, kubelet.Always(kubelet.Run()))
@@ -47,7 +47,7 @@ func TestServerRefusesGroups(t *testing.T) {
 	}
 }
 
-// Which Jobs there are is fixed; how often they may be restarted is not.
+// The names of the Jobs are immutable; the number of restarts is not.
 func TestServerRefusesChanges(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, kubelet.Always(kubelet.Run()))
@@ -76,7 +76,7 @@ func TestServerRefusesChanges(t *testing.T) {
 	}
 }
 
-// What only the controller or the making of a Job finds out, the status tells.
+// The status reports errors that only the controller or the creation of a Job can find.
 func TestGroupTellsWhyItCannotRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, kubelet.Always(kubelet.Run()))

@@ -30,7 +30,7 @@ import (
 
 var groups = schema.GroupVersionResource{Group: "jobfate.dev", Version: "v1alpha1", Resource: "jobgroups"}
 
-// status is that of a group, as examples/jobgroup has it.
+// status is the status of a group, as in examples/jobgroup.
 type status struct {
 	Phase     string         `json:"phase"`
 	Restarts  int            `json:"restarts"`
@@ -38,7 +38,7 @@ type status struct {
 	Restarted map[string]int `json:"restarted"`
 }
 
-// stage is a namespace with a controller of groups of its own.
+// stage is a namespace with its own controller of groups.
 type stage struct {
 	t          *testing.T
 	namespace  string
@@ -50,7 +50,7 @@ type stage struct {
 	mu   sync.Mutex
 	come []change // what the test has not gone through
 
-	// What the test has gone through.
+	// What the test has processed.
 	status status
 	jobs   map[string]*batchv1.Job
 	made   map[string][]types.UID // by name, all there ever were
@@ -58,13 +58,13 @@ type stage struct {
 	story  []string
 }
 
-// change is an object as it came; one that is gone is a DeletedFinalStateUnknown.
+// change is a changed object; a deleted one is a DeletedFinalStateUnknown.
 type change struct {
 	at     time.Duration
 	object any
 }
 
-// newStage makes a stage on which pods live as the script says.
+// newStage returns a stage on which pods follow the script.
 func newStage(t *testing.T, script kubelet.Script) *stage {
 	t.Helper()
 	return newStageWith(t, script, server.Options{})
@@ -127,7 +127,7 @@ func (s *stage) tell(o any) {
 	}
 }
 
-// until goes through the changes until a function holds.
+// until processes changes until a function holds.
 func (s *stage) until(what string, holds func() bool) {
 	s.t.Helper()
 	late := time.After(observe.DefaultPatience)
@@ -144,7 +144,7 @@ func (s *stage) until(what string, holds func() bool) {
 	}
 }
 
-// step goes through one change, if one has come.
+// step processes one change, if there is one.
 func (s *stage) step() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +187,7 @@ func (s *stage) untilPhase(phase string, restarts int) {
 		func() bool { return s.status.Phase == phase && s.status.Restarts == restarts })
 }
 
-// untilReady waits until a number of Jobs have a ready pod each.
+// untilReady waits until a number of Jobs have one ready pod each.
 func (s *stage) untilReady(n int) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("%d Jobs have a ready pod", n), func() bool {
@@ -213,7 +213,7 @@ func (s *stage) end(how kubelet.Life, jobs ...string) {
 	}
 }
 
-// outcome is what has become of a Job, "gone" when it is.
+// outcome returns the outcome of a Job; "gone" if it does not exist.
 func (s *stage) outcome(job string) string {
 	if s.jobs[job] == nil {
 		return "gone"
@@ -222,7 +222,7 @@ func (s *stage) outcome(job string) string {
 	return strings.TrimSuffix(string(o.Phase)+"/"+o.Reason, "/")
 }
 
-// create makes a group from a sample of examples/jobgroup.
+// create creates a group from a sample of examples/jobgroup.
 func (s *stage) create(name string, change ...func(spec map[string]any)) {
 	s.t.Helper()
 	_, err := s.client.Create(s.t.Context(), sample(s.t, name, change...), metav1.CreateOptions{})
@@ -262,7 +262,7 @@ func set(value any, path ...any) func(map[string]any) {
 	}
 }
 
-// noFinalizerLeft checks that no pod is kept from being deleted.
+// noFinalizerLeft checks that no pod has a finalizer.
 func (s *stage) noFinalizerLeft() {
 	s.t.Helper()
 	pods, err := api.Client.CoreV1().Pods(s.namespace).List(s.t.Context(), metav1.ListOptions{})

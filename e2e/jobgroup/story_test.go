@@ -28,14 +28,14 @@ func TestStory1ExitCodeFailsTheGroup(t *testing.T) {
 	if want := "Job " + worker(7) + " failed: PodFailurePolicy_ExitCode2"; !strings.HasPrefix(s.status.Message, want) {
 		t.Errorf("the message: got %q, want it to begin with %q", s.status.Message, want)
 	}
-	// What still runs is ended; what has failed stays, for people to look at.
+	// Running Jobs are deleted. Failed Jobs stay, so that users can examine them.
 	s.until("only the failed Job is left", func() bool {
 		return len(s.jobs) == 1 && s.outcome(worker(7)) == "Failed/PodFailurePolicy_ExitCode2"
 	})
 	s.wantMade(1, 10, worker)
 }
 
-// The same story with another exit code: no rule has its reason, and the group is
+// The same story with another exit code: no rule matches its reason, and the group is
 // restarted.
 func TestStory1OtherExitCodeRestartsTheGroup(t *testing.T) {
 	t.Parallel()
@@ -116,9 +116,8 @@ func TestGroupFailsAfterTooManyRestarts(t *testing.T) {
 	s.wantMade(3, 3, worker)
 }
 
-// The controller of groups and of their Jobs is killed at the first change of anything,
-// again and again, in the middle of a restart: it is one restart all the same, and each
-// pod is counted once.
+// The controllers of groups and Jobs are killed at each first change, in the middle of a
+// restart. The group still restarts once, and each pod is counted once.
 func TestKilledInTheMiddleOfARestart(t *testing.T) {
 	t.Parallel()
 	const jobs, kills = 4, 60
@@ -160,7 +159,7 @@ func TestKilledInTheMiddleOfARestart(t *testing.T) {
 	s.noFinalizerLeft()
 }
 
-// Jobs have what the reasons are made from, and go with the group.
+// Jobs have what the reasons are made from, and are deleted with the group.
 func TestJobsAreAsTheGroupSays(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, kubelet.Always(kubelet.Run()))
@@ -188,7 +187,7 @@ func names(n int, name func(int) string) (all []string) {
 	return all
 }
 
-// wantMade checks how often the first Jobs have been made.
+// wantMade checks how often the first Jobs were created.
 func (s *stage) wantMade(times, jobs int, name func(int) string) {
 	s.t.Helper()
 	for _, job := range names(jobs, name) {

@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// stage is a namespace with pods of a Job that no controller runs. The Job is
-// there, or the garbage collector would delete them.
+// stage is a namespace with pods of a Job that no controller runs. Without the Job the garbage
+// collector would delete the pods.
 type stage struct {
 	t         *testing.T
 	namespace string
@@ -119,8 +119,7 @@ func TestPodRunsAndEnds(t *testing.T) {
 	}
 }
 
-// A pod with a grace period first gets its phase, and then is only held by its
-// finalizer.
+// A pod with a grace period first gets its phase. Then only its finalizer blocks its deletion.
 func TestGracefulDeletion(t *testing.T) {
 	s := newStage(t, api.Client, kubelet.Always(kubelet.Run().Dying(0, 0)))
 	s.create("a", 0)
@@ -166,7 +165,7 @@ func TestAttemptsAreCountedByIndex(t *testing.T) {
 	}
 }
 
-// The kubelet reads through one watch, and sends only what changes a pod.
+// The kubelet reads through one watch, and sends only changes of a pod.
 func TestFewCalls(t *testing.T) {
 	const pods = 200
 	p, err := proxy.Start(api.Config())

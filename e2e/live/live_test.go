@@ -11,8 +11,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live"
 )
 
-// Jobs live and die on a server that has no Job controller: an index fails twice, its Job
-// is complete, and deleting the Job deletes its pods.
+// Jobs run on a server that has no Job controller: an index fails twice, its Job completes, and
+// deleting the Job deletes its pods.
 func TestJobsLive(t *testing.T) {
 	t.Parallel()
 	namespace, err := api.Namespace(t.Context(), "live")

@@ -54,7 +54,7 @@ func main() {
 	fmt.Print(report)
 }
 
-// run returns the report of all workloads.
+// run runs all workloads and returns the report.
 func run(ctx context.Context, s settings, say func(string, ...any)) (*report, error) {
 	api, err := server.Start(ctx)
 	if err != nil {

@@ -23,7 +23,7 @@ type side struct {
 	args      []string
 }
 
-// cost is what a controller has used to run a workload.
+// cost is what a controller used to run a workload.
 type cost struct {
 	pods   int
 	calls  proxy.Counts
@@ -38,7 +38,7 @@ func (c *cost) String() string {
 		c.took.Round(time.Millisecond), c.cpu, c.memory>>20)
 }
 
-// measure starts a controller, has it run a workload alone, and removes both.
+// measure starts a controller, runs one workload, and removes both.
 func measure(ctx context.Context, api *server.Server, s settings, with side, w workload, c *cost) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -113,12 +113,12 @@ func quiet(ctx context.Context, p *proxy.Proxy, long time.Duration) {
 	}
 }
 
-// forgetPeak has the kernel measure the most memory of a process from now on.
+// forgetPeak resets the kernel's peak memory of a process.
 func forgetPeak(pid int) error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 }
 
-// clean removes all Jobs and pods, so that the next controller begins with none.
+// clean removes all Jobs and pods before the next controller starts.
 func clean(ctx context.Context, api *server.Server, namespace string) error {
 	background := metav1.DeletePropagationOrphan
 	err := api.Client.BatchV1().Jobs(namespace).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})

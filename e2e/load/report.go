@@ -11,7 +11,7 @@ import (
 	"github.com/jobfate/jobfate/e2e/proxy"
 )
 
-// report is what the runs have cost.
+// report holds the costs of the runs.
 type report struct {
 	rows []*row
 }
@@ -34,7 +34,7 @@ func (r *report) add(workload, side string, c *cost) {
 	}
 }
 
-// String is a Markdown table.
+// String returns a Markdown table.
 func (r *report) String() string {
 	var b strings.Builder
 	b.WriteString("| | jobfate | built-in | ratio |\n| --- | ---: | ---: | ---: |\n")
@@ -52,7 +52,7 @@ func (r *report) String() string {
 	return b.String()
 }
 
-// measure is a line of the table: a number of some runs.
+// measure is a row of the table: a number computed from some runs.
 type measured struct {
 	name   string
 	digits int
@@ -79,7 +79,7 @@ func (r *row) measures() []measured {
 	return list
 }
 
-// calls are the kinds of calls that either makes, in order.
+// calls are the kinds of calls that either controller makes, in order.
 func (r *row) calls() []proxy.Call {
 	kinds := map[proxy.Call]bool{}
 	for _, c := range slices.Concat(r.jobfate, r.builtIn) {
@@ -92,7 +92,7 @@ func (r *row) calls() []proxy.Call {
 	})
 }
 
-// median returns the median of the runs, of two the mean.
+// median returns the median of the runs; of two, the mean.
 func median(of func(*cost) float64) func([]*cost) float64 {
 	return func(list []*cost) float64 {
 		if len(list) == 0 {
@@ -111,8 +111,7 @@ func perPod(call proxy.Call) func([]*cost) float64 {
 	return median(func(c *cost) float64 { return float64(c.calls.Of(call)) / float64(c.pods) })
 }
 
-// wait returns the time that a share of the Jobs of all runs has not waited for
-// longer than.
+// wait returns the quantile of the waits of the Jobs of all runs.
 func wait(share float64) func([]*cost) float64 {
 	return func(list []*cost) float64 {
 		var all []time.Duration

@@ -16,8 +16,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// stage is where a workload runs: it makes Jobs, and knows when they get their
-// first pods and when they are complete.
+// stage runs a workload: it creates Jobs, and records when they get their first pods and when
+// they complete.
 type stage struct {
 	client    kubernetes.Interface
 	namespace string
@@ -31,7 +31,7 @@ type stage struct {
 	failures error
 }
 
-// jobRun is what is known of a Job.
+// jobRun is the record of a Job.
 type jobRun struct {
 	lives    func(kubelet.Pod) kubelet.Life
 	made     time.Time
@@ -44,7 +44,7 @@ func newStage(client kubernetes.Interface, namespace string, managedBy *string) 
 	return &stage{client: client, namespace: namespace, managedBy: managedBy, jobs: map[string]*jobRun{}, changed: make(chan struct{}, 1)}
 }
 
-// script is asked for each pod as soon as it is seen.
+// script is called for each pod as soon as it is observed.
 func (s *stage) script(p kubelet.Pod) kubelet.Life {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *stage) watch(ctx context.Context) {
 	factory.Start(ctx.Done())
 }
 
-// create makes a Job whose pods live by a function.
+// create creates a Job whose pods follow a script.
 func (s *stage) create(ctx context.Context, name string, timed bool, spec batchv1.JobSpec, lives func(kubelet.Pod) kubelet.Life) error {
 	spec.ManagedBy = s.managedBy
 	spec.Template.Spec = corev1.PodSpec{
@@ -99,7 +99,7 @@ func (s *stage) create(ctx context.Context, name string, timed bool, spec batchv
 	return err
 }
 
-// until waits until a function holds, which is asked with the lock held.
+// until waits until a function holds, which is called with the lock held.
 func (s *stage) until(ctx context.Context, holds func() bool) error {
 	for {
 		s.mu.Lock()
@@ -147,7 +147,7 @@ func (s *stage) waits() (waits []time.Duration) {
 	return waits
 }
 
-// warm runs a Job of one pod, after which the caches of the controller are filled.
+// warm runs a Job of one pod. Afterwards the caches of the controller are filled.
 func (s *stage) warm(ctx context.Context) error {
 	err := s.create(ctx, "warm", false, batchv1.JobSpec{}, func(kubelet.Pod) kubelet.Life { return kubelet.Succeed() })
 	if err != nil {

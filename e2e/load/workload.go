@@ -12,7 +12,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// workload makes Jobs and returns when they are complete.
+// workload creates Jobs and returns when they are complete.
 type workload struct {
 	name string
 	qps  int
@@ -67,9 +67,9 @@ func many(ctx context.Context, st *stage, jobs int) error {
 	return st.done(ctx)
 }
 
-// failOnce has all pods wait until the last is there. Then all but one fail, and
-// that one succeeds after them. Without it the Job would back off for ten minutes,
-// for that many failures; and if they failed earlier, before the last was made.
+// failOnce makes all pods wait until the last one exists. Then all but one fail, and that one
+// succeeds last. Otherwise the Job would back off for ten minutes: without a success after that
+// many failures, or if pods failed before the last one was created.
 func failOnce(ctx context.Context, st *stage, n int) error {
 	var first []*corev1.Pod // by the lock of the stage
 	err := st.create(ctx, "failing", false, indexed(n), func(p kubelet.Pod) kubelet.Life {
@@ -94,7 +94,7 @@ func failOnce(ctx context.Context, st *stage, n int) error {
 			return ctx.Err()
 		}
 	}
-	// Finish times are of whole seconds.
+	// Finish times are whole seconds.
 	st.kubelet.Become(quick(kubelet.Succeed().After(1500*time.Millisecond)), first[0])
 	return st.done(ctx)
 }
@@ -119,8 +119,8 @@ func failOncePerIndex(ctx context.Context, st *stage, n int) error {
 	return st.done(ctx)
 }
 
-// beside creates small Jobs while a large one runs. A small Job takes 7 requests, so they
-// take less than a fifth of the limit.
+// beside creates small Jobs while a large one runs. A small Job takes 7 requests, so all of
+// them use less than a fifth of the limit.
 func beside(ctx context.Context, st *stage, n, qps int) error {
 	if err := st.create(ctx, "large", false, indexed(n), succeed); err != nil {
 		return err

@@ -23,9 +23,9 @@ import (
 const (
 	// patience is how long a counter may lag behind the Job.
 	patience = 20 * time.Second
-	// pollTime is how often counters are asked for. Nothing tells when they change.
+	// pollTime is the interval of reads. No event reports a changed counter.
 	pollTime = 100 * time.Millisecond
-	// finalizers counts the pods of the cluster, and not those of the controller.
+	// finalizers counts the pods of the whole cluster, not of one controller.
 	finalizers = "terminated_pods_tracking_finalizer_total"
 	// external is the counter of Jobs that the built-in controller leaves to jobfate's.
 	external = `jobs_by_external_controller_total{controller_name="` + server.ManagedBy + `"}`
@@ -33,11 +33,11 @@ const (
 	quota = "pods"
 )
 
-// uncompared are the metrics that depend on how often a controller looks at a Job,
-// and when. TestTurns looks at them.
+// uncompared are the metrics that depend on how often and when a controller syncs. TestTurns
+// checks them.
 var uncompared = []string{"job_syncs_total", "job_sync_duration_seconds", "stale_sync_skips_total"}
 
-// counts are counters by name and labels. Those that count nothing are left out.
+// counts are counters by name and labels, without zeros.
 type counts map[string]float64
 
 // parse reads lines of "name{labels} number".
@@ -76,8 +76,8 @@ func scrape(t *testing.T, controller *server.Controller) counts {
 	return c
 }
 
-// since returns what has been counted since an earlier time, without what is not to
-// be compared.
+// since returns the increments since an earlier time, without the metrics that are not
+// compared.
 func since(before, now counts) counts {
 	c := maps.Clone(now)
 	c.add(before, -1)
@@ -87,7 +87,7 @@ func since(before, now counts) counts {
 	return c
 }
 
-// differences are lines of what was counted and what should have been.
+// differences returns a line for each counter that differs from what is wanted.
 func differences(got, want counts) (lines []string) {
 	all := maps.Clone(got)
 	maps.Copy(all, want)
@@ -115,13 +115,13 @@ func play(t *testing.T, script kubelet.Script, story func(*world.World)) {
 	})
 }
 
-// scrapeBoth reads the counters of both.
+// scrapeBoth reads the counters of both controllers.
 func scrapeBoth(t *testing.T) map[*server.Controller]counts {
 	t.Helper()
 	return map[*server.Controller]counts{jobfate: scrape(t, jobfate), builtIn: scrape(t, builtIn)}
 }
 
-// await waits until nothing is wrong with the counters of a controller.
+// await waits until the counters of a controller are as wanted.
 func await(t *testing.T, controller *server.Controller, wrong func(now counts) []string) {
 	t.Helper()
 	late := time.After(patience)
@@ -139,7 +139,7 @@ func await(t *testing.T, controller *server.Controller, wrong func(now counts) [
 	}
 }
 
-// TestCounters: both controllers count what they should.
+// TestCounters checks that both controllers count the same events.
 func TestCounters(t *testing.T) {
 	before := scrapeBoth(t)
 	for controller, want := range tell(t, stories) {
@@ -147,7 +147,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestCountersOfEndings: as above. Of the pods with finalizers both see the same.
+// TestCountersOfEndings is the same for endings. Both controllers count the pods with
+// finalizers of the whole cluster.
 func TestCountersOfEndings(t *testing.T) {
 	before := scrapeBoth(t)
 	want := tell(t, endings)
@@ -161,7 +162,7 @@ func TestCountersOfEndings(t *testing.T) {
 	})
 }
 
-// tell plays stories, all at once, and returns what they should add to the counters.
+// tell plays stories in parallel, and returns the increments that they should cause.
 func tell(t *testing.T, stories []story) map[*server.Controller]counts {
 	t.Helper()
 	ours, theirs := counts{}, counts{}
@@ -187,8 +188,8 @@ func tell(t *testing.T, stories []story) map[*server.Controller]counts {
 	return map[*server.Controller]counts{jobfate: ours, builtIn: theirs}
 }
 
-// TestTurns: both controllers say of their turns in the same words what kind of Job
-// they were for, what was done, and that it went well.
+// TestTurns checks that both controllers label their syncs equally, by completion mode, action
+// and result.
 func TestTurns(t *testing.T) {
 	before := scrapeBoth(t)
 	play(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -217,9 +218,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// A quota lets half of the pods be created at first. The built-in controller counts a
-// creation that failed as one that succeeded as well: see creation-metric in
-// docs/divergences.md.
+// A quota first admits half of the pods. The built-in controller counts a failed creation as
+// succeeded too: see creation-metric in docs/divergences.md.
 func TestFailedCreations(t *testing.T) {
 	before := scrapeBoth(t)
 	play(t, kubelet.Always(kubelet.Run()), func(w *world.World) {
@@ -247,7 +247,7 @@ func TestFailedCreations(t *testing.T) {
 	}
 }
 
-// allow has the quota of a world allow some pods more.
+// allow raises the pod quota of a world.
 func allow(w *world.World, pods int) {
 	w.T.Helper()
 	patch := fmt.Sprintf(`{"status":{"hard":{"pods":"%d"},"used":{"pods":"0"}}}`, pods)

@@ -10,7 +10,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// story is a Job's, and what is counted of it.
+// story is the story of a Job, and the increments that it should cause.
 type story struct {
 	name   string
 	script kubelet.Script
@@ -18,8 +18,8 @@ type story struct {
 	want   string
 }
 
-// stories are those in which Kubernetes' own tests look at metrics, and some for the
-// values of labels that they leave out.
+// stories are those in which Kubernetes' own tests check metrics, and some for label values
+// that these omit.
 var stories = []story{
 	{
 		name:   "parallel",
@@ -71,7 +71,7 @@ var stories = []story{
 			terminated_pods_tracking_finalizer_total{event="delete"} 5`,
 	},
 	{
-		// A failure that is ignored is no finished pod.
+		// An ignored failure is no finished pod.
 		name: "pod failure policy",
 		script: func(p kubelet.Pod) kubelet.Life {
 			switch p.Attempt {
@@ -141,8 +141,8 @@ var stories = []story{
 			terminated_pods_tracking_finalizer_total{event="delete"} 2`,
 	},
 	{
-		// A pod that counts as failed while it is terminating has not ended when it loses
-		// its finalizer.
+		// A pod that counts as failed while it is terminating has not ended when it loses its
+		// finalizer.
 		name:   "replaced while terminating",
 		script: kubelet.Always(kubelet.Run().NeverDying()),
 		play:   func(w *world.World) { replaced(w, batchv1.TerminatingOrFailed) },
@@ -166,11 +166,11 @@ var stories = []story{
 	},
 }
 
-// endings are stories in which the controller deletes pods that run. Whether it sees such
-// a pod end before its finalizer is removed is a matter of time.
+// endings are stories in which the controller deletes running pods. Whether it observes the end
+// of such a pod before it removes the finalizer depends on timing.
 var endings = []story{
 	{
-		// Pods that a Job does not need any more are not counted.
+		// Surplus pods are not counted.
 		name:   "suspended",
 		script: kubelet.Always(kubelet.Run()),
 		play: func(w *world.World) {
@@ -214,8 +214,8 @@ var endings = []story{
 			jobs_finished_total{completion_mode="NonIndexed",reason="DeadlineExceeded",result="failed"} 1`,
 	},
 	{
-		// Pods that are ended with the Job are pods that have failed, and none of
-		// their indexes has.
+		// Pods that are deleted with a failed Job count as failed pods, but their indexes do
+		// not count as failed.
 		name: "too many indexes fail",
 		script: func(p kubelet.Pod) kubelet.Life {
 			if p.Index < 2 {
@@ -236,7 +236,7 @@ var endings = []story{
 			jobs_finished_total{completion_mode="Indexed",reason="MaxFailedIndexesExceeded",result="failed"} 1`,
 	},
 	{
-		// A pod that is ended with a Job that succeeds is counted as nothing.
+		// A pod that is deleted with a succeeding Job is not counted.
 		name:   "success policy",
 		script: kubelet.Always(kubelet.Run()),
 		play: func(w *world.World) {
@@ -255,7 +255,7 @@ var endings = []story{
 	},
 }
 
-// replaced has the pods of a Job deleted and then fail.
+// replaced deletes the pods of a Job, which then fail.
 func replaced(w *world.World, policy batchv1.PodReplacementPolicy) {
 	w.T.Helper()
 	w.Create(batchv1.JobSpec{Parallelism: new(int32(2)), Completions: new(int32(2)), PodReplacementPolicy: &policy})

@@ -13,17 +13,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// State is a Job and its pods at one moment. What it returns is read only.
+// State is a Job and its pods at one moment. Its results must not be changed.
 type State struct {
-	// Job is nil before the Job is made and after it is gone.
+	// Job is nil before the Job is created and after it is gone.
 	Job *batchv1.Job
-	// All holds all pods of the namespace by name, also those of other Jobs.
+	// All holds all pods of the namespace by name, including those of other Jobs.
 	All map[string]*corev1.Pod
-	// Events holds those about the Job, by name.
+	// Events holds the events about the Job, by name.
 	Events map[string]*corev1.Event
 }
 
-// Event returns an event about the Job that has a reason, or nil.
+// Event returns an event about the Job with a reason, or nil.
 func (s State) Event(reason string) *corev1.Event {
 	for _, e := range s.Events {
 		if e.Reason == reason {
@@ -50,20 +50,19 @@ func (s State) Pods() []*corev1.Pod {
 	return s.Sorted(func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, s.Job) })
 }
 
-// Active returns those of them that have not ended and are not being deleted.
+// Active returns the pods of the Job that have not ended and are not being deleted.
 func (s State) Active() []*corev1.Pod {
 	return slices.DeleteFunc(s.Pods(), func(p *corev1.Pod) bool {
 		return p.DeletionTimestamp != nil || PodEnded(p)
 	})
 }
 
-// OfIndex returns those of them that have one of some indexes.
+// OfIndex returns the pods of the Job with one of some indexes.
 func (s State) OfIndex(indexes ...int) []*corev1.Pod {
 	return slices.DeleteFunc(s.Pods(), func(p *corev1.Pod) bool { return !slices.Contains(indexes, Index(p)) })
 }
 
-// Sorted returns the pods of the namespace for which a function holds, in the
-// order of Pods.
+// Sorted returns the pods of the namespace that match a function, in the order of Pods.
 func (s State) Sorted(holds func(*corev1.Pod) bool) []*corev1.Pod {
 	var pods []*corev1.Pod
 	for _, p := range s.All {
@@ -77,13 +76,13 @@ func (s State) Sorted(holds func(*corev1.Pod) bool) []*corev1.Pod {
 	return pods
 }
 
-// Tracked returns the pods of the namespace that carry the finalizer of Jobs.
+// Tracked returns the pods of the namespace that have the finalizer of Jobs.
 func (s State) Tracked() []*corev1.Pod {
 	return s.Sorted(func(p *corev1.Pod) bool { return slices.Contains(p.Finalizers, batchv1.JobTrackingFinalizer) })
 }
 
-// Conditions returns the conditions of the Job that are true, as Type/Reason, in
-// the order of the status.
+// Conditions returns the true conditions of the Job, as Type/Reason, in the order of the
+// status.
 func Conditions(job *batchv1.Job) []string {
 	var names []string
 	for _, c := range job.Status.Conditions {
@@ -106,7 +105,7 @@ func PodEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// Status is a Job's status in a line.
+// Status describes the status of a Job in one line.
 func Status(job *batchv1.Job) string {
 	s := job.Status
 	line := fmt.Sprintf("active %d, ready %d, terminating %d, succeeded %d, failed %d",
@@ -132,7 +131,7 @@ func Status(job *batchv1.Job) string {
 	return line
 }
 
-// describe is a pod in a line.
+// describe describes a pod in one line.
 func describe(p *corev1.Pod) string {
 	line := string(p.Status.Phase)
 	if index := Index(p); index >= 0 {
@@ -170,7 +169,7 @@ func value[T any](p *T) (v T) {
 	return v
 }
 
-// clone is a state that no later change reaches.
+// clone returns a state that later changes do not affect.
 func (s State) clone() State {
 	return State{Job: s.Job, All: maps.Clone(s.All), Events: maps.Clone(s.Events)}
 }

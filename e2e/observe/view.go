@@ -18,17 +18,16 @@ import (
 )
 
 const (
-	// DefaultPatience is how long a view waits for any change when what a test expects has not
-	// come. It is long for a
-	// machine that does other things, too; it matters only to tests that fail.
+	// DefaultPatience is how long a view waits without any change for what a test expects. It
+	// is long enough for a busy machine, and matters only to tests that fail.
 	DefaultPatience = 90 * time.Second
-	// atMost is how many times as long it waits while something else changes.
+	// atMost is the factor for the wait while other things change.
 	atMost = 5
-	// storyLines is how much of the story is told.
+	// storyLines is the number of lines of the story that are printed.
 	storyLines = 150
 )
 
-// View follows one Job and the pods of its namespace. One goroutine uses it.
+// View follows one Job and the pods of its namespace. It is not safe for concurrent use.
 type View struct {
 	job   string
 	start time.Time
@@ -58,8 +57,8 @@ type invariant struct {
 	holds func(State) bool
 }
 
-// Watch follows the Job of a name, the events about it, and the pods of its
-// namespace, until the context is done.
+// Watch follows the Job of a name, its events, and the pods of its namespace, until the context
+// is done.
 func Watch(ctx context.Context, client kubernetes.Interface, namespace, job string) *View {
 	v := &View{
 		job: job, start: time.Now(), patience: DefaultPatience, news: make(chan struct{}, 1),
@@ -85,7 +84,7 @@ func Watch(ctx context.Context, client kubernetes.Interface, namespace, job stri
 	return v
 }
 
-// strip drops what is not read here and takes most of the memory.
+// strip drops unused fields, which take most of the memory.
 func strip(o any) (any, error) {
 	if m, err := meta.Accessor(o); err == nil {
 		m.SetManagedFields(nil)
@@ -118,22 +117,22 @@ func (v *View) tell(o any, gone bool) {
 	}
 }
 
-// Patience sets how long the view waits; otherwise it is DefaultPatience.
+// Patience sets how long the view waits, instead of DefaultPatience.
 func (v *View) Patience(d time.Duration) { v.patience = d }
 
-// Always checks an invariant in every state that is gone through from now on.
+// Always checks an invariant in every later state.
 func (v *View) Always(what string, holds func(State) bool) {
 	v.always = append(v.always, invariant{what, holds})
 }
 
-// Until goes on until the Job is as wanted, and returns that state.
+// Until advances until the Job is as wanted, and returns that state.
 func (v *View) Until(t testing.TB, w Want) State {
 	t.Helper()
 	return v.When(t, w.String(), w.Met)
 }
 
-// When goes on until a function holds, and returns the state in which it does.
-// That may be the present one.
+// When advances until a function holds, and returns the state in which it holds. This may be
+// the current state.
 func (v *View) When(t testing.TB, what string, holds func(State) bool) State {
 	t.Helper()
 	began := time.Now()
@@ -147,11 +146,10 @@ func (v *View) When(t testing.TB, what string, holds func(State) bool) State {
 	return v.state.clone()
 }
 
-// State returns the state that the view has come to.
+// State returns the current state of the view.
 func (v *View) State() State { return v.state.clone() }
 
-// Agree goes on with two views until a function finds no difference between their
-// states.
+// Agree advances two views until a function finds no difference between their states.
 func Agree(t testing.TB, a, b *View, difference func(a, b State) string) {
 	t.Helper()
 	late := time.After(a.patience)
@@ -171,7 +169,7 @@ func Agree(t testing.TB, a, b *View, difference func(a, b State) string) {
 	}
 }
 
-// catchUp goes through all changes that have come.
+// catchUp processes all pending changes.
 func (v *View) catchUp(t testing.TB) {
 	t.Helper()
 	v.mu.Lock()
@@ -183,7 +181,7 @@ func (v *View) catchUp(t testing.TB) {
 	}
 }
 
-// step goes through one change.
+// step processes one change.
 func (v *View) step(t testing.TB, c change) {
 	t.Helper()
 	v.apply(c)
@@ -252,7 +250,7 @@ func (v *View) note(format string, args ...any) {
 	}
 }
 
-// Story tells what the view has gone through, the last lines of it.
+// Story returns the last lines of the changes that the view has processed.
 func (v *View) Story() string {
 	lines := v.story
 	if len(lines) > storyLines {
@@ -261,7 +259,7 @@ func (v *View) Story() string {
 	return "what was seen:\n" + strings.Join(lines, "\n")
 }
 
-// Basics checks from now on what holds of every Job.
+// Basics adds invariants that hold for every Job.
 func (v *View) Basics() {
 	var before batchv1.JobStatus
 	var uid types.UID

@@ -25,7 +25,7 @@ func (f *failing) Fatalf(format string, args ...any) {
 	panic(f)
 }
 
-// fails returns what a test says when it fails.
+// fails returns the message of a failing test.
 func fails(t *testing.T, test func(testing.TB)) string {
 	t.Helper()
 	f := &failing{TB: t}
@@ -52,7 +52,7 @@ func view(t *testing.T, jobs ...*batchv1.Job) *View {
 	return v
 }
 
-// A state that is over can still be waited for, and waiting goes on from it.
+// A past state can still be awaited, and the next wait continues from it.
 func TestNothingPassesUnseen(t *testing.T) {
 	v := view(t, newJob(0, 0), newJob(0, 1), newJob(0, 2), newJob(0, 3))
 	for want := range int32(4) {
@@ -87,7 +87,7 @@ func TestWhatDoesNotComeIsToldAsAStory(t *testing.T) {
 	}
 }
 
-// The count falls for a moment only; it is seen all the same.
+// The count decreases only for a moment, and is detected nevertheless.
 func TestInvariantsHoldInEveryState(t *testing.T) {
 	v := view(t, newJob(0, 2), newJob(0, 1), newJob(0, 3))
 	v.Basics()
@@ -97,8 +97,7 @@ func TestInvariantsHoldInEveryState(t *testing.T) {
 	}
 }
 
-// A status that speaks of an active pod is not what is wanted until the pod is
-// there.
+// A status with an active pod matches only when the pod exists.
 func TestWantLooksAtThePods(t *testing.T) {
 	job := newJob(1, 0)
 	s := State{Job: job, All: map[string]*corev1.Pod{}}

@@ -6,19 +6,18 @@ import (
 	"strings"
 )
 
-// Want is the state of a Job that a test waits for. Every field counts: a zero
-// value means none. The pods must be as the status says: as many active ones as
-// Active.
+// Want is the state of a Job that a test waits for. Every field counts: a zero value means
+// none. The pods must match the status: there are as many active pods as Active says.
 type Want struct {
 	Active, Ready, Terminating int32
 	Succeeded, Failed          int32
-	// Completed and FailedIndexes are as in the status: "0,2-4".
+	// Completed and FailedIndexes have the format of the status: "0,2-4".
 	Completed, FailedIndexes string
-	// Conditions are the true ones, as "Type/Reason", in any order.
+	// Conditions are the true conditions, as "Type/Reason", in any order.
 	Conditions []string
 }
 
-// Met reports whether a state is the one wanted.
+// Met reports whether a state matches.
 func (w Want) Met(s State) bool {
 	if s.Job == nil {
 		return false

@@ -19,19 +19,19 @@ import (
 // JobName is the Job of a world.
 const JobName = "job"
 
-// Side is a controller, and how a Job says that it is the one.
+// Side is a controller, and the name that its Jobs use.
 type Side struct {
 	*server.Controller
 	ManagedBy *string // nil for the built-in controller
 }
 
-// Jobfate is the side of a controller of jobfate that has the default name.
+// Jobfate is the side of a controller of jobfate with the default name.
 func Jobfate(c *server.Controller) Side { return Side{c, new(server.ManagedBy)} }
 
 // BuiltIn is the side of the built-in controller.
 func BuiltIn(c *server.Controller) Side { return Side{c, nil} }
 
-// World is a namespace in which a controller runs a Job. What fails, fails T.
+// World is a namespace in which a controller runs a Job. An error fails the test T.
 type World struct {
 	T         *testing.T
 	Side      Side
@@ -41,8 +41,8 @@ type World struct {
 	View      *observe.View
 }
 
-// New makes a namespace of its own. All in it goes on until the test ends; pods
-// live as the script says.
+// New creates a world with its own namespace, which runs until the test ends. Pods follow the
+// script.
 func New(t *testing.T, s *server.Server, side Side, script kubelet.Script) *World {
 	t.Helper()
 	namespace, err := s.Namespace(t.Context(), side.Name)
@@ -58,14 +58,14 @@ func New(t *testing.T, s *server.Server, side Side, script kubelet.Script) *Worl
 	return w
 }
 
-// Create makes the Job. A template without containers gets one, named main.
+// Create creates the Job. A template without containers gets one, named main.
 func (w *World) Create(spec batchv1.JobSpec) *batchv1.Job {
 	w.T.Helper()
 	return w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: JobName}, Spec: spec})
 }
 
-// CreateJob makes a Job of more than a spec; its name must be JobName for the
-// view to follow it. It is for the controller of this side unless it names one.
+// CreateJob creates a Job. The view follows it if its name is JobName. If it names no
+// controller, it gets the one of this side.
 func (w *World) CreateJob(job *batchv1.Job) *batchv1.Job {
 	w.T.Helper()
 	job = job.DeepCopy()
@@ -113,22 +113,22 @@ func (w *World) DeletePods(pods ...*corev1.Pod) {
 	}
 }
 
-// Become changes what becomes of pods that have not ended.
+// Become changes the script of pods that have not ended.
 func (w *World) Become(l kubelet.Life, pods ...*corev1.Pod) { w.Kubelet.Become(l, pods...) }
 
-// Until goes on until the Job is as wanted.
+// Until advances until the Job is as wanted.
 func (w *World) Until(want observe.Want) observe.State {
 	w.T.Helper()
 	return w.View.Until(w.T, want)
 }
 
-// When goes on until a function holds.
+// When advances until a function holds.
 func (w *World) When(what string, holds func(observe.State) bool) observe.State {
 	w.T.Helper()
 	return w.View.When(w.T, what, holds)
 }
 
-// Settle waits until a Job that has ended, or is gone, leaves no finalizer.
+// Settle waits until a Job that has ended, or is gone, leaves no finalizer behind.
 func (w *World) Settle() {
 	w.T.Helper()
 	if s := w.View.State(); s.Job == nil || observe.Ended(s.Job) {
@@ -136,9 +136,9 @@ func (w *World) Settle() {
 	}
 }
 
-// Restart stops the controller, does something, and starts the controller again,
-// also when the test fails meanwhile: others need it.
-// A test that shares its controller with others must not run beside them.
+// Restart stops the controller, calls a function, and starts the controller again, even if the
+// test fails meanwhile, because other tests need it. A test that shares its controller must not
+// run in parallel.
 func (w *World) Restart(between func()) {
 	w.T.Helper()
 	w.Must(w.Side.Stop())
@@ -150,8 +150,8 @@ func (w *World) Restart(between func()) {
 	between()
 }
 
-// TellOfFailure logs what the controller said of this namespace if the test has
-// failed; for t.Cleanup.
+// TellOfFailure logs what the controller logged about this namespace if the test has failed;
+// use it in t.Cleanup.
 func (w *World) TellOfFailure() {
 	if w.T.Failed() {
 		w.T.Logf("the log of %s about %s:\n%s", w.Side.Name, w.Namespace, w.Side.Log(w.Namespace, 40))
