@@ -3,12 +3,10 @@
 package vectors
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -31,30 +29,20 @@ const (
 
 // TestFunctions checks of every case of a function what jobfate returns.
 func TestFunctions(t *testing.T) {
-	files, err := filepath.Glob("functions/*.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
 	found, failed := map[string]bool{}, 0
-	for _, file := range files {
-		data, err := os.ReadFile(file)
+	for line, err := range vectors.Lines[vectors.Call]("functions/*.jsonl") {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for line := range bytes.Lines(data) {
-			var c vectors.Call
-			if err := json.Unmarshal(line, &c); err != nil {
-				t.Fatalf("%v\n%s", err, line)
-			}
-			found[c.Function] = true
-			got, err := c.Run()
-			if err == nil && bytes.Equal(got, c.Jobfate) {
-				continue
-			}
-			t.Errorf("%s(%s): %v\nwant %s\ngot  %s", c.Function, c.In, err, c.Jobfate, got)
-			if failed++; failed == enough {
-				t.Fatalf("%d cases have failed, and no more are tried", failed)
-			}
+		c := line.Case
+		found[c.Function] = true
+		got, err := c.Run()
+		if err == nil && bytes.Equal(got, c.Jobfate) {
+			continue
+		}
+		t.Errorf("%s(%s): %v\nwant %s\ngot  %s", c.Function, c.In, err, c.Jobfate, got)
+		if failed++; failed == enough {
+			t.Fatalf("%d cases have failed, and no more are tried", failed)
 		}
 	}
 	for name := range vectors.Functions {
@@ -146,16 +134,8 @@ func TestReadme(t *testing.T) {
 	if err := json.Compact(&shown, []byte(block)); err != nil {
 		t.Fatalf("%v\n%s", err, block)
 	}
-	files, err := filepath.Glob("*.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.Contains(data, append(shown.Bytes(), '\n')) {
+	for _, line := range cases(t) {
+		if bytes.Equal(line, shown.Bytes()) {
 			return
 		}
 	}
@@ -165,33 +145,16 @@ func TestReadme(t *testing.T) {
 // cases are the cases of all files with their lines.
 func cases(t *testing.T) func(func(*vectors.Case, []byte) bool) {
 	t.Helper()
-	files, err := filepath.Glob("*.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
 	return func(yield func(*vectors.Case, []byte) bool) {
-		for _, file := range files {
-			data, err := os.ReadFile(file)
+		for line, err := range vectors.Lines[vectors.Case]("*.jsonl") {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lines := bufio.NewScanner(bytes.NewReader(data))
-			lines.Buffer(nil, 1<<20)
-			for lines.Scan() {
-				strict, c := json.NewDecoder(bytes.NewReader(lines.Bytes())), new(vectors.Case)
-				strict.DisallowUnknownFields()
-				if err := strict.Decode(c); err != nil {
-					t.Fatalf("%v\n%s", err, lines.Bytes())
-				}
-				if !strings.HasPrefix(c.ID, strings.TrimSuffix(file, ".jsonl")+"-") {
-					t.Errorf("%s is in %s", c.ID, file)
-				}
-				if !yield(c, lines.Bytes()) {
-					return
-				}
+			if !strings.HasPrefix(line.Case.ID, strings.TrimSuffix(line.File, ".jsonl")+"-") {
+				t.Errorf("%s is in %s", line.Case.ID, line.File)
 			}
-			if err := lines.Err(); err != nil {
-				t.Fatal(err)
+			if !yield(line.Case, line.Text) {
+				return
 			}
 		}
 	}

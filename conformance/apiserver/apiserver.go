@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -36,6 +37,32 @@ func Create(job *batchv1.Job) (*batchv1.Job, field.ErrorList) {
 	registry.Strategy.PrepareForCreate(context.Background(), obj)
 	errs := registry.Strategy.Validate(context.Background(), obj)
 	return encode(obj), errs
+}
+
+// Warnings returns what the API server warns of when it creates the Job, but for its pod
+// template.
+func Warnings(job *batchv1.Job) []string {
+	bare := job.DeepCopy()
+	bare.Spec.Template.Spec.Containers, bare.Spec.Template.Spec.InitContainers = nil, nil
+	return registry.Strategy.WarningsOnCreate(context.Background(), decode(bare))
+}
+
+// RuleOfJob reports whether an error comes from a rule of the Job: all else below
+// spec.template is the check of the pod template, which package validation leaves out.
+func RuleOfJob(err *field.Error) bool {
+	const template = "spec.template"
+	switch {
+	case !strings.HasPrefix(err.Field, template):
+		return true
+	case err.Field == template || err.Field == template+".spec":
+		return err.Detail == "field is immutable"
+	case strings.HasPrefix(err.Field, template+".metadata.labels"):
+		return true
+	case err.Field == template+".spec.restartPolicy":
+		// The check of pods allows Always and says nothing when it is required.
+		return err.Detail != "" && !strings.Contains(err.Detail, `"Always"`)
+	}
+	return false
 }
 
 // Update returns the Job as it would be stored in place of old by an update of

@@ -96,6 +96,7 @@ var aboutBackoff = []subject{
 	{
 		name: "finishTime", oracle: "getFinishedTime",
 		draw:       func(d draw) any { return vectors.OnePod{Pod: d.pod("pod")} },
+		aimed:      sidecars(),
 		kubernetes: asks(func(in vectors.OnePod, out *vectors.Time) { out.Time = real.FinishedTime(in.Pod).UTC() }),
 	},
 	{
@@ -236,3 +237,27 @@ func fields() (all []any) {
 
 // numerals are texts beside those that are numbers.
 var numerals = []string{"", "-1", "+1", "01", " 1", "1.0", "x", "0", "7", strconv.Itoa(math.MaxInt32 - 1), strconv.Itoa(math.MaxInt32), strconv.Itoa(math.MaxInt32 + 1), "9223372036854775808"}
+
+// sidecars are pods with init containers in all orders, of which those that always restart
+// have run the longest.
+func sidecars() (all []any) {
+	always := ptr(corev1.ContainerRestartPolicyAlways)
+	for _, policies := range [][]*corev1.ContainerRestartPolicy{{nil, always}, {always, nil}, {always, always}, {always, always, always}, {nil, always, nil, always}} {
+		for longest := range policies {
+			p := &corev1.Pod{}
+			for i, policy := range policies {
+				status := corev1.ContainerStatus{Name: strconv.Itoa(i)}
+				status.State.Terminated = &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(noon)}
+				if i == longest {
+					status.State.Terminated.FinishedAt = metav1.NewTime(noon.Add(time.Minute))
+				}
+				p.Spec.InitContainers = append(p.Spec.InitContainers, corev1.Container{Name: status.Name, RestartPolicy: policy})
+				p.Status.InitContainerStatuses = append(p.Status.InitContainerStatuses, status)
+			}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(noon)}}}}
+			p.Status.Phase = corev1.PodFailed
+			all = append(all, vectors.OnePod{Pod: p})
+		}
+	}
+	return all
+}

@@ -1,18 +1,21 @@
 package functions
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/jobfate/jobfate/conformance/shrink"
 	"github.com/jobfate/jobfate/internal/vectors"
 )
 
@@ -28,6 +31,9 @@ type subject struct {
 	name  string
 	draw  func(draw) any
 	aimed []any // further inputs
+	// shrinks says that drawn inputs are made smaller while the function returns the same.
+	shrinks bool
+	cases   int // that are drawn; 0: perFunction
 	// oracle is the function of Kubernetes that kubernetes runs: on an input, with what
 	// jobfate returns for it, of which it replaces what the oracle returns too. It returns
 	// nil for an input that the oracle does not take.
@@ -39,7 +45,7 @@ type subject struct {
 }
 
 // subjects are those of each file.
-var subjects = map[string][]subject{"backoff": aboutBackoff, "indexes": aboutIndexes, "policies": aboutPolicies, "pods": aboutPods}
+var subjects = map[string][]subject{"backoff": aboutBackoff, "indexes": aboutIndexes, "policies": aboutPolicies, "pods": aboutPods, "validation": aboutValidation, "status": aboutStatus}
 
 // asks returns a function that takes the input and the output of jobfate as JSON.
 func asks[In, Out any](f func(in In, out *Out)) func(in, ours []byte) any {
@@ -87,6 +93,33 @@ func (s *subject) call(t *testing.T, in json.RawMessage) *vectors.Call {
 	return c
 }
 
+// shrink takes away from an input what the function does not need to return the same.
+func (s *subject) shrink(t *testing.T, in any) any {
+	t.Helper()
+	var tree map[string]any
+	if err := json.Unmarshal([]byte(text(in)), &tree); err != nil {
+		t.Fatal(err)
+	}
+	returns := func() string {
+		out, err := vectors.Functions[s.name]([]byte(text(tree)))
+		if err != nil {
+			return ""
+		}
+		return text(out)
+	}
+	same := returns()
+	shrinker := shrink.Shrinker{
+		Read:      func() (string, bool) { return text(tree), true },
+		Keeps:     func() bool { return returns() == same },
+		Essential: []string{"job", "name", "uid"},
+	}
+	shrinker.Until(func() {
+		shrinker.Object(tree)
+		shrinker.Object(tree["job"].(map[string]any))
+	})
+	return tree
+}
+
 // TestMakeVectors writes the files of the folder vectors/functions, if it is asked to.
 func TestMakeVectors(t *testing.T) {
 	if !*makeVectors {
@@ -102,8 +135,13 @@ func TestMakeVectors(t *testing.T) {
 					out.WriteString(text(s.call(t, json.RawMessage(in))) + "\n")
 				}
 			}
-			for seed := uint64(0); s.draw != nil && len(seen) < perFunction; seed++ {
-				add(s.draw(draw{rand.New(rand.NewPCG(1, seed)), min(10*len(seen)/perFunction, 9)}))
+			want := cmp.Or(s.cases, perFunction)
+			for seed := uint64(0); s.draw != nil && len(seen) < want; seed++ {
+				in := s.draw(draw{rand.New(rand.NewPCG(1, seed)), min(10*len(seen)/want, 9)})
+				if s.shrinks {
+					in = s.shrink(t, in)
+				}
+				add(in)
 			}
 			for _, in := range s.aimed {
 				add(in)
@@ -122,42 +160,32 @@ func TestVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, list := range subjects {
-		named := map[string]*subject{}
-		for i := range list {
-			named[list[i].name] = &list[i]
-		}
-		found := map[string]int{}
-		data, err := os.ReadFile(filepath.Join(vectorsDir, file+".jsonl"))
+	found := map[*subject]int{}
+	for line, err := range vectors.Lines[vectors.Call](filepath.Join(vectorsDir, "*.jsonl")) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines := bufio.NewScanner(bytes.NewReader(data))
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			value, err := jsonschema.UnmarshalJSON(bytes.NewReader(lines.Bytes()))
-			if err == nil {
-				err = schema.Validate(value)
-			}
-			var c vectors.Call
-			if err == nil {
-				err = json.Unmarshal(lines.Bytes(), &c)
-			}
-			if err != nil {
-				t.Fatalf("%s: %v\n%s", file, err, lines.Bytes())
-			}
-			s := named[c.Function]
-			if s == nil {
-				t.Fatalf("%s.jsonl has a case of %s", file, c.Function)
-			}
-			found[c.Function]++
-			if diff := cmp.Diff(lines.Text(), text(s.call(t, c.In))); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", file, diff)
-			}
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(line.Text))
+		if err == nil {
+			err = schema.Validate(value)
 		}
-		for name := range named {
-			if found[name] == 0 {
-				t.Errorf("%s.jsonl has no case of %s", file, name)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", line.File, err, line.Text)
+		}
+		list := subjects[strings.TrimSuffix(filepath.Base(line.File), ".jsonl")]
+		at := slices.IndexFunc(list, func(s subject) bool { return s.name == line.Case.Function })
+		if at < 0 {
+			t.Fatalf("%s has a case of %s", line.File, line.Case.Function)
+		}
+		found[&list[at]]++
+		if diff := gocmp.Diff(string(line.Text), text(list[at].call(t, line.Case.In))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", line.File, diff)
+		}
+	}
+	for file, list := range subjects {
+		for i := range list {
+			if found[&list[i]] == 0 {
+				t.Errorf("%s.jsonl has no case of %s", file, list[i].name)
 			}
 		}
 	}

@@ -1,10 +1,7 @@
 package sync
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -22,36 +19,20 @@ func TestVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(vectorsDir, "*.jsonl"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d files, %v", len(files), err)
-	}
 	var shown []string
-	for _, file := range files {
-		data, err := os.ReadFile(file)
+	for line, err := range vectors.Lines[vectors.Case](filepath.Join(vectorsDir, "*.jsonl")) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines := bufio.NewScanner(bytes.NewReader(data))
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			value, err := jsonschema.UnmarshalJSON(bytes.NewReader(lines.Bytes()))
-			if err == nil {
-				err = schema.Validate(value)
-			}
-			var c vectors.Case
-			if err == nil {
-				err = json.Unmarshal(lines.Bytes(), &c)
-			}
-			if err != nil {
-				t.Fatalf("%s: %v\n%s", file, err, lines.Bytes())
-			}
-			reproduce(t, &c)
-			shown = append(shown, c.Divergences...)
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(line.Text))
+		if err == nil {
+			err = schema.Validate(value)
 		}
-		if err := lines.Err(); err != nil {
-			t.Fatal(err)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", line.File, err, line.Text)
 		}
+		reproduce(t, line.Case)
+		shown = append(shown, line.Case.Divergences...)
 	}
 	for _, name := range slices.Concat(divergences(), []string{"FillFreeSlots", "GranularReasons, RuleNames", "BackoffInDoubt", "Throttle"}) {
 		if !slices.Contains(shown, name) && !slices.Contains(untold, name) {

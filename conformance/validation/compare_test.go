@@ -16,6 +16,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/jobfate/jobfate/conformance/apiserver"
 )
 
 const defaultChecks = 6000
@@ -34,25 +36,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// jobRule reports whether an error of the API server comes from a rule of the
-// Job. It is the one filter: all else below spec.template is the check of the
-// pod template, which package validation leaves out.
-func jobRule(err *field.Error) bool {
-	const template = "spec.template"
-	switch {
-	case !strings.HasPrefix(err.Field, template):
-		return true
-	case err.Field == template || err.Field == template+".spec":
-		return err.Detail == "field is immutable"
-	case strings.HasPrefix(err.Field, template+".metadata.labels"):
-		return true
-	case err.Field == template+".spec.restartPolicy":
-		// The check of pods allows Always and says nothing when it is required.
-		return err.Detail != "" && !strings.Contains(err.Detail, `"Always"`)
-	}
-	return false
-}
-
 // line is an error as it is compared.
 type line struct{ Type, Field, Detail, Value string }
 
@@ -61,7 +44,7 @@ type line struct{ Type, Field, Detail, Value string }
 func lines(errs field.ErrorList) []line {
 	var out []line
 	for _, err := range errs {
-		if jobRule(err) {
+		if apiserver.RuleOfJob(err) {
 			out = append(out, line{string(err.Type), err.Field, err.Detail, badValue(err.BadValue)})
 		}
 	}
@@ -138,7 +121,7 @@ const (
 func (r reach) note(errs field.ErrorList) {
 	none := true
 	for _, err := range errs {
-		if !jobRule(err) {
+		if !apiserver.RuleOfJob(err) {
 			continue
 		}
 		none = false

@@ -41,6 +41,18 @@ var Functions = map[string]func(in []byte) (any, error){
 	"orphan":        calls(orphan),
 	"podIndex":      calls(podIndex),
 	"checkKeys":     calls(checkKeys),
+	"readStatus":    calls(readStatus),
+	"equalStatus":   calls(equalStatus),
+	"statusPatch":   calls(statusPatch),
+	"demand":        calls(demand),
+	"count":         calls(count),
+	"enterTracking": calls(enterTracking),
+	"leaveTracking": calls(leaveTracking),
+	"gauge":         calls(gauge),
+	"createJob":     calls(createJob),
+	"updateJob":     calls(updateJob),
+	"updateStatus":  calls(updateStatus),
+	"renameRules":   calls(renameRules),
 }
 
 // Run returns what jobfate returns.
@@ -66,5 +78,50 @@ func calls[In, Out any](f func(In) Out) func([]byte) (any, error) {
 			return nil, err
 		}
 		return f(in), nil
+	}
+}
+
+// objectOf returns a value of the API as JSON that no release of its types changes: the
+// keys in order, and what is null is absent.
+func objectOf(v any) json.RawMessage {
+	data, err := json.Marshal(v)
+	if err != nil || string(data) == "null" {
+		return nil
+	}
+	return tidied(data, false)
+}
+
+// patchOf returns a merge patch like an object, in which null says something but in lists.
+func patchOf(data []byte) json.RawMessage {
+	if data == nil {
+		return nil
+	}
+	return tidied(data, true)
+}
+
+func tidied(data []byte, nulls bool) json.RawMessage {
+	var v any
+	numbers := json.NewDecoder(bytes.NewReader(data))
+	numbers.UseNumber()
+	if numbers.Decode(&v) != nil {
+		return data
+	}
+	tidy(v, nulls)
+	data, _ = json.Marshal(v) // it was JSON
+	return data
+}
+
+func tidy(v any, nulls bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			if tidy(value, nulls); value == nil && !nulls {
+				delete(v, key)
+			}
+		}
+	case []any:
+		for _, value := range v {
+			tidy(value, false)
+		}
 	}
 }

@@ -55,10 +55,6 @@ type Rule struct {
 }
 
 func failedRule(in Condition) Rule {
-	spec := &failurepolicy.Spec{Rules: make([]failurepolicy.Rule, len(in.Names))}
-	for i, name := range in.Names {
-		spec.Rules[i].Name = name
-	}
 	ref, ok := failurepolicy.RuleOf(in.Reason, in.Message)
 	if !ok {
 		return Rule{}
@@ -67,10 +63,22 @@ func failedRule(in Condition) Rule {
 	if ref.Index >= 0 {
 		out.Index = &ref.Index
 	}
-	if at, ok := spec.Find(in.Reason, in.Message); ok {
+	if at, ok := specOf(in.Names).Find(in.Reason, in.Message); ok {
 		out.Rule = &at
 	}
 	return out
+}
+
+// specOf is a policy of rules with these names; nil for no list.
+func specOf(names []string) *failurepolicy.Spec {
+	if names == nil {
+		return nil
+	}
+	spec := &failurepolicy.Spec{Rules: make([]failurepolicy.Rule, len(names))}
+	for i, name := range names {
+		spec.Rules[i].Name = name
+	}
+	return spec
 }
 
 // Names is the input of ruleNames.
@@ -90,11 +98,7 @@ type WrongName struct {
 }
 
 func ruleNames(in Names) (out WrongNames) {
-	spec := &failurepolicy.Spec{Rules: make([]failurepolicy.Rule, len(in.Names))}
-	for i, name := range in.Names {
-		spec.Rules[i].Name = name
-	}
-	for _, err := range spec.CheckNames(func(i int) *field.Path { return field.NewPath("ruleNames").Index(i) }) {
+	for _, err := range specOf(in.Names).CheckNames(func(i int) *field.Path { return field.NewPath("ruleNames").Index(i) }) {
 		out.Wrong = append(out.Wrong, WrongName{err.Field, err.ErrorBody()})
 	}
 	return out

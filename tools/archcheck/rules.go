@@ -56,7 +56,7 @@ var layers = []layer{
 	{"internal/slowpath", []string{k8s, "internal/decide", "internal/census", "internal/lifecycle", "backoff"}, "it compares decisions, and makes none"},
 	{"internal/decidetest", []string{k8s, rapid, ".", "internal/decide", "failurepolicy", "tracking", "jobtest/..."}, "it is for tests, of the root as well"},
 	{"internal/cli", []string{k8s, yamls, ".", "explain", "internal/keys", "internal/kubefile", "internal/simulation", "indexset", "failurepolicy", "tracking", "jobstatus", "validation"}, "it prints what others read and decide"},
-	{"internal/vectors", []string{k8s, ".", "internal/machine", "internal/keys", "internal/lifecycle", "indexset", "backoff", "failurepolicy", "jobstatus", "tracking"}, "it runs cases through the Machine and single functions, for tests of several modules"},
+	{"internal/vectors", []string{k8s, ".", "internal/machine", "internal/keys", "internal/lifecycle", "indexset", "backoff", "failurepolicy", "jobstatus", "tracking", "validation"}, "it runs cases through the Machine and single functions, for tests of several modules"},
 	{"internal/podtest", []string{k8s, gocmp}, "it makes pods for tests of the packages that read them"},
 	{"internal/...", append([]string{k8s, "internal/..."}, every...), "internal packages serve the commands"},
 	{"cmd/...", []string{"internal/cli"}, "a main package only runs internal/cli"},

@@ -1,0 +1,235 @@
+package functions
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/internal/vectors"
+)
+
+var aboutStatus = []subject{
+	{name: "readStatus", aimed: statusesToRead(), shrinks: true, draw: func(d draw) any { return vectors.OneJob{Job: d.started()} }},
+	{name: "equalStatus", oracle: "equality.Semantic.DeepEqual", aimed: pairsOfStatuses(),
+		kubernetes: asks(func(in vectors.TwoStatuses, out *vectors.Same) {
+			out.Equal = equality.Semantic.DeepEqual(withLists(in.A), withLists(in.B))
+		})},
+	{name: "statusPatch", aimed: statusesToPatch()},
+	{name: "demand", draw: func(d draw) any { return d.jobAndPods() }, shrinks: true, cases: 500},
+	{name: "count", draw: func(d draw) any { return d.jobAndPods() }, shrinks: true, cases: 250},
+	{name: "enterTracking", shrinks: true, draw: func(d draw) any {
+		in := d.jobAndPods()
+		if d.percent(95) {
+			in.Job.Status.UncountedTerminatedPods = nil
+		}
+		for _, p := range in.Pods {
+			if d.percent(60) {
+				p.Finalizers = nil
+			}
+		}
+		return in
+	}},
+	{name: "leaveTracking", shrinks: true, cases: 30, draw: func(d draw) any {
+		in := d.jobAndPods()
+		in.Job.Annotations = pick(d, nil, map[string]string{batchv1.JobTrackingFinalizer: ""}, map[string]string{"a": "b"})
+		return in
+	}},
+	{name: "gauge", aimed: podsToGauge()},
+}
+
+// spec of a Job with any of the fields on which it depends how many pods there will be.
+func (d draw) spec(s *batchv1.JobSpec, indexed bool) {
+	s.Parallelism = pick(d, nil, ptr[int32](0), ptr[int32](1), ptr(int32(d.upTo(6))), ptr(int32(d.upTo(6))))
+	if indexed {
+		s.CompletionMode, s.Completions = ptr(batchv1.IndexedCompletion), ptr(int32(d.upTo(8)))
+	} else if d.percent(60) {
+		s.Completions = ptr(int32(d.upTo(8)))
+	}
+	s.BackoffLimit = pick(d, nil, ptr[int32](0), ptr(int32(d.upTo(4))), ptr[int32](math.MaxInt32))
+	if indexed && d.percent(60) {
+		s.BackoffLimitPerIndex = ptr(int32(d.IntN(4)))
+		s.MaxFailedIndexes = pick(d, nil, ptr(int32(d.IntN(4))))
+	}
+	if d.percent(35) {
+		s.PodFailurePolicy = d.failurePolicy()
+	}
+	if indexed && d.percent(35) {
+		rule := batchv1.SuccessPolicyRule{SucceededCount: ptr(int32(d.IntN(5)))}
+		if d.percent(60) {
+			rule.SucceededIndexes = ptr(d.indexes(*s.Completions).String())
+		}
+		if d.percent(20) && rule.SucceededIndexes != nil {
+			rule.SucceededCount = nil
+		}
+		s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{rule}}
+	}
+	s.PodReplacementPolicy = pick(d, nil, ptr(batchv1.Failed), ptr(batchv1.TerminatingOrFailed))
+	s.Suspend = pick(d, nil, nil, nil, ptr(false), ptr(true))
+	s.ActiveDeadlineSeconds = pick(d, nil, nil, ptr[int64](60))
+	s.TTLSecondsAfterFinished = pick(d, nil, ptr[int32](0), ptr[int32](90))
+	s.Template.Spec.RestartPolicy = pick(d, corev1.RestartPolicyNever, corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure)
+}
+
+// started draws a Job with a status.
+func (d draw) started() *batchv1.Job {
+	indexed := d.percent(60)
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "uid", ResourceVersion: "7", Generation: int64(d.IntN(3))}}
+	d.spec(&job.Spec, indexed)
+	if d.percent(10) {
+		job.DeletionTimestamp = ptr(metav1.NewTime(noon))
+	}
+	st := &job.Status
+	if d.percent(70) {
+		st.Active, st.Succeeded, st.Failed = int32(d.IntN(4)), int32(d.IntN(3)), int32(d.IntN(3))
+		st.Terminating = pick(d, nil, ptr(int32(d.IntN(3))))
+		st.Ready = pick(d, nil, ptr(int32(d.IntN(3))))
+	}
+	if indexed && d.percent(60) {
+		completed := d.indexes(*job.Spec.Completions)
+		st.CompletedIndexes, st.Succeeded = completed.String(), int32(completed.Len())
+		if job.Spec.BackoffLimitPerIndex != nil {
+			st.FailedIndexes = ptr(d.indexes(*job.Spec.Completions).String())
+		}
+	}
+	if d.percent(50) {
+		st.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
+		for i := range d.IntN(3) {
+			list := pick(d, &st.UncountedTerminatedPods.Succeeded, &st.UncountedTerminatedPods.Failed)
+			*list = append(*list, types.UID("uid-0"+strconv.Itoa(i)))
+		}
+	}
+	if d.percent(25) {
+		for range 1 + d.IntN(2) {
+			st.Conditions = append(st.Conditions, batchv1.JobCondition{
+				Type:   pick(d, batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget, batchv1.JobSuspended),
+				Status: pick(d, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionFalse), Reason: "Reason", LastTransitionTime: metav1.NewTime(noon),
+			})
+		}
+	}
+	return job
+}
+
+// jobAndPods draws a started Job and pods of it.
+func (d draw) jobAndPods() vectors.JobAndPods {
+	in := vectors.JobAndPods{Job: d.started()}
+	for n := range d.upTo(6) {
+		p := d.pod("")
+		own(in.Job, p, n)
+		p.Annotations = map[string]string{}
+		if d.percent(80) {
+			p.Annotations[batchv1.JobCompletionIndexAnnotation] = strconv.Itoa(d.IntN(8))
+		}
+		if d.percent(50) {
+			p.Annotations[batchv1.JobIndexFailureCountAnnotation] = strconv.Itoa(d.IntN(4))
+		}
+		switch d.IntN(12) {
+		case 0:
+			p.OwnerReferences = nil
+		case 1, 2:
+			p.Finalizers = nil
+		case 3:
+			p.OwnerReferences[0].UID = "other"
+		}
+		in.Pods = append(in.Pods, p)
+	}
+	if d.percent(3) && len(in.Pods) > 0 {
+		in.Pods = append(in.Pods, in.Pods[0])
+	}
+	return in
+}
+
+// statusesToRead are the statuses that the validation is checked with, and times to live.
+func statusesToRead() (all []any) {
+	seen := map[string]bool{}
+	for _, job := range jobsWithStatus()[:6] {
+		for _, f := range statusFields() {
+			for _, value := range f.values {
+				in := vectors.OneJob{Job: jobOf(with(job, setting{f.path, value}))}
+				if answer := said("readStatus", in); !seen[answer] {
+					seen[answer] = true
+					all = append(all, in)
+				}
+			}
+		}
+	}
+	ended := func(kind batchv1.JobConditionType, status string, ttl any, more ...setting) {
+		condition := object{"type": kind, "status": status, "reason": "R", "message": "M", "lastTransitionTime": clock(30)}
+		job := object{"spec": object{"ttlSecondsAfterFinished": ttl}, "status": object{"conditions": []object{condition}}}
+		all = append(all, vectors.OneJob{Job: jobOf(with(job, more...))})
+	}
+	for _, kind := range []batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget, batchv1.JobSuspended} {
+		ended(kind, "True", 60)
+		ended(kind, "True", nil)
+		ended(kind, "False", 60)
+	}
+	ended(batchv1.JobComplete, "True", 0)
+	ended(batchv1.JobComplete, "True", 60, setting{"metadata.deletionTimestamp", clock(40)})
+	ended(batchv1.JobComplete, "True", 60, setting{"status.conditions", conditions(batchv1.JobComplete)})
+	ended(batchv1.JobComplete, "True", 60, setting{"status.active", math.MaxInt32}, setting{"status.terminating", math.MaxInt32})
+	ended(batchv1.JobComplete, "True", 60, setting{"status.succeeded", 3}, setting{"spec.completions", -1})
+	return all
+}
+
+// pairsOfStatuses are statuses beside the same with one field changed.
+func pairsOfStatuses() (all []any) {
+	status := func(o object) *batchv1.JobStatus { return &jobOf(o).Status }
+	base := with(jobsWithStatus()[3], setting{"status.conditions", conditions(batchv1.JobSuspended)}, setting{"status.uncountedTerminatedPods", object{"succeeded": []string{"a"}, "failed": []string{"b"}}},
+		setting{"status.failedIndexes", "1"}, setting{"status.completionTime", clock(20)})
+	all = append(all, vectors.TwoStatuses{}, vectors.TwoStatuses{A: status(base)}, vectors.TwoStatuses{B: status(base)}, vectors.TwoStatuses{A: status(base), B: status(base)})
+	condition := object{"type": "Suspended", "status": "True", "reason": "R", "message": "M", "lastProbeTime": clock(1), "lastTransitionTime": clock(2)}
+	one := with(base, setting{"status.conditions", []object{condition}})
+	for _, key := range slices.Sorted(maps.Keys(condition)) {
+		all = append(all, vectors.TwoStatuses{A: status(one), B: status(with(base, setting{"status.conditions", []object{with(condition, setting{key, nil})}}))})
+	}
+	later := with(condition, setting{"lastTransitionTime", clock(3)})
+	all = append(all, vectors.TwoStatuses{A: status(one), B: status(with(base, setting{"status.conditions", []object{later}}))})
+	for _, job := range []object{base, jobsWithStatus()[0]} {
+		for _, f := range statusFields() {
+			for _, value := range append(f.values[:min(6, len(f.values))], nil) {
+				all = append(all, vectors.TwoStatuses{A: status(job), B: status(with(job, setting{f.path, value}))})
+			}
+		}
+	}
+	return append(all,
+		vectors.TwoStatuses{A: &batchv1.JobStatus{Ready: ptr[int32](0)}, B: &batchv1.JobStatus{}}, vectors.TwoStatuses{A: &batchv1.JobStatus{FailedIndexes: ptr("")}, B: &batchv1.JobStatus{}},
+		vectors.TwoStatuses{A: &batchv1.JobStatus{Conditions: []batchv1.JobCondition{}}, B: &batchv1.JobStatus{}})
+}
+
+// withLists returns a status with lists of uncounted pods: none are like empty ones, which
+// equality.Semantic does not know.
+func withLists(status *batchv1.JobStatus) *batchv1.JobStatus {
+	status = status.DeepCopy()
+	if status != nil && status.UncountedTerminatedPods == nil {
+		status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
+	}
+	return status
+}
+
+// statusesToPatch are statuses with each field alone.
+func statusesToPatch() (all []any) {
+	all = append(all, vectors.StatusOf{UID: "uid", ResourceVersion: "7"})
+	for _, f := range statusFields() {
+		for _, value := range f.values[:min(3, len(f.values))] {
+			all = append(all, vectors.StatusOf{UID: "uid", ResourceVersion: "7", Status: &jobOf(with(object{}, setting{f.path, value})).Status})
+		}
+	}
+	return all
+}
+
+func podsToGauge() (all []any) {
+	for _, phase := range []corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed, corev1.PodRunning, corev1.PodPending} {
+		for _, finalizers := range [][]string{nil, {"example.com/other"}, {batchv1.JobTrackingFinalizer}, {"example.com/other", batchv1.JobTrackingFinalizer}} {
+			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Finalizers: finalizers}}
+			p.Status.Phase = phase
+			all = append(all, vectors.OnePod{Pod: p})
+		}
+	}
+	return append(all, vectors.OnePod{})
+}
