@@ -52,10 +52,13 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestCases checks of every case what jobfate does, write by write.
+// TestCases checks of every case what jobfate does, write by write, and that the one that
+// README.md shows is among them.
 func TestCases(t *testing.T) {
 	ids, size, failed := map[string]bool{}, 0, 0
+	shown, found := shownCase(t), false
 	for c, line := range cases(t) {
+		found = found || bytes.Equal(line, shown)
 		if size += len(line); ids[c.ID] {
 			t.Errorf("there are two cases %s", c.ID)
 		}
@@ -63,6 +66,9 @@ func TestCases(t *testing.T) {
 		if failed += check(t, c); failed == enough {
 			t.Fatalf("%d cases have failed, and no more are tried", failed)
 		}
+	}
+	if !found {
+		t.Errorf("no file has the case that README.md shows:\n%s", shown)
 	}
 	if len(ids) < atLeast || size > room {
 		t.Errorf("%d cases in %d bytes; want at least %d in at most %d", len(ids), size, atLeast, room)
@@ -122,8 +128,9 @@ var (
 	}
 )
 
-// TestReadme checks that the case that README.md shows is one of the files.
-func TestReadme(t *testing.T) {
+// shownCase is the case that README.md shows.
+func shownCase(t *testing.T) []byte {
+	t.Helper()
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -134,12 +141,7 @@ func TestReadme(t *testing.T) {
 	if err := json.Compact(&shown, []byte(block)); err != nil {
 		t.Fatalf("%v\n%s", err, block)
 	}
-	for _, line := range cases(t) {
-		if bytes.Equal(line, shown.Bytes()) {
-			return
-		}
-	}
-	t.Errorf("no file has the case that README.md shows:\n%s", shown.Bytes())
+	return shown.Bytes()
 }
 
 // cases are the cases of all files with their lines.

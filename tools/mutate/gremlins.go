@@ -201,8 +201,7 @@ func (p *sourcePackage) swapped(file string, found finding) (*mutant, error) {
 		if !ok {
 			break
 		}
-		was, becomes := m.change.describe()
-		m.place = place{p.title(), f.name, p.functionAt(f, p.offset(pos)), found.Type, was, becomes}
+		m.mutator, m.pkg, m.function = found.Type, p.title(), p.functionAt(f, p.offset(pos))
 		return m, nil
 	}
 	return nil, fmt.Errorf("gremlins has found %s at %s:%d:%d, where there is no such operator",
@@ -234,12 +233,14 @@ func (p *sourcePackage) swap(f *sourceFile, pos token.Pos, by map[token.Token]to
 		}
 		was := *op
 		out = &mutant{change: change{f, p.offset(pos), p.offset(pos) + len(was.String()), becomes.String()}}
+		out.was = inOneLine(p.print(n))
+		*op = becomes
+		out.becomes = inOneLine(p.print(n))
 		if outermost != nil {
-			out.condition = isCondition(outermost.Op)
-			*op = becomes
 			out.change = change{f, p.offset(outermost.Pos()), p.offset(outermost.End()), p.print(outermost)}
-			*op = was
 		}
+		*op = was
+		out.condition = outermost != nil && isCondition(outermost.Op)
 		return false
 	})
 	return out, out != nil

@@ -15,6 +15,7 @@ const (
 // mutant is a small mistake.
 type mutant struct {
 	place
+	mutator string
 	change  change
 	verdict verdict
 	// condition says that the change replaces one condition by another, so that
@@ -27,16 +28,18 @@ type mutant struct {
 	defines bool
 }
 
-// place identifies a mutant as long as its line stays as it is, wherever that
-// moves. Alike mutants of the same line, or of two lines that read the same, share
-// one.
+// place identifies a mutant as long as the part of the function that changes reads as it
+// does, wherever it moves. Alike mutants of a function share one.
 type place struct {
 	pkg      string // as explanations call the package
-	file     string
 	function string // empty outside of functions
-	mutator  string
-	was      string // the first line that changes
+	was      string // the smallest part that changes, in one line
 	becomes  string // what it becomes; empty when it is deleted
+}
+
+// inOneLine returns a part of the source without line breaks and quotes of Markdown.
+func inOneLine(text string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "`", "'")
 }
 
 // change is a part of a file and what to put there instead.
@@ -60,15 +63,4 @@ func (c change) overlaps(o change) bool {
 // replaces reports whether two changes are of the same part of a file.
 func (c change) replaces(o change) bool {
 	return c.file == o.file && c.start == o.start && c.end == o.end
-}
-
-// describe returns the first line that the change touches, before and after it.
-func (c change) describe() (was, becomes string) {
-	before, after := strings.Split(c.file.text, "\n"), strings.Split(c.apply(), "\n")
-	for i := range min(len(before), len(after)) {
-		if before[i] != after[i] {
-			return strings.TrimSpace(before[i]), strings.TrimSpace(after[i])
-		}
-	}
-	return "", ""
 }

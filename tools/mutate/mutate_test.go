@@ -60,8 +60,8 @@ func TestStatementMutants(t *testing.T) {
 	p := parsed(t, sample)
 	var got []string
 	for _, m := range p.statementMutants() {
-		if m.pkg != "sample" || m.file != "sample.go" || m.function != "set.grow" {
-			t.Errorf("the mutant is placed in %s, %s, %s, want sample, sample.go, set.grow", m.pkg, m.file, m.function)
+		if m.pkg != "sample" || m.function != "set.grow" {
+			t.Errorf("the mutant is placed in %s, %s, want sample, set.grow", m.pkg, m.function)
 		}
 		got = append(got, strings.TrimSpace(m.mutator+": "+m.was+" => "+m.becomes))
 	}
@@ -70,16 +70,16 @@ func TestStatementMutants(t *testing.T) {
 	want := []string{
 		"DELETED_STATEMENT: switch { =>",
 		"DELETED_STATEMENT: for i := range by { =>",
-		"CONDITION_TRUE: if by < 0 { => if true {",
+		"CONDITION_TRUE: by < 0 => true",
 		"DELETED_STATEMENT: return -1 =>",
-		"CONDITION_TRUE: case by > 9 && by != 11 || before == 0: => case true:",
-		"CONDITION_FALSE: case by > 9 && by != 11 || before == 0: => case false:",
+		"CONDITION_TRUE: by > 9 && by != 11 || before == 0 => true",
+		"CONDITION_FALSE: by > 9 && by != 11 || before == 0 => false",
 		"DELETED_STATEMENT: s.n = 9 =>",
 		"DELETED_STATEMENT: s.n++ =>",
-		"EMPTIED_BRANCH: s.n = 9 =>",
+		"EMPTIED_BRANCH: { s.n = 9 } =>",
 		"DELETED_STATEMENT: s.n += by =>",
-		"CONDITION_TRUE: if i == before { => if true {",
-		"CONDITION_FALSE: if i == before { => if false {",
+		"CONDITION_TRUE: i == before => true",
+		"CONDITION_FALSE: i == before => false",
 		"DELETED_STATEMENT: continue =>",
 		"DELETED_STATEMENT: s.n-- =>",
 	}
@@ -114,12 +114,12 @@ func TestSwapped(t *testing.T) {
 		found        finding
 		was, becomes string
 	}{
-		{"a comparison", finding{Type: "CONDITIONALS_BOUNDARY", Line: 6, Column: 8}, "if by < 0 {", "if by <= 0 {"},
-		{"a sign", finding{Type: "INVERT_NEGATIVES", Line: 7, Column: 10}, "return -1", "return +1"},
+		{"a comparison", finding{Type: "CONDITIONALS_BOUNDARY", Line: 6, Column: 8}, "by < 0", "by <= 0"},
+		{"a sign", finding{Type: "INVERT_NEGATIVES", Line: 7, Column: 10}, "-1", "+1"},
 		{"operands stay together when an operator binds less", finding{Type: "INVERT_LOGICAL", Line: 11, Column: 14},
-			"case by > 9 && by != 11 || before == 0:", "case by > 9 || by != 11 || before == 0:"},
+			"by > 9 && by != 11", "by > 9 || by != 11"},
 		{"operands stay together when an operator binds more", finding{Type: "INVERT_LOGICAL", Line: 11, Column: 26},
-			"case by > 9 && by != 11 || before == 0:", "case by > 9 && by != 11 && before == 0:"},
+			"by > 9 && by != 11 || before == 0", "by > 9 && by != 11 && before == 0"},
 		{"an assignment", finding{Type: "REMOVE_SELF_ASSIGNMENTS", Line: 15, Column: 7}, "s.n += by", "s.n = by"},
 		{"a statement", finding{Type: "INCREMENT_DECREMENT", Line: 21, Column: 7}, "s.n--", "s.n++"},
 		{"a jump", finding{Type: "INVERT_LOOPCTRL", Line: 19, Column: 4}, "continue", "break"},
@@ -208,8 +208,11 @@ func TestInRounds(t *testing.T) {
 func TestSwappedAddsParentheses(t *testing.T) {
 	p := parsed(t, "package sample\n\nfunc all(a, b, c bool) bool { return a && b && c }\n")
 	m, err := p.swapped("sample.go", finding{Type: "INVERT_LOGICAL", Line: 3, Column: 40})
-	if want := "func all(a, b, c bool) bool { return (a || b) && c }"; err != nil || m.becomes != want {
-		t.Errorf("got %q, %v, want %q", m.becomes, err, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "func all(a, b, c bool) bool { return (a || b) && c }"; !strings.Contains(m.change.apply(), want) {
+		t.Errorf("got %q, want %q", m.change.apply(), want)
 	}
 }
 
@@ -226,51 +229,36 @@ func TestViable(t *testing.T) {
 
 const explained = `# Survivors
 
-Words before.
+Words before, and
+
+- an item without a mutant.
 
 ## sample
 
-### sample.go, set.grow, DELETED_STATEMENT
-
-` + "```diff\n- s.n--\n```\n\n```diff\n- s.n++\n```" + `
-
-None
-counts.
-
-### sample.go, -, CONDITIONALS_BOUNDARY
-
-` + "```diff\n- var low = n < 0\n+ var low = n <= 0\n```" + `
-
-n is never 0.
-
-` + "```diff\n- var high = n > 9\n+ var high = n >= 9\n```" + `
-
-n is never 9.
+- ` + "`set.grow`, `set.shrink`: `s.n--` → nothing; `i < 9` → `i <= 9`" + `: None
+  counts.
+- ` + "`-`: `n < 0` → `n <= 0`" + `: n is never 0.
+- ` + "`prefetch`: all" + `: It only makes room.
 `
 
 func TestReasons(t *testing.T) {
-	rs, err := parseReasons(strings.NewReader(explained))
+	rs, err := parseReasons(explained)
 	if err != nil {
 		t.Fatal(err)
 	}
-	deleted := place{pkg: "sample", file: "sample.go", function: "set.grow", mutator: "DELETED_STATEMENT", was: "s.n--"}
-	also := deleted
-	also.was = "s.n++"
-	bound := place{"sample", "sample.go", "", "CONDITIONALS_BOUNDARY", "var low = n < 0", "var low = n <= 0"}
-	other := place{"sample", "sample.go", "", "CONDITIONALS_BOUNDARY", "var high = n > 9", "var high = n >= 9"}
+	deleted, bound := place{"sample", "set.grow", "s.n--", ""}, place{"sample", "", "n < 0", "n <= 0"}
 	for p, want := range map[place]string{
-		deleted: "None counts.", also: "None counts.", bound: "n is never 0.", other: "n is never 9.",
+		deleted: "None counts.", {"sample", "set.shrink", "i < 9", "i <= 9"}: "None counts.", bound: "n is never 0.",
 	} {
 		if rs[p] != want {
-			t.Errorf("the reason for %q is %q, want %q", p.was, rs[p], want)
+			t.Errorf("the reason for %s is %q, want %q", p, rs[p], want)
 		}
 	}
-	if len(rs) != 4 {
-		t.Errorf("got %d reasons, want 4", len(rs))
+	if len(rs) != 6 {
+		t.Errorf("got %d reasons, want 6", len(rs))
 	}
 
-	other = also
-	other.function = "set.shrink"
+	other := place{"sample", "set.other", "s.n--", ""}
 	var out bytes.Buffer
 	unexplained := rs.compare([]*mutant{
 		{place: deleted, verdict: survived},
@@ -282,22 +270,22 @@ func TestReasons(t *testing.T) {
 		t.Errorf("%d are not explained, want 1", unexplained)
 	}
 	for _, want := range []string{
-		"not explained, in sample:\n\n" + other.String(),
-		"explained, but killed or gone, in sample:\n\n" + also.String(),
-		"explained, but killed or gone, in sample:\n\n" + bound.String(),
+		"not explained, in sample:\n" + other.String(),
+		"explained, but killed or gone, in sample:\n" + bound.String(),
+		"explained, but killed or gone, in sample:\n- `set.shrink`: `s.n--`",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("got\n%s\nwant it to contain\n%s", out.String(), want)
 		}
 	}
-	if strings.Contains(out.String(), "- s.n--") {
-		t.Errorf("got\n%s\nwant nothing about the survivor that is explained", out.String())
+	if strings.Contains(out.String(), deleted.String()) || strings.Contains(out.String(), "prefetch") {
+		t.Errorf("got\n%s\nwant nothing about the survivor that is explained and the function that is left out", out.String())
 	}
 }
 
 // A function that is left out has no mutants.
 func TestLeftOut(t *testing.T) {
-	rs, err := parseReasons(strings.NewReader("## sample\n\n### sample.go, set.grow, *\n\nIt only makes room.\n"))
+	rs, err := parseReasons("## sample\n\n- `set.grow`: all: It only makes room.\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,49 +298,48 @@ func TestLeftOut(t *testing.T) {
 	if rs.compare([]*mutant{{place: place{pkg: "sample"}, verdict: killed}}, everything, &out); out.Len() != 0 {
 		t.Errorf("got\n%s\nwant nothing", out.String())
 	}
-	if _, err := parseReasons(strings.NewReader("## sample\n### sample.go, set.grow, *\n")); err == nil {
-		t.Error("a function is left out without a reason")
-	}
 }
 
 // Of mutants that are not wanted there are none, and no reason is asked for.
 func TestOnly(t *testing.T) {
 	p := parsed(t, sample)
-	p.only = regexp.MustCompile(`set\.grow, DELETED_STATEMENT`)
+	p.only = regexp.MustCompile("^- `set.grow`: .* → nothing")
 	got := p.statementMutants()
 	for _, m := range got {
-		if m.function != "set.grow" || m.mutator != deletedStatement {
+		if m.function != "set.grow" || m.becomes != "" {
 			t.Errorf("got %v", m.place)
 		}
 	}
 	if len(got) == 0 {
 		t.Error("got none, want those of the function")
 	}
-	rs := reasons{place{"sample", "sample.go", "set.shrink", deletedStatement, "s.n--", ""}: "None counts."}
+	rs := reasons{place{"sample", "set.shrink", "s.n--", ""}: "None counts."}
 	var out bytes.Buffer
 	if rs.compare(got, p.only, &out); strings.Contains(out.String(), "killed or gone") {
 		t.Errorf("got\n%s\nwant nothing about the one that is not wanted", out.String())
 	}
 }
 
-// What is printed of a survivor can be put into the file as it is.
+// What is printed of a survivor can be put into the file as it is, before a reason.
 func TestPlaceRoundTrip(t *testing.T) {
-	want := place{"sample", "sample.go", "", "CONDITIONALS_BOUNDARY", "var low = n < 0", "var low = n <= 0"}
-	rs, err := parseReasons(strings.NewReader("## sample\n\n" + want.String() + "\nBecause.\n"))
-	if err != nil || rs[want] != "Because." {
-		t.Errorf("got %v, %v, want the reason of %v", rs, err, want)
+	for _, want := range []place{{"sample", "", "n < 0", "n <= 0"}, {"sample", "set.grow", "{ s.n++ }", ""}} {
+		rs, err := parseReasons("## sample\n\n" + want.String() + "Because.\n")
+		if err != nil || len(rs) != 1 || rs[want] != "Because." {
+			t.Errorf("got %v, %v, want the reason of %v", rs, err, want)
+		}
 	}
 }
 
 func TestReasonsRefused(t *testing.T) {
-	for _, tc := range []struct{ reason, text, want string }{
-		{"no reason", "## a\n### b.go, c, D\n```diff\n- x\n```\n", "no reason for b.go, c, D: x"},
-		{"no package", "### b.go, c, D\n", "line 1: want a file, a function and a mutator, below a package"},
-		{"no function", "## a\n### b.go, D\n", "line 2: want a file, a function and a mutator, below a package"},
-		{"neither before nor after", "## a\n### b.go, c, D\n```diff\nx\n```\n", `line 4: neither - nor + in a diff: "x"`},
+	for reason, text := range map[string]string{
+		"no reason":           "## a\n- `f`: `x` → nothing\n",
+		"no package":          "- `f`: `x` → nothing: Because.\n",
+		"no mutant":           "## a\n- `f`: Because.\n",
+		"no text after":       "## a\n- `f`: `x` → : Because.\n",
+		"left out, no reason": "## a\n- `f`: all\n",
 	} {
-		if _, err := parseReasons(strings.NewReader(tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: got %v, want %s", tc.reason, err, tc.want)
+		if _, err := parseReasons(text); err == nil || !strings.Contains(err.Error(), "want functions, mutants and a reason, below a package") {
+			t.Errorf("%s: got %v", reason, err)
 		}
 	}
 	if _, err := readReasons("nowhere.md"); err == nil {

@@ -54,7 +54,7 @@ func (p *sourcePackage) leaveOut(mutants []*mutant) {
 	for _, m := range mutants {
 		in, ran := false, false
 		for _, b := range p.blocks {
-			if b.file == m.file && b.from <= m.change.start && m.change.start < b.to {
+			if b.file == m.change.file.name && b.from <= m.change.start && m.change.start < b.to {
 				in, ran = true, ran || b.ran
 			}
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -12,92 +11,70 @@ import (
 // reasons says for survivors why they do not matter.
 type reasons map[place]string
 
-// readReasons reads the file that explains the survivors. It is Markdown: a heading
-// for each package, under it one for each survivor with its file, function and
-// mutator, then the line as a diff, or several, and then why it does not matter.
+// readReasons reads the file that explains the survivors. It is Markdown: a heading for
+// each package, under it a list. An item names functions and mutants, and says why they do
+// not matter. It may go on in further lines.
 //
 //	## backoff
 //
-//	### policy.go, Policy.Delay, CONDITIONALS_BOUNDARY
+//	- `Policy.Delay`: `a < b` → `a <= b`; `return 0` → nothing: Both are the same when a
+//	  equals b.
+//	- `prefetch`: all: It has no effect but on speed.
 //
-//	```diff
-//	- if a < b {
-//	+ if a <= b {
-//	```
-//
-//	Both are the same when a equals b.
-//
-// A function whose mutator is * is left out: it has no mutants. That is for code that
-// has no effect but on speed.
+// A function of which all are named has no mutants. The body of a branch that is emptied
+// reads `{ first line }`. What is outside of functions has `-` in the place of a function.
 func readReasons(name string) (reasons, error) {
-	file, err := os.Open(name)
+	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	out, err := parseReasons(file)
+	out, err := parseReasons(string(text))
 	if err != nil {
 		err = fmt.Errorf("%s: %w", name, err)
 	}
 	return out, err
 }
 
-func parseReasons(r io.Reader) (reasons, error) {
-	out := reasons{}
-	var pkg string
-	var about []place // what the reason is for
-	var heading, current place
-	inDiff := false
-	in := bufio.NewScanner(r)
-	for number := 1; in.Scan(); number++ {
-		line := in.Text()
-		switch {
-		case inDiff && line == "```":
-			inDiff = false
-			about = append(about, current)
-			out[current] = ""
-		case inDiff && strings.HasPrefix(line, "- "):
-			current.was = line[2:]
-		case inDiff && strings.HasPrefix(line, "+ "):
-			current.becomes = line[2:]
-		case inDiff:
-			return nil, fmt.Errorf("line %d: neither - nor + in a diff: %q", number, line)
-		case line == "```diff":
-			inDiff, current = true, heading
-			if len(about) > 0 && out[about[0]] != "" {
-				about = nil // the diffs above have their reason
+var (
+	item    = regexp.MustCompile("^- ((?:`[^`]+`(?:, )?)+): (all|(?:`[^`]+` → (?:`[^`]+`|nothing)(?:; )?)+): (.+)$")
+	code    = regexp.MustCompile("`([^`]+)`")
+	swapped = regexp.MustCompile("`([^`]+)` → (?:`([^`]+)`|nothing)")
+)
+
+// everyMutant stands for all mutants of a function.
+const everyMutant = "all"
+
+func parseReasons(text string) (reasons, error) {
+	out, pkg := reasons{}, ""
+	for _, line := range strings.Split(strings.ReplaceAll(text, "\n  ", " "), "\n") {
+		if name, ok := strings.CutPrefix(line, "## "); ok {
+			pkg = name
+		}
+		if !strings.HasPrefix(line, "- `") {
+			continue
+		}
+		parts := item.FindStringSubmatch(line)
+		if parts == nil || pkg == "" {
+			return nil, fmt.Errorf("want functions, mutants and a reason, below a package: %q", line)
+		}
+		for _, function := range code.FindAllStringSubmatch(parts[1], -1) {
+			at := place{pkg: pkg, function: strings.TrimPrefix(function[1], "-")}
+			if parts[2] == everyMutant {
+				at.was = everyMutant
+				out[at] = parts[3]
 			}
-		case strings.HasPrefix(line, "## "):
-			pkg, about = line[3:], nil
-		case strings.HasPrefix(line, "### "):
-			parts := strings.Split(line[4:], ", ")
-			if len(parts) != 3 || pkg == "" {
-				return nil, fmt.Errorf("line %d: want a file, a function and a mutator, below a package: %q", number, line)
-			}
-			heading, about = place{pkg: pkg, file: parts[0], function: parts[1], mutator: parts[2]}, nil
-			if heading.function == "-" {
-				heading.function = ""
-			}
-			if heading.mutator == "*" {
-				about, out[heading] = []place{heading}, ""
-			}
-		case line != "":
-			for _, p := range about {
-				out[p] = strings.TrimSpace(out[p] + " " + line)
+			for _, m := range swapped.FindAllStringSubmatch(parts[2], -1) {
+				at.was, at.becomes = m[1], m[2]
+				out[at] = parts[3]
 			}
 		}
 	}
-	for p, reason := range out {
-		if reason == "" {
-			return nil, fmt.Errorf("no reason for %s, %s, %s: %s", p.file, p.function, p.mutator, p.was)
-		}
-	}
-	return out, in.Err()
+	return out, nil
 }
 
 // leavesOut reports whether the function at a place is left out.
 func (rs reasons) leavesOut(p place) bool {
-	return rs[place{pkg: p.pkg, file: p.file, function: p.function, mutator: "*"}] != ""
+	return rs[place{pkg: p.pkg, function: p.function, was: everyMutant}] != ""
 }
 
 // compare prints the survivors without a reason, in the form of the file, and the
@@ -113,12 +90,12 @@ func (rs reasons) compare(mutants []*mutant, wanted *regexp.Regexp, out io.Write
 		survivors[m.place] = true
 		if rs[m.place] == "" {
 			unexplained++
-			fmt.Fprintf(out, "\nnot explained, in %s:\n\n%s", m.pkg, m.place)
+			fmt.Fprintf(out, "not explained, in %s:\n%s\n", m.pkg, m.place)
 		}
 	}
 	for p := range rs {
-		if packages[p.pkg] && p.mutator != "*" && !survivors[p] && wanted.MatchString(p.String()) {
-			fmt.Fprintf(out, "\nexplained, but killed or gone, in %s:\n\n%s", p.pkg, p)
+		if packages[p.pkg] && p.was != everyMutant && !survivors[p] && wanted.MatchString(p.String()) {
+			fmt.Fprintf(out, "explained, but killed or gone, in %s:\n%s\n", p.pkg, p)
 		}
 	}
 	return unexplained
@@ -132,27 +109,27 @@ func survivors(mutants []*mutant, out io.Writer) {
 	for _, m := range mutants {
 		switch m.verdict {
 		case survived:
-			fmt.Fprintf(out, "\nsurvived, in %s:\n\n%s", m.pkg, m.place)
+			fmt.Fprintf(out, "survived, in %s:\n%s\n", m.pkg, m.place)
 		case notRun:
-			f := m.pkg + "/" + m.file + ", " + m.function
+			f := m.pkg + ", " + m.function
 			if notRunIn[f]++; notRunIn[f] == 1 {
 				functions = append(functions, f)
 			}
 		}
 	}
 	for _, f := range functions {
-		fmt.Fprintf(out, "\nnot run, in %s: %d", f, notRunIn[f])
+		fmt.Fprintf(out, "not run, in %s: %d\n", f, notRunIn[f])
 	}
 }
 
+// String returns a place in the form of the file, without a reason.
 func (p place) String() string {
-	function := p.function
+	function, becomes := p.function, "nothing"
 	if function == "" {
 		function = "-"
 	}
-	s := fmt.Sprintf("### %s, %s, %s\n\n```diff\n- %s\n", p.file, function, p.mutator, p.was)
 	if p.becomes != "" {
-		s += "+ " + p.becomes + "\n"
+		becomes = "`" + p.becomes + "`"
 	}
-	return s + "```\n"
+	return fmt.Sprintf("- `%s`: `%s` → %s: ", function, p.was, becomes)
 }

@@ -91,19 +91,21 @@ func (p *sourcePackage) statementMutants() []*mutant {
 }
 
 func (p *sourcePackage) statementMutant(f *sourceFile, c candidate) *mutant {
-	m := &mutant{change: change{file: f, start: p.offset(c.from), end: p.offset(c.to)}}
+	m := &mutant{mutator: c.mutator, change: change{file: f, start: p.offset(c.from), end: p.offset(c.to)}}
 	switch c.mutator {
 	case conditionTrue:
 		m.change.text = "true"
 	case conditionFalse:
 		m.change.text = "false"
 	}
-	was, becomes := m.change.describe()
+	whole := f.text[m.change.start:m.change.end]
 	if m.change.text == "" {
-		becomes = ""
-		was, _, _ = strings.Cut(f.text[m.change.start:], "\n")
+		whole, _, _ = strings.Cut(whole, "\n")
 	}
-	m.place = place{p.title(), f.name, p.functionAt(f, m.change.start), c.mutator, was, becomes}
+	if c.mutator == emptiedBranch {
+		whole = "{ " + whole + " }"
+	}
+	m.place = place{p.title(), p.functionAt(f, m.change.start), inOneLine(whole), m.change.text}
 	return m
 }
 
