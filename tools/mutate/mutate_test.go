@@ -342,6 +342,9 @@ func TestReasonsRefused(t *testing.T) {
 			t.Errorf("%s: got %v", reason, err)
 		}
 	}
+	if rs, err := readReasons("../../docs/mutants.md"); err != nil || len(rs) < 20 {
+		t.Errorf("the file of the project has %d reasons, %v", len(rs), err)
+	}
 	if _, err := readReasons("nowhere.md"); err == nil {
 		t.Error("a file that is not there gives no error")
 	}
