@@ -12,7 +12,7 @@ test:
 		go -C $$module test -timeout 1h ./... || status=1; \
 	done; exit $$status
 
-# The first stages of check, in two minutes: format, architecture, vet, staticcheck, unit tests.
+# The first stages of check, in two minutes: format, prose, vet, lint, unit tests.
 quick:
 	.ci/run quick
 
@@ -67,4 +67,4 @@ bench:
 # Makes mistakes in what decides and looks whether a test fails. It takes about two
 # hours on two cores. docs/mutants.md explains what survives.
 mutate:
-	go -C tools/mutate run . $(shell cat tools/archcheck/deciding.txt)
+	go -C tools/mutate run . $(shell cat tools/lint/deciding.txt)

@@ -23,15 +23,15 @@ type Cause struct {
 type Attention uint8
 
 const (
-	// AttentionNone: the Job runs well, or has succeeded.
+	// AttentionNone means that the Job runs well, or has succeeded.
 	AttentionNone Attention = iota
-	// AttentionWait: the next pod is created after a delay, or when a pod ends.
+	// AttentionWait means that the next pod is created after a delay, or when a pod ends.
 	AttentionWait
-	// AttentionHeld: the Job is on hold until a user or a controller lets it continue.
+	// AttentionHeld means that the Job is on hold until a user or a controller lets it continue.
 	AttentionHeld
-	// AttentionLost: the Job cannot succeed.
+	// AttentionLost means that the Job cannot succeed.
 	AttentionLost
-	// AttentionStuck: an overdue step has not happened, and will not happen unless a user
+	// AttentionStuck means that an overdue step has not happened, and will not happen unless a user
 	// acts.
 	AttentionStuck
 )

@@ -13,13 +13,13 @@ import (
 type Kind uint8
 
 const (
-	// NoMatch: no rule matched.
+	// NoMatch means that no rule matched.
 	NoMatch Kind = iota
-	// ByExitCode: Container and ExitCode are set.
+	// ByExitCode means that Container and ExitCode are set.
 	ByExitCode
-	// ByPodCondition: Condition is set.
+	// ByPodCondition means that Condition is set.
 	ByPodCondition
-	// ByMatcher: Detail is set.
+	// ByMatcher means that Detail is set.
 	ByMatcher
 )
 

@@ -37,14 +37,14 @@ func PrepareCreate(job *batchv1.Job) *batchv1.Job {
 // Default returns a copy of the Job with the defaults of batch/v1. It does not set the
 // defaults of the pod template, which are those of pods.
 func Default(job *batchv1.Job) *batchv1.Job {
-	job = job.DeepCopy()
-	if job == nil {
+	made := job.DeepCopy()
+	if made == nil {
 		return nil
 	}
-	if takesTemplateLabels(job) {
-		job.Labels = maps.Clone(job.Spec.Template.Labels)
+	if takesTemplateLabels(made) {
+		made.Labels = maps.Clone(made.Spec.Template.Labels)
 	}
-	spec := &job.Spec
+	spec := &made.Spec
 	if spec.Completions == nil && spec.Parallelism == nil {
 		spec.Completions = ptr[int32](1)
 	}
@@ -62,7 +62,7 @@ func Default(job *batchv1.Job) *batchv1.Job {
 		defaultPatterns(spec.PodFailurePolicy)
 	}
 	setDefault(&spec.PodReplacementPolicy, batchv1.TerminatingOrFailed)
-	return job
+	return made
 }
 
 // takesTemplateLabels reports whether the labels default to those of the template. An empty
@@ -88,20 +88,20 @@ func defaultPatterns(policy *batchv1.PodFailurePolicy) {
 // values; [Create] rejects them if they are wrong. It does not change a Job with
 // manualSelector.
 func GenerateSelector(job *batchv1.Job) *batchv1.Job {
-	job = job.DeepCopy()
-	if job == nil || deref(job.Spec.ManualSelector, false) {
-		return job
+	made := job.DeepCopy()
+	if made == nil || deref(made.Spec.ManualSelector, false) {
+		return made
 	}
-	template := &job.Spec.Template
-	for _, l := range generatedLabels(job, true) {
+	template := &made.Spec.Template
+	for _, l := range generatedLabels(made, true) {
 		addLabel(&template.Labels, l)
 	}
-	if job.Spec.Selector == nil {
-		job.Spec.Selector = &metav1.LabelSelector{}
+	if made.Spec.Selector == nil {
+		made.Spec.Selector = &metav1.LabelSelector{}
 	}
 	// The UID alone distinguishes the pods of this Job from all others.
-	addLabel(&job.Spec.Selector.MatchLabels, label{batchv1.ControllerUidLabel, string(job.UID)})
-	return job
+	addLabel(&made.Spec.Selector.MatchLabels, label{batchv1.ControllerUidLabel, string(made.UID)})
+	return made
 }
 
 func addLabel(labels *map[string]string, l label) {

@@ -85,13 +85,15 @@ func (v *View) afterTheEnd() *Outcome {
 			o.Claims = append(o.Claims, claim)
 		}
 	}
+	var strip []*corev1.Pod
 	for _, r := range v.Census.TrackedInOrder() {
-		o.Strip = append(o.Strip, r.Pod)
+		strip = append(strip, r.Pod)
 	}
-	if n := v.Config.RemovalsCap; n > 0 && len(o.Strip) > n {
-		o.Left.Strip, o.Requeue = len(o.Strip)-n, v.Config.BatchPeriod
-		o.Strip = o.Strip[:n]
+	if n := v.Config.RemovalsCap; n > 0 && len(strip) > n {
+		o.Left.Strip, o.Requeue = len(strip)-n, v.Config.BatchPeriod
+		strip = strip[:n]
 	}
+	o.Strip = strip
 	return o
 }
 

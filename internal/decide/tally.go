@@ -101,19 +101,19 @@ func (t *Tally) Pods() (pods []*corev1.Pod) {
 	if len(t.changes) == 0 {
 		return pods
 	}
-	pods = slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool {
+	changed := slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool {
 		if pod == nil {
 			return false
 		}
-		_, changed := t.changes[pod.Name]
-		return changed
+		_, known := t.changes[pod.Name]
+		return known
 	})
 	for _, pod := range t.changes {
 		if pod != nil {
-			pods = append(pods, pod)
+			changed = append(changed, pod)
 		}
 	}
-	return pods
+	return changed
 }
 
 // Clone returns an independent copy. The pods are shared.

@@ -12,11 +12,11 @@ import (
 type Change uint8
 
 const (
-	// Unchanged: there is no event to record.
+	// Unchanged means that there is no event to record.
 	Unchanged Change = iota
-	// Suspended: the Job has been suspended.
+	// Suspended means that the Job has been suspended.
 	Suspended
-	// Resumed: the Job has been resumed.
+	// Resumed means that the Job has been resumed.
 	Resumed
 )
 

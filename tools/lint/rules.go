@@ -1,8 +1,16 @@
 package main
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mgechev/revive/lint"
+	"github.com/mgechev/revive/rule"
+)
 
 // The rules, all of them data. A why completes what a finding says.
+
+// mainModule is the path of the main module.
+const mainModule = "github.com/jobfate/jobfate"
 
 // A layer is a folder of the main module and what its non-test files may import
 // besides the standard library. A folder that ends in /... stands for everything
@@ -15,7 +23,7 @@ type layer struct {
 
 // What the layers call imports from outside the module.
 const (
-	k8s   = "k8s.io/..."
+	k8s   = "k8s.io/..." // of it, api and apimachinery
 	gocmp = "github.com/google/go-cmp/..."
 	rapid = "pgregory.net/rapid"
 	yamls = "go.yaml.in/yaml/..."
@@ -74,87 +82,72 @@ var dependencies = []string{
 	"go.yaml.in/yaml/v3",
 }
 
-// bannedImports may not be imported by what decides. A path stands for those
-// below it as well.
-var bannedImports = []struct{ path, why string }{
-	{"context", "a decision does not wait and is not cancelled"},
-	{"crypto/rand", "the same snapshot gives the same decision"},
-	{"io/fs", "a decision does no I/O"},
-	{"io/ioutil", "a decision does no I/O"},
-	{"log", "a decision explains itself in its result"},
-	{"math/rand", "the same snapshot gives the same decision"},
-	{"net", "a decision does no I/O"},
-	{"os", "a decision knows nothing of the machine"},
-	{"runtime", "a decision knows nothing of the machine"},
-	{"sync", "nothing is shared"},
-	{"syscall", "a decision knows nothing of the machine"},
-	{"unsafe", "no input may break memory"},
-	{"k8s.io/klog", "a decision explains itself in its result"},
-	{"k8s.io/apimachinery/pkg/util/clock", "the time is an input"},
-	{"k8s.io/apimachinery/pkg/util/rand", "the same snapshot gives the same decision"},
-	{"k8s.io/apimachinery/pkg/util/runtime", "a decision does not log or recover"},
-	{"k8s.io/apimachinery/pkg/util/uuid", "the same snapshot gives the same decision"},
-	{"k8s.io/apimachinery/pkg/util/wait", "a decision does not wait"},
-	{"k8s.io/apimachinery/pkg/watch", "a decision does no I/O"},
+// bannedImports may not be imported by what decides, nor what begins with their paths.
+var bannedImports = map[string]string{
+	"context":                              "a decision does not wait and is not cancelled",
+	"crypto/rand":                          "the same snapshot gives the same decision",
+	"io/fs":                                "a decision does no I/O",
+	"io/ioutil":                            "a decision does no I/O",
+	"log":                                  "a decision explains itself in its result",
+	"math/rand":                            "the same snapshot gives the same decision",
+	"net":                                  "a decision does no I/O",
+	"os":                                   "a decision knows nothing of the machine",
+	"runtime":                              "a decision knows nothing of the machine",
+	"sync":                                 "nothing is shared",
+	"syscall":                              "a decision knows nothing of the machine",
+	"unsafe":                               "no input may break memory",
+	"k8s.io/klog":                          "a decision explains itself in its result",
+	"k8s.io/apimachinery/pkg/util/clock":   "the time is an input",
+	"k8s.io/apimachinery/pkg/util/rand":    "the same snapshot gives the same decision",
+	"k8s.io/apimachinery/pkg/util/runtime": "a decision does not log or recover",
+	"k8s.io/apimachinery/pkg/util/uuid":    "the same snapshot gives the same decision",
+	"k8s.io/apimachinery/pkg/util/wait":    "a decision does not wait",
+	"k8s.io/apimachinery/pkg/watch":        "a decision does no I/O",
 }
 
 // bannedNames may not be used by what decides, though their packages may.
-var bannedNames = []struct {
-	path  string
-	names []string
-	why   string
-}{
-	{"time", []string{"Now", "Since", "Until"}, "the time is an input"},
-	{"time", []string{"Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}, "a decision does not wait"},
-	{"time", []string{"Local"}, "a decision knows nothing of the machine"},
-	{"k8s.io/apimachinery/pkg/apis/meta/v1", []string{"Now", "NowMicro"}, "the time is an input"},
+var bannedNames = []struct{ path, names, why string }{
+	{"time", "Now|Since|Until", "the time is an input"},
+	{"time", "Sleep|After|AfterFunc|Tick|NewTicker|NewTimer", "a decision does not wait"},
+	{"time", "Local", "a decision knows nothing of the machine"},
+	{"k8s.io/apimachinery/pkg/apis/meta/v1", "Now|NowMicro", "the time is an input"},
+	{"fmt", "Print|Printf|Println|Scan|Scanf|Scanln", "a decision does no I/O"},
 }
 
-// mutators change what their first argument refers to.
-var mutators = []struct {
-	path  string
-	names []string
-}{
-	{"slices", []string{"Sort", "SortFunc", "SortStableFunc", "Reverse", "Compact", "CompactFunc", "Delete", "DeleteFunc", "Insert", "Replace"}},
-	{"maps", []string{"Copy", "DeleteFunc", "Insert"}},
-	{"sort", []string{"Slice", "SliceStable", "Sort", "Stable", "Ints", "Strings"}},
+// mutators are functions of packages that change what their first argument refers to.
+var mutators = map[string][]string{
+	"slices": {"Sort", "SortFunc", "SortStableFunc", "Reverse", "Compact", "CompactFunc", "Delete", "DeleteFunc", "Insert", "Replace"},
+	"maps":   {"Copy", "DeleteFunc", "Insert"},
+	"sort":   {"Slice", "SliceStable", "Sort", "Stable", "Ints", "Strings"},
 }
 
-// limits are lengths in lines: above warn is worth a look, above fail an error.
-var limits = struct{ file, function struct{ warn, fail int } }{
-	file:     struct{ warn, fail int }{400, 600},
-	function: struct{ warn, fail int }{60, 100},
+// A setting is a rule of revive, its arguments, and the files that it leaves out.
+type setting struct {
+	rule      lint.Rule
+	arguments lint.Arguments
+	not       []string
 }
 
-// allowedToPanic reports whether a function of that name may panic.
-func allowedToPanic(name string) bool { return len(name) > 4 && name[:4] == "Must" }
-
-// bannedName returns why a name of a package may not be used; empty when it may.
-func bannedName(path, name string) string {
-	for _, b := range bannedNames {
-		if b.path == path && slices.Contains(b.names, name) {
-			return b.why
-		}
-	}
-	return ""
+// sizeRules are for all files of all modules, tests included, but for what they leave out.
+var sizeRules = []setting{
+	{&rule.FileLengthLimitRule{}, lint.Arguments{map[string]any{"max": int64(600)}}, nil},
+	{&rule.FunctionLength{}, lint.Arguments{int64(0), int64(100)}, []string{"TEST"}},
 }
 
-// bannedImport returns why a package may not be imported; empty when it may.
-func bannedImport(path string) string {
-	for _, b := range bannedImports {
-		if within(path, b.path) {
-			return b.why
-		}
-	}
-	return ""
-}
-
-// mutates reports whether a function changes what its first argument refers to.
-func mutates(path, name string) bool {
-	for _, m := range mutators {
-		if m.path == path && slices.Contains(m.names, name) {
-			return true
-		}
-	}
-	return false
+// styleRules are for what the main module has besides tests.
+var styleRules = []setting{
+	{rule: &rule.FileLengthLimitRule{}, arguments: lint.Arguments{map[string]any{"max": int64(400)}}},
+	{rule: &rule.FunctionLength{}, arguments: lint.Arguments{int64(0), int64(60)}},
+	{rule: &rule.ExportedRule{}, arguments: lint.Arguments{"disableStutteringCheck"}},
+	{rule: &rule.PackageCommentsRule{}},
+	{rule: &rule.VarNamingRule{}},
+	{rule: &rule.ReceiverNamingRule{}},
+	{rule: &rule.ErrorNamingRule{}},
+	{rule: &rule.ErrorReturnRule{}},
+	{rule: &rule.TimeNamingRule{}},
+	{rule: &rule.UnexportedReturnRule{}},
+	{rule: &rule.DotImportsRule{}},
+	{rule: &rule.IndentErrorFlowRule{}},
+	{rule: &rule.SuperfluousElseRule{}},
+	{rule: &rule.UnreachableCodeRule{}},
 }
