@@ -20,10 +20,10 @@ quick:
 check:
 	.ci/run
 
-# Takes what the command now prints as right, and draws the pictures of docs.
+# Takes what the command now prints as right, draws the picture of the packages, and lists
+# the API.
 golden:
-	go test ./internal/cli -update
-	go -C tools run ./pictures ..
+	go test ./internal/cli ./internal/house -update
 
 # Writes the cases of the folder vectors anew, from the comparison with the real
 # controller: the same each time. It takes some ten minutes.

@@ -6,6 +6,8 @@
 // There are two entry points. [Decide] is a pure function. Use it to find out what is
 // due, in commands, queues and simulations. Use a [Machine] to act on Jobs.
 //
+// The package knows no client and no cache: the caller reads, sends and waits.
+//
 // # Usage of the Machine
 //
 // Keep one Machine for each Job, from sync to sync. Begin a sync with the content of the

@@ -1,6 +1,9 @@
 // Package backoff decides how long a Job waits before it replaces a failed pod, and how
 // many failures end a Job or an index.
 //
+// The package knows no rules of a policy and no sets of indexes: only finish times and
+// numbers of failures.
+//
 // # Delays
 //
 // The delay doubles with each consecutive failure: 10s, 20s, 40s and so on, up to 10

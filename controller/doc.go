@@ -16,4 +16,7 @@
 // decides and returns the requests, send.go sends them, and store.go reads the caches.
 // watch.go fills the caches, and route.go decides which Jobs a change triggers. orphans.go
 // frees pods without a Job. kind.go contains the differences for custom resources.
+//
+// The package knows no rule for Jobs: it watches, and sends what a [jobfate.Machine]
+// requests.
 package controller

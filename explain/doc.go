@@ -10,4 +10,7 @@
 // further: at the state of the pods, and at overdue steps. Examples are a decision to
 // create pods that no controller carries out, and active pods that cannot pull their
 // image.
+//
+// The package knows only what a decision and its snapshot contain, and changes nothing
+// about either.
 package explain

@@ -1,6 +1,8 @@
 // Package failurepolicy decides what a failed pod means for its Job: whether the failure
 // counts, and whether it fails the index or the Job.
 //
+// The package knows no Job and no counts: only rules, and one pod at a time.
+//
 // # Rules
 //
 // A [Spec] is a list of rules. The first rule that matches a pod decides. If no rule

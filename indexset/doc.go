@@ -2,6 +2,8 @@
 // used in status.completedIndexes, status.failedIndexes and
 // successPolicy.rules[].succeededIndexes.
 //
+// The package knows no Job and nothing else of Kubernetes: only sets of numbers.
+//
 // # Text
 //
 //	text  = [ item { "," item } ]

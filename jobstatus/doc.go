@@ -9,4 +9,7 @@
 // holds and may still need. [ExpiresAt] returns when a Job may be deleted.
 //
 // [Patch] makes the patch that writes a status, and [Equal] compares two statuses.
+//
+// The package knows no decision: it does not say what a controller should do with a
+// status.
 package jobstatus

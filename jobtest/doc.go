@@ -21,4 +21,6 @@
 //     docs/reliability.md;
 //   - chaos runs random schedules, and crashes at every write;
 //   - explore searches small configurations exhaustively.
+//
+// The package knows no controller: it only makes what controllers are given.
 package jobtest

@@ -24,4 +24,6 @@
 // finalizer, annotations, labels and the variable that a controller puts on its pods.
 // [Controller] decides which Jobs a controller manages and which pods no controller will
 // count.
+//
+// The package does not know how many pods a Job should have: it counts those that exist.
 package tracking

@@ -4,6 +4,8 @@
 // gates. A controller or a test can thus find out before a write whether the API server
 // would reject it, and why.
 //
+// The package knows no pods and no decision: only a Job, and what it was before.
+//
 // # What to call
 //
 //   - [Create] for a new Job, after [PrepareCreate], which does what the API server does

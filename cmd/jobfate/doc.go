@@ -18,6 +18,8 @@
 // pods that are still there. Of pods only the
 // fields that matter are kept.
 //
+// This package itself knows nothing of Jobs: it only runs internal/cli.
+//
 // # Exit status
 //
 //	0    done, accepted

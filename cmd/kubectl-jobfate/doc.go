@@ -8,6 +8,9 @@
 // It reads from the cluster what the command jobfate reads from files, and prints the
 // same, with the same exit status. It changes nothing. docs/command.md has examples.
 //
+// The package knows no rule for Jobs: it reads objects from a cluster and passes them to
+// internal/cli.
+//
 // # What it reads
 //
 // Each kind is listed once, in pages: the Jobs, the pods that their selectors select,

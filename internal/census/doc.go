@@ -11,4 +11,7 @@
 //
 // The first classification of a pod sticks. A UID that a list of the status holds as
 // failed stays failed, whatever phase the pod shows later, so no pod is charged twice.
+//
+// The package does not know how many pods a Job should have: it decides nothing about
+// their number.
 package census

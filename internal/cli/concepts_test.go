@@ -36,8 +36,7 @@ func TestBackoffPictures(t *testing.T) {
 	}
 }
 
-// TestReplacement checks the times in docs/pictures/replacement.svg, which
-// tools/pictures draws.
+// TestReplacement checks the times that docs/pictures/replacement.svg shows.
 func TestReplacement(t *testing.T) {
 	for job, want := range map[string][]float64{
 		"replacement-terminating": {0, 33, 18, 49},

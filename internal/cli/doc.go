@@ -5,4 +5,6 @@
 // [Explain], [Validate] and [Simulate] take objects, wherever they come from, and
 // print to an [Environment]. They know neither files nor clusters. [Run] is the command,
 // which reads the objects from files.
+//
+// The package knows no rule for Jobs: other packages decide, explain and validate.
 package cli

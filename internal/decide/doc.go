@@ -12,4 +12,6 @@
 //
 // The files stand in this order: input, check, tally, texts, view, policy, totals, plan, manage, choose,
 // remove, create, rebuild, outcome, throttle, status, settle, metrics.
+//
+// The package knows no requests and no answers: package machine does.
 package decide

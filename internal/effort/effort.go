@@ -1,5 +1,7 @@
 // Package effort sets how far the searches of a test binary go: a little by default, so
 // that "go test ./..." stays quick, and with the flag -long as far as .ci/run demands.
+//
+// The package knows nothing of what is searched.
 package effort
 
 import (

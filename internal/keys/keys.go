@@ -1,5 +1,3 @@
-// Package keys reads and writes what a controller puts on the pods of its Jobs: the
-// finalizer, annotations, labels and an environment variable.
 package keys
 
 import (

@@ -8,4 +8,6 @@
 // one ordered table; [Ends] returns its rows.
 //
 // A condition counts only when its status is True.
+//
+// The package knows no pods: only numbers of them, and conditions.
 package lifecycle

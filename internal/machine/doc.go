@@ -8,4 +8,7 @@
 //
 // The files stand in this order: request, answer, memory, view, machine, steps, reads,
 // decision, pods, status.
+//
+// The package knows no rule for Jobs and no client: only requests, their order and their
+// answers.
 package machine

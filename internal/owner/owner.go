@@ -1,4 +1,7 @@
 // Package owner says which pods are a Job's.
+//
+// The package knows no status and no counts of a Job: only its identity, and one pod at a
+// time.
 package owner
 
 import (

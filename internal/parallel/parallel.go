@@ -1,4 +1,6 @@
 // Package parallel does many things of one kind on all cores.
+//
+// The package knows nothing of what is done.
 package parallel
 
 import (

@@ -1,4 +1,6 @@
 // Package podtest makes Jobs and pods for tests of the packages that read them.
+//
+// The package knows no rule for pods: the tests say what is in one.
 package podtest
 
 import (

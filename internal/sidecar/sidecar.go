@@ -1,6 +1,8 @@
 // Package sidecar finds the statuses of a pod's sidecars: its restartable init
 // containers. The names are looked up in a set, so that a pod with many init
 // containers takes time in proportion to them.
+//
+// The package knows no Job: only the containers of one pod.
 package sidecar
 
 import (

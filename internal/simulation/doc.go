@@ -6,4 +6,6 @@
 // No simulation runs forever or fills the memory: see [Bounds].
 //
 // It is pure. The same Job, scenario and seed always give the same result.
+//
+// The package knows no rule for Jobs: the decisions are those of jobfate.
 package simulation

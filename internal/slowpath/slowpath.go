@@ -1,6 +1,8 @@
 // Package slowpath compares what a Machine decides on what has changed with what is
 // decided from nothing on the same input. It is for test kits: it panics at the first
 // difference.
+//
+// The package knows no rule for Jobs: it does not say which of the two is right.
 package slowpath
 
 import (

@@ -12,4 +12,6 @@
 //
 // Everything is a function of the seed, without goroutines and clocks, so a seed that
 // finds a violation always finds it.
+//
+// The package knows no property that a controller must have: package referee does.
 package chaos

@@ -16,4 +16,6 @@
 // Every request goes through [Cluster.Intercept], where tests inject faults: a request can
 // be rejected, its answer lost, its sender killed before or after it, or something else
 // can happen first.
+//
+// The package knows nothing of a controller but its requests.
 package cluster

@@ -12,6 +12,8 @@
 // counterexample is a [Trace] that can be replayed. The breadth-first search finds the
 // shortest one.
 //
+// The package knows no property that a controller must have: package referee does.
+//
 // # How the number of states is kept small
 //
 // Objects are immutable, so each version of a pod, of the Job, of the controller's memory

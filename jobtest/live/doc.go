@@ -17,6 +17,8 @@
 // The kubelet serves all pods, of Jobs and others. The collector deletes Jobs and pods
 // whose owners of any kind are gone, and no other objects.
 //
+// The package knows no rule for Jobs: package controller decides.
+//
 // # Time
 //
 // In a bubble of testing/synctest, with a server of package kube, all of it is in virtual

@@ -8,4 +8,6 @@
 // in its states.
 //
 // The names of the properties are those of docs/reliability.md.
+//
+// The package knows nothing of how a controller decides: only what it writes.
 package referee

@@ -1,5 +1,7 @@
 // Package bugs holds bugs that the tests of more than one kit put into a caller, to
 // see that they are found. Each changes a decision before it is carried out.
+//
+// The package knows nothing of the kits that are to find them.
 package bugs
 
 import (

@@ -26,4 +26,6 @@
 // last list and {continue} its token. In answers what differs
 // from run to run is replaced in the same manner, and times close to the present
 // become their distance from it.
+//
+// The package knows no server: the tests send the requests.
 package behaviour

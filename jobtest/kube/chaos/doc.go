@@ -19,6 +19,8 @@
 // [rest.Config] for client-go. [Config] says which Jobs run, how many schedules, and what
 // Reconcile is called with.
 //
+// The package knows nothing of how the Reconciler decides: only its requests.
+//
 // # Several Jobs
 //
 // In each fourth schedule there are two Jobs: in one namespace, with selectors of their own

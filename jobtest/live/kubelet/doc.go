@@ -16,4 +16,7 @@
 // runs, is ready, and ends: with the statuses and finish times of its containers. A pod
 // that is deleted first gets a terminal phase and is then deleted with no grace period,
 // as by the real kubelet; it stays, of course, as long as it has a finalizer.
+//
+// The package knows no Jobs: only pods, and the labels and annotations that a script
+// reads.
 package kubelet
