@@ -2,7 +2,6 @@ package main
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
 	"regexp"
 	"strings"
@@ -22,7 +21,7 @@ var inputs = &analysis.Analyzer{
 	FactTypes: []analysis.Fact{new(needs)},
 	Run: func(pass *analysis.Pass) (any, error) {
 		if decides(pass) {
-			newOwnership(pass).check()
+			(&ownership{Pass: pass, levels: map[*types.Var]level{}, origin: map[*types.Var]*types.Var{}, fns: map[*types.Func]*needs{}}).check()
 		}
 		return nil, nil
 	},
@@ -51,22 +50,17 @@ func (*needs) AFact() {}
 type ownership struct {
 	*analysis.Pass
 	levels  map[*types.Var]level
-	origin  map[*types.Var]*types.Var // of parameters, and of variables that hold parts of them
+	origin  map[*types.Var]*types.Var // of variables that hold parts of a parameter
 	fns     map[*types.Func]*needs
 	fn      *types.Func // the one that is looked at
 	changed bool
 	report  bool
 }
 
-func newOwnership(pass *analysis.Pass) *ownership {
-	return &ownership{Pass: pass, levels: map[*types.Var]level{}, origin: map[*types.Var]*types.Var{}, fns: map[*types.Func]*needs{}, changed: true}
-}
-
 // check goes through the package until nothing new is found, and then reports.
 func (o *ownership) check() {
-	for last := false; !last; {
-		last = !o.changed
-		o.changed, o.report = false, last
+	for o.changed = true; !o.report; {
+		o.changed, o.report = false, !o.changed
 		for _, f := range sources(o.Pass) {
 			ast.Inspect(f, o.look)
 		}
@@ -85,10 +79,15 @@ func (o *ownership) check() {
 func (o *ownership) look(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
-		o.begin(n)
-	case *ast.FuncLit:
-		for v := range o.TypesInfo.TypeOf(n).(*types.Signature).Params().Variables() {
-			o.param(v)
+		o.fn = o.TypesInfo.Defs[n.Name].(*types.Func)
+		if o.fns[o.fn] == nil {
+			o.fns[o.fn] = &needs{Params: make([]level, o.fn.Signature().Params().Len()), Result: made}
+		}
+	case *ast.FuncType:
+		for _, field := range n.Params.List {
+			for _, name := range field.Names {
+				o.param(o.TypesInfo.Defs[name].(*types.Var))
+			}
 		}
 	case *ast.AssignStmt:
 		for i, to := range n.Lhs {
@@ -96,22 +95,30 @@ func (o *ownership) look(n ast.Node) bool {
 		}
 	case *ast.ValueSpec:
 		for i, value := range n.Values {
-			o.store(n.Names[min(i, len(n.Names)-1)], value)
+			o.store(n.Names[i], value)
 		}
 	case *ast.RangeStmt:
-		if n.Value != nil {
-			o.store(n.Value, &ast.IndexExpr{X: n.X, Index: n.Value})
+		if v, ok := rootOf(o.TypesInfo, n.Value); ok {
+			o.lower(v, o.part(n.X, v.Type()))
 		}
-	case *ast.CompositeLit:
-		o.fields(n)
+	case *ast.KeyValueExpr:
+		if key, ok := n.Key.(*ast.Ident); ok {
+			if v, ok := o.TypesInfo.Uses[key].(*types.Var); ok && v.IsField() && v.Pkg() == o.Pkg {
+				o.lower(v.Origin(), o.level(n.Value))
+			}
+		}
 	case *ast.ReturnStmt:
 		for _, e := range n.Results {
-			if l := o.level(e); l < o.fns[o.fn].Result && refers(o.TypesInfo.TypeOf(e)) {
-				o.fns[o.fn].Result, o.changed = l, true
+			if l, f := o.level(e), o.fns[o.fn]; l < f.Result && refers(o.TypesInfo.TypeOf(e)) {
+				f.Result, o.changed = l, true
 			}
 		}
 	case *ast.CallExpr:
-		o.call(n)
+		for i, need := range o.needs(n).Params {
+			if need > given && i < len(n.Args) {
+				o.write(n.Args[i], need, "passes to a function that writes to it")
+			}
+		}
 	}
 	for _, c := range changes(o.TypesInfo, n) {
 		written := c.expr
@@ -123,17 +130,6 @@ func (o *ownership) look(n ast.Node) bool {
 		}
 	}
 	return true
-}
-
-func (o *ownership) begin(decl *ast.FuncDecl) {
-	o.fn = o.TypesInfo.Defs[decl.Name].(*types.Func)
-	params := o.fn.Signature().Params()
-	if o.fns[o.fn] == nil {
-		o.fns[o.fn] = &needs{Params: make([]level, params.Len()), Result: made}
-	}
-	for v := range params.Variables() {
-		o.param(v)
-	}
 }
 
 // param notes a parameter: objects of the API that it refers to are the caller's, and what
@@ -176,55 +172,27 @@ func (o *ownership) store(to, value ast.Expr) {
 	}
 }
 
-// fields notes what a composite literal stores in fields of the package.
-func (o *ownership) fields(lit *ast.CompositeLit) {
-	t := o.TypesInfo.TypeOf(lit)
-	if p, ok := t.Underlying().(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	s, ok := t.Underlying().(*types.Struct)
-	for i, e := range lit.Elts {
-		if kv, keyed := e.(*ast.KeyValueExpr); keyed && ok {
-			if v, ok := o.TypesInfo.Uses[kv.Key.(*ast.Ident)].(*types.Var); ok && v.Pkg() == o.Pkg {
-				o.lower(v.Origin(), o.level(kv.Value))
-			}
-		} else if ok && s.Field(i).Pkg() == o.Pkg {
-			o.lower(s.Field(i).Origin(), o.level(e))
-		}
-	}
-}
-
-// call looks at the arguments of a function that writes to them.
-func (o *ownership) call(call *ast.CallExpr) {
-	for i, need := range o.needsOf(call).Params {
-		if need > given && i < len(call.Args) {
-			o.write(call.Args[i], need, "passes to a function that writes to it")
-		}
-	}
-}
-
-func (o *ownership) needsOf(call *ast.CallExpr) needs {
+// needs returns what is known of the function that a call calls.
+func (o *ownership) needs(call *ast.CallExpr) (n needs) {
 	fn := typeutil.StaticCallee(o.TypesInfo, call)
 	if fn == nil || fn.Pkg() == nil {
-		return needs{Result: given}
+		return n
 	}
 	if n := o.fns[fn.Origin()]; n != nil {
 		return *n
 	}
-	n := needs{Result: given}
 	switch name := fn.Name(); {
 	case o.ImportObjectFact(fn.Origin(), &n):
-	case fn.Pkg() == o.Pkg || strings.HasPrefix(name, "DeepCopy"):
-		n.Result = made
-	case strings.HasPrefix(name, "Clone") || strings.HasPrefix(name, "Collect") || strings.HasPrefix(name, "Sorted") || name == "Concat":
-		if n.Result = made; refers(element(o.TypesInfo.TypeOf(call))) {
-			n.Result = copied
-		}
-	case !holdsAPI(fn.Signature().Results()):
+	case clones.MatchString(name) && refers(element(o.TypesInfo.TypeOf(call))):
+		n.Result = copied
+	case fn.Pkg() == o.Pkg || clones.MatchString(name) || strings.HasPrefix(name, "DeepCopy") || !holdsAPI(fn.Signature().Results()):
 		n.Result = made
 	}
 	return n
 }
+
+// clones are the functions of slices and maps that copy.
+var clones = regexp.MustCompile(`^(Clone|Collect|Sorted|Concat)`)
 
 // write reports a write to what an expression refers to, unless that is new, or a
 // parameter: then it is a fact about the function.
@@ -232,17 +200,14 @@ func (o *ownership) write(e ast.Expr, need level, how string) {
 	if o.level(e) >= need {
 		return
 	}
-	v, ok := rootOf(o.TypesInfo, e)
 	if _, whole := ast.Unparen(e).(*ast.Ident); !whole {
 		need = made
 	}
-	if ok && o.origin[v] != nil {
-		params := o.fn.Signature().Params()
-		for i := range params.Len() {
-			if n := o.fns[o.fn]; params.At(i) == o.origin[v] {
-				if need > n.Params[i] {
-					n.Params[i], o.changed = need, true
-				}
+	if v, ok := rootOf(o.TypesInfo, e); ok && o.origin[v] != nil {
+		for i := range o.fns[o.fn].Params {
+			if n := o.fns[o.fn]; o.fn.Signature().Params().At(i) == o.origin[v] {
+				o.changed = o.changed || need > n.Params[i]
+				n.Params[i] = max(need, n.Params[i])
 				return
 			}
 		}
@@ -266,7 +231,7 @@ func (o *ownership) base(e ast.Expr) ast.Expr {
 		default:
 			return nil
 		}
-		switch t := o.TypesInfo.TypeOf(e); t.Underlying().(type) {
+		switch o.TypesInfo.TypeOf(e).Underlying().(type) {
 		case *types.Pointer, *types.Slice, *types.Map:
 			return e
 		}
@@ -281,18 +246,14 @@ func (o *ownership) level(e ast.Expr) level {
 			return o.of(v)
 		}
 	case *ast.SelectorExpr:
-		v, ok := o.TypesInfo.Uses[x.Sel].(*types.Var)
-		switch {
-		case ok && (!v.IsField() || v.Pkg() == o.Pkg):
-			return o.of(v.Origin())
-		case ok && ofModule(o.TypesInfo.TypeOf(x.X)):
-			return o.foreign(v)
-		case ok:
+		if v, ok := o.TypesInfo.Uses[x.Sel].(*types.Var); ok && v.IsField() && !ofModule(o.TypesInfo.TypeOf(x.X)) {
 			return o.part(x.X, v.Type())
+		} else if ok {
+			return o.of(v.Origin())
 		}
 	case *ast.IndexExpr:
-		if t, ok := o.TypesInfo.Types[x.X]; ok && t.IsValue() {
-			return o.part(x.X, element(t.Type))
+		if o.TypesInfo.Types[x.X].IsValue() {
+			return o.part(x.X, o.TypesInfo.TypeOf(x))
 		}
 	case *ast.StarExpr:
 		return o.part(x.X, o.TypesInfo.TypeOf(x))
@@ -301,32 +262,32 @@ func (o *ownership) level(e ast.Expr) level {
 	case *ast.TypeAssertExpr:
 		return o.level(x.X)
 	case *ast.UnaryExpr:
-		if x.Op == token.AND {
-			return o.address(x.X)
+		if b := o.base(x.X); b != nil {
+			return o.level(b)
 		}
+		return max(copied, o.level(x.X))
 	case *ast.CompositeLit:
-		return o.literal(x)
+		return o.holding(x.Elts)
 	case *ast.CallExpr:
-		return o.result(x)
+		switch name := builtin(o.TypesInfo, x); {
+		case o.TypesInfo.Types[x.Fun].IsType() || mutates(typeutil.Callee(o.TypesInfo, x)):
+			return o.level(x.Args[0])
+		case name == "":
+			return o.needs(x).Result
+		case name == "append":
+			return o.holding(x.Args)
+		}
 	}
 	return made
 }
 
-// of returns the level of a variable or a field of the package. One with an object of the
+// of returns the level of a variable or a field of the module. A field with an object of the
 // API that the package never stores is set by callers.
 func (o *ownership) of(v *types.Var) level {
 	if l, ok := o.levels[v]; ok {
 		return l
 	}
-	if v.IsField() && v.Exported() {
-		return o.foreign(v)
-	}
-	return made
-}
-
-// foreign returns the level of a field that the package does not store.
-func (o *ownership) foreign(v *types.Var) level {
-	if holdsAPI(v.Type()) {
+	if v.IsField() && v.Exported() && holdsAPI(v.Type()) {
 		return given
 	}
 	return made
@@ -344,42 +305,14 @@ func (o *ownership) part(of ast.Expr, t types.Type) level {
 	return made
 }
 
-func (o *ownership) address(of ast.Expr) level {
-	if lit, ok := ast.Unparen(of).(*ast.CompositeLit); ok {
-		return o.literal(lit)
-	}
-	if b := o.base(of); b != nil {
-		return o.level(b)
-	}
-	return max(copied, o.level(of))
-}
-
-func (o *ownership) literal(lit *ast.CompositeLit) level {
-	for _, e := range lit.Elts {
+// holding returns the level of a new value that holds others.
+func (o *ownership) holding(values []ast.Expr) level {
+	for _, e := range values {
 		if kv, ok := e.(*ast.KeyValueExpr); ok {
 			e = kv.Value
 		}
 		if o.level(e) < made && refers(o.TypesInfo.TypeOf(e)) {
 			return copied
-		}
-	}
-	return made
-}
-
-func (o *ownership) result(call *ast.CallExpr) level {
-	if t := o.TypesInfo.Types[call.Fun]; t.IsType() {
-		return o.level(call.Args[0])
-	}
-	switch name := builtin(o.TypesInfo, call); {
-	case name == "" && mutates(typeutil.Callee(o.TypesInfo, call)):
-		return o.level(call.Args[0])
-	case name == "":
-		return o.needsOf(call).Result
-	case name == "append":
-		for _, arg := range call.Args {
-			if o.level(arg) < made && refers(element(o.TypesInfo.TypeOf(call.Args[0]))) {
-				return copied
-			}
 		}
 	}
 	return made
