@@ -199,7 +199,7 @@ func TestAddKindRefuses(t *testing.T) {
 			"keys.finalizer: Required value": AddKind(known, plain, Options{}),
 			"workers: Invalid value":         AddKind(known, sweeps, Options{Workers: -1}),
 			"no kind is registered":          AddKind(unknown, sweeps, Options{}),
-			"is not a pointer":           AddKind(known, Kind[client.Object]{Keys: sweeps.Keys}, Options{}),
+			"is not a pointer":               AddKind(known, Kind[client.Object]{Keys: sweeps.Keys}, Options{}),
 		} {
 			wantError(t, err, want)
 		}
