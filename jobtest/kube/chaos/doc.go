@@ -34,7 +34,7 @@
 // The first schedule that breaks a property is shortened while it breaks the same one in the
 // same words, and told: the property, what it means, the steps, the cause of a stall, and the
 // command that runs it again, in 60 lines at most. The flag -chaos.seed runs one schedule,
-// -chaos.schedules as many as it says.
+// -chaos.schedules as many as it says, from -chaos.first on.
 //
 // [Env.Fail] reports what a test has found itself, for example in what the Reconciler counts
 // or logs. The schedule is then shortened and told like any other.

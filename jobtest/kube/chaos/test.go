@@ -20,6 +20,7 @@ import (
 
 var (
 	schedules = flag.Int("chaos.schedules", 0, "number of schedules of each chaos test; 0 is what the test says")
+	first     = flag.Int("chaos.first", 0, "first schedule of each chaos test, to go on from there")
 	seed      = flag.Int64("chaos.seed", -1, "the only schedule to run")
 )
 
@@ -93,12 +94,12 @@ func (c Config) Search(t *testing.T, factory func(*Env) reconcile.Reconciler) en
 // property; -1 is none.
 func (c Config) search(t *testing.T, factory func(*Env) reconcile.Reconciler) (found int, total engine.Report) {
 	var mu sync.Mutex
-	next, found := 0, -1
+	next, found := *first, -1
 	take := func() (int, bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		next++
-		return next - 1, next <= c.Schedules && found < 0
+		return next - 1, next <= *first+c.Schedules && found < 0
 	}
 	var wait sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
