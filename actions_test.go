@@ -22,7 +22,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// The pod that is created is complete: whose it is, its index, its finalizer.
+// A created pod is complete: it has its owner reference, its index and its finalizer.
 func TestActions_createdPod(t *testing.T) {
 	job := specJob(t, `
 completions: 2
@@ -70,7 +70,7 @@ template:
 	if diff := cmp.Diff(want, got.Pod()); diff != "" || got.Index != 0 || got.Replaces != nil {
 		t.Errorf("index %d, replaces %v, the pod (-want +got):\n%s", got.Index, got.Replaces, diff)
 	}
-	// A finalizer that the template has already is not added twice.
+	// If the template has the finalizer already, it is not added twice.
 	job.Spec.Template.Finalizers = []string{batchv1.JobTrackingFinalizer}
 	d = mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()})
 	if f := d.Create[0].Pod().Finalizers; len(f) != 1 {
@@ -78,8 +78,8 @@ template:
 	}
 }
 
-// A pod of a Job without indexes has none, and one of a Job with a selector of its
-// own has the labels of the template and no others.
+// A pod of a Job without indexes has no index. A pod of a Job with its own selector has only
+// the labels of the template.
 func TestActions_createdPodOfAPlainJob(t *testing.T) {
 	job := specJob(t, "completions: 1\ntemplate: {metadata: {labels: {app: x}}, spec: {restartPolicy: Never, containers: [{name: main}]}}")
 	job.Spec.ManualSelector, job.Spec.Selector = ptrTo(true), &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
@@ -93,8 +93,8 @@ func TestActions_createdPodOfAPlainJob(t *testing.T) {
 	}
 }
 
-// "x+1": the replacement takes over the failures of the pod that it replaces. An
-// ignored one is counted apart.
+// KEP-3850: "x+1". The replacement takes over the failures of the pod that it replaces.
+// Ignored failures have their own count.
 func TestActions_failureCountsOfReplacements(t *testing.T) {
 	w := newWorld(t, "completions: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 3\npodFailurePolicy: {rules: [{action: Ignore, onExitCodes: {operator: In, values: [9]}}]}")
 	for _, step := range []struct {
@@ -118,8 +118,8 @@ func TestActions_failureCountsOfReplacements(t *testing.T) {
 	}
 }
 
-// Generated names: the API server keeps 58 characters of the prefix. A name that
-// can be no pod's with a dash goes without one.
+// Generated names: the API server keeps 58 characters of the prefix. The dash is omitted if
+// the API server would reject the name with it.
 func TestActions_names(t *testing.T) {
 	long := strings.Repeat("x", 63)
 	for _, test := range []struct{ name, mode, want string }{
@@ -139,7 +139,7 @@ func TestActions_names(t *testing.T) {
 	}
 }
 
-// One that is not to count loses its finalizer first.
+// A pod whose deletion must not count loses its finalizer first.
 func TestActions_deletions(t *testing.T) {
 	job := specJob(t, "completions: 2\nparallelism: 0")
 	pods := []*corev1.Pod{podIn(job, 1, corev1.PodRunning), without(podIn(job, 2, corev1.PodRunning))}
@@ -149,10 +149,10 @@ func TestActions_deletions(t *testing.T) {
 	}
 	for _, del := range d.Delete {
 		if del.StripFirst != builtin.HasFinalizer(del.Pod) {
-			t.Errorf("%s: its finalizer goes first: %t", del.Pod.Name, del.StripFirst)
+			t.Errorf("%s: StripFirst = %t", del.Pod.Name, del.StripFirst)
 		}
 	}
-	// Had one of them not been deleted, it is still active.
+	// If one of the deletions fails, that pod is still active.
 	if r := decidetest.Revise(d, decide.Done{NotDeleted: []types.UID{pods[0].UID}}); r.Status.Active != 1 || *r.Status.Terminating != 1 || len(r.Delete) != 2 {
 		t.Errorf("revised: %d active, %d terminating, %d listed; want 1, 1, 2", r.Status.Active, *r.Status.Terminating, len(r.Delete))
 	}
@@ -162,7 +162,7 @@ func TestActions_deletions(t *testing.T) {
 	}
 }
 
-// A pod that the selector does not match any more is released.
+// A pod that the selector no longer matches is released.
 func TestActions_release(t *testing.T) {
 	job := specJob(t, "completions: 1")
 	pod := podIn(job, 1, corev1.PodRunning)
@@ -173,7 +173,7 @@ func TestActions_release(t *testing.T) {
 	}
 }
 
-// Of pods that are too many those go first that have the least to lose.
+// Of surplus pods, those are deleted first whose deletion loses the least.
 func TestActions_whichPodsGoFirst(t *testing.T) {
 	at := func(minute int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 1, 11, minute, 0, 0, time.UTC)) }
 	job := specJob(t, "completions: 20\nparallelism: 20\ntemplate: {spec: {restartPolicy: Never, initContainers: [{name: init}, {name: side, restartPolicy: Always}], containers: [{name: main}]}}")
@@ -201,10 +201,10 @@ func TestActions_whichPodsGoFirst(t *testing.T) {
 		pod(corev1.PodRunning, func(pod *corev1.Pod) {
 			ready(1, 0, 0)(pod)
 			pod.Status.Conditions[0].LastTransitionTime = metav1.Time{}
-		}), // since an unknown time
-		pod(corev1.PodRunning, ready(9, 0, 0)), // for the shortest time
+		}), // ready since an unknown time
+		pod(corev1.PodRunning, ready(9, 0, 0)), // ready for the shortest time
 		pod(corev1.PodRunning, ready(5, 7, 0)), // restarted
-		pod(corev1.PodRunning, ready(5, 0, 7)), // its sidecar was
+		pod(corev1.PodRunning, ready(5, 0, 7)), // its sidecar was restarted
 		pod(corev1.PodRunning, func(pod *corev1.Pod) { ready(5, 0, 0)(pod); pod.CreationTimestamp = metav1.Time{} }),
 		pod(corev1.PodRunning, func(pod *corev1.Pod) { ready(5, 0, 0)(pod); pod.CreationTimestamp = at(3) }), // younger
 		pod(corev1.PodRunning, ready(5, 0, 0)),
@@ -222,13 +222,13 @@ func TestActions_whichPodsGoFirst(t *testing.T) {
 			want = append(want, pod.UID)
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("parallelism %d: %v go, want %v", parallelism, got, want)
+			t.Errorf("parallelism %d: %v are deleted, want %v", parallelism, got, want)
 		}
 	}
 }
 
-// Of an Indexed Job those without a valid index, and the lesser of two of one
-// index, go whether or not there are too many.
+// In an Indexed Job, pods without a valid index and all but one of the pods of an index are
+// deleted, whether or not there are surplus pods.
 func TestActions_misplacedPods(t *testing.T) {
 	job := specJob(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
 	pod := func(n int, index string, change func(*corev1.Pod)) *corev1.Pod {
@@ -251,13 +251,13 @@ func TestActions_misplacedPods(t *testing.T) {
 			map[types.UID]string{"pod-1": jobfate.CauseDuplicate, "pod-3": jobfate.CauseDuplicate}},
 		{"beyond", []*corev1.Pod{pod(1, "0", as), pod(2, "3", as), pod(3, "2147483648", as)},
 			map[types.UID]string{"pod-2": jobfate.CauseBeyond, "pod-3": jobfate.CauseBeyond}},
-		{"none at all", []*corev1.Pod{pod(1, "", as), pod(2, "0", func(pod *corev1.Pod) { pod.Annotations = nil })},
+		{"no index", []*corev1.Pod{pod(1, "", as), pod(2, "0", func(pod *corev1.Pod) { pod.Annotations = nil })},
 			map[types.UID]string{"pod-1": jobfate.CauseNoIndex, "pod-2": jobfate.CauseNoIndex}},
-		{"and too many", []*corev1.Pod{pod(1, "0", as), pod(2, "1", as), pod(3, "2", pending), pod(4, "x", as)},
+		{"misplaced and surplus pods", []*corev1.Pod{pod(1, "0", as), pod(2, "1", as), pod(3, "2", pending), pod(4, "x", as)},
 			map[types.UID]string{"pod-3": jobfate.CauseTooMany, "pod-4": jobfate.CauseNoIndex}},
 	} {
 		job := job.DeepCopy()
-		if test.name == "and too many" {
+		if test.name == "misplaced and surplus pods" {
 			job.Spec.Parallelism = ptrTo[int32](2)
 		}
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Time})

@@ -15,11 +15,11 @@ import (
 // stopped at any point and executed again from the first step without losing
 // information."
 
-// story is what happens to a Job until it ends.
+// story is a course of events until a Job ends.
 type story struct {
 	name, spec string
 	happens    func(w *world)
-	end        string // its shape
+	end        string // the shape of the last status
 }
 
 var stories = []story{
@@ -79,7 +79,7 @@ podFailurePolicy:
 			w.End(w.alive()[0].UID, 42)
 			w.settle()
 		},
-		// One by the rule, and two that were stopped because of it.
+		// One pod failed by the rule, and two were deleted because of it.
 		end: `active=0 ready=0 terminating=0 succeeded=0 failed=3 completedIndexes="" failedIndexes=none uncounted=0 Failed=True:PodFailurePolicy FailureTarget=True:PodFailurePolicy`,
 	},
 	{
@@ -122,11 +122,10 @@ func (w *world) runAll() {
 	w.settle()
 }
 
-// pass settles, lets a delay pass if there is one, and lets terminating pods
-// terminate.
+// pass settles, waits for a delay if there is one, and ends terminating pods.
 func (w *world) pass() {
 	w.settle()
-	if !w.look.IsZero() {
+	if !w.next.IsZero() {
 		w.wait()
 	}
 	for _, pod := range w.alive() {
@@ -137,8 +136,8 @@ func (w *world) pass() {
 	w.settle()
 }
 
-// tell plays a story with a fault, to its end.
-func (s story) tell(t *testing.T, f fault) *world {
+// play plays a story with a fault until the Job ends.
+func (s story) play(t *testing.T, f fault) *world {
 	t.Helper()
 	w := newWorld(t, s.spec)
 	w.fault = f
@@ -160,19 +159,19 @@ func (s story) tell(t *testing.T, f fault) *world {
 func TestAlgorithm_anyWriteMayFail(t *testing.T) {
 	for _, s := range stories {
 		t.Run(s.name, func(t *testing.T) {
-			undisturbed := s.tell(t, fault{})
+			undisturbed := s.play(t, fault{})
 			if got := shape(&undisturbed.Job().Status); got != s.end {
 				t.Fatalf("the end is\n%s\nwant\n%s\n%s", got, s.end, strings.Join(undisturbed.log, "\n"))
 			}
 			for at := 1; at <= undisturbed.writes; at++ {
 				for _, kind := range []faultKind{crashBefore, crashAfter, refuse, lose} {
 					t.Run(fmt.Sprintf("%s %d", kind, at), func(t *testing.T) {
-						w := s.tell(t, fault{at, kind})
+						w := s.play(t, fault{at, kind})
 						if got := shape(&w.Job().Status); got != s.end {
 							t.Errorf("the end is\n%s\nwant\n%s\n%s", got, s.end, strings.Join(w.log, "\n"))
 						}
 						if held := slices.IndexFunc(w.Pods(), builtin.HasFinalizer); held >= 0 {
-							t.Errorf("%s keeps its finalizer\n%s", nick(w.Pods()[held]), strings.Join(w.log, "\n"))
+							t.Errorf("%s still has its finalizer\n%s", nick(w.Pods()[held]), strings.Join(w.log, "\n"))
 						}
 					})
 				}
@@ -181,17 +180,17 @@ func TestAlgorithm_anyWriteMayFail(t *testing.T) {
 	}
 }
 
-// The views of Jobs and pods lag behind what the controller writes. It says what
-// is in flight, and makes, deletes and counts nothing twice.
+// The caches of Jobs and pods lag behind the writes of the controller. The controller creates,
+// deletes and counts nothing twice, because it knows its writes in flight.
 func TestAlgorithm_laggingViews(t *testing.T) {
 	for _, jobToo := range []bool{true, false} {
 		for _, s := range stories {
 			t.Run(fmt.Sprintf("%s, Job too %t", s.name, jobToo), func(t *testing.T) {
 				w := newWorld(t, s.spec)
-				w.late(jobToo)
+				w.syncStale(jobToo)
 				s.happens(w)
 				for range 20 {
-					w.late(jobToo)
+					w.syncStale(jobToo)
 					w.pass()
 					if jobstatus.Finished(w.Job()) != nil {
 						break
@@ -210,8 +209,8 @@ func TestAlgorithm_laggingViews(t *testing.T) {
 	}
 }
 
-// late looks once, and twice more at what it saw before it wrote.
-func (w *world) late(jobToo bool) {
+// syncStale syncs once, and then twice more with the same stale caches.
+func (w *world) syncStale(jobToo bool) {
 	w.t.Helper()
 	w.lag(jobToo)
 	w.sync()
@@ -220,6 +219,6 @@ func (w *world) late(jobToo bool) {
 	w.sync()
 	w.lags = false
 	if w.made != made || len(w.Pods()) != pods {
-		w.t.Fatalf("stale looks changed pods\n%s", strings.Join(w.log, "\n"))
+		w.t.Fatalf("syncs with stale caches changed pods\n%s", strings.Join(w.log, "\n"))
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// KEP-2307, its algorithm step by step. What can go wrong between the steps is
-// in algorithm_fault_test.go.
+// The algorithm of KEP-2307, step by step. Faults between the steps are in
+// algorithm_fault_test.go.
 
 func without(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
@@ -32,8 +32,8 @@ func without(pod *corev1.Pod) *corev1.Pod {
 // "The Job controller calculates the number of succeeded Pods as the sum of:
 // .status.succeeded, the size of job.status.uncountedTerminatedPods.succeeded and
 // the number of finished Pods that are not in
-// job.status.uncountedTerminatedPods.succeeded and have a finalizer." Of 10
-// completions, those that are left are created.
+// job.status.uncountedTerminatedPods.succeeded and have a finalizer." The Job has 10
+// completions, and the rest of them is created.
 func TestAlgorithm_step1_countsInThreePlaces(t *testing.T) {
 	job := specJob(t, "completions: 10\nparallelism: 10")
 	start := job.CreationTimestamp
@@ -67,8 +67,8 @@ func TestAlgorithm_step1_countsInThreePlaces(t *testing.T) {
 	}
 }
 
-// "The Job controller calculates the number of failed Pods similarly": here
-// against a backoffLimit of 3.
+// "The Job controller calculates the number of failed Pods similarly", here with a
+// backoffLimit of 3.
 func TestAlgorithm_step1_failedPodsSimilarly(t *testing.T) {
 	job := specJob(t, "completions: 10\nparallelism: 10\nbackoffLimit: 3")
 	start := job.CreationTimestamp
@@ -103,7 +103,7 @@ func TestAlgorithm_steps2to4_order(t *testing.T) {
 	w.settle()
 	w.log = nil
 	w.End("pod-1", 0)
-	w.advance(time.Second) // a failure no later than the last success would not be waited for
+	w.advance(time.Second) // a failure not later than the last success would cause no delay
 	w.End("pod-2", 1)
 	w.sync()
 	want := []string{
@@ -132,7 +132,7 @@ func TestAlgorithm_step4_afterPartOfStep3(t *testing.T) {
 	}
 	w.sync()
 	if o := w.Job().Status.Succeeded; o != 3 || explain.Of(w.last).Job().Code != explain.JobEnding {
-		t.Errorf("then %d succeeded and the Job is %s, want 3 and it ends", o, explain.Of(w.last).Job().Code)
+		t.Errorf("then %d succeeded and the Job is %s, want 3 and the end", o, explain.Of(w.last).Job().Code)
 	}
 }
 
@@ -209,14 +209,14 @@ func TestAlgorithm_oneOfTwoPodsOfAnIndexCounts(t *testing.T) {
 }
 
 // "We limit the number of UIDs to the order of hundreds, keeping the size of the
-// slice under 20kb." 500 is the number, and it bounds the finalizers that go in
-// one sync as well.
+// slice under 20kb." The limit is 500, and it also bounds the finalizers that one sync
+// removes.
 func TestAlgorithm_cap(t *testing.T) {
 	for _, test := range []struct {
 		pods  int
 		mode  string
 		first int  // recorded by the first sync
-		syncs int  // until all of it is done
+		syncs int  // until all pods are counted
 		ended bool // after the first sync
 	}{
 		{499, "NonIndexed", 499, 1, true},
@@ -273,8 +273,8 @@ func TestAlgorithm_throttle(t *testing.T) {
 	w.settle()
 	first := w.snapshot().LastStatus
 
-	// Two of twenty are a small percentage, and the status is fresh. Pods are
-	// created all the same, and nothing is settled.
+	// Two of twenty are a small percentage, and the last status write is recent. Pods are
+	// created nevertheless, and no pod is counted.
 	w.advance(time.Second)
 	w.End("pod-1", 0)
 	w.End("pod-2", 0)
@@ -282,11 +282,11 @@ func TestAlgorithm_throttle(t *testing.T) {
 	if d := w.last; d.Status != nil || len(d.Strip) != 0 || len(d.Create) != 2 || decidetest.Settle(d, w.Pods()...).Status != nil {
 		t.Errorf("too soon: status %v, %d to strip, %d to create; want nothing stored and 2 to create", d.Status, len(d.Strip), len(d.Create))
 	}
-	if want := first.Add(5 * time.Second); !w.look.Equal(want) {
-		t.Errorf("to look again at %s, want %s", clock(w.look), clock(want))
+	if want := first.Add(5 * time.Second); !w.next.Equal(want) {
+		t.Errorf("next sync at %s, want %s", clock(w.next), clock(want))
 	}
 
-	// Three are more than a tenth.
+	// Three of twenty are more than a tenth.
 	w.End("pod-3", 0)
 	w.sync()
 	if w.last.Status == nil || w.Job().Status.Succeeded != 3 {
@@ -294,7 +294,7 @@ func TestAlgorithm_throttle(t *testing.T) {
 	}
 	second := w.snapshot().LastStatus
 
-	// Time passes, and then one is enough.
+	// Once enough time has passed, one pod is enough.
 	w.End("pod-4", 0)
 	w.sync()
 	if w.last.Status != nil || !w.snapshot().LastStatus.Equal(second) {
@@ -305,15 +305,15 @@ func TestAlgorithm_throttle(t *testing.T) {
 		t.Errorf("%d succeeded after %s, want 4 after 5s", w.Job().Status.Succeeded, w.Now.Sub(second))
 	}
 
-	// What a user waits for is never put off.
+	// Suspending a Job is never delayed.
 	w.edit("suspend: true")
 	w.sync()
 	if w.last.Status == nil {
-		t.Error("the suspension was put off")
+		t.Error("the suspension was delayed")
 	}
 }
 
-// A failure whose record is put off is remembered only with it.
+// A failure is added to the backoff record only when its delayed status is stored.
 func TestAlgorithm_throttledFailureCountsOnce(t *testing.T) {
 	w := newWorld(t, "completions: 100\nparallelism: 20", jobfate.Throttle(tracking.Throttle{Every: 5 * time.Second, Share: 0.1}))
 	w.settle()
@@ -322,7 +322,7 @@ func TestAlgorithm_throttledFailureCountsOnce(t *testing.T) {
 		w.sync()
 	}
 	if w.snapshot().Backoff.Failures != 0 || w.Job().Status.Failed != 0 || w.made != 20 {
-		t.Errorf("put off: %d failures remembered, %d counted, %d pods made; want 0, 0, 20", w.snapshot().Backoff.Failures, w.Job().Status.Failed, w.made)
+		t.Errorf("delayed: %d failures remembered, %d counted, %d pods made; want 0, 0, 20", w.snapshot().Backoff.Failures, w.Job().Status.Failed, w.made)
 	}
 	w.wait()
 	if w.snapshot().Backoff.Failures != 1 || w.Job().Status.Failed != 1 || w.made != 20 {
@@ -349,10 +349,10 @@ func TestAlgorithm_orphans(t *testing.T) {
 	var c tracking.Controller
 	for _, pod := range w.Pods() {
 		if c.Frees(pod, job) {
-			t.Errorf("%s is freed though its Job is there", nick(pod))
+			t.Errorf("%s is freed although its Job exists", nick(pod))
 		}
 		if !c.Frees(pod, w.Job()) {
-			t.Errorf("%s is not freed though its Job is gone", nick(pod))
+			t.Errorf("%s is not freed although its Job is gone", nick(pod))
 		}
 	}
 	w.settle()
@@ -364,7 +364,7 @@ func TestAlgorithm_orphans(t *testing.T) {
 	}
 }
 
-// A pod to adopt counts as one of the Job.
+// A pod to adopt counts as a pod of the Job.
 func TestAlgorithm_adoptionCounts(t *testing.T) {
 	job := specJob(t, "completions: 2\nparallelism: 1")
 	pod := without(podIn(job, 1, corev1.PodRunning))
@@ -392,23 +392,23 @@ func mustDecide[S jobfate.Snapshot | decide.Input](t testing.TB, s S, opts ...jo
 	return d
 }
 
-// The throttle puts nothing off when there is nothing to store.
+// The throttle delays nothing if there is nothing to store.
 func TestAlgorithm_throttleOfNothing(t *testing.T) {
 	s := largeJob(3, false, running)
 	s.LastStatus = s.Now.Add(-time.Second)
 	d := mustDecide(t, s, jobfate.Throttle(tracking.Throttle{Every: time.Minute, Share: 1}))
 	if !d.Idle() || d.Requeue != 0 || len(explain.Of(d).Notes()) != 0 {
-		t.Errorf("idle %t, look again in %s, notes %v; want nothing", d.Idle(), d.Requeue, explain.Of(d).Notes())
+		t.Errorf("idle %t, requeue %s, notes %v; want nothing", d.Idle(), d.Requeue, explain.Of(d).Notes())
 	}
 	s.Job.Status.Active = 2
 	d = mustDecide(t, s, jobfate.Throttle(tracking.Throttle{Every: time.Minute, Share: 1}))
 	if !d.Idle() || d.Requeue != 59*time.Second || len(explain.Of(d).Notes()) != 1 || explain.Of(d).Notes()[0].Code != explain.NoteStatusPutOff {
-		t.Errorf("idle %t, look again in %s, notes %v; want the status put off for 59s", d.Idle(), d.Requeue, explain.Of(d).Notes())
+		t.Errorf("idle %t, requeue %s, notes %v; want the status delayed for 59s", d.Idle(), d.Requeue, explain.Of(d).Notes())
 	}
 }
 
-// What is left of a decision is worked out anew each time that it is revised: what
-// the throttle said of the first revision does not hold for the second.
+// Each revision of a decision is computed from the plan. A delay by the throttle in the first
+// revision does not affect the second.
 func TestAlgorithm_revisedTwice(t *testing.T) {
 	job := specJob(t, "completions: 1\nparallelism: 1")
 	done, surplus := podIn(job, 1, corev1.PodSucceeded), podIn(job, 1, corev1.PodRunning)
@@ -420,11 +420,11 @@ func TestAlgorithm_revisedTwice(t *testing.T) {
 
 	putOff := decidetest.Revise(d, decide.Done{NotDeleted: []types.UID{"surplus"}})
 	if putOff.Status != nil || decidetest.Settle(putOff, putOff.Strip...).Status != nil {
-		t.Fatalf("the deletion fails: got the status %s, want it put off", toJSON(putOff.Status))
+		t.Fatalf("the deletion fails: got the status %s, want it delayed", toJSON(putOff.Status))
 	}
 	again := decidetest.Revise(putOff, decide.Done{})
 	if again.Status == nil || len(again.Strip) != 2 {
-		t.Fatalf("it succeeds after all: got the status %s and %d finalizers to remove", toJSON(again.Status), len(again.Strip))
+		t.Fatalf("the deletion succeeds: got the status %s and %d finalizers to remove", toJSON(again.Status), len(again.Strip))
 	}
 	if st := decidetest.Settle(again, again.Strip...).Status; st == nil || st.Succeeded != 1 {
 		t.Errorf("settled: got the status %s, want 1 succeeded", toJSON(st))

@@ -12,9 +12,9 @@ import (
 	"github.com/jobfate/jobfate/internal/decidetest"
 )
 
-// allocated returns the number of allocations of f, and their bytes. The counters are
-// those of the whole process, and goroutines that earlier tests left behind only add to
-// them: the least of several measurements is that of f.
+// allocated returns the number of allocations of f, and their bytes. The counters are those
+// of the whole process. Goroutines that earlier tests left behind can only add to them, so
+// the minimum of several measurements is the value of f.
 func allocated(f func()) (count, bytes uint64) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	f()
@@ -30,8 +30,8 @@ func allocated(f func()) (count, bytes uint64) {
 	return count, bytes
 }
 
-// A decision allocates at most 32 times beside what it
-// returns, and at most 160 bytes a pod.
+// A decision allocates at most 32 times besides its result, and at most 160 bytes for each
+// pod.
 func TestDecide_allocations(t *testing.T) {
 	const n = 1000
 	for at, tc := range atRest {
@@ -46,7 +46,7 @@ func TestDecide_allocations(t *testing.T) {
 	}
 }
 
-// Nothing grows with completions.
+// The cost of a decision does not depend on completions.
 func TestDecide_completionsDoNotMatter(t *testing.T) {
 	for _, state := range []func(int, *corev1.Pod){running, failedJustNow} {
 		s := largeJob(1000, true, state)
@@ -68,8 +68,8 @@ func TestDecide_completionsDoNotMatter(t *testing.T) {
 	}
 }
 
-// settled returns the snapshot with what its decision stores, as often as it
-// takes until nothing changes any more.
+// settled stores the status of the decision in the snapshot, and repeats that until nothing
+// changes any more.
 func settled(t *testing.T, s jobfate.Snapshot) jobfate.Snapshot {
 	t.Helper()
 	for range 10 {
@@ -92,11 +92,11 @@ func settled(t *testing.T, s jobfate.Snapshot) jobfate.Snapshot {
 		}
 		s.Backoff = d.Backoff
 	}
-	t.Fatal("the Job does not come to rest")
+	t.Fatal("the decisions never stop changing the status")
 	return s
 }
 
-// The states in which a large Job rests.
+// The states of a large Job in which a decision changes nothing.
 var atRest = []struct {
 	name     string
 	perIndex bool

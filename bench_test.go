@@ -63,7 +63,7 @@ func failedJustNow(i int, pod *corev1.Pod) {
 	}}}}
 }
 
-// floor is the least that any decision must do: read each pod once.
+// floor is a lower bound for every decision: it reads each pod once.
 func floor(pods []*corev1.Pod) (n int) {
 	for _, pod := range pods {
 		if pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning {

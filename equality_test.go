@@ -18,12 +18,12 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// observer is a tally beside the slow and obvious account of what it was told.
+// observer is a tally with a slow and obvious record of its inputs.
 type observer struct {
 	tally  decide.Tally
 	pods   []*corev1.Pod
 	hidden []*corev1.Pod
-	inputs []decide.Input // what is drawn from
+	inputs []decide.Input // the changes are drawn from these
 	in     decide.Input
 	config decide.Config
 }
@@ -43,7 +43,7 @@ func (o *observer) feed(name string, pod *corev1.Pod) {
 	}
 }
 
-// step lets one thing change.
+// step makes one change.
 func (o *observer) step(t *rapid.T) {
 	from := rapid.SampledFrom(o.inputs).Draw(t, "from")
 	switch rapid.IntRange(0, 9).Draw(t, "what") {
@@ -94,15 +94,15 @@ func drawOptions(t *rapid.T) (opts []jobfate.Option) {
 	return opts
 }
 
-// decide compares the decision of the tally with that from nothing. What it asks to
-// store may be stored.
+// decide compares the decision of the tally with a decision from scratch. In some runs it
+// then carries the decision out.
 func (o *observer) decide(t *rapid.T) {
 	in := o.in
 	got, err := o.tally.Decide(in, &o.config)
 	in.Pods = o.pods
 	want, wantErr := decide.Decide(in, o.config)
 	if (err == nil) != (wantErr == nil) {
-		t.Fatalf("the tally: %v, from nothing: %v", err, wantErr)
+		t.Fatalf("the tally: %v, from scratch: %v", err, wantErr)
 	}
 	if err != nil {
 		return
@@ -125,8 +125,8 @@ func (o *observer) decide(t *rapid.T) {
 	}
 }
 
-// tallyIsLikeDecide: whatever a tally is told, and in which order, it decides as is
-// decided from nothing on what it was told.
+// tallyIsLikeDecide: after any sequence of inputs, the decision of a tally is the same as a
+// decision from scratch.
 func tallyIsLikeDecide(inputs *rapid.Generator[decide.Input]) func(*rapid.T) {
 	return func(t *rapid.T) {
 		o := &observer{inputs: rapid.SliceOfN(inputs, 1, 3).Draw(t, "inputs"), config: decide.DefaultConfig()}
@@ -136,7 +136,7 @@ func tallyIsLikeDecide(inputs *rapid.Generator[decide.Input]) func(*rapid.T) {
 		o.in = o.inputs[0]
 		o.list(o.in.Pods)
 		o.decide(t)
-		for range rapid.IntRange(1, 8).Draw(t, "looks") {
+		for range rapid.IntRange(1, 8).Draw(t, "syncs") {
 			for range rapid.IntRange(0, 3).Draw(t, "steps") {
 				o.step(t)
 			}
@@ -145,7 +145,7 @@ func tallyIsLikeDecide(inputs *rapid.Generator[decide.Input]) func(*rapid.T) {
 	}
 }
 
-// named gives pods the names that no two in a namespace have.
+// named gives pods unique names.
 func named(pods []*corev1.Pod) (out []*corev1.Pod) {
 	for _, pod := range pods {
 		pod = pod.DeepCopy()
@@ -165,8 +165,8 @@ func FuzzTally(f *testing.F) {
 	f.Fuzz(rapid.MakeFuzz(tallyIsLikeDecide(decidetest.Inputs(jobtest.Wild()))))
 }
 
-// In lives with caches that lag and users that interfere, with lists and with single
-// pods: the caller compares every decision of its Machine with that from nothing.
+// During the lives of Jobs with lagging caches and interfering users, with lists and with fed
+// pods, the caller compares every decision of its Machine with a decision from scratch.
 func livesAreLikeDecide(t *rapid.T) {
 	caller := cluster.NewCaller(drawOptions(t)...)
 	caller.Feeding = rapid.Bool().Draw(t, "feeding")
@@ -177,8 +177,8 @@ func TestMachine_isLikeDecide(t *testing.T) { rapid.Check(t, livesAreLikeDecide)
 
 func FuzzMachine_isLikeDecide(f *testing.F) { f.Fuzz(rapid.MakeFuzz(livesAreLikeDecide)) }
 
-// A pod without a UID is as wrong when it is fed as it is in a list, until something
-// else is fed.
+// A pod without a UID is an error when it is fed, as in a list, until another pod of its name
+// is fed.
 func TestFeed_withoutUID(t *testing.T) {
 	m, job := jobfate.NewMachine(), specJob(t, "completions: 1")
 	view := jobfate.View{Job: job, Now: jobtest.Noon(), Fed: true, JobsVersion: "9", PodsVersion: "9", Barrier: "9"}
@@ -199,18 +199,18 @@ func TestFeed_withoutUID(t *testing.T) {
 	m = jobfate.NewMachine()
 	m.Feed(pod.Name, broken)
 	if err := m.Begin(view); err == nil {
-		t.Fatal("a pod without a UID was taken")
+		t.Fatal("a pod without a UID was accepted")
 	}
 	m.Feed(pod.Name, pod)
 	if err := m.Begin(view); err != nil {
-		t.Errorf("with the pod as it should be: %v", err)
+		t.Errorf("with a valid pod: %v", err)
 	}
 	if got := fmt.Sprint(m.Core().Cached()[0].UID); got != string(pod.UID) {
 		t.Errorf("the Machine knows %s, want %s", got, pod.UID)
 	}
 }
 
-// A later list replaces what was fed, and to feed again changes nothing.
+// A later list replaces what was fed, and feeding a pod twice changes nothing.
 func TestFeed_listReplaces(t *testing.T) {
 	job := specJob(t, "completions: 2\nparallelism: 2")
 	pods := []*corev1.Pod{podIn(job, 1, corev1.PodRunning), podIn(job, 2, corev1.PodRunning)}
@@ -237,8 +237,8 @@ func TestFeed_listReplaces(t *testing.T) {
 		{"fed again", func() { m.Feed("a", pods[0]); m.Feed("a", pods[0]) }, view, 1},
 		{"another fed", func() { m.Feed("b", pods[1]) }, view, 2},
 		{"a list", func() { m.Feed("b", pods[1]) }, list, 1},
-		{"nothing fed on top", func() {}, view, 1},
-		{"one fed on top", func() { m.Feed("b", pods[1]) }, view, 2},
+		{"nothing fed after the list", func() {}, view, 1},
+		{"one fed after the list", func() { m.Feed("b", pods[1]) }, view, 2},
 		{"absent", func() { m.Feed("a", nil); m.Feed("none", nil) }, view, 1},
 	} {
 		tc.feed()
@@ -255,7 +255,7 @@ func podUIDs(pods []*corev1.Pod) (uids []types.UID) {
 	return uids
 }
 
-// A long list of copies, as of a cache that copies its objects.
+// A long list of copies, as from a cache that copies its objects.
 func TestTally_longLists(t *testing.T) {
 	s := decidetest.Input(largeJob(300, true, failedJustNow))
 	var tally decide.Tally
@@ -263,7 +263,7 @@ func TestTally_longLists(t *testing.T) {
 		pods := make([]*corev1.Pod, 0, len(s.Pods))
 		for i, pod := range s.Pods {
 			if look == 3 && i > 100 {
-				pods = append(pods, pod) // from here on the same as before
+				pods = append(pods, pod) // from here on the same objects as before
 				continue
 			}
 			pod = pod.DeepCopy()

@@ -15,8 +15,8 @@ import (
 	"github.com/jobfate/jobfate/explain"
 )
 
-// A Job of three indexes, each of which may be retried twice. Index 0 has
-// succeeded, index 1 failed five seconds ago, index 2 runs.
+// A Job with three indexes, each of which may be retried twice. Index 0 has succeeded, index
+// 1 failed five seconds ago, index 2 is running.
 func ExampleDecide() {
 	now := time.Date(2026, 5, 1, 12, 0, 5, 0, time.UTC)
 	three, twice, indexed := int32(3), int32(2), batchv1.IndexedCompletion
@@ -64,17 +64,17 @@ func ExampleDecide() {
 		fmt.Println(index)
 	}
 	fmt.Println("completed:", d.Status.CompletedIndexes)
-	fmt.Println("create", len(d.Create), "pods, look again in", d.Requeue)
+	fmt.Println("create", len(d.Create), "pods, requeue in", d.Requeue)
 	// Output:
 	// the next indexes without a pod are backing off, the first until 12:00:10
 	// index 1: backing off until 12:00:10 after 1 failure
 	// index 2: active, pod suites-2-x7k2p
 	// completed: 0
-	// create 0 pods, look again in 5s
+	// create 0 pods, requeue in 5s
 }
 
-// The last pod of a Job has succeeded. A Machine has it recorded, has its finalizer
-// removed, and then the Job is complete.
+// The last pod of a Job has succeeded. The Machine records the pod, removes its finalizer, and
+// then completes the Job.
 func ExampleMachine() {
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "train", UID: "job-uid", ResourceVersion: "7"}}
 	pod := &corev1.Pod{
@@ -85,7 +85,7 @@ func ExampleMachine() {
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodSucceeded},
 	}
-	// send stands for a client: it stores what it is sent.
+	// send stands for a client. It stores what it is sent.
 	send := func(r jobfate.Request) (runtime.Object, error) {
 		switch r.Verb {
 		case jobfate.PatchPod:

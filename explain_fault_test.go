@@ -14,7 +14,7 @@ import (
 	"github.com/jobfate/jobfate/explain"
 )
 
-// An index that has failed pods says how the last of them failed.
+// The explanation of an index says how its last failed pod failed.
 func TestExplanation_fault(t *testing.T) {
 	job := specJob(t, "completions: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 3")
 	exit := func(name string, code int32, reason string) corev1.ContainerStatus {
@@ -64,8 +64,8 @@ func TestExplanation_fault(t *testing.T) {
 	}
 }
 
-// Of several active pods of an index the one that stays tells what holds for it,
-// whichever comes first.
+// If an index has several active pods, the explanation is about the one that stays, whatever
+// the order of the pods.
 func TestExplanation_duplicatePods(t *testing.T) {
 	job := specJob(t, "completions: 1\ncompletionMode: Indexed")
 	pod := func(n int, phase corev1.PodPhase) *corev1.Pod {
@@ -89,7 +89,7 @@ func TestExplanation_duplicatePods(t *testing.T) {
 	}
 }
 
-// When all active pods of an index go, the first tells.
+// If all active pods of an index are deleted, the explanation is about the first.
 func TestExplanation_duplicatePodsThatGo(t *testing.T) {
 	job := specJob(t, "completions: 1\ncompletionMode: Indexed\nsuspend: true")
 	pods := []*corev1.Pod{podIn(job, 1, corev1.PodRunning), podIn(job, 1, corev1.PodRunning), podIn(job, 1, corev1.PodRunning)}
@@ -105,8 +105,7 @@ func TestExplanation_duplicatePodsThatGo(t *testing.T) {
 	}
 }
 
-// Of the failed pods of a Job the one that finished last tells, whichever comes
-// first.
+// LastFailure is about the failed pod that finished last, whatever the order of the pods.
 func TestExplanation_LastFailure(t *testing.T) {
 	job := specJob(t, "completions: 5\npodFailurePolicy: {rules: [{action: Count, onExitCodes: {operator: In, values: [7]}}]}")
 	pod := func(n int, exit int32, after time.Duration) *corev1.Pod {
@@ -125,7 +124,7 @@ func TestExplanation_LastFailure(t *testing.T) {
 		{"no failed pod", []*corev1.Pod{podIn(job, 1, corev1.PodSucceeded)}, ": , rule false"},
 		{"between others", []*corev1.Pod{podIn(job, 4, corev1.PodSucceeded), pod(1, 1, 0), podIn(job, 5, corev1.PodRunning)}, "job-p1: container main, exit code 1, rule false"},
 		{"the last", []*corev1.Pod{pod(1, 1, time.Second), pod(2, 7, time.Minute), pod(3, 2, 0)}, "job-p2: container main, exit code 7, rule true"},
-		{"the first of those that failed at once", []*corev1.Pod{pod(1, 1, 0), pod(2, 2, 0)}, "job-p1: container main, exit code 1, rule false"},
+		{"the first of two that failed at the same time", []*corev1.Pod{pod(1, 1, 0), pod(2, 2, 0)}, "job-p1: container main, exit code 1, rule false"},
 	} {
 		for range 2 {
 			d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: job.CreationTimestamp.Add(time.Hour)})
@@ -141,7 +140,7 @@ func TestExplanation_LastFailure(t *testing.T) {
 	}
 }
 
-// A pod beyond completions counts for nothing, and so is not the last failure.
+// A pod beyond completions does not count, so it is not the last failure.
 func TestExplanation_LastFailure_beyondCompletions(t *testing.T) {
 	job := specJob(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
 	within, beyond := podIn(job, 1, corev1.PodFailed), podIn(job, 3, corev1.PodFailed)

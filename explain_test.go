@@ -20,8 +20,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 )
 
-// Every reason for where a Job is, in its words. The reasons are tried in the
-// order of the constants; more than one of them may hold.
+// Every code of a Job's explanation, with its text. The codes are tried in the order of the
+// constants, because several may apply.
 func TestExplanation_job(t *testing.T) {
 	const indexed = "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 2"
 	for _, test := range []struct {
@@ -43,7 +43,7 @@ func TestExplanation_job(t *testing.T) {
 			explain.JobEnding, "the Job succeeds: CompletionsReached: Reached expected number of succeeded pods", ""},
 		{"failing", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1); w.settle() },
 			explain.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; 1 pod terminating", ""},
-		{"failing, pods not observed", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnseen, explain.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; deleting 1 pod; the condition is set once all pods are observed and deleted", ""},
+		{"failing, pods not observed", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnobserved, explain.JobEnding, "the Job fails: BackoffLimitExceeded: Job has reached the specified backoff limit; deleting 1 pod; the condition is set once all pods are observed and deleted", ""},
 		{"being deleted", "completions: 1", func(w *world) { w.DeleteJob(metav1.DeletePropagationForeground) }, explain.JobDeleting, "the Job is being deleted", ""},
 		{"pods not observed", "completions: 1", func(w *world) { w.lag(false); w.sync() },
 			explain.JobInFlight, "waiting to observe 1 creation and 0 deletions", ""},
@@ -98,7 +98,7 @@ func TestExplanation_job(t *testing.T) {
 	}
 }
 
-// Every reason for where an index is, in its words.
+// Every code of an index's explanation, with its text.
 func TestExplanation_index(t *testing.T) {
 	w := newWorld(t, `
 completions: 12
@@ -113,7 +113,7 @@ podFailurePolicy:
 	w.exitIndexes(1, 3, 5)
 	w.advance(time.Second) // 12:00:01
 	w.exitIndexes(0, 0)
-	w.settle() // 9 takes a free place
+	w.settle() // index 9 takes a free place
 	w.wait()   // 12:00:10
 	w.exitIndexes(1, 5)
 	w.settle()
@@ -122,7 +122,7 @@ podFailurePolicy:
 	w.exitIndexes(42, 7)
 	w.Start(w.ofIndex(8))
 	w.Delete(w.ofIndex(8), 300)
-	w.settle() // 10 takes a free place
+	w.settle() // index 10 takes a free place
 	w.advance(11 * time.Second)
 	d := mustDecide(t, w.snapshot(), w.opts...)
 	var got []string
@@ -153,12 +153,12 @@ podFailurePolicy:
 			t.Errorf("got %s: %s, want %s", r.Code, r, want)
 		}
 	}
-	for range explain.Of(d).Indexes() { // may be left early
+	for range explain.Of(d).Indexes() { // the loop may stop early
 		break
 	}
 }
 
-// The words depend on what is known.
+// The text depends on what is known.
 func TestExplanation_indexInOtherWords(t *testing.T) {
 	for _, test := range []struct {
 		name, spec string
@@ -173,7 +173,7 @@ func TestExplanation_indexInOtherWords(t *testing.T) {
 			"index 1: failed after 1 failure, the limit is 0"},
 		{"failed, pod gone", "backoffLimitPerIndex: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle(); w.Vanish("pod-2") }, nil, 1,
 			"index 1: failed"},
-		{"failed, and a pod runs all the same", "backoffLimitPerIndex: 0", func(w *world) {
+		{"failed, and a pod still runs", "backoffLimitPerIndex: 0", func(w *world) {
 			w.runAll()
 			st := w.Job().Status
 			st.FailedIndexes = ptrTo("1")
@@ -207,7 +207,7 @@ func TestExplanation_indexInOtherWords(t *testing.T) {
 			"index 2: waiting for pod job-2-3 to terminate"},
 		{"its pod is deleted as the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1) }, nil, 2,
 			"index 2: deleting pod job-2-3: JobEnds"},
-		{"its pod is one too many", "{}", func(w *world) { w.runAll(); w.edit("parallelism: 2") }, nil, 0,
+		{"its pod is surplus", "{}", func(w *world) { w.runAll(); w.edit("parallelism: 2") }, nil, 0,
 			"index 0: deleting pod job-0-1: TooMany"},
 		{"stopped, the Job ends", "backoffLimit: 0", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle() }, nil, 1,
 			"index 1: stopped, because the Job fails: BackoffLimitExceeded"},
@@ -215,11 +215,11 @@ func TestExplanation_indexInOtherWords(t *testing.T) {
 			"index 1: stopped; its pod matched FailJob rule 0 on container main, exit code 9"},
 		{"stopped, the Job is being deleted", "backoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.DeleteJob(metav1.DeletePropagationForeground) }, nil, 1,
 			"index 1: stopped, because the Job is being deleted"},
-		{"backing off while suspended is no matter of time", "backoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle(); w.edit("suspend: true"); w.settle() }, nil, 1,
+		{"backing off while suspended has no end", "backoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 1); w.settle(); w.edit("suspend: true"); w.settle() }, nil, 1,
 			"index 1: pending: the Job is suspended"},
-		{"pending, while free places are filled", "parallelism: 1\nbackoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 0); w.settle() }, []jobfate.Option{jobfate.FillFreeSlots()}, 2,
+		{"pending, with FillFreeSlots", "parallelism: 1\nbackoffLimitPerIndex: 3", func(w *world) { w.runAll(); w.exitIndexes(1, 0); w.settle() }, []jobfate.Option{jobfate.FillFreeSlots()}, 2,
 			"index 2: pending, limited by parallelism"},
-		{"pending, suspended though free places are filled", "suspend: true", func(*world) {}, []jobfate.Option{jobfate.FillFreeSlots()}, 2,
+		{"pending, suspended, with FillFreeSlots", "suspend: true", func(*world) {}, []jobfate.Option{jobfate.FillFreeSlots()}, 2,
 			"index 2: pending: the Job is suspended"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -236,7 +236,7 @@ func TestExplanation_indexInOtherWords(t *testing.T) {
 	}
 }
 
-// Neighbours of which nothing is known come as one.
+// Consecutive indexes with the same explanation and no pod are one range.
 func TestExplanation_neighbours(t *testing.T) {
 	w := newWorld(t, "completions: 100\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
 	w.SetStatus(batchv1.JobStatus{StartTime: &w.Job().CreationTimestamp, Succeeded: 10, CompletedIndexes: "0-9", FailedIndexes: ptrTo("10-19,42")})
@@ -257,7 +257,7 @@ func TestExplanation_neighbours(t *testing.T) {
 	}
 }
 
-// Of a finished Job it says what has become of each index.
+// The explanation of a finished Job says how each index ended.
 func TestExplanation_finishedIndexedJob(t *testing.T) {
 	w := newWorld(t, "completions: 5\nparallelism: 5\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0\nmaxFailedIndexes: 0")
 	w.runAll()
@@ -278,7 +278,7 @@ func TestExplanation_finishedIndexedJob(t *testing.T) {
 	}
 }
 
-// An index that no pod was ever made for is stopped with its Job.
+// An index that never had a pod is stopped when its Job ends.
 func TestExplanation_stoppedUnrun(t *testing.T) {
 	job := specJob(t, "completions: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
 	job.Status = batchv1.JobStatus{
@@ -293,7 +293,7 @@ func TestExplanation_stoppedUnrun(t *testing.T) {
 	}
 }
 
-// A pod of an index that the Job does not have says nothing of any index.
+// A pod beyond completions does not affect the explanation of any index.
 func TestExplanation_podBeyondCompletions(t *testing.T) {
 	w := newWorld(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
 	w.runAll()
@@ -307,8 +307,8 @@ func TestExplanation_podBeyondCompletions(t *testing.T) {
 	}
 }
 
-// Of several failed pods of an index the explanation is about the one with the most
-// failures, and of those with as many the one that failed last.
+// If an index has several failed pods, the explanation is about the one with the most
+// failures, then the one that failed last.
 func TestExplanation_whichFailedPod(t *testing.T) {
 	job := specJob(t, "completions: 1\ncompletionMode: Indexed")
 	noon := job.CreationTimestamp.Time
@@ -345,8 +345,8 @@ func TestExplanation_whichFailedPod(t *testing.T) {
 	}
 }
 
-// A Job that waits for its own write has no say on its indexes, and does not say
-// that they are none of its own.
+// While the last status write is not observed, the state of an index is unknown. The
+// explanation does not say that the Job has no such index.
 func TestExplanation_staleIndexedJob(t *testing.T) {
 	w := newWorld(t, "completions: 2\ncompletionMode: Indexed")
 	w.lag(true)
@@ -355,7 +355,7 @@ func TestExplanation_staleIndexedJob(t *testing.T) {
 	if r := explain.Of(d).Index(0); explain.Of(d).Job().Code != explain.JobStale || strings.Contains(r.Text, "not an index") {
 		t.Errorf("%s, and index 0: %q", explain.Of(d).Job().Code, r.Text)
 	}
-	// What the old status says is still so.
+	// What the stale status says still holds.
 	s := w.snapshot()
 	s.Job = s.Job.DeepCopy()
 	s.Job.Status.CompletedIndexes = "0"
@@ -364,7 +364,7 @@ func TestExplanation_staleIndexedJob(t *testing.T) {
 	}
 }
 
-// The zero explanation, and that of an error, say nothing.
+// The zero explanation, and the explanation of an error, are empty.
 func TestExplanation_none(t *testing.T) {
 	d, err := jobfate.Decide(jobfate.Snapshot{})
 	if err == nil || explain.Of(d).Job().Code != "" || len(explain.Of(d).Notes()) != 0 || len(slices.Collect(explain.Of(d).Indexes())) != 0 {
@@ -375,7 +375,7 @@ func TestExplanation_none(t *testing.T) {
 	}
 }
 
-// Index says of each index what Indexes says of it.
+// Index returns the same explanation of an index as Indexes.
 func TestRandom_indexIsThatOfIndexes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
@@ -397,10 +397,10 @@ func TestRandom_indexIsThatOfIndexes(t *testing.T) {
 	})
 }
 
-// One index is explained without explaining the others.
+// Explaining one index does not explain the others.
 func TestIndex_allocatesForOne(t *testing.T) {
 	d := mustDecide(t, largeJob(1000, true, failedJustNow))
 	if n, _ := allocated(func() { explain.Of(d).Index(500) }); n > 40 {
-		t.Errorf("one of 1000 indexes is explained with %d allocations", n)
+		t.Errorf("explaining one of 1000 indexes takes %d allocations", n)
 	}
 }

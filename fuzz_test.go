@@ -18,7 +18,7 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// fuzzOptions are sets of options to decide with.
+// fuzzOptions are the sets of options that checkDecision decides with.
 var fuzzOptions = [][]jobfate.Option{
 	nil,
 	{jobfate.WithoutPerIndexBackoff(), jobfate.WithoutReplacementPolicy()},
@@ -26,13 +26,13 @@ var fuzzOptions = [][]jobfate.Option{
 	{jobfate.FillFreeSlots(), jobfate.GranularReasons(), jobfate.MaxUncounted(1), jobfate.MaxChanges(1)},
 }
 
-// fatal is what a test of testing and one of rapid have in common.
+// fatal is implemented by testing.T and rapid.T.
 type fatal interface {
 	Fatalf(format string, args ...any)
 }
 
-// checkDecision holds for any input: an error and nothing else, or a decision
-// whose statuses the API server accepts if it accepts the one before.
+// checkDecision checks what holds for any input: Decide returns an error and an empty
+// decision, or a decision whose statuses the API server accepts if it accepts the one before.
 func checkDecision(t fatal, s decide.Input) {
 	for i, opts := range fuzzOptions {
 		d, err := decidetest.Decide(s, opts...)
@@ -70,14 +70,14 @@ func checkStatuses(t fatal, job *batchv1.Job, d jobfate.Decision, s decide.Settl
 		next := stored.DeepCopy()
 		next.Status = *status
 		if errs := validation.StatusUpdate(next, stored); len(errs) > 0 {
-			t.Fatalf("the API server refuses %s\nafter %s\n%v", toJSON(next.Status), toJSON(stored), errs.ToAggregate())
+			t.Fatalf("the API server rejects %s\nafter %s\n%v", toJSON(next.Status), toJSON(stored), errs.ToAggregate())
 		}
 		stored = next
 	}
 }
 
-// garble makes of a snapshot what no API server would have let in: fields that are
-// unset, or at the end of their range, or that contradict each other.
+// garble changes a snapshot into one that no API server would accept: with fields that are
+// unset, at the end of their range, or contradictory.
 func garble(t *rapid.T, s decide.Input) decide.Input {
 	number := func(label string) *int32 {
 		return rapid.SampledFrom([]*int32{nil, ptrTo[int32](-1), ptrTo[int32](0), ptrTo[int32](1), ptrTo[int32](3), ptrTo[int32](math.MaxInt32 - 1), ptrTo[int32](math.MaxInt32)}).Draw(t, label)
@@ -143,8 +143,7 @@ func TestDecide_garbledInput(t *testing.T) {
 	})
 }
 
-// FuzzDecide draws snapshots as the API server would store them, and then goes
-// wrong.
+// FuzzDecide draws snapshots as the API server would store them, and garbles some of them.
 func FuzzDecide(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("0123456789abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
@@ -157,8 +156,8 @@ func FuzzDecide(f *testing.F) {
 	}))
 }
 
-// FuzzDecideJSON reads whatever JSON makes a Job and pods, so that it reaches what
-// no API server would have let in.
+// FuzzDecideJSON decodes a Job and pods from any JSON, so it reaches inputs that no API server
+// would accept.
 func FuzzDecideJSON(f *testing.F) {
 	for _, s := range stories {
 		w := newWorld(f, s.spec)

@@ -24,26 +24,26 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// What cannot be understood gives "a clear error that names the field, never a
-// panic, never a half decision".
-func TestInput_refused(t *testing.T) {
+// An invalid input gives an error that names the field, never a panic and never part of a
+// decision.
+func TestInput_rejected(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*jobfate.Snapshot)
-		want   string // the dots stand for the value, which not every release prints alike
+		want   string // the dots stand for the value, whose format depends on the release
 	}{
 		{"no Job", func(s *jobfate.Snapshot) { s.Job = nil }, "job: Required value: the snapshot has no Job"},
 		{"no time", func(s *jobfate.Snapshot) { s.Now = time.Time{} }, "now: Required value: timestamps in the status are set to it"},
 		{"no name", func(s *jobfate.Snapshot) { s.Job.Name = "" }, "metadata.name: Required value: pods are named after the Job"},
 		{"no UID", func(s *jobfate.Snapshot) { s.Job.UID = "" }, "metadata.uid: Required value: pods are recognised by the UID of their Job"},
-		{"another's", func(s *jobfate.Snapshot) { s.Job.Spec.ManagedBy = ptrTo("kueue.x-k8s.io/multikueue") },
+		{"managed by another controller", func(s *jobfate.Snapshot) { s.Job.Spec.ManagedBy = ptrTo("kueue.x-k8s.io/multikueue") },
 			"spec.managedBy: the Job is managed by another controller: kueue.x-k8s.io/multikueue"},
 		{"nil pod", func(s *jobfate.Snapshot) { s.Pods[1] = nil }, "pods[1]: Required value: the pod is nil"},
 		{"pod without UID", func(s *jobfate.Snapshot) { s.Pods[1].UID = "" }, "pods[1].metadata.uid: Required value: pods are counted by their UID"},
 		{"two pods without UID", func(s *jobfate.Snapshot) { s.Pods[0].UID, s.Pods[1].UID = "", "" },
 			"[pods[0].metadata.uid: Required value: pods are counted by their UID, pods[1].metadata.uid: Required value: pods are counted by their UID]"},
-		{"two pods with one UID", func(s *jobfate.Snapshot) { s.Pods[1].UID = s.Pods[0].UID }, `pods[1].metadata.uid: Duplicate value: "pod-1"`},
-		{"two foreign pods with one UID", func(s *jobfate.Snapshot) {
+		{"two pods with the same UID", func(s *jobfate.Snapshot) { s.Pods[1].UID = s.Pods[0].UID }, `pods[1].metadata.uid: Duplicate value: "pod-1"`},
+		{"two foreign pods with the same UID", func(s *jobfate.Snapshot) {
 			for _, pod := range s.Pods {
 				pod.UID, pod.OwnerReferences[0].UID = "same", "other"
 			}
@@ -70,7 +70,7 @@ func TestInput_refused(t *testing.T) {
 				{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue}, {Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue},
 			}
 		}, "status.conditions: Invalid value: SuccessCriteriaMet and FailureTarget are both True; the API server lets neither be removed"},
-		{"a selector that cannot be read", func(s *jobfate.Snapshot) {
+		{"an invalid selector", func(s *jobfate.Snapshot) {
 			s.Job.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Perhaps"}}}
 		}, `spec.selector: Invalid value: ...: "Perhaps" is not a valid label selector operator`},
 		{"a selector that does not match the template", func(s *jobfate.Snapshot) { s.Job.Spec.Template.Labels = map[string]string{"app": "x"} },
@@ -88,14 +88,14 @@ func TestInput_refused(t *testing.T) {
 				t.Errorf("the error is\n%s\nwant\n%s", got, test.want)
 			}
 			if !d.Idle() || d.Requeue != 0 || len(d.Events)+len(d.Metrics) != 0 || explain.Of(d).Job().Code != "" {
-				t.Errorf("half a decision: %+v", d)
+				t.Errorf("the decision with the error is not empty: %+v", d)
 			}
 		})
 	}
 }
 
-// All errors about the input have one shape, whatever is wrong.
-func TestInput_errorsHaveOneShape(t *testing.T) {
+// All errors about the input are InputErrors.
+func TestInput_errorsAreInputErrors(t *testing.T) {
 	job := specJob(t, "completions: 2")
 	bad := job.DeepCopy()
 	bad.Name, bad.Spec.Completions = "", ptrTo[int32](-1)
@@ -115,7 +115,7 @@ func TestInput_errorsHaveOneShape(t *testing.T) {
 		_, err := jobfate.Decide(test.s, test.opts...)
 		var input *jobfate.InputError
 		if !errors.As(err, &input) {
-			t.Errorf("%s: %v is no InputError", test.name, err)
+			t.Errorf("%s: %v is not an InputError", test.name, err)
 			continue
 		}
 		var fields []string
@@ -147,7 +147,7 @@ func TestInput_whoManagesTheJob(t *testing.T) {
 	for _, test := range []struct {
 		managedBy *string
 		opts      []jobfate.Option
-		want      string // empty: it is decided
+		want      string // the error; empty for none
 	}{
 		{nil, nil, ""},
 		{&builtIn, nil, ""},
@@ -173,8 +173,8 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// What the API server would have filled in is read as if it had: a spec that a
-// framework built by hand works.
+// A spec without the defaults of the API server is read as if it had them, so that a spec made
+// by hand works.
 func TestInput_defaults(t *testing.T) {
 	bare := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "job-uid"}}
 	for _, test := range []struct {
@@ -208,14 +208,14 @@ func TestInput_defaults(t *testing.T) {
 					t.Errorf("label %s is %q, want %q", k, pod.Labels[k], v)
 				}
 			}
-			// The pod that it makes is its own, and not made again.
+			// The Job recognises the pod that it creates, and does not create it again.
 			pod.UID = "pod-1"
 			if d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()}); len(d.Create) != test.create-1 || len(d.Claim) != 0 {
 				t.Errorf("with its pod: %d to create, claims %v; want %d, none", len(d.Create), d.Claim, test.create-1)
 			}
 		})
 	}
-	// backoffLimit is 6, or no limit at all with backoffLimitPerIndex.
+	// backoffLimit defaults to 6, or to no limit with backoffLimitPerIndex.
 	for _, test := range []struct {
 		perIndex *int32
 		failed   int32
@@ -230,7 +230,7 @@ func TestInput_defaults(t *testing.T) {
 	}
 }
 
-// What the Job controller tolerates is tolerated, and the explanation says so.
+// Defects that the Job controller tolerates are tolerated, and the explanation notes them.
 func TestInput_tolerated(t *testing.T) {
 	index := batchv1.JobCompletionIndexAnnotation
 	for _, test := range []struct {
@@ -238,7 +238,7 @@ func TestInput_tolerated(t *testing.T) {
 		change func(*decide.Input)
 		want   []explain.Reason
 	}{
-		{"nothing wrong", func(*decide.Input) {}, nil},
+		{"no defect", func(*decide.Input) {}, nil},
 		{"pods of another Job", func(s *decide.Input) {
 			s.Pods[0].OwnerReferences[0].UID = "other-job"
 			s.Pods[1].Namespace = "elsewhere"
@@ -266,14 +266,14 @@ func TestInput_tolerated(t *testing.T) {
 			{Code: explain.NoteMemoryDropped, Text: "the writes in flight belong to an earlier Job of this name"},
 			{Code: explain.NoteMemoryDropped, Text: "the backoff record belongs to an earlier Job of this name"},
 		}},
-		{"an index that is none", func(s *decide.Input) { s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "-1", "-1" },
+		{"an invalid index", func(s *decide.Input) { s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "-1", "-1" },
 			[]explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "-1"`}}},
 		{"label and annotation differ", func(s *decide.Input) { s.Pods[0].Labels[index] = "2" },
 			[]explain.Reason{{Code: explain.NoteIndexConflict, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "0", the label "2"`}}},
-		{"an absurd failure count", func(s *decide.Input) {
+		{"an invalid failure count", func(s *decide.Input) {
 			s.Pods[1].Annotations[batchv1.JobIndexFailureCountAnnotation] = "99999999999999999999"
 		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-failure-count is "99999999999999999999"`}}},
-		{"an absurd ignored count", func(s *decide.Input) {
+		{"an invalid ignored count", func(s *decide.Input) {
 			s.Pods[1].Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = ""
 		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-ignored-failure-count is ""`}}},
 	} {
@@ -295,8 +295,8 @@ func TestInput_tolerated(t *testing.T) {
 }
 
 // KEP-3850 § Risks and Mitigations, the Job object too big: a note says that the lists of
-// indexes come near the room that they may take, in the status that is to be stored, or
-// in the last one of a Job that has ended.
+// indexes come near their largest size, in the status to store or in the last status of a Job
+// that has ended.
 func TestInput_largeIndexes(t *testing.T) {
 	job := specJob(t, "completions: 1000000\nparallelism: 1\ncompletionMode: Indexed")
 	var odd indexset.Builder
@@ -319,14 +319,14 @@ func TestInput_largeIndexes(t *testing.T) {
 	if d := mustDecide(t, jobfate.Snapshot{Job: ended, Now: jobtest.Noon()}); !slices.Contains(notes(d), explain.NoteIndexesLarge) {
 		t.Errorf("after the end: %q, want %s", notes(d), explain.NoteIndexesLarge)
 	}
-	// The status to store counts, not the damaged one that is there.
+	// The note is about the status to store, not about the damaged stored one.
 	job.Status.CompletedIndexes = strings.Repeat("1,", 1<<19)
 	if d := mustDecide(t, s); slices.Contains(notes(d), explain.NoteIndexesLarge) {
-		t.Errorf("a status that is repaired: %q, want nothing of its size", notes(d))
+		t.Errorf("a status that is repaired: %q, want no note about its size", notes(d))
 	}
 }
 
-// Without indexes the annotations of an index mean nothing.
+// Without indexes, the annotations of an index are ignored.
 func TestInput_annotationsOfAPlainJob(t *testing.T) {
 	job := specJob(t, "completions: 1")
 	pod := podIn(job, 1, corev1.PodRunning)
@@ -336,8 +336,8 @@ func TestInput_annotationsOfAPlainJob(t *testing.T) {
 	}
 }
 
-// Statuses that contradict themselves, and that some API server has let in. What
-// is written next is right, and the Job goes on to its end.
+// Contradictory statuses that API servers have accepted. The next status is valid, and the Job
+// runs to its end.
 func TestInput_contradictoryStatuses(t *testing.T) {
 	at := metav1.NewTime(time.Date(2026, 1, 1, 11, 0, 0, 0, time.UTC))
 	for _, test := range []struct {
@@ -346,12 +346,12 @@ func TestInput_contradictoryStatuses(t *testing.T) {
 		phase  string
 	}{
 		{"more ready than active", batchv1.JobStatus{Active: 1, Ready: ptrTo[int32](5)}, "Complete"},
-		{"more counted than there are", batchv1.JobStatus{Succeeded: 9}, "Complete"},
+		{"more counted than completions", batchv1.JobStatus{Succeeded: 9}, "Complete"},
 		{"resumed and never suspended", batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse}}}, "Complete"},
 		{"suspended and started", batchv1.JobStatus{StartTime: &at, Conditions: []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionTrue}}}, "Complete"},
-		{"failed indexes and no limit for them", batchv1.JobStatus{FailedIndexes: ptrTo("1")}, "Complete"},
-		{"completed at a time and not complete", batchv1.JobStatus{StartTime: &at, CompletionTime: &at}, "Complete"},
-		{"to fail, with all done", batchv1.JobStatus{StartTime: &at, Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue, Reason: "R"}}}, "Failed"},
+		{"failed indexes without a limit per index", batchv1.JobStatus{FailedIndexes: ptrTo("1")}, "Complete"},
+		{"a completion time, but not complete", batchv1.JobStatus{StartTime: &at, CompletionTime: &at}, "Complete"},
+		{"about to fail, with all pods done", batchv1.JobStatus{StartTime: &at, Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue, Reason: "R"}}}, "Failed"},
 		{"started in the future", batchv1.JobStatus{StartTime: ptrTo(metav1.NewTime(at.Add(24 * time.Hour)))}, "Complete"},
 	} {
 		for _, mode := range []string{"Indexed", "NonIndexed"} {
@@ -359,7 +359,7 @@ func TestInput_contradictoryStatuses(t *testing.T) {
 				w := newWorld(t, "completions: 3\nparallelism: 3\ncompletionMode: "+mode)
 				w.SetStatus(test.status)
 				for range 3 {
-					w.settle() // refused statuses end the test
+					w.settle() // a rejected status ends the test
 					for _, pod := range w.alive() {
 						w.End(pod.UID, 0)
 					}
@@ -373,19 +373,19 @@ func TestInput_contradictoryStatuses(t *testing.T) {
 	}
 }
 
-// The zero time is no time: the API server writes it as null.
+// A zero time counts as unset: the API server writes it as null.
 func TestInput_zeroTimes(t *testing.T) {
 	w := newWorld(t, "completions: 1")
 	w.settle()
 	w.End("pod-1", 0)
 	w.SetStatus(batchv1.JobStatus{StartTime: &metav1.Time{}, CompletionTime: &metav1.Time{}})
-	w.sync() // a status that is refused ends the test
+	w.sync() // a rejected status ends the test
 	if st := w.Job().Status; st.StartTime.IsZero() || st.CompletionTime.IsZero() {
 		t.Errorf("started %v, completed %v", st.StartTime, st.CompletionTime)
 	}
 }
 
-// A Job that has both ended ways is left as it is, but for the finalizers.
+// For a Job that is both Complete and Failed, only the finalizers are removed.
 func TestInput_completeAndFailed(t *testing.T) {
 	job := specJob(t, "completions: 1")
 	pod := podIn(job, 1, corev1.PodRunning)
@@ -398,7 +398,7 @@ func TestInput_completeAndFailed(t *testing.T) {
 	}
 }
 
-// What a caller may pass as nil is passed over.
+// Nil options and arguments are ignored.
 func TestInput_nilArguments(t *testing.T) {
 	job := specJob(t, "completions: 1")
 	for name, call := range map[string]func(){

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Every function and test that docs/kep-coverage.md names exists, and so does every
-// test of the table of departures in docs/divergences.md.
+// Every function and test that docs/kep-coverage.md names exists, and so does every test in
+// the table of departures in docs/divergences.md.
 func TestKEPCoverage(t *testing.T) {
 	tree := declarations{}
 	for _, table := range []struct {
@@ -60,8 +60,8 @@ func tableRows(text string, columns int) (rows [][]string) {
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// declarations are the names that are declared in a folder, in its tests and
-// elsewhere. A method is named after its type.
+// declarations are the names declared in each folder, with those of tests apart. A method is
+// Type.Method.
 type declarations map[string]map[bool]map[string]bool
 
 // expect reports each name in a cell that is not declared, and a cell without one.
@@ -69,13 +69,13 @@ func (d declarations) expect(t *testing.T, page, cell string, inTest bool) {
 	t.Helper()
 	names := quoted.FindAllStringSubmatch(cell, -1)
 	if len(names) == 0 {
-		t.Errorf("%s: %q names nothing", page, cell)
+		t.Errorf("%s: %q contains no name", page, cell)
 	}
 	for _, found := range names {
 		name := found[1]
 		if inTest && strings.HasSuffix(name, ".txt") {
 			if _, err := os.Stat(name); err != nil {
-				t.Errorf("%s names %s, which is not there", page, name)
+				t.Errorf("%s names %s, which does not exist", page, name)
 			}
 			continue
 		}
@@ -115,7 +115,7 @@ func (d declarations) in(t *testing.T, dir string) map[bool]map[string]bool {
 	return d[dir]
 }
 
-// declared are the names that a declaration declares.
+// declared returns the names that a declaration declares.
 func declared(decl ast.Decl) (names []string) {
 	switch decl := decl.(type) {
 	case *ast.FuncDecl:

@@ -16,8 +16,8 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// "Which rule failed it?" A structured match: rule, name, pod, container, exit
-// code. The message is that of the Job controller.
+// "Which rule failed it?" The match has the rule, its name, the pod, the container and the
+// exit code. The message is the Job controller's.
 func whichRule(t *testing.T) {
 	w := newWorld(t, `
 completions: 8
@@ -51,8 +51,7 @@ podFailurePolicy:
 	}
 }
 
-// "Match more than exit codes and conditions": a matcher that a framework plugs
-// in.
+// "Match more than exit codes and conditions": a framework provides a Matcher.
 func matchers(t *testing.T) {
 	job := specJob(t, "completions: 1")
 	pod := podIn(job, 1, corev1.PodFailed)
@@ -87,7 +86,7 @@ func otherDelays(t *testing.T) {
 		}
 		w.wait()
 	}
-	// A delay may be shorter than the batch period, unless that is shorter too.
+	// A delay shorter than the batch period is extended to it.
 	for _, test := range []struct{ period, want time.Duration }{{time.Second, time.Second}, {0, 10 * time.Millisecond}, {-1, 10 * time.Millisecond}, {30 * time.Second, 30 * time.Second}} {
 		w := newWorld(t, "completions: 1", jobfate.Backoff(backoff.Policy{Base: 10 * time.Millisecond}), jobfate.BatchPeriod(test.period))
 		w.settle()
@@ -142,7 +141,7 @@ func whyNoPod(t *testing.T) {
 	}
 }
 
-// Decided and terminal are two things.
+// A decided Job is not terminal yet.
 func decidedVersusTerminal(t *testing.T) {
 	w := newWorld(t, "completions: 2\nparallelism: 2\nbackoffLimit: 0")
 	w.runAll()
@@ -158,8 +157,8 @@ func decidedVersusTerminal(t *testing.T) {
 	}
 }
 
-// "Hold quota until pods are gone": how many pods a Job still holds, and how many
-// indexes are finished.
+// "Hold quota until pods are gone": the number of pods that a Job still holds, and the number
+// of finished indexes.
 func podsHeld(t *testing.T) {
 	w := newWorld(t, "completions: 5\nparallelism: 4\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
 	w.runAll()
@@ -167,7 +166,7 @@ func podsHeld(t *testing.T) {
 	w.exitIndexes(1, 1)
 	w.Delete(w.ofIndex(2), 30)
 	w.settle()
-	// Index 3 runs and 4 has taken a free place; 2 terminates and has failed.
+	// Index 3 runs and index 4 has taken a free place. Index 2 terminates and has failed.
 	if held, finished := jobstatus.PodsHeld(w.Job()), jobstatus.IndexesFinished(w.Job()); held != 3 || finished != 3 {
 		t.Errorf("%d pods held, %d indexes finished; want 3, 3", held, finished)
 	}
@@ -178,7 +177,7 @@ func podsHeld(t *testing.T) {
 	}
 }
 
-// Conditions were read wrongly, as conditions[0] for one.
+// Programs read conditions wrongly, for example only conditions[0].
 func outcome(t *testing.T) {
 	w := newWorld(t, "completions: 1\nsuspend: true")
 	phase := func() jobstatus.Phase { return jobstatus.OutcomeOf(w.Job()).Phase }
@@ -196,6 +195,6 @@ func outcome(t *testing.T) {
 		t.Errorf("the phases are %v, want %v", got, want)
 	}
 	if c := w.Job().Status.Conditions[0]; c.Type != batchv1.JobSuspended {
-		t.Errorf("conditions[0] is %s: it tells nothing", c.Type)
+		t.Errorf("conditions[0] is %s, so reading it alone would not fail this test", c.Type)
 	}
 }

@@ -27,8 +27,8 @@ func indexesOf(create []jobfate.Creation) (indexes []int32) {
 	return indexes
 }
 
-// The lowest pending indexes are picked before their delays are looked at: 8
-// indexes, parallelism 2, indexes 0 and 1 backing off: nothing runs for 10 s.
+// The lowest pending indexes are picked before their delays are checked. With 8 indexes,
+// parallelism 2, and indexes 0 and 1 backing off, nothing runs for 10 s.
 func lowestPendingFirst(t *testing.T) {
 	for _, test := range []struct {
 		opts []jobfate.Option
@@ -52,7 +52,7 @@ func lowestPendingFirst(t *testing.T) {
 	}
 }
 
-// When some index is ready and others wait, no timer was set for those that wait.
+// If an index was ready while others were backing off, no timer was set for the others.
 func leastDelay(t *testing.T) {
 	w := newWorld(t, "completions: 4\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 2")
 	w.runAll()
@@ -63,13 +63,13 @@ func leastDelay(t *testing.T) {
 	w.exitIndexes(0, 2)
 	d := mustDecide(t, w.snapshot())
 	if got := indexesOf(d.Create); !slices.Equal(got, []int32{3}) || d.Requeue != 5*time.Second {
-		t.Errorf("creates %v and looks again in %s, want index 3 and 5s", got, d.Requeue)
+		t.Errorf("creates %v, requeue %s, want index 3 and 5s", got, d.Requeue)
 	}
 	// KEP-3850: "minimum of all delays computed for all indexes requiring pod
 	// recreation, but not less that 1s".
 	w.advance(4*time.Second + 900*time.Millisecond)
 	if d := mustDecide(t, w.snapshot()); d.Requeue != time.Second {
-		t.Errorf("100 ms before the end of the delay: look again in %s, want 1s", d.Requeue)
+		t.Errorf("100 ms before the end of the delay: requeue %s, want 1s", d.Requeue)
 	}
 }
 
@@ -84,8 +84,8 @@ func farDeadline(t *testing.T) {
 	}
 }
 
-// Annotations at MaxInt32, negative, not a number: the replacement's count never
-// falls, and its delay is there.
+// With annotations that are MaxInt32, negative or not a number, the counts of the replacement
+// never fall, and its delay remains.
 func editedAnnotations(t *testing.T) {
 	for _, test := range []struct {
 		failures, ignored string
@@ -121,8 +121,8 @@ func editedAnnotations(t *testing.T) {
 	}
 }
 
-// Requeues were counted as failures. The limit depends on failures alone:
-// failed > limit.
+// Requeues were counted as failures. Here the limit depends only on failed pods: failed >
+// limit.
 func requeuesAreNotFailures(t *testing.T) {
 	w := newWorld(t, "completions: 2\nparallelism: 1\nbackoffLimit: 1")
 	for failures := range 2 {
@@ -133,7 +133,7 @@ func requeuesAreNotFailures(t *testing.T) {
 		}
 		want := backoff.Record{Job: w.Job().UID, Failures: int32(failures + 1), LastFailure: w.Now}
 		if failures == 0 && !cmp.Equal(w.snapshot().Backoff, want) {
-			t.Errorf("after %d failures and many looks the record is %+v, want %+v", failures+1, w.snapshot().Backoff, want)
+			t.Errorf("after %d failures and several syncs the record is %+v, want %+v", failures+1, w.snapshot().Backoff, want)
 		}
 		if ended := explain.Of(w.last).Job().Code == explain.JobFinished; ended != (failures > 0) {
 			t.Errorf("after %d failures: %s", failures+1, explain.Of(w.last).Job().Code)
@@ -144,9 +144,8 @@ func requeuesAreNotFailures(t *testing.T) {
 	}
 }
 
-// The same with a backoff limit per index. The pod stays uncounted until it is
-// replaced, and each look finds it anew; what the Job remembers must not grow
-// with the looks.
+// The same with a backoff limit per index. The pod stays uncounted until it is replaced, so
+// every sync finds it. The backoff record must not grow with the syncs.
 func requeuesAreNotFailuresPerIndex(t *testing.T) {
 	w := newWorld(t, "completions: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
 	w.runAll()
@@ -157,12 +156,12 @@ func requeuesAreNotFailuresPerIndex(t *testing.T) {
 		w.settle()
 	}
 	if !cmp.Equal(w.snapshot().Backoff, first) {
-		t.Errorf("after ten looks at one failure the record is %+v, want %+v as after the first", w.snapshot().Backoff, first)
+		t.Errorf("after ten syncs with one failure the record is %+v, want %+v as after the first", w.snapshot().Backoff, first)
 	}
 }
 
-// An event reset the backoff, and parallelism above 1 got round it. The delay is
-// a function of finish times and now.
+// An event reset the backoff, and parallelism above 1 bypassed it. Here the delay depends only
+// on the finish times and the current time.
 func backoffIsAFunction(t *testing.T) {
 	w := newWorld(t, "completions: 10\nparallelism: 4\nbackoffLimit: 20")
 	w.runAll()
@@ -171,17 +170,17 @@ func backoffIsAFunction(t *testing.T) {
 		w.End(pod.UID, 1)
 	}
 	w.settle()
-	// Three failures in one sync are three.
-	if want := w.Now.Add(40 * time.Second); !w.look.Equal(want) {
-		t.Errorf("after three failures: to look again at %s, want %s", clock(w.look), clock(want))
+	// Three failures in one sync count as three.
+	if want := w.Now.Add(40 * time.Second); !w.next.Equal(want) {
+		t.Errorf("after three failures: next sync at %s, want %s", clock(w.next), clock(want))
 	}
 	failed := w.Now
-	for range 8 { // events come, and change nothing
+	for range 8 { // events change nothing
 		w.advance(4 * time.Second)
 		w.Ready(w.alive()[0].UID, corev1.ConditionTrue)
 		w.settle()
-		if w.made != 4 || !w.look.Equal(failed.Add(40*time.Second)) {
-			t.Fatalf("%s after the failures there are %d pods, next look %s", w.Now.Sub(failed), w.made, clock(w.look))
+		if w.made != 4 || !w.next.Equal(failed.Add(40*time.Second)) {
+			t.Fatalf("%s after the failures there are %d pods, next sync %s", w.Now.Sub(failed), w.made, clock(w.next))
 		}
 	}
 	w.wait()
@@ -194,12 +193,12 @@ func backoffIsAFunction(t *testing.T) {
 	w.advance(time.Second)
 	w.End(w.alive()[0].UID, 1)
 	w.settle()
-	if w.snapshot().Backoff.Failures != 1 || w.look.Sub(w.Now) != 10*time.Second {
-		t.Errorf("a failure after a success: %d failures, look again in %s; want 1, 10s", w.snapshot().Backoff.Failures, w.look.Sub(w.Now))
+	if w.snapshot().Backoff.Failures != 1 || w.next.Sub(w.Now) != 10*time.Second {
+		t.Errorf("a failure after a success: %d failures, requeue %s; want 1, 10s", w.snapshot().Backoff.Failures, w.next.Sub(w.Now))
 	}
 }
 
-// A restart forgot the backoff.
+// A restart lost the backoff record.
 func restartKeepsBackoff(t *testing.T) {
 	w := newWorld(t, "completions: 5\nparallelism: 2\nbackoffLimit: 20")
 	w.runAll()
@@ -210,14 +209,14 @@ func restartKeepsBackoff(t *testing.T) {
 	w.wait()
 	w.End(w.alive()[0].UID, 1)
 	w.settle()
-	kept, look := w.snapshot().Backoff, w.look
+	kept, look := w.snapshot().Backoff, w.next
 	w.restart()
 	w.advance(time.Second)
 	w.settle()
-	if !cmp.Equal(w.snapshot().Backoff, kept) || !w.look.Equal(look) || kept.Failures != 2 {
-		t.Errorf("after the restart: %+v, look again at %s; want %+v, %s", w.snapshot().Backoff, clock(w.look), kept, clock(look))
+	if !cmp.Equal(w.snapshot().Backoff, kept) || !w.next.Equal(look) || kept.Failures != 2 {
+		t.Errorf("after the restart: %+v, next sync at %s; want %+v, %s", w.snapshot().Backoff, clock(w.next), kept, clock(look))
 	}
-	// A pod that is listed has been counted, whether or not its finalizer is gone.
+	// A listed pod is in the record, whether or not its finalizer is removed.
 	w.End(w.alive()[0].UID, 1)
 	w.fault = fault{at: w.writes + 2, kind: refuse} // the removal of its finalizer
 	w.sync()
@@ -229,7 +228,7 @@ func restartKeepsBackoff(t *testing.T) {
 	w.advance(time.Hour)
 	w.settle()
 	kept = w.snapshot().Backoff
-	// What is still to be counted is added once.
+	// A pod that is not counted yet is added once.
 	w.End(w.alive()[0].UID, 1)
 	w.restart()
 	if got := mustDecide(t, w.snapshot()).Backoff; got.Failures != kept.Failures+1 {
@@ -237,7 +236,7 @@ func restartKeepsBackoff(t *testing.T) {
 	}
 }
 
-// The finish time fell back to now, and moved as long as the pod was there.
+// The finish time fell back to the current time, and moved forward as long as the pod existed.
 func finishTime(t *testing.T) {
 	at := func(sec int) metav1.Time {
 		return metav1.NewTime(time.Date(2026, 1, 1, 12, 0, sec, 0, time.UTC))
@@ -267,14 +266,14 @@ func finishTime(t *testing.T) {
 			for _, now := range []int{4, 6} {
 				d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: at(now).Time})
 				if got := clock(at(now).Add(d.Requeue)); got != test.want {
-					t.Errorf("%s%s: at %d s to look again at %s, want %s", name, perIndex, now, got, test.want)
+					t.Errorf("%s%s: at %d s next sync at %s, want %s", name, perIndex, now, got, test.want)
 				}
 			}
 		}
 	}
 }
 
-// OnFailure sums the restarts of containers, with 0 and 1 meaning the same.
+// With OnFailure the sum of container restarts counts, and the limits 0 and 1 mean the same.
 func onFailure(t *testing.T) {
 	for _, test := range []struct {
 		limit, restarts int32
@@ -294,8 +293,7 @@ func onFailure(t *testing.T) {
 	}
 }
 
-// A Failed pod whose containers exited 0 matches no rule on exit codes, not even
-// NotIn.
+// A Failed pod whose containers exited with 0 matches no rule on exit codes, not even NotIn.
 func failedWithExit0(t *testing.T) {
 	for _, operator := range []string{"{operator: In, values: [1]}", "{operator: NotIn, values: [1]}"} {
 		job := specJob(t, "completions: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1\npodFailurePolicy: {rules: [{action: FailIndex, onExitCodes: "+operator+"}]}")
@@ -309,8 +307,8 @@ func failedWithExit0(t *testing.T) {
 	}
 }
 
-// The deadline's timer was overwritten by that of the backoff. One requeue is the
-// least of all.
+// The timer of the deadline was overwritten by the timer of the backoff. Here the requeue is
+// the minimum of all timers.
 func oneTimer(t *testing.T) {
 	for _, test := range []struct {
 		deadline int64
@@ -319,28 +317,28 @@ func oneTimer(t *testing.T) {
 		w := newWorld(t, fmt.Sprintf("completions: 1\nactiveDeadlineSeconds: %d", test.deadline))
 		w.settle()
 		if w.last.Requeue != time.Duration(test.deadline)*time.Second {
-			t.Errorf("deadline %d: look again in %s", test.deadline, w.last.Requeue)
+			t.Errorf("deadline %d: requeue %s", test.deadline, w.last.Requeue)
 		}
 		w.End("pod-1", 1)
 		w.settle()
 		if w.last.Requeue != test.want {
-			t.Errorf("deadline %d, backing off: look again in %s, want %s", test.deadline, w.last.Requeue, test.want)
+			t.Errorf("deadline %d, backing off: requeue %s, want %s", test.deadline, w.last.Requeue, test.want)
 		}
 	}
-	// Nor is the deadline rounded up to the second that a backoff waits at least.
+	// The deadline is not rounded up to the minimum of one second for a backoff.
 	w := newWorld(t, "completions: 1\nactiveDeadlineSeconds: 5")
 	w.settle()
 	w.advance(4500 * time.Millisecond)
 	w.End("pod-1", 1)
 	w.settle()
 	if explain.Of(w.last).Job().Code != explain.JobBackingOff || w.last.Requeue != 500*time.Millisecond {
-		t.Errorf("half a second before the deadline: %s, look again in %s", explain.Of(w.last).Job().Code, w.last.Requeue)
+		t.Errorf("half a second before the deadline: %s, requeue %s", explain.Of(w.last).Job().Code, w.last.Requeue)
 	}
 	w = newWorld(t, "completions: 1\nactiveDeadlineSeconds: 5")
 	w.settle()
 	w.wait()
-	// A Job that ends for a stronger reason waits for no deadline any more; one that
-	// ends for a weaker one keeps the timer, as in the Job controller.
+	// A Job whose end takes precedence over the deadline has no timer for the deadline. With
+	// an end of lower precedence it keeps the timer, as in the Job controller.
 	for _, test := range []struct {
 		spec string
 		want time.Duration
@@ -350,7 +348,7 @@ func oneTimer(t *testing.T) {
 		w.exitIndexes(1, 0)
 		w.sync()
 		if explain.Of(w.last).Job().Code != explain.JobEnding || w.last.Requeue != test.want {
-			t.Errorf("%s: %s, look again in %s; want %s, %s", test.spec, explain.Of(w.last).Job().Code, w.last.Requeue, explain.JobEnding, test.want)
+			t.Errorf("%s: %s, requeue %s; want %s, %s", test.spec, explain.Of(w.last).Job().Code, w.last.Requeue, explain.JobEnding, test.want)
 		}
 	}
 	if c := w.Job().Status.Conditions; len(c) == 0 || c[0].Reason != "DeadlineExceeded" || w.Job().Status.Failed != 1 {
@@ -358,8 +356,7 @@ func oneTimer(t *testing.T) {
 	}
 }
 
-// A terminating pod was replaced, or counted as failed before it exited. Late it
-// exits with 0.
+// A terminating pod was replaced, or counted as failed before it exited. Here it exits with 0.
 func terminatingPods(t *testing.T) {
 	for _, test := range []struct {
 		policy                          string
@@ -385,8 +382,7 @@ func terminatingPods(t *testing.T) {
 
 // Precedence of ends: existing SuccessCriteriaMet > existing FailureTarget >
 // FailJob rule > backoffLimit > deadline > maxFailedIndexes > FailedIndexes >
-// success policy > completions. Everything holds at first, and row by row the
-// strongest is taken away.
+// success policy > completions. All apply at first, and the first is removed row by row.
 func precedenceOfEnds(t *testing.T) {
 	job := specJob(t, `
 completions: 3

@@ -23,7 +23,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// The pod cache was stale after a finalizer went: the pod was counted twice.
+// The pod cache was stale after a finalizer was removed, and the pod was counted twice.
 func stalePods(t *testing.T) {
 	w := newWorld(t, "completions: 3\nparallelism: 3")
 	w.runAll()
@@ -37,15 +37,15 @@ func stalePods(t *testing.T) {
 	if len(d.Strip) != 0 || d.Status != nil && (d.Status.Failed != 1 || d.Status.Succeeded != 1 || len(d.Status.UncountedTerminatedPods.Failed) != 0) {
 		t.Errorf("a stale snapshot: %d to strip, status %s; want nothing", len(d.Strip), toJSON(d.Status))
 	}
-	// Without the list of removals nothing could tell the two apart.
+	// Without InFlight.Stripped, Decide cannot know that the finalizers are removed.
 	stale.InFlight.Stripped = nil
 	if d := mustDecide(t, stale); len(d.Strip) != 2 {
-		t.Errorf("without InFlight %d are to be stripped again, want 2", len(d.Strip))
+		t.Errorf("without InFlight: %d to strip, want 2", len(d.Strip))
 	}
 }
 
-// Above 500 pods, UIDs were dropped while the finalizer was there. Here no
-// finalizer can be removed at all.
+// Above 500 pods, UIDs were dropped while the pods still carried the finalizer. In this test
+// every removal fails.
 func above500(t *testing.T) {
 	for _, n := range []int{499, 500, 501} {
 		w := newWorld(t, fmt.Sprintf("completions: %[1]d\nparallelism: %[1]d", n+10))
@@ -75,8 +75,8 @@ func above500(t *testing.T) {
 	}
 }
 
-// Jobs were finished before all their pods were seen or released.
-func noEndBeforeAllPodsAreSeen(t *testing.T) {
+// Jobs finished before all their pods were observed or had lost their finalizer.
+func noEndBeforeAllPodsAreObserved(t *testing.T) {
 	job := specJob(t, "completions: 1\nparallelism: 1")
 	done := podIn(job, 1, corev1.PodSucceeded)
 	for name, f := range map[string]decide.InFlight{"creations": {Creations: 1}, "deletions": {Deletions: 1}} {
@@ -85,7 +85,8 @@ func noEndBeforeAllPodsAreSeen(t *testing.T) {
 			t.Errorf("%s in flight: finished %t, %s; want false, %s", name, s.Finished, explain.Of(d).Job().Code, explain.JobInFlight)
 		}
 	}
-	// Released: an Indexed Job records no UID that would hold it back.
+	// An Indexed Job has no UID of a succeeded pod in its lists, but waits for the
+	// finalizers too.
 	for _, mode := range []string{"NonIndexed", "Indexed"} {
 		job := specJob(t, "completions: 1\ncompletionMode: "+mode)
 		done := podIn(job, 1, corev1.PodSucceeded)
@@ -97,7 +98,7 @@ func noEndBeforeAllPodsAreSeen(t *testing.T) {
 			t.Errorf("%s: not finished once all finalizers are gone", mode)
 		}
 	}
-	// That a Job fails is not made known while one of its pods could not be deleted.
+	// FailureTarget is not stored while one of the Job's pods could not be deleted.
 	w := newWorld(t, "completions: 2\nparallelism: 2\nbackoffLimit: 0")
 	w.runAll()
 	w.End("pod-1", 1)
@@ -107,8 +108,8 @@ func noEndBeforeAllPodsAreSeen(t *testing.T) {
 	}
 }
 
-// An orphan's finalizer was never removed, or the removal not tried again.
-func removalIsOfferedAgain(t *testing.T) {
+// The finalizer of an orphan was never removed, or its removal was not retried.
+func removalIsRetried(t *testing.T) {
 	for _, state := range []string{"finished", "being deleted"} {
 		job := specJob(t, "completions: 1\nparallelism: 1")
 		pod, other := podIn(job, 1, corev1.PodRunning), podIn(job, 2, corev1.PodFailed)
@@ -127,11 +128,11 @@ func removalIsOfferedAgain(t *testing.T) {
 		}
 		s.Pods = []*corev1.Pod{without(pod), without(other)}
 		if d := mustDecide(t, s); len(d.Strip) != 0 {
-			t.Errorf("%s: %d to strip though none has the finalizer", state, len(d.Strip))
+			t.Errorf("%s: %d to strip although none has the finalizer", state, len(d.Strip))
 		}
 	}
-	// Pods of a finished Job that have no owner, or that it does not select,
-	// are freed: not adopted, and not released.
+	// Pods of a finished Job that have no owner, or that it does not select, are freed.
+	// They are neither adopted nor released.
 	job := specJob(t, "completions: 1\nparallelism: 1")
 	orphan, stray, odd := podIn(job, 1, corev1.PodFailed), podIn(job, 2, corev1.PodRunning), podIn(job, 3, corev1.PodRunning)
 	orphan.OwnerReferences, orphan.DeletionTimestamp = nil, &job.CreationTimestamp
@@ -151,7 +152,7 @@ func removalIsOfferedAgain(t *testing.T) {
 	}
 }
 
-// Finalizers of another controller's pods were removed.
+// The Job controller removed the finalizer from pods of another controller.
 func podsOfOthers(t *testing.T) {
 	job := specJob(t, "completions: 1\nparallelism: 1")
 	pod := podIn(job, 1, corev1.PodFailed)
@@ -163,7 +164,7 @@ func podsOfOthers(t *testing.T) {
 		}
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})
 		if len(d.Claim)+len(d.Delete)+len(d.Strip) != 0 {
-			t.Errorf("ended %t: another's pod is touched: %+v", ended, d)
+			t.Errorf("ended %t: the pod of another owner is changed: %+v", ended, d)
 		}
 		if n := explain.Of(d).Notes(); len(n) != 1 || n[0].Code != explain.NoteForeignPods {
 			t.Errorf("ended %t: notes %v, want one about foreign pods", ended, n)
@@ -171,11 +172,11 @@ func podsOfOthers(t *testing.T) {
 	}
 	job.Spec.ManagedBy = ptrTo("example.com/other")
 	if _, err := jobfate.Decide(jobfate.Snapshot{Job: job}); err == nil {
-		t.Error("a Job that another controller manages is decided")
+		t.Error("Decide accepts a Job that another controller manages")
 	}
 }
 
-// Counters fell when pods were deleted, because they were counted anew.
+// Counters fell when pods were deleted, because the existing pods were counted at every sync.
 func countersNeverFall(t *testing.T) {
 	w := newWorld(t, "completions: 6\nparallelism: 3\nbackoffLimit: 10")
 	w.runAll()
@@ -237,14 +238,14 @@ func sameName(t *testing.T) {
 		Backoff:  backoff.Record{Job: "old", Failures: 5, LastFailure: now},
 	})
 	if len(d.Create) != 1 || d.Backoff != (backoff.Record{Job: job.UID}) {
-		t.Errorf("%d to create, to remember %+v; want 1 and nothing", len(d.Create), d.Backoff)
+		t.Errorf("%d to create, backoff record %+v; want 1 and an empty record", len(d.Create), d.Backoff)
 	}
 	if n := explain.Of(d).Notes(); len(n) != 2 || n[0].Code != explain.NoteMemoryDropped || n[1].Code != explain.NoteMemoryDropped {
 		t.Errorf("notes %v, want two about memory", n)
 	}
 }
 
-// The index annotation was edited: index 0 ran twice, 1 never.
+// The index annotation was edited: index 0 ran twice, index 1 never.
 func editedIndex(t *testing.T) {
 	w := newWorld(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
 	w.runAll()
@@ -260,7 +261,7 @@ func editedIndex(t *testing.T) {
 	}
 }
 
-// Duplicate indexes were counted; pods out of range never pruned.
+// Duplicate indexes were counted, and pods out of range were never deleted.
 func duplicatesAndOutOfRange(t *testing.T) {
 	job := specJob(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
 	at := func(n int, index string, phase corev1.PodPhase) *corev1.Pod {
@@ -286,8 +287,7 @@ func duplicatesAndOutOfRange(t *testing.T) {
 	}
 }
 
-// Panics on terminating > active, on a nil policy, on a Job that no server
-// defaulted.
+// Panics were caused by terminating > active, by a nil policy, and by Jobs without defaults.
 func noPanic(t *testing.T) {
 	bare := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "job-1"}}
 	indexed := bare.DeepCopy()
@@ -308,7 +308,7 @@ func noPanic(t *testing.T) {
 	}
 	var none jobfate.Decision
 	if !none.Idle() || len(explain.Of(none).Notes()) != 0 {
-		t.Error("the zero Decision asks for something")
+		t.Error("the zero Decision is not idle")
 	}
 }
 
@@ -327,7 +327,7 @@ func sizeOfIndexes(t *testing.T) {
 	if size := len(d.Status.CompletedIndexes) + len(*d.Status.FailedIndexes); size > (5+1)*n || explain.Of(d).Job().Code != explain.JobEnding {
 		t.Errorf("the two take %d characters, %s; want at most %d", size, explain.Of(d).Job().Code, (5+1)*n)
 	}
-	// Completions may be as many as an int32 holds. Nothing grows with them.
+	// With the most completions that an int32 holds, nothing grows.
 	w = newWorld(t, fmt.Sprintf("completions: %d\nparallelism: 10\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0\nmaxFailedIndexes: 10", math.MaxInt32))
 	d = mustDecide(t, w.snapshot())
 	if len(d.Create) != 10 {

@@ -16,25 +16,25 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// TestLessons holds what went wrong in the Job controller and in the projects
-// that copied it. k is a thread of kubernetes/kubernetes; seen was seen on the
-// controller of 1.36.3.
+// TestLessons checks defects that the Job controller and projects derived from it have had. kN
+// is issue or pull request N of kubernetes/kubernetes. "seen" was observed with the controller
+// of 1.36.3. The comment of each function describes the defect first.
 func TestLessons(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
-		// Statuses that the API server refuses (below).
+		// Statuses that the API server rejects (below).
 		"seen_an_index_is_never_both_completed_and_failed":        indexesAreDisjoint,
 		"k139428_active_is_taken_from_the_pods":                   activeIsTakenFromThePods,
 		"k125410_k111646_first_classification_sticks":             firstClassificationSticks,
 		"k132144_zero_completions":                                zeroCompletions,
-		"k134521_resume_resets_the_start_time_as_it_may":          suspendAndResume,
-		"k125909_a_condition_that_is_False_says_nothing":          falseConditions,
+		"k134521_resume_resets_the_start_time_with_the_condition": suspendAndResume,
+		"k125909_a_False_condition_is_ignored":                    falseConditions,
 		"k123775_the_end_waits_for_ready_and_terminating_pods":    theEndWaits,
 		"k125089_k125185_k121342_ready_or_terminating_may_change": readyAlone,
 		// Counting (lessons_counting_test.go).
 		"k105200_a_stale_pod_is_not_counted_again":                stalePods,
 		"k104666_no_UID_is_dropped_above_500":                     above500,
-		"k109485_k119160_no_end_before_all_pods_are_seen":         noEndBeforeAllPodsAreSeen,
-		"k108645_k109429_k141329_a_removal_is_offered_again":      removalIsOfferedAgain,
+		"k109485_k119160_no_end_before_all_pods_are_observed":     noEndBeforeAllPodsAreObserved,
+		"k108645_k109429_k141329_a_removal_is_retried":            removalIsRetried,
 		"k124798_pods_of_other_controllers_are_left_alone":        podsOfOthers,
 		"k81227_k28486_counters_never_fall":                       countersNeverFall,
 		"k104130_inputs_stay_as_they_are":                         inputsStay,
@@ -50,7 +50,7 @@ func TestLessons(t *testing.T) {
 		"seen_lowest_pending_indexes_first":              lowestPendingFirst,
 		"seen_the_least_delay_is_always_returned":        leastDelay,
 		"seen_a_deadline_far_away":                       farDeadline,
-		"annotations_that_somebody_edited":               editedAnnotations,
+		"edited_annotations":                             editedAnnotations,
 		"k70251_k92245_k60735_requeues_are_not_failures": requeuesAreNotFailures,
 		"k70251_per_index_requeues_are_not_failures":     requeuesAreNotFailuresPerIndex,
 		"k114391_k114516_k114768_events_and_parallelism": backoffIsAFunction,
@@ -75,9 +75,9 @@ func TestLessons(t *testing.T) {
 	}
 }
 
-// An index with one succeeded and one exhausted failed pod was put into both
-// completedIndexes and failedIndexes. The API server refused that for ever, and a
-// Job of 2 indexes ended with index 1 never run.
+// An index with a succeeded pod and a failed pod that had used up the limit was added to both
+// completedIndexes and failedIndexes. The API server rejected every such status, and a Job of 2
+// indexes ended although index 1 had never run.
 func indexesAreDisjoint(t *testing.T) {
 	job := specJob(t, "completions: 2\nparallelism: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
 	won, lost := podIn(job, 1, corev1.PodSucceeded), podIn(job, 1, corev1.PodFailed)
@@ -94,8 +94,8 @@ func indexesAreDisjoint(t *testing.T) {
 	}
 }
 
-// Both returns of a Job that backs off reported active=0: ready was above active,
-// and the status refused.
+// A Job that was backing off reported active=0. Ready was above active, and the API server
+// rejected the status.
 func activeIsTakenFromThePods(t *testing.T) {
 	for name, spec := range map[string]string{
 		"of the Job": "completions: 3\nparallelism: 3\ncompletionMode: Indexed",
@@ -111,8 +111,8 @@ func activeIsTakenFromThePods(t *testing.T) {
 	}
 }
 
-// A pod parked as uncounted succeeded was later seen Failed, or the reverse. Its
-// UID stood in both lists and was counted twice.
+// A pod listed as succeeded was later observed as Failed, or the reverse. Its UID was then in
+// both lists and was counted twice.
 func firstClassificationSticks(t *testing.T) {
 	job := specJob(t, "completions: 3\nparallelism: 3")
 	uid := []types.UID{"pod-1"}
@@ -132,7 +132,7 @@ func firstClassificationSticks(t *testing.T) {
 		w.Add(podIn(job, 1, ""))
 		w.Edit("pod-1", func(pod *corev1.Pod) { *pod = *podIn(job, 1, test.seen) })
 		w.settle()
-		if test.seen == corev1.PodRunning { // it runs on, and counts as it was parked
+		if test.seen == corev1.PodRunning { // it counts as listed when it ends
 			if st := w.Job().Status; st.Succeeded+st.Failed != 0 || !builtin.HasFinalizer(w.Pods()[0]) {
 				t.Errorf("parked %+v, seen %s: counted before it ends: %s", test.parked, test.seen, toJSON(st))
 			}
@@ -146,7 +146,8 @@ func firstClassificationSticks(t *testing.T) {
 	}
 }
 
-// completions=0 with suspend: Complete was refused, for startTime is required.
+// With completions 0 and suspend, the API server rejected Complete because startTime was
+// missing.
 func zeroCompletions(t *testing.T) {
 	for _, mode := range []string{"Indexed", "NonIndexed"} {
 		for parallelism := range 3 {
@@ -159,7 +160,7 @@ func zeroCompletions(t *testing.T) {
 			}
 		}
 	}
-	// With nothing to complete it by, it waits.
+	// Without completions and parallelism, the Job waits.
 	w := newWorld(t, "parallelism: 0")
 	w.settle()
 	if o := jobstatus.OutcomeOf(w.Job()); o.Phase != jobstatus.Running || explain.Of(w.last).Job().Code != explain.JobNoParallelism {
@@ -173,8 +174,8 @@ func suspendAndResume(t *testing.T) {
 	w := newWorld(t, "completions: 2\nparallelism: 2\nactiveDeadlineSeconds: 100")
 	for round := range 3 {
 		w.settle()
-		if started := w.Job().Status.StartTime; !started.Time.Equal(w.Now) || !w.look.Equal(w.Now.Add(100*time.Second)) {
-			t.Errorf("round %d: started %v at %s, to look again at %s; want now and 100 s later", round, started, clock(w.Now), clock(w.look))
+		if started := w.Job().Status.StartTime; !started.Time.Equal(w.Now) || !w.next.Equal(w.Now.Add(100*time.Second)) {
+			t.Errorf("round %d: started %v at %s, next sync at %s; want now and 100 s later", round, started, clock(w.Now), clock(w.next))
 		}
 		w.advance(40 * time.Second)
 		w.edit("suspend: true")
@@ -185,7 +186,7 @@ func suspendAndResume(t *testing.T) {
 		w.advance(time.Hour)
 		w.edit("suspend: false")
 	}
-	// A resumption that was not noted before does not move the start time.
+	// If no condition recorded the suspension, resuming does not change the start time.
 	w = newWorld(t, "completions: 2\nparallelism: 2")
 	w.settle()
 	started := w.Job().Status.StartTime
@@ -213,7 +214,7 @@ func falseConditions(t *testing.T) {
 	}
 }
 
-// Jobs were finished while ready or terminating was above zero.
+// Jobs finished while ready or terminating was above zero.
 func theEndWaits(t *testing.T) {
 	w := newWorld(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nsuccessPolicy: {rules: [{succeededIndexes: \"0\"}]}")
 	w.runAll()
@@ -236,7 +237,7 @@ func theEndWaits(t *testing.T) {
 	}
 }
 
-// Ready, or terminating, was never written when it alone changed.
+// A change of ready or terminating alone was never written.
 func readyAlone(t *testing.T) {
 	w := newWorld(t, "completions: 2\nparallelism: 2\npodReplacementPolicy: Failed")
 	w.settle()

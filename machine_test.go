@@ -17,8 +17,8 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// drive answers everything that is asked, and returns it. Reads of the Job show it, and
-// all writes succeed. Each status has a version of its own, from 8 on.
+// drive answers all requests, and returns them. Reads return the Job, and all writes succeed.
+// The versions of the statuses count up from 8.
 func drive(t *testing.T, m *jobfate.Machine, job *batchv1.Job) (asked []jobfate.Request) {
 	t.Helper()
 	version := 7
@@ -45,7 +45,7 @@ func drive(t *testing.T, m *jobfate.Machine, job *batchv1.Job) (asked []jobfate.
 	return asked
 }
 
-// requests are those of one sync of a new Machine.
+// requests returns the requests of one sync of a new Machine.
 func requests(t *testing.T, job *batchv1.Job, pods ...*corev1.Pod) ([]jobfate.Request, jobfate.Result) {
 	t.Helper()
 	m := jobfate.NewMachine()
@@ -58,7 +58,7 @@ func requests(t *testing.T, job *batchv1.Job, pods ...*corev1.Pod) ([]jobfate.Re
 	return drive(t, m, job), m.Result()
 }
 
-// patches are those of pods, by the name of the pod.
+// patches returns the patches of pods, by the name of the pod.
 func patches(asked []jobfate.Request) map[string]string {
 	got := map[string]string{}
 	for _, r := range asked {
@@ -69,8 +69,8 @@ func patches(asked []jobfate.Request) map[string]string {
 	return got
 }
 
-// A status as a patch names the UID and the resource version, and every field. The
-// second goes on top of the first.
+// The patch of a status contains the UID, the resource version and every field. The second
+// patch names the version that the first returned.
 func TestMachine_statusPatch(t *testing.T) {
 	job := specJob(t, "completions: 1")
 	asked, result := requests(t, job, podIn(job, 1, corev1.PodSucceeded))
@@ -82,7 +82,7 @@ func TestMachine_statusPatch(t *testing.T) {
 		}
 	}
 	if want := []string{"patch the status", "patch pod", "patch the status"}; !slices.Equal(verbs, want) {
-		t.Fatalf("asks to %v, want %v", verbs, want)
+		t.Fatalf("requests %v, want %v", verbs, want)
 	}
 	want := `{"metadata":{"uid":"job-1","resourceVersion":"7"},"status":{"conditions":[{"type":"SuccessCriteriaMet","status":"True",` +
 		`"lastProbeTime":"2026-01-01T12:00:00Z","lastTransitionTime":"2026-01-01T12:00:00Z","reason":"CompletionsReached","message":"Reached expected number of succeeded pods"}],` +
@@ -99,9 +99,9 @@ func TestMachine_statusPatch(t *testing.T) {
 	}
 }
 
-// Patches of pods name the UID, and the resource version where a pod is not to be
-// counted. § Pod adoption: "adds the finalizer in the same patch request that modifies
-// the owner reference".
+// Patches of pods name the UID, and also the resource version if the pod must not be counted.
+// KEP-2307 § Pod adoption: "adds the finalizer in the same patch request that modifies the
+// owner reference".
 func TestMachine_podPatches(t *testing.T) {
 	job := specJob(t, "completions: 2\nparallelism: 1")
 	orphan := without(podIn(job, 1, corev1.PodRunning))
@@ -135,8 +135,8 @@ func TestMachine_podPatches(t *testing.T) {
 	}
 }
 
-// Pods of a finished Job that have no owner, or that it does not select, are
-// freed: not adopted, and not released.
+// Pods of a finished Job that have no owner, or that it does not select, are freed. They are
+// neither adopted nor released.
 func TestMachine_freesAfterTheEnd(t *testing.T) {
 	job := specJob(t, "completions: 1\nparallelism: 1")
 	orphan, odd := podIn(job, 1, corev1.PodFailed), podIn(job, 2, corev1.PodRunning)
@@ -153,7 +153,7 @@ func TestMachine_freesAfterTheEnd(t *testing.T) {
 	}
 }
 
-// What cannot be understood, and what another controller manages, is an error of Begin.
+// Begin returns an error for an invalid view and for a Job of another manager.
 func TestMachine_begin(t *testing.T) {
 	job := specJob(t, "completions: 1")
 	view := jobfate.View{Job: job, Now: job.CreationTimestamp.Time, JobsVersion: "1", PodsVersion: "1", Barrier: "1"}
@@ -184,15 +184,15 @@ func TestMachine_begin(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := m.Answer(batch[0], nil, nil); err == nil {
-		t.Error("a second answer is no error")
+		t.Error("a second answer is accepted")
 	}
 	m.Next()
 	if m.Idle() || m.String() != "waiting to observe 1 creations without an answer" {
-		t.Errorf("after an answer that names no pod: idle %t, %s", m.Idle(), m)
+		t.Errorf("after an answer without a pod: idle %t, %s", m.Idle(), m)
 	}
 }
 
-// A Machine names its pods if it is told how.
+// With the option Names, a Machine names its pods.
 func TestMachine_names(t *testing.T) {
 	job := specJob(t, "completions: 1")
 	m := jobfate.NewMachine(jobfate.Names(func(prefix string) string { return prefix + "12345" }))
@@ -200,11 +200,11 @@ func TestMachine_names(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := m.Next(); len(got) != 1 || got[0].Pod.Name != "job-12345" {
-		t.Errorf("asks %+v, want a pod of that name", got)
+		t.Errorf("requests %+v, want a pod with that name", got)
 	}
 }
 
-// § Deleted Jobs: orphans lose their finalizer once a live read has shown that their
+// KEP-2307 § Deleted Jobs: orphans lose their finalizer once a live read has shown that their
 // Job is gone.
 func TestOrphansIn(t *testing.T) {
 	job := specJob(t, "completions: 1")
@@ -226,7 +226,7 @@ func TestOrphansIn(t *testing.T) {
 		t.Errorf("the cache shows the Job: there are %d, want none", n)
 	}
 	if err := there.Begin(jobfate.View{Job: job, Now: job.CreationTimestamp.Time}); err == nil || len(there.Next()) > 0 {
-		t.Errorf("what frees orphans begins a sync: %v", err)
+		t.Errorf("a Machine of OrphansIn begins a sync: %v", err)
 	}
 	pod.OwnerReferences[0].Kind = "CronTab"
 	if n := len(jobfate.OrphansIn(pods, nil)); n != 0 {
@@ -242,14 +242,14 @@ func TestRouteOf(t *testing.T) {
 	jobs := func(string) []*batchv1.Job { return nil }
 	name := types.NamespacedName{Namespace: job.Namespace, Name: job.Name}
 	if got := jobfate.RouteOf(pod, free, jobs); !slices.Equal(got, []types.NamespacedName{name, {Namespace: job.Namespace}}) {
-		t.Errorf("got %v, want the owner before, and the orphans", got)
+		t.Errorf("got %v, want the owner before, and the empty name of orphans", got)
 	}
 	if got := jobfate.RouteOf(nil, pod, jobs); !slices.Equal(got, []types.NamespacedName{name}) {
 		t.Errorf("got %v, want the owner", got)
 	}
 }
 
-// Options of one sync are gone at the next.
+// The options of a sync do not apply to the next one.
 func TestMachine_optionsOfASync(t *testing.T) {
 	job := specJob(t, "completions: 3\nparallelism: 3")
 	job.ResourceVersion = "7"

@@ -19,9 +19,9 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// The label action of job_syncs_total, as manageJob of Kubernetes 1.36.3 gives it:
-// tracking, unless pods are deleted or created; suspension deletes; and
-// reconciling where the number of pods is not managed.
+// The label action of job_syncs_total, as manageJob of Kubernetes 1.36.3 sets it: pods_deleted
+// or pods_created, otherwise tracking. A suspended Job has pods_deleted. The action is
+// reconciling if the number of pods is not managed.
 func TestManage_action(t *testing.T) {
 	for _, test := range []struct {
 		name, spec string
@@ -32,7 +32,7 @@ func TestManage_action(t *testing.T) {
 		{"pods are missing and back off", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 1) }, "pods_created"},
 		{"none is missing", "completions: 2\nparallelism: 2", func(w *world) { w.runAll() }, "tracking"},
 		{"no parallelism", "completions: 2\nparallelism: 0", func(*world) {}, "tracking"},
-		{"too many", "completions: 2\nparallelism: 2", func(w *world) { w.runAll(); w.edit("parallelism: 1") }, "pods_deleted"},
+		{"surplus pods", "completions: 2\nparallelism: 2", func(w *world) { w.runAll(); w.edit("parallelism: 1") }, "pods_deleted"},
 		{"suspended", "completions: 2\nparallelism: 2", func(w *world) { w.runAll(); w.edit("suspend: true") }, "pods_deleted"},
 		{"the end is known", "completions: 2\nparallelism: 2\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1) }, "reconciling"},
 		{"pods not observed", "completions: 2\nparallelism: 2", func(w *world) { w.lag(false); w.sync() }, "reconciling"},
@@ -46,7 +46,8 @@ func TestManage_action(t *testing.T) {
 	}
 }
 
-// Suspension is noted only where the number of pods is managed, and not at the end.
+// The Suspended condition is set only if the number of pods is managed, and not when the Job
+// ends.
 func TestManage_suspensionIsNotedInItsPlace(t *testing.T) {
 	suspended := func(d jobfate.Decision) bool {
 		return d.Status != nil && slices.ContainsFunc(d.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
@@ -72,14 +73,14 @@ func TestManage_suspensionIsNotedInItsPlace(t *testing.T) {
 		w.edit("suspend: true")
 		test.happens(w)
 		if got := suspended(mustDecide(t, w.snapshot())); got != test.want {
-			t.Errorf("%s: suspension noted %t, want %t", test.name, got, test.want)
+			t.Errorf("%s: Suspended condition %t, want %t", test.name, got, test.want)
 		}
 	}
 }
 
 // KEP-3850: with a backoff limit per index "the exponential backoff delay" is "per
-// index", so what is remembered of the Job as a whole delays nothing. It is kept all
-// the same, for the day when the limit per index is switched off.
+// index", so the backoff record of the Job delays nothing. The record is kept, because the
+// limit per index may be switched off later.
 func TestManage_perIndexPassesOverTheRecord(t *testing.T) {
 	for _, test := range []struct {
 		spec   string
@@ -95,8 +96,8 @@ func TestManage_perIndexPassesOverTheRecord(t *testing.T) {
 	}
 }
 
-// Without a limit per index only the failures after the last success delay
-// anything, whatever index they are of, and no pod waits for its replacement.
+// Without a limit per index, the failures after the last success delay all indexes, and no pod
+// waits for its replacement.
 func TestManage_indexesWithoutTheirOwnLimit(t *testing.T) {
 	w := newWorld(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
 	w.runAll()
@@ -109,8 +110,8 @@ func TestManage_indexesWithoutTheirOwnLimit(t *testing.T) {
 	}
 }
 
-// The API server reads no parallelism as 1, and no completions as 1 only where
-// there is no parallelism either.
+// The API server defaults parallelism to 1. It defaults completions to 1 only if parallelism is
+// unset too.
 func TestManage_completionsWithoutParallelism(t *testing.T) {
 	job := specJob(t, "completions: 2")
 	job.Spec.Parallelism = nil
@@ -120,8 +121,8 @@ func TestManage_completionsWithoutParallelism(t *testing.T) {
 	}
 }
 
-// KEP-3850, Rollback: without the feature a FailIndex rule is passed over, and a
-// later rule may match.
+// KEP-3850, Rollback: without the feature, FailIndex rules are skipped and a later rule may
+// match.
 func TestManage_withoutPerIndexBackoffFailIndexIsPassedOver(t *testing.T) {
 	job := specJob(t, `
 completions: 2
@@ -143,33 +144,32 @@ podFailurePolicy:
 	}
 }
 
-// Once the deadline is past there is no timer left for it.
+// Once the deadline has passed, there is no timer for it.
 func TestManage_noTimerPastTheDeadline(t *testing.T) {
 	job := specJob(t, "completions: 1\nactiveDeadlineSeconds: 5")
 	job.Status.StartTime = &job.CreationTimestamp
 	for after, want := range map[time.Duration]time.Duration{4 * time.Second: time.Second, 5 * time.Second: 0, 6 * time.Second: 0} {
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodRunning)}, Now: job.CreationTimestamp.Add(after)})
 		if d.Requeue != want {
-			t.Errorf("after %s: look again in %s, want %s", after, d.Requeue, want)
+			t.Errorf("after %s: requeue %s, want %s", after, d.Requeue, want)
 		}
 	}
 }
 
-// The deadline does not run while a Job is suspended, even if the start time is still
-// there: the Job is suspended, not failed, and no timer waits for the deadline.
+// The deadline does not run while a Job is suspended, even if the status still has a start
+// time. The Job does not fail, and there is no timer for the deadline.
 func TestManage_noDeadlineWhileSuspended(t *testing.T) {
 	for active, want := range map[time.Duration]string{time.Minute: "before the deadline", time.Hour: "past the deadline"} {
 		job := specJob(t, "completions: 2\nsuspend: true\nactiveDeadlineSeconds: 600")
 		job.Status.StartTime = &job.CreationTimestamp
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Add(active)})
 		if d.Requeue != 0 || d.Status == nil || len(d.Status.Conditions) != 1 || d.Status.Conditions[0].Type != batchv1.JobSuspended {
-			t.Errorf("%s: look again in %s, status %s; want it suspended and no timer", want, d.Requeue, toJSON(d.Status))
+			t.Errorf("%s: requeue %s, status %s; want it suspended and no timer", want, d.Requeue, toJSON(d.Status))
 		}
 	}
 }
 
-// A decision is not idle that asks for as much of one thing as of another, and for no
-// status.
+// A decision with two kinds of actions and without a status is not idle.
 func TestManage_notIdle(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -202,15 +202,15 @@ func TestManage_notIdle(t *testing.T) {
 		}
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})
 		if asked := len(d.Claim) + len(d.Create) + len(d.Delete) + len(d.Strip); asked != 2 || d.Status != nil {
-			t.Fatalf("%s: %d things asked for, status %v; want 2, none", test.name, asked, d.Status)
+			t.Fatalf("%s: %d actions, status %v; want 2, none", test.name, asked, d.Status)
 		}
 		if d.Idle() {
-			t.Errorf("%s: it is idle", test.name)
+			t.Errorf("%s: the decision is idle", test.name)
 		}
 	}
 }
 
-// Of a Job that has ended pods are freed and released, but none is adopted.
+// A Job that has ended adopts no pods.
 func TestManage_noAdoptionAfterTheEnd(t *testing.T) {
 	w := newWorld(t, "completions: 1")
 	w.settle()
@@ -231,8 +231,7 @@ func TestManage_noAdoptionAfterTheEnd(t *testing.T) {
 	}
 }
 
-// After the end of the Job a finalizer whose removal is in flight is not removed
-// again.
+// After the end of the Job, a finalizer whose removal is in flight is not removed again.
 func TestManage_afterTheEndNothingIsStrippedTwice(t *testing.T) {
 	job := specJob(t, "completions: 2")
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
@@ -243,7 +242,7 @@ func TestManage_afterTheEndNothingIsStrippedTwice(t *testing.T) {
 	}
 }
 
-// A pod that turns up with a finalizer after the end loses it, and is not recorded.
+// A pod with the finalizer that is observed after the end loses it, and is not recorded.
 func TestManage_aPodAfterTheEndIsFreed(t *testing.T) {
 	w := newWorld(t, "completions: 1\nbackoffLimit: 0")
 	w.settle()
@@ -257,8 +256,8 @@ func TestManage_aPodAfterTheEndIsFreed(t *testing.T) {
 	}
 }
 
-// An index that has completed counts once, by its index: a UID that an older
-// controller has put into the list adds nothing when its finalizer goes.
+// A completed index counts once. A UID of its pod that an older controller has put into the
+// list adds nothing when the finalizer is removed.
 func TestManage_indexedSuccessesAreNotCountedByUID(t *testing.T) {
 	job := specJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
 	job.Status = batchv1.JobStatus{

@@ -2,7 +2,7 @@ package jobfate_test
 
 import "github.com/jobfate/jobfate/internal/decidetest"
 
-// The Jobs and pods of the tests.
+// Functions that make the Jobs and pods of the tests.
 var (
 	parseJob   = decidetest.ParseJob
 	specJob    = decidetest.SpecJob

@@ -17,7 +17,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// The metrics of a whole story, by the names, labels and amounts of
+// The metrics of whole stories, with the names, labels and amounts of
 // pkg/controller/job/metrics of Kubernetes 1.36.3.
 func TestMetrics(t *testing.T) {
 	for _, test := range []struct {
@@ -117,9 +117,8 @@ podFailurePolicy:
 	}
 }
 
-// Whatever a fault does to a write, a metric is counted for what was stored.
-// Creations are counted as they went: of eight in batches of 1, 2, 4 and 1 the
-// third fails, so that the second batch is the last.
+// Creations are counted by their results. Of eight creations in batches of 1, 2, 4 and 1, the
+// third fails, so the second batch is the last.
 func TestMetrics_creationsThatFail(t *testing.T) {
 	w := newWorld(t, "completions: 8\nparallelism: 8")
 	w.fault = fault{at: 3, kind: refuse}
@@ -136,8 +135,7 @@ func TestMetrics_creationsThatFail(t *testing.T) {
 	}
 }
 
-// Creations are counted only where there are some, whatever the caller says of
-// them.
+// Without creations in the plan, none is counted, whatever NotCreated says.
 func TestMetrics_noCreations(t *testing.T) {
 	w := newWorld(t, "completions: 1")
 	w.runAll()
@@ -152,7 +150,7 @@ func TestMetrics_noCreations(t *testing.T) {
 	}
 }
 
-// Without the replacement policy every pod is a new one.
+// Without the replacement policy, every pod counts as new.
 func TestMetrics_reasonWithoutReplacementPolicy(t *testing.T) {
 	job := specJob(t, "completions: 1\npodReplacementPolicy: Failed")
 	job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp, Failed: 1}
@@ -167,8 +165,8 @@ func TestMetrics_reasonWithoutReplacementPolicy(t *testing.T) {
 	}
 }
 
-// A pod that terminates without the finalizer is no failure to any counter. A pod
-// that is created beside it counts as a replacement all the same.
+// A terminating pod without the finalizer is not counted as failed. A pod that is created at
+// the same time nevertheless counts as a replacement.
 func TestMetrics_reasonBesideATerminatingPod(t *testing.T) {
 	job := specJob(t, "completions: 2\nparallelism: 2\npodReplacementPolicy: TerminatingOrFailed")
 	pod := without(podIn(job, 1, corev1.PodRunning))
@@ -187,8 +185,8 @@ func TestMetrics_reasonBesideATerminatingPod(t *testing.T) {
 	}
 }
 
-// Where no replacement policy is set the failure policy decides, as in the defaults
-// of the API server: with one, only failed pods are replaced.
+// Without a replacement policy, the failure policy decides, as in the defaults of the API
+// server: with a failure policy, only failed pods are replaced.
 func TestMetrics_reasonByDefault(t *testing.T) {
 	for reason, policy := range map[string]*batchv1.PodFailurePolicy{"recreate_failed": {}, "recreate_terminating_or_failed": nil} {
 		job := specJob(t, "completions: 1")
@@ -201,8 +199,8 @@ func TestMetrics_reasonByDefault(t *testing.T) {
 	}
 }
 
-// A status that is put off puts off neither the metrics of what was done, nor those of
-// what has failed.
+// If a status is delayed, the metrics of creations are not, neither of those that succeeded nor
+// of those that failed.
 func TestMetrics_whileTheStatusIsPutOff(t *testing.T) {
 	job := specJob(t, "completions: 5\nparallelism: 5")
 	job.Status = batchv1.JobStatus{StartTime: &job.CreationTimestamp}
@@ -210,7 +208,7 @@ func TestMetrics_whileTheStatusIsPutOff(t *testing.T) {
 	s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodSucceeded)}, Now: now, LastStatus: now}
 	d := mustDecide(t, s, jobfate.Throttle(tracking.Throttle{Every: time.Minute, Share: 1}))
 	if d.Status != nil || len(d.Strip) != 0 || d.Requeue == 0 {
-		t.Fatalf("status %v, %d to strip, requeue %s: the status is not put off", d.Status, len(d.Strip), d.Requeue)
+		t.Fatalf("status %v, %d to strip, requeue %s: the status is not delayed", d.Status, len(d.Strip), d.Requeue)
 	}
 	if d.Idle() {
 		t.Error("a decision that creates pods is idle")
@@ -235,7 +233,7 @@ func TestMetrics_whileTheStatusIsPutOff(t *testing.T) {
 	}
 }
 
-// metricText returns a metric as name{label="value"} with the number to add.
+// metricText returns a metric as name{label="value"} with its increment.
 func metricText(m jobfate.Metric) string {
 	var labels []string
 	for name, value := range m.Labels {
@@ -245,7 +243,7 @@ func metricText(m jobfate.Metric) string {
 	return fmt.Sprintf("%s{%s} %+d", m.Name, strings.Join(labels, ","), m.Add)
 }
 
-// The events of a whole story, in the words of the Job controller.
+// The events of whole stories, with the texts of the Job controller.
 func TestEvents(t *testing.T) {
 	for _, test := range []struct {
 		name, spec string

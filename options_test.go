@@ -24,12 +24,11 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Every option is used somewhere: Throttle in algorithm_test.go, Backoff,
-// BatchPeriod and matchers in lessons_asks_test.go, ManagedBy in input_test.go,
-// FillFreeSlots in story_blog_test.go, and RuleNames and WithoutPerIndexBackoff in
-// testdata/scenarios. The rest is here.
+// Some options are tested elsewhere: Throttle in algorithm_test.go, Backoff, BatchPeriod and
+// matchers in lessons_asks_test.go, ManagedBy in input_test.go, FillFreeSlots in
+// story_blog_test.go, and RuleNames and WithoutPerIndexBackoff in testdata/scenarios.
 
-// A caller whose Jobs are objects of a kind of its own.
+// A caller runs objects of its own kind as Jobs.
 func TestOptions_ownerKind(t *testing.T) {
 	kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Simulation"}
 	w := newWorld(t, "completions: 1", jobfate.OwnerKind(kind))
@@ -45,8 +44,8 @@ func TestOptions_ownerKind(t *testing.T) {
 	}
 }
 
-// Typed clients and caches leave the kind of an object empty. Were it taken for the
-// default, the pods would be owned by a Job that does not exist, and be collected.
+// Objects of typed clients and caches have an empty kind. If that meant the default, the pods
+// would be owned by a Job that does not exist, and would be garbage collected.
 func TestOptions_noOwnerKind(t *testing.T) {
 	w := newWorld(t, "completions: 1")
 	for _, kind := range []schema.GroupVersionKind{{}, {Group: "example.com", Version: "v1"}} {
@@ -57,9 +56,9 @@ func TestOptions_noOwnerKind(t *testing.T) {
 	}
 }
 
-// A caller with keys of its own: its pods carry those and no others, and a pod with the
-// finalizer of Kubernetes is not counted, which a note says. That all else is as with the
-// keys of Kubernetes, TestOwnKeys of jobtest/chaos shows.
+// With a caller's own keys, its pods carry those keys and no others. A pod with the finalizer of
+// Kubernetes is not counted, and a note says so. TestOwnKeys of jobtest/chaos shows that
+// everything else is as with the keys of Kubernetes.
 func TestOptions_keys(t *testing.T) {
 	own := jobfate.Keys(tracking.Keys{
 		Finalizer: "example.com/counted", Index: "example.com/part", IndexVariable: "PART", FailureCount: "example.com/failures",
@@ -101,8 +100,7 @@ func TestOptions_keys(t *testing.T) {
 	}
 }
 
-// How many UIDs the lists may hold, and how many pods are created, or deleted
-// because they are too many, at a time.
+// The caps of UIDs in the lists, of created pods and of deleted surplus pods.
 func TestOptions_caps(t *testing.T) {
 	for _, test := range []struct {
 		uncounted, changes           int
@@ -117,7 +115,7 @@ func TestOptions_caps(t *testing.T) {
 		if d := mustDecide(t, w.snapshot(), w.opts...); len(d.Delete) != test.wantedChanges {
 			t.Errorf("%+v: %d to delete", test, len(d.Delete))
 		}
-		// A suspended Job loses all its pods at once, as in the Job controller.
+		// All pods of a suspended Job are deleted at once, as in the Job controller.
 		w.edit("suspend: true")
 		if d := mustDecide(t, w.snapshot(), w.opts...); len(d.Delete) != 12 {
 			t.Errorf("%+v: %d to delete for suspension, want 12", test, len(d.Delete))
@@ -131,8 +129,8 @@ func TestOptions_caps(t *testing.T) {
 	}
 }
 
-// Work beyond a cap shows in the decision and in its explanation, and the next look is
-// due after the batch period.
+// The decision and its explanation show the work beyond a cap, and the next sync is due after
+// the batch period.
 func TestOptions_workLeft(t *testing.T) {
 	caps := []jobfate.Option{jobfate.MaxUncounted(10), jobfate.MaxChanges(4), jobfate.BatchPeriod(3 * time.Second)}
 	w := newWorld(t, "completions: 12\nparallelism: 12", caps...)
@@ -169,8 +167,7 @@ func TestOptions_workLeft(t *testing.T) {
 	expect("all are counted, and the end is left", jobfate.Left{}, "Reached expected number of succeeded pods", soon)
 }
 
-// Of an Indexed Job only indexes that can run are left to be created: those that have
-// failed stay without a pod.
+// In an Indexed Job, Left.Create counts only indexes that can run. Failed indexes get no pod.
 func TestOptions_workLeftOfIndexes(t *testing.T) {
 	job := specJob(t, "completions: 10\nparallelism: 10\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
 	failed := "0,2-4"
@@ -181,9 +178,9 @@ func TestOptions_workLeftOfIndexes(t *testing.T) {
 	}
 }
 
-// A look removes no more finalizers than asked for, whatever the reason: the pods have
-// ended, or the Job has, or is being deleted. All are counted in the end, and the Job
-// does not end before.
+// A sync removes at most MaxRemovals finalizers, whether the pods have ended, the Job has ended,
+// or the Job is being deleted. All pods are counted at last, and the Job does not end before
+// that.
 func TestOptions_maxRemovals(t *testing.T) {
 	const most = 2
 	held := func(w *world) bool { return slices.ContainsFunc(w.Pods(), builtin.HasFinalizer) }
@@ -194,7 +191,7 @@ func TestOptions_maxRemovals(t *testing.T) {
 				t.Fatalf("%d to strip, left %+v, requeue %s; want %d at most, and the rest a second later", len(d.Strip), d.Left, d.Requeue, most)
 			}
 			if w.sync(); n > 10 {
-				t.Fatal("the finalizers do not go")
+				t.Fatal("some finalizers are never removed")
 			}
 		}
 		return n
@@ -205,14 +202,14 @@ func TestOptions_maxRemovals(t *testing.T) {
 		ended.End(pod.UID, 0)
 	}
 	if n := looks(ended); n != 3 || ended.Job().Status.Succeeded != 5 || ended.Job().Status.CompletionTime == nil {
-		t.Errorf("5 pods have succeeded: %d looks, status %+v; want 3 looks, and the Job complete", n, ended.Job().Status)
+		t.Errorf("5 pods have succeeded: %d syncs, status %+v; want 3 syncs, and the Job complete", n, ended.Job().Status)
 	}
 
 	deleted := newWorld(t, "completions: 5\nparallelism: 5", jobfate.MaxRemovals(most))
 	deleted.sync()
 	deleted.DeleteJob(metav1.DeletePropagationForeground)
 	if n := looks(deleted); n != 3 {
-		t.Errorf("a Job that is deleted: %d looks, want 3", n)
+		t.Errorf("a Job that is deleted: %d syncs, want 3", n)
 	}
 
 	job := specJob(t, "completions: 5")
@@ -224,8 +221,8 @@ func TestOptions_maxRemovals(t *testing.T) {
 	}
 }
 
-// Without the replacement policy a Job that asks for Failed gets a replacement
-// for a terminating pod, and does not report terminating pods.
+// Without the replacement policy, terminating pods are replaced even if the spec says Failed, and
+// the status does not report them.
 func TestOptions_withoutReplacementPolicy(t *testing.T) {
 	for _, test := range []struct {
 		opts        []jobfate.Option
@@ -237,11 +234,11 @@ func TestOptions_withoutReplacementPolicy(t *testing.T) {
 		{[]jobfate.Option{jobfate.WithoutReplacementPolicy()}, 1, "none", `job_pods_creation_total{reason="new",status="succeeded"} 3`},
 	} {
 		w := newWorld(t, "completions: 2\nparallelism: 2\npodReplacementPolicy: Failed", test.opts...)
-		w.rules = nil // the referee knows nothing of a policy that is switched off
+		w.rules = nil // the referee does not know that the policy is switched off
 		w.runAll()
 		w.Delete("pod-1", 30)
 		w.settle()
-		if !w.look.IsZero() {
+		if !w.next.IsZero() {
 			w.wait()
 		}
 		if got := statusFields(&w.Job().Status); w.Job().Status.Failed != test.failed || got[4] != [2]string{"terminating", test.terminating} {
@@ -250,7 +247,7 @@ func TestOptions_withoutReplacementPolicy(t *testing.T) {
 		if !slices.Contains(w.counted(), test.reason) {
 			t.Errorf("%d options: %v, want %s", len(test.opts), w.counted(), test.reason)
 		}
-		// The end waits for terminating pods all the same.
+		// The end still waits for terminating pods.
 		for _, pod := range w.alive() {
 			if pod.DeletionTimestamp == nil {
 				w.End(pod.UID, 0)
@@ -258,13 +255,13 @@ func TestOptions_withoutReplacementPolicy(t *testing.T) {
 		}
 		w.settle()
 		if w.Job().Status.CompletionTime != nil {
-			t.Errorf("%d options: complete with a pod that terminates", len(test.opts))
+			t.Errorf("%d options: complete with a terminating pod", len(test.opts))
 		}
 	}
 }
 
-// The failure policy of an option takes the place of the Job's own. With one, only
-// failed pods are replaced.
+// The option FailurePolicy replaces the policy of the Job. With a policy, only failed pods are
+// replaced.
 func TestOptions_withFailurePolicy(t *testing.T) {
 	spec := "completions: 1\npodFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [1]}}]}"
 	named := &failurepolicy.Spec{Rules: []failurepolicy.Rule{
@@ -306,7 +303,7 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 	}
 }
 
-// Without the failure policy every decision is that about a Job which has none.
+// With WithoutFailurePolicy, every decision is the same as for a Job without a policy.
 func TestOptions_withoutFailurePolicy(t *testing.T) {
 	policies, differ := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -331,12 +328,12 @@ func TestOptions_withoutFailurePolicy(t *testing.T) {
 		}
 	})
 	if policies == 0 || differ == 0 {
-		t.Errorf("%d Jobs with a policy, of which %d are decided otherwise without it", policies, differ)
+		t.Errorf("%d Jobs with a policy, %d of them with another decision without it", policies, differ)
 	}
 }
 
-// Names of rules are checked where an option gives them. The error names the option and
-// the rule, and nothing is decided.
+// Names of rules in options are validated. The error names the option and the rule, and the
+// decision is empty.
 func TestOptions_namesOfRules(t *testing.T) {
 	two := "podFailurePolicy: {rules: [" +
 		"{action: FailJob, onExitCodes: {operator: In, values: [1]}}, {action: Ignore, onExitCodes: {operator: In, values: [2]}}]}"
@@ -364,7 +361,7 @@ func TestOptions_namesOfRules(t *testing.T) {
 		{"the index of a rule without a name", two, jobfate.RuleNames("1"), []string{"RuleNames[0]"}},
 		{"a duplicate", two, jobfate.RuleNames("A", "A"), []string{"RuleNames[1]"}},
 		{"too many", two, jobfate.RuleNames("A", "B", "C"), []string{"RuleNames"}},
-		{"too many, though empty", two, jobfate.RuleNames("A", "B", ""), []string{"RuleNames"}},
+		{"too many, the last one empty", two, jobfate.RuleNames("A", "B", ""), []string{"RuleNames"}},
 		{"both", "", policy("A", "", "A", "x-"), []string{"FailurePolicy.rules[2].name", "FailurePolicy.rules[3].name"}},
 	} {
 		d, err := jobfate.Decide(jobfate.Snapshot{Job: specJob(t, "completions: 1\n"+test.spec), Now: jobtest.Noon()}, test.opt)
@@ -407,7 +404,7 @@ func TestReasonOfTheCondition(t *testing.T) {
 		"conditions, name, off":  {disruption, "Disrupted", failJob, false, "PodFailurePolicy"},
 		"conditions, index, off": {disruption, "", failJob, false, "PodFailurePolicy"},
 		// "When a PodFailurePolicyRule matches a pod failure and the Action is
-		// FailJob": no other action gives a reason.
+		// FailJob": no other action sets a reason.
 		"ignore":     {exit, "ConfigError", batchv1.PodFailurePolicyActionIgnore, true, ""},
 		"count":      {exit, "ConfigError", batchv1.PodFailurePolicyActionCount, false, ""},
 		"fail index": {exit, "ConfigError", batchv1.PodFailurePolicyActionFailIndex, true, ""},
@@ -432,7 +429,7 @@ func TestReasonOfTheCondition(t *testing.T) {
 	}
 }
 
-// Later options win, and options do not touch each other.
+// Later options win, and options are independent.
 func TestOptions_order(t *testing.T) {
 	job := specJob(t, "completions: 9\nparallelism: 9")
 	for _, caps := range [][]int{{1, 4}, {4, 1}} {
@@ -444,7 +441,7 @@ func TestOptions_order(t *testing.T) {
 			t.Errorf("%v: %d to create", fmt.Sprint(caps), len(d.Create))
 		}
 	}
-	// A value below 1 leaves what an earlier option has said.
+	// A value below 1 keeps the value of an earlier option.
 	var done []*corev1.Pod
 	for n := range 9 {
 		done = append(done, podIn(job, n+1, corev1.PodSucceeded))
@@ -455,8 +452,7 @@ func TestOptions_order(t *testing.T) {
 	}
 }
 
-// While the last status write is not observed, the batch period says when to look
-// again.
+// While the last status write is not observed, the Job is requeued after the batch period.
 func TestOptions_batchPeriodOfAnUnobservedStatus(t *testing.T) {
 	job := specJob(t, "completions: 1")
 	s := decide.Input{Job: job, Now: job.CreationTimestamp.Time, InFlight: decide.InFlight{Status: true}}
@@ -465,7 +461,7 @@ func TestOptions_batchPeriodOfAnUnobservedStatus(t *testing.T) {
 		want time.Duration
 	}{{nil, time.Second}, {[]jobfate.Option{jobfate.BatchPeriod(7 * time.Second)}, 7 * time.Second}} {
 		if d := mustDecide(t, s, test.opts...); d.Requeue != test.want || !d.Idle() {
-			t.Errorf("%d options: look again in %s, idle %t; want %s and nothing else", len(test.opts), d.Requeue, d.Idle(), test.want)
+			t.Errorf("%d options: requeue %s, idle %t; want %s and nothing else", len(test.opts), d.Requeue, d.Idle(), test.want)
 		}
 	}
 }

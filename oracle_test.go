@@ -7,9 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ignored reports whether the first rule that matches the pod is an Ignore rule,
-// read off the API's own words: "the rules are evaluated in order; once a rule
-// matches a Pod failure, the remaining rules are ignored".
+// ignored reports whether the first rule that matches the pod is an Ignore rule. It follows the
+// comment of the API: "the rules are evaluated in order; once a rule matches a Pod failure, the
+// remaining rules are ignored".
 func ignored(job *batchv1.Job, pod *corev1.Pod) bool {
 	if job.Spec.PodFailurePolicy == nil {
 		return false

@@ -17,7 +17,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 )
 
-// run is one decision on a wild snapshot, carried out with some failures.
+// run is one decision on a random snapshot, carried out with some failures.
 type run struct {
 	s       decide.Input
 	opts    []jobfate.Option
@@ -27,7 +27,7 @@ type run struct {
 	settled decide.Settled
 }
 
-// after returns the status that the Job has in the end.
+// after returns the status of the Job after the run.
 func (r run) after() *batchv1.JobStatus {
 	switch {
 	case r.settled.Status != nil:
@@ -87,7 +87,7 @@ func holds(t *testing.T, property func(t *rapid.T, r run)) {
 	}
 }
 
-// everything is a decision with all that it can tell.
+// everything is a decision with its results and explanation.
 type everything struct {
 	Decision, Settled, Explanation string
 	Requeue                        time.Duration
@@ -119,7 +119,7 @@ func toJSON(v any) string {
 	return string(b)
 }
 
-// ownPods are the pods that belong to the Job, and those that it adopts.
+// ownPods returns the pods that the Job owns or adopts.
 func ownPods(s decide.Input) []*corev1.Pod {
 	of, err := owner.Of(s.Job, builtin)
 	if err != nil {

@@ -29,17 +29,17 @@ func TestS1_eachPodIsChargedOnce(t *testing.T) {
 		}
 		for _, uid := range slices.Concat(u.Succeeded, u.Failed) {
 			if seen[uid]++; seen[uid] > 1 {
-				t.Fatalf("%s stands in the lists twice: %+v", uid, u)
+				t.Fatalf("%s is in the lists twice: %+v", uid, u)
 			}
 		}
 		for _, pod := range r.gone {
 			if seen[pod.UID] > 0 {
-				t.Fatalf("%s is uncounted although its finalizer is gone: %+v", pod.UID, u)
+				t.Fatalf("%s is listed although it has no finalizer: %+v", pod.UID, u)
 			}
 		}
 		if r.indexed() {
-			// After a Job has been scaled down the API server lets the counter
-			// fall only while completions equal parallelism.
+			// After a Job is scaled down, the API server lets status.succeeded fall
+			// only while completions equal parallelism.
 			st, spec := r.after(), r.s.Job.Spec
 			set, _ := indexset.ParseDamaged(st.CompletedIndexes, *spec.Completions)
 			n := int32(set.Len())
@@ -67,7 +67,7 @@ func TestS2_aFinalizerGoesOnlyAfterARecordOrForAReason(t *testing.T) {
 			case r.s.Job.Spec.PodFailurePolicy != nil && ignored(r.s.Job, pod):
 			case lifecycle.True(st.Conditions, batchv1.JobSuccessCriteriaMet) != nil && pod.Status.Phase != corev1.PodFailed:
 			default:
-				t.Fatalf("the finalizer of %s goes, and no record says why: %+v", pod.Name, st)
+				t.Fatalf("the finalizer of %s is removed without a record: %+v", pod.Name, st)
 			}
 		}
 	})
@@ -137,7 +137,7 @@ func TestS5_noMorePodsThanAsked(t *testing.T) {
 			}
 		}
 		if len(d.Create) > max(0, int(*spec.Parallelism)-active) {
-			t.Fatalf("%d to create beside %d active, parallelism %d", len(d.Create), active, *spec.Parallelism)
+			t.Fatalf("%d to create with %d active, parallelism %d", len(d.Create), active, *spec.Parallelism)
 		}
 		sets := jobstatus.Indexes(&batchv1.Job{Spec: spec, Status: *r.after()})
 		for _, c := range d.Create {
@@ -145,10 +145,10 @@ func TestS5_noMorePodsThanAsked(t *testing.T) {
 				break
 			}
 			if why := taken[c.Index]; why != "" {
-				t.Fatalf("index %d gets a pod and is %s", c.Index, why)
+				t.Fatalf("index %d gets a pod although it is %s", c.Index, why)
 			}
 			if sets.Finished.Contains(c.Index) || c.Index >= *spec.Completions {
-				t.Fatalf("index %d gets a pod and is finished or none", c.Index)
+				t.Fatalf("index %d gets a pod although it is finished or beyond completions", c.Index)
 			}
 			taken[c.Index] = "created"
 		}
@@ -162,7 +162,7 @@ func TestS7_noPodOnceTheEndIsKnown(t *testing.T) {
 		}
 		for _, c := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget, batchv1.JobComplete, batchv1.JobFailed} {
 			if lifecycle.True(r.s.Job.Status.Conditions, c) != nil {
-				t.Fatalf("a pod is created though %s", c)
+				t.Fatalf("a pod is created although %s", c)
 			}
 		}
 		if r.s.Job.DeletionTimestamp != nil || r.s.Job.Spec.Suspend != nil && *r.s.Job.Spec.Suspend {
@@ -182,7 +182,7 @@ func TestS8S9_theEndIsSound(t *testing.T) {
 		}
 		for _, c := range r.s.Job.Status.Conditions {
 			if c.Status == corev1.ConditionTrue && c.Type != batchv1.JobSuspended && !is(c.Type) {
-				t.Fatalf("%s was taken back", c.Type)
+				t.Fatalf("%s was removed or is no longer True", c.Type)
 			}
 		}
 		if !complete && !failed {
@@ -193,7 +193,7 @@ func TestS8S9_theEndIsSound(t *testing.T) {
 		}
 		switch {
 		case complete && failed, is(batchv1.JobSuccessCriteriaMet) && is(batchv1.JobFailureTarget):
-			t.Fatalf("both ends: %+v", st.Conditions)
+			t.Fatalf("Complete and Failed: %+v", st.Conditions)
 		case complete && !is(batchv1.JobSuccessCriteriaMet), failed && !is(batchv1.JobFailureTarget):
 			t.Fatalf("no interim condition: %+v", st.Conditions)
 		case st.Active != 0, *st.Terminating != 0, *st.Ready != 0:
@@ -202,11 +202,11 @@ func TestS8S9_theEndIsSound(t *testing.T) {
 			t.Fatalf("uncounted in the end: %v", st.UncountedTerminatedPods)
 		case st.StartTime == nil, complete != (st.CompletionTime != nil), complete && st.CompletionTime.Before(st.StartTime):
 			t.Fatalf("started %v, completed %v", st.StartTime, st.CompletionTime)
-		case over: // pods that turn up later do not matter
+		case over: // pods that are observed later do not matter
 		case r.s.InFlight.Creations > 0, r.s.InFlight.Deletions > 0:
 			t.Fatal("the Job ended before all pods were observed")
 		case len(r.gone) != len(r.d.Strip):
-			t.Fatal("the Job ended while a finalizer was left")
+			t.Fatal("the Job ended while a pod had its finalizer")
 		}
 	})
 }
@@ -231,7 +231,7 @@ func TestS11_everyStatusIsAccepted(t *testing.T) {
 			next := defaulted.DeepCopy()
 			next.Status = *st.DeepCopy()
 			if errs := validation.StatusUpdate(next, defaulted); len(errs) > 0 {
-				t.Fatalf("the API server refuses %s\nafter %s\n%v", toJSON(next.Status), toJSON(defaulted.Status), errs.ToAggregate())
+				t.Fatalf("the API server rejects %s\nafter %s\n%v", toJSON(next.Status), toJSON(defaulted.Status), errs.ToAggregate())
 			}
 			defaulted = next
 		}
@@ -257,12 +257,12 @@ func TestS12_noReplacementBeforeItsDelay(t *testing.T) {
 			least = min(least, left)
 		}
 		if len(r.d.Create) == 0 && explain.Of(r.d).Job().Code == explain.JobBackingOff && r.d.Requeue < least {
-			t.Fatalf("backing off, and to look again in %s", r.d.Requeue)
+			t.Fatalf("backing off, but the requeue is %s", r.d.Requeue)
 		}
 	})
 }
 
-// untilDeadline is how long the Job may still run.
+// untilDeadline returns how long the Job may remain active, if its spec limits that.
 func untilDeadline(r run) (left time.Duration, ok bool) {
 	seconds, start := r.s.Job.Spec.ActiveDeadlineSeconds, r.after().StartTime
 	if seconds == nil || start == nil || *seconds > 1e9 {
@@ -300,7 +300,7 @@ func TestS14_ignoredFailuresChargeNothing(t *testing.T) {
 				continue
 			}
 			if slices.Contains(r.d.Status.UncountedTerminatedPods.Failed, pod.UID) {
-				t.Fatalf("%s is ignored, and charged", pod.Name)
+				t.Fatalf("%s is ignored, but counted", pod.Name)
 			}
 		}
 	})

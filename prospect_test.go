@@ -12,7 +12,7 @@ import (
 	"github.com/jobfate/jobfate/explain"
 )
 
-// Whether a Job can still succeed, and what it takes.
+// The explanation says whether a Job can still succeed, and what that requires.
 func TestExplanation_Prospect(t *testing.T) {
 	const (
 		two      = "completions: 2\nparallelism: 2"
@@ -65,13 +65,13 @@ func TestExplanation_Prospect(t *testing.T) {
 			"no: the Job is being deleted, and 0 pods cannot reach the 2 successes that are still needed", ""},
 		{"its status is not observed yet", two, func(w *world) { w.lag(true); w.sync() }, explain.ProspectPossible,
 			"yes: 2 of 2 pods to go; at most 6 failures, 0 so far", ""},
-		{"its status is not observed yet, and the deadline is there", two + "\nactiveDeadlineSeconds: 60", func(w *world) {
+		{"its status is not observed yet, with a deadline", two + "\nactiveDeadlineSeconds: 60", func(w *world) {
 			w.stale("pod-1")
 			w.advance(time.Minute)
 		}, explain.ProspectPossible, "yes: 2 of 2 pods to go; at most 6 failures, 0 so far", ""},
 		{"succeeding now", "completions: 1", func(w *world) { w.runAll(); w.End("pod-1", 0) }, explain.ProspectSuccess,
 			"yes, it is decided that the Job succeeds", ""},
-		{"failing, pods not observed", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnseen, explain.ProspectFailure, "no, it is decided that the Job fails", ""},
+		{"failing, pods not observed", "completions: 3\nparallelism: 2\nbackoffLimit: 0", (*world).failUnobserved, explain.ProspectFailure, "no, it is decided that the Job fails", ""},
 		{"failing now", two + "\nbackoffLimit: 0", func(w *world) { w.runAll(); w.End("pod-1", 1) }, explain.ProspectFailure,
 			"no, it is decided that the Job fails", ""},
 		{"failed", "completions: 1\nbackoffLimit: 0", func(w *world) { w.settle(); w.End("pod-1", 1); w.settle() }, explain.ProspectFailure,
@@ -98,13 +98,13 @@ func TestExplanation_Prospect(t *testing.T) {
 	}
 }
 
-// What a Job waits for, and until when.
+// The explanation lists what a Job waits for, and until when.
 func TestExplanation_Waits(t *testing.T) {
 	const perIndex = "completions: 3\nparallelism: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1"
 	for _, test := range []struct {
 		name, spec string
 		happens    func(*world)
-		want       string // code and text of each, separated by lines
+		want       string // code and text of each wait, one a line
 	}{
 		{"pods, and a backoff", perIndex, func(w *world) { w.runAll(); w.exitIndexes(1, 1) },
 			"PodsToFinish: 2 pods to finish\nBackoff 12:00:10: the backoff to end at 12:00:10"},
@@ -124,7 +124,7 @@ func TestExplanation_Waits(t *testing.T) {
 			w.Delete("pod-1", 30)
 			w.edit("suspend: true")
 		}, "Resume: a user to resume the Job\nPodsToTerminate: 2 pods to terminate"},
-		{"its own write, and what it showed before", "completions: 3\nparallelism: 3\npodReplacementPolicy: Failed", func(w *world) {
+		{"its own write, and what the stale status shows", "completions: 3\nparallelism: 3\npodReplacementPolicy: Failed", func(w *world) {
 			w.stale("pod-1")
 			w.Delete("pod-2", 30)
 			w.cache.ShowPod("pod-2")
@@ -159,7 +159,7 @@ func TestExplanation_Waits(t *testing.T) {
 	}
 }
 
-// A pod that has failed terminates no more, whenever it goes.
+// A pod that has failed is not terminating any more, even if it still exists.
 func TestExplanation_waitsForTheTerminating(t *testing.T) {
 	job := specJob(t, "completions: 3\nparallelism: 3\npodReplacementPolicy: Failed")
 	noon := job.CreationTimestamp.Time
@@ -177,5 +177,5 @@ func TestExplanation_waitsForTheTerminating(t *testing.T) {
 			return
 		}
 	}
-	t.Error("it does not wait for the last of the pods that terminate")
+	t.Error("the waits do not include the last of the terminating pods")
 }

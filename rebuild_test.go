@@ -13,9 +13,8 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 )
 
-// A record in doubt is made anew from the failures after the last success, of pods
-// that have been counted. A pod that runs is none of these, and one that is still
-// to be counted is added as news.
+// A record in doubt is computed from the counted pods: the failures after the last success.
+// Running pods are not in it. A pod that is not counted yet is added.
 func TestBackoffInDoubt_whatItCounts(t *testing.T) {
 	job := specJob(t, "completions: 5\nparallelism: 5")
 	noon := job.CreationTimestamp.Time
@@ -41,17 +40,17 @@ func TestBackoffInDoubt_whatItCounts(t *testing.T) {
 		{"a success between failures", []*corev1.Pod{
 			pod(1, corev1.PodFailed, time.Second), pod(2, corev1.PodSucceeded, 2*time.Second), pod(3, corev1.PodFailed, 3*time.Second),
 		}, backoff.Record{Job: job.UID, Failures: 1, LastFailure: noon.Add(3 * time.Second)}},
-		{"a success at last", []*corev1.Pod{pod(1, corev1.PodFailed, time.Second), pod(2, corev1.PodSucceeded, 2*time.Second)}, backoff.Record{Job: job.UID}},
+		{"a success after a failure", []*corev1.Pod{pod(1, corev1.PodFailed, time.Second), pod(2, corev1.PodSucceeded, 2*time.Second)}, backoff.Record{Job: job.UID}},
 		{"a pod that runs", []*corev1.Pod{pod(1, corev1.PodRunning, 0)}, backoff.Record{Job: job.UID}},
-		{"a failure that is still to be counted", []*corev1.Pod{podIn(job, 1, corev1.PodFailed)}, newsOf(podIn(job, 1, corev1.PodFailed))},
-		// Two pods failed and were counted together. The controller was killed between
-		// their finalizers and starts on the Job from before: one of them is news again,
-		// and the other one failed later.
-		{"and a later one that has been", []*corev1.Pod{pod(2, corev1.PodFailed, time.Second), podIn(job, 1, corev1.PodFailed)},
+		{"a failure that is not counted yet", []*corev1.Pod{podIn(job, 1, corev1.PodFailed)}, newsOf(podIn(job, 1, corev1.PodFailed))},
+		// Two pods failed and were counted together. The controller was killed after it
+		// had removed one of the two finalizers, and restarts with a stale Job. So one pod
+		// counts as not counted yet, and the other one failed later or earlier.
+		{"a failure that is not counted yet, and a later one that is", []*corev1.Pod{pod(2, corev1.PodFailed, time.Second), podIn(job, 1, corev1.PodFailed)},
 			backoff.Record{Job: job.UID, Failures: 2, LastFailure: noon.Add(time.Second)}},
-		{"and an earlier one", []*corev1.Pod{pod(2, corev1.PodFailed, -time.Second), podIn(job, 1, corev1.PodFailed)},
+		{"a failure that is not counted yet, and an earlier one that is", []*corev1.Pod{pod(2, corev1.PodFailed, -time.Second), podIn(job, 1, corev1.PodFailed)},
 			backoff.Record{Job: job.UID, Failures: 2, LastFailure: newsOf(podIn(job, 1, corev1.PodFailed)).LastFailure}},
-		{"a success that is still to be counted", []*corev1.Pod{pod(2, corev1.PodFailed, time.Second), podIn(job, 1, corev1.PodSucceeded)},
+		{"a success that is not counted yet", []*corev1.Pod{pod(2, corev1.PodFailed, time.Second), podIn(job, 1, corev1.PodSucceeded)},
 			backoff.Record{Job: job.UID}},
 	} {
 		got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(time.Minute), BackoffInDoubt: true})
@@ -59,7 +58,7 @@ func TestBackoffInDoubt_whatItCounts(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", test.name, got.Backoff, test.want)
 		}
 	}
-	// What is remembered is believed where it knows more: the pods may be gone.
+	// The remembered record wins if it has more failures, because their pods may be gone.
 	remembered := backoff.Record{Job: job.UID, Failures: 7, LastFailure: noon.Add(2 * time.Second)}
 	for last, want := range map[time.Duration]int32{time.Second: 7, 2 * time.Second: 7, 3 * time.Second: 1} {
 		got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod(1, corev1.PodFailed, last)},
@@ -70,8 +69,8 @@ func TestBackoffInDoubt_whatItCounts(t *testing.T) {
 	}
 }
 
-// Pods beyond completions, which an Indexed Job has after it was scaled down, count
-// for nothing: neither their failures nor their successes are in the record.
+// Pods beyond completions, which an Indexed Job has after it is scaled down, do not count:
+// neither their failures nor their successes are in the record.
 func TestBackoffInDoubt_podsBeyondCompletions(t *testing.T) {
 	job := specJob(t, "completions: 5\nparallelism: 5\ncompletionMode: Indexed")
 	within, beyond := without(podIn(job, 1, corev1.PodFailed)), podIn(job, 5, corev1.PodFailed)
@@ -85,8 +84,8 @@ func TestBackoffInDoubt_podsBeyondCompletions(t *testing.T) {
 	}
 }
 
-// Without doubt the last failure is that of the news, even if the record knows of a
-// later one, for the clock may have gone back: as in 1.36.3.
+// Without doubt, the last failure is the last one of the pods that are not counted yet, even if
+// the record has a later one because the clock was set back. So it is in 1.36.3.
 func TestBackoff_newsDecide(t *testing.T) {
 	job := specJob(t, "completions: 5\nparallelism: 5")
 	news := podIn(job, 1, corev1.PodFailed)
@@ -100,9 +99,9 @@ func TestBackoff_newsDecide(t *testing.T) {
 	}
 }
 
-// A Job is suspended, which deletes its pods without counting them, and is resumed
-// while they still terminate. Whether they were counted does not show: the delay
-// after one failure is kept, and not that after as many as there are pods.
+// A Job is suspended, which deletes its pods without counting them, and resumed while they
+// still terminate. Nothing shows whether they were counted. The delay is that of one failure,
+// not of as many failures as there are pods.
 func TestBackoffInDoubt_podsThatTerminate(t *testing.T) {
 	job := specJob(t, "completions: 100\nparallelism: 100")
 	noon := job.CreationTimestamp.Time
@@ -118,27 +117,26 @@ func TestBackoffInDoubt_podsThatTerminate(t *testing.T) {
 	if !cmp.Equal(got.Backoff, want) || got.Requeue != 9*time.Second {
 		t.Errorf("got %+v, waiting %s, want %+v, waiting 9s", got.Backoff, got.Requeue, want)
 	}
-	// The one that was deleted last decides when, whichever comes first.
+	// The time is that of the pod that was deleted last, whatever the order of the pods.
 	later := metav1.NewTime(due.Add(5 * time.Second))
 	pods[50].DeletionTimestamp = &later
 	if got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon.Add(6 * time.Second), BackoffInDoubt: true}); !got.Backoff.LastFailure.Equal(noon.Add(5 * time.Second)) {
-		t.Errorf("with one that was deleted later: %+v, want the last failure at %s", got.Backoff, noon.Add(5*time.Second))
+		t.Errorf("with a pod that was deleted later: %+v, want the last failure at %s", got.Backoff, noon.Add(5*time.Second))
 	}
 	pods[50].DeletionTimestamp = &due
-	// What has been recorded has been counted.
+	// Pods in the uncounted lists are in the record.
 	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
 	for _, pod := range pods[:2] {
 		pod.Finalizers = append(pod.Finalizers, batchv1.JobTrackingFinalizer)
 		job.Status.UncountedTerminatedPods.Failed = append(job.Status.UncountedTerminatedPods.Failed, pod.UID)
 	}
 	if got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon.Add(time.Second), BackoffInDoubt: true}); got.Backoff.Failures != 3 {
-		t.Errorf("with two that are recorded: %+v, want 3 failures", got.Backoff)
+		t.Errorf("with two listed pods: %+v, want 3 failures", got.Backoff)
 	}
 }
 
-// A pod that a user deleted counts as failed when its deletion begins. To a
-// controller that starts again it has failed when it ended: the delay is longer, and
-// never shorter.
+// A pod that a user deletes counts as failed when its deletion begins. For a controller that
+// restarts, it failed when it ended, so the delay becomes longer, never shorter.
 func TestBackoffInDoubt_podThatWasDeletedAndHasEnded(t *testing.T) {
 	job := specJob(t, "completions: 2\nparallelism: 2")
 	noon := job.CreationTimestamp.Time

@@ -18,8 +18,8 @@ func atMinute(minute int) metav1.Time {
 	return metav1.NewTime(time.Date(2026, 1, 1, 11, minute, 0, 0, time.UTC))
 }
 
-// Of two pods one of which is too many the one goes that has less to lose,
-// whichever comes first.
+// Of two pods, one of them surplus, the one is deleted whose deletion loses less, whatever the
+// order of the pods.
 func TestRemoval_lesserOfTwo(t *testing.T) {
 	readySince := func(since metav1.Time) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
@@ -45,7 +45,7 @@ func TestRemoval_lesserOfTwo(t *testing.T) {
 		{"of an unknown phase, and running", phase(corev1.PodUnknown), phase(corev1.PodRunning)},
 		{"ready, since an unknown time", readySince(metav1.Time{}), readySince(atMinute(9))},
 		{"ready for a shorter time", readySince(atMinute(9)), readySince(atMinute(1))},
-		{"only the condition Ready tells since when", readySince(atMinute(5)), scheduledLately},
+		{"only the Ready condition has the time", readySince(atMinute(5)), scheduledLately},
 		{"created, at an unknown time", createdAt(metav1.Time{}), createdAt(atMinute(3))},
 		{"created later", createdAt(atMinute(3)), createdAt(atMinute(2))},
 	} {
@@ -61,15 +61,15 @@ func TestRemoval_lesserOfTwo(t *testing.T) {
 				test.more(more)
 				d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: atMinute(30).Time})
 				if len(d.Delete) != 1 || d.Delete[0].Pod.UID != lesser.UID {
-					t.Errorf("lesser first %t: %v go, want %s", lesserFirst, uidsOf(d.Delete), lesser.UID)
+					t.Errorf("lesser first %t: %v are deleted, want %s", lesserFirst, uidsOf(d.Delete), lesser.UID)
 				}
 			}
 		})
 	}
 }
 
-// What counts is the container that was restarted most, not the restarts of all
-// containers together: of the regular containers first, then of the sidecars.
+// The restarts of the most restarted container count, not the sum of all containers. Regular
+// containers are compared first, then sidecars.
 func TestRemoval_theMostRestartedContainerCounts(t *testing.T) {
 	job := specJob(t, `
 completions: 2
@@ -100,13 +100,13 @@ template:
 			restart(more, [2]int32{2, 2})
 			d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: atMinute(30).Time})
 			if len(d.Delete) != 1 || d.Delete[0].Pod != lesser {
-				t.Errorf("%s containers: %v go, want %s, whose container was restarted 3 times", name, uidsOf(d.Delete), lesser.UID)
+				t.Errorf("%s containers: %v are deleted, want %s, whose container was restarted 3 times", name, uidsOf(d.Delete), lesser.UID)
 			}
 		}
 	}
 }
 
-// Where all is equal, an unknown time of creation included, the UID decides.
+// If everything is equal, including an unknown creation time, the UID decides.
 func TestRemoval_allEqual(t *testing.T) {
 	job := specJob(t, "completions: 3\nparallelism: 1")
 	var pods []*corev1.Pod
@@ -117,13 +117,13 @@ func TestRemoval_allEqual(t *testing.T) {
 	}
 	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: atMinute(30).Time})
 	if got, want := uidsOf(d.Delete), []types.UID{"pod-1", "pod-2"}; !slices.Equal(got, want) {
-		t.Errorf("%v go, want %v", got, want)
+		t.Errorf("%v are deleted, want %v", got, want)
 	}
 }
 
-// The order in which misplaced pods go is the Job controller's: from the lowest
-// index up, but those beyond completions before the duplicates of the highest. No
-// pod goes twice, and where pods go none is created.
+// Misplaced pods are deleted in the order of the Job controller: from the lowest index up, but
+// pods beyond completions before the duplicates of the highest index. No pod is deleted twice,
+// and no pod is created in the same sync.
 func TestRemoval_orderOfMisplaced(t *testing.T) {
 	job := specJob(t, "completions: 3\nparallelism: 3\ncompletionMode: Indexed")
 	pod := func(uid types.UID, index string, phase corev1.PodPhase) *corev1.Pod {
@@ -144,7 +144,7 @@ func TestRemoval_orderOfMisplaced(t *testing.T) {
 		}, []types.UID{"a", "e", "c"}},
 		{"only beyond", 3, []*corev1.Pod{pod("a", "4", corev1.PodRunning), pod("b", "3", corev1.PodRunning)}, []types.UID{"b", "a"}},
 		{"a duplicate, and an index without a pod", 3, []*corev1.Pod{pod("a", "0", corev1.PodRunning), pod("b", "0", corev1.PodPending)}, []types.UID{"b"}},
-		{"misplaced ones do not go as too many, too", 2, []*corev1.Pod{
+		{"misplaced pods do not count as surplus too", 2, []*corev1.Pod{
 			pod("a", "x", corev1.PodPending), pod("b", "0", corev1.PodRunning), pod("c", "1", corev1.PodRunning), pod("d", "2", corev1.PodPending),
 		}, []types.UID{"a", "d"}},
 	} {
@@ -152,7 +152,7 @@ func TestRemoval_orderOfMisplaced(t *testing.T) {
 		job.Spec.Parallelism = &test.parallelism
 		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: atMinute(30).Time})
 		if got := uidsOf(d.Delete); !slices.Equal(got, test.want) || len(d.Create) != 0 {
-			t.Errorf("%s: %v go and %d are created, want %v, none", test.name, got, len(d.Create), test.want)
+			t.Errorf("%s: %v are deleted and %d are created, want %v, none", test.name, got, len(d.Create), test.want)
 		}
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 )
 
-// What grows with the input grows in proportion. Each benchmark reports the figure
-// for one more of what it counts: it must not grow from line to line.
+// The cost grows at most in proportion to the input. Each benchmark reports the cost of one
+// item, which must not grow from line to line.
 
 // withSidecars gives a pod n sidecars that have all finished.
 func withSidecars(pod *corev1.Pod, n int) *corev1.Pod {
@@ -64,8 +64,8 @@ func BenchmarkSlope_sidecarsOfASurplusPod(b *testing.B) {
 	}
 }
 
-// similarUIDs are the UIDs of pods that one fixed hash, known to everybody, would put into
-// one place: after these eight bytes it had forgotten what came before.
+// similarUIDs returns pods whose UIDs collide under a fixed, public hash function: its state
+// after these eight bytes does not depend on what precedes them.
 func similarUIDs(n int) []*corev1.Pod {
 	pods := make([]*corev1.Pod, n)
 	for i := range pods {
@@ -103,7 +103,7 @@ func BenchmarkSlope_creationsOfALargeTemplate(b *testing.B) {
 	}
 }
 
-// largeTemplate is a Job of n pods with a template of about a megabyte.
+// largeTemplate returns a Job of n pods with a template of about a megabyte.
 func largeTemplate(t testing.TB, n int32) jobfate.Snapshot {
 	job := specJob(t, fmt.Sprintf("completions: %d\nparallelism: %d", n, n))
 	var env []corev1.EnvVar
@@ -114,8 +114,8 @@ func largeTemplate(t testing.TB, n int32) jobfate.Snapshot {
 	return jobfate.Snapshot{Job: job, Now: jobtest.Noon()}
 }
 
-// A decision copies the template once, however many pods there are to create. The
-// pods are made when they are asked for, each on its own.
+// A decision copies the template once, whatever the number of pods to create. Creation.Pod
+// makes each pod when it is called.
 func TestCreations_areMadeWhenNeeded(t *testing.T) {
 	bytes := func(n int32) uint64 {
 		s := largeTemplate(t, n)
@@ -132,10 +132,10 @@ func TestCreations_areMadeWhenNeeded(t *testing.T) {
 	a, b := d.Create[0].Pod(), d.Create[0].Pod()
 	a.Spec.Containers[0].Env[1].Value, a.Labels["mine"], a.Finalizers[0] = "changed", "yes", "other"
 	if got := b.Spec.Containers[0].Env[0].Value; got != "value" {
-		t.Errorf("the pod has the variable %q, want that of the template when it was decided", got)
+		t.Errorf("the pod has the variable %q, want the one that the template had at the decision", got)
 	}
 	if b.Spec.Containers[0].Env[1].Value != "value" || b.Labels["mine"] != "" || b.Finalizers[0] == "other" {
-		t.Error("two pods of one Creation share something")
+		t.Error("two pods of one Creation share memory")
 	}
 	if got := (jobfate.Creation{}).Pod(); got != nil {
 		t.Errorf("the zero Creation makes %v, want nil", got)

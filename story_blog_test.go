@@ -37,12 +37,12 @@ spec:
 const (
 	starting = 3 * time.Second // from the creation of a pod to its start
 	working  = 1 * time.Second // time.sleep(1)
-	batching = 1 * time.Second // from a change to the look at it: KEP-3850, "delay (1s for pod events)"
+	batching = 1 * time.Second // from a change to the sync: KEP-3850, "delay (1s for pod events)"
 )
 
-// live lets time pass second by second until the Job has ended: pods start, work
-// and exit, and the controller looks when it wanted to and one batching period
-// after a change. What happens in a second comes before the look in it.
+// live advances the clock second by second until the Job has ended. Pods start, work and exit.
+// The controller syncs at the requested time, and one batching period after each change. Within
+// a second, pods change before the sync.
 func (w *world) live(t *testing.T, exits func(index int32) (time.Duration, int32)) (timeline []string) {
 	t.Helper()
 	begin, due := w.Now, w.Now
@@ -62,25 +62,25 @@ func (w *world) live(t *testing.T, exits func(index int32) (time.Duration, int32
 		if changed && due.IsZero() {
 			due = w.Now.Add(batching)
 		}
-		if due.Equal(w.Now) || w.look.Equal(w.Now) {
+		if due.Equal(w.Now) || w.next.Equal(w.Now) {
 			due = time.Time{}
 			from := w.made
-			if w.sync() { // its writes are changes
+			if w.sync() { // its writes are changes too
 				due = w.Now.Add(batching)
 			}
-			timeline = append(timeline, w.born(from, begin)...)
+			timeline = append(timeline, w.created(from, begin)...)
 			if jobstatus.Finished(w.Job()) != nil {
 				return append(timeline, fmt.Sprintf("%2d s: the Job ends", int(w.Now.Sub(begin).Seconds())))
 			}
 		}
 		w.advance(time.Second)
 	}
-	t.Fatalf("no end:\n%s", strings.Join(w.log, "\n"))
+	t.Fatalf("the Job does not end:\n%s", strings.Join(w.log, "\n"))
 	return nil
 }
 
-// born tells which pods have been made, and when.
-func (w *world) born(from int, begin time.Time) (lines []string) {
+// created lists the pods that were created, and when.
+func (w *world) created(from int, begin time.Time) (lines []string) {
 	for n := from + 1; n <= w.made; n++ {
 		pod := w.Pod(types.UID(fmt.Sprintf("pod-%d", n)))
 		lines = append(lines, fmt.Sprintf("%2d s: index %d", int(w.Now.Sub(begin).Seconds()), builtin.IndexOf(pod)))
@@ -88,32 +88,31 @@ func (w *world) born(from int, begin time.Time) (lines []string) {
 	return lines
 }
 
-// When each pod is made follows from these rules. A pod starts 3 s after it was
-// made; indexes 1 and 2 then exit with 1, the others with 0 a second later. The
-// controller looks 1 s after a change, its own included. A failure that may be
-// retried is waited after for 10 s.
+// These rules decide when each pod is created. A pod starts 3 s after its creation. Indexes 1
+// and 2 exit with 1 at once, the others with 0 a second later. The controller syncs 1 s after a
+// change, including its own. The delay after a failure that may be retried is 10 s.
 //
-// By default it takes the lowest pending indexes and then looks at their delays:
+// By default the controller picks the lowest pending indexes before it checks their delays:
 //
-//	 0 s  0 and 1 are the lowest two.
-//	 4 s  1 failed at 3 s and waits until 13 s. 0 has succeeded. The lowest two
-//	      are 1 and 2, of which 2 is made.
-//	 8 s  2 failed at 7 s and waits until 17 s. The lowest two are 1 and 2:
-//	      nothing is made, and nothing runs.
-//	13 s  1 is made again. 2 has the other place, and waits.
-//	17 s  1 failed for good at 16 s. The lowest two are 2 and 3; the delay of 2 is
-//	      over.
-//	21 s  2 failed for good at 20 s, and 3 succeeded at 21 s: 4 and 5.
-//	25 s  These have succeeded: 6 and 7.
-//	29 s  These too, and all indexes are finished.
+//	 0 s  0 and 1 are the lowest two, and get a pod.
+//	 4 s  1 failed at 3 s and backs off until 13 s. 0 has succeeded. The lowest two
+//	      are 1 and 2, of which 2 gets a pod.
+//	 8 s  2 failed at 7 s and backs off until 17 s. The lowest two are 1 and 2:
+//	      no pod is created, and none runs.
+//	13 s  1 gets a pod again. 2 takes the other place, and backs off.
+//	17 s  1 failed for good at 16 s. The lowest two are 2 and 3, and the delay of 2 is
+//	      over. Both get a pod.
+//	21 s  2 failed for good at 20 s, and 3 succeeded at 21 s: 4 and 5 get a pod.
+//	25 s  4 and 5 have succeeded: 6 and 7 get a pod.
+//	29 s  6 and 7 have succeeded, and all indexes are finished.
 //
-// With FillFreeSlots what waits takes no place:
+// With FillFreeSlots, indexes that back off take no place:
 //
-//	 4 s  1 waits until 13 s: 2 and 3.
-//	 8 s  2 failed at 7 s and waits until 17 s, 3 has succeeded: 4 and 5.
-//	12 s  6 and 7. At 13 s there is no place for 1.
-//	16 s  6 and 7 have succeeded: 1 is made again.
-//	17 s  So is 2.
+//	 4 s  1 backs off until 13 s: 2 and 3 get a pod.
+//	 8 s  2 failed at 7 s and backs off until 17 s. 3 has succeeded: 4 and 5 get a pod.
+//	12 s  6 and 7 get a pod. At 13 s there is no place for 1.
+//	16 s  6 and 7 have succeeded: 1 gets a pod again.
+//	17 s  2 gets a pod again.
 //	20 s  1 failed for good at 19 s, and 2 at 20 s.
 func TestBlog_indexesExecuteDespiteFailures(t *testing.T) {
 	for _, test := range []struct {
@@ -139,7 +138,7 @@ func TestBlog_indexesExecuteDespiteFailures(t *testing.T) {
 				return working, 0
 			})
 			if !slices.Equal(got, test.want) {
-				t.Errorf("the pods are made at\n%s\nwant\n%s\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"), strings.Join(w.log, "\n"))
+				t.Errorf("the pods are created at\n%s\nwant\n%s\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"), strings.Join(w.log, "\n"))
 			}
 			// "The output ends with a status similar to: ..."
 			want := `active=0 ready=0 terminating=0 succeeded=6 failed=4 completedIndexes="0,3-7" failedIndexes="1,2" uncounted=0 Failed=True:FailedIndexes FailureTarget=True:FailedIndexes`

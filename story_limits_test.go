@@ -16,14 +16,14 @@ import (
 )
 
 // KEP-3850 § The Job object too big: "the size of both fields is capped at 0.572Mi
-// for the limits in (1.) and 0.525Mi for the limits in (2.)". These are Jobs that
-// come as near to the caps as may be, and what Decide writes for them.
+// for the limits in (1.) and 0.525Mi for the limits in (2.)". The Jobs of this test come as near
+// to the caps as possible.
 func TestLimits_sizeOfTheIndexFields(t *testing.T) {
 	const mebi = 1 << 20
 	for _, test := range []struct {
 		name  string
 		spec  string
-		from  int                      // the first index that is not simply completed
+		from  int                      // all indexes below it are completed
 		what  func(i int) (index byte) // completed, failed or hanging
 		count int
 		most  float64
@@ -72,7 +72,7 @@ func TestLimits_sizeOfTheIndexFields(t *testing.T) {
 			}
 			d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})
 			if d.Status.CompletedIndexes != job.Status.CompletedIndexes || *d.Status.FailedIndexes != *job.Status.FailedIndexes || len(d.Create) != 0 {
-				t.Fatal("the indexes are not written as they were")
+				t.Fatal("the decision changes the indexes")
 			}
 			size := float64(len(d.Status.CompletedIndexes)+len(*d.Status.FailedIndexes)) / mebi
 			if size > test.most || size < 0.9*test.most-0.05 {

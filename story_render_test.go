@@ -17,7 +17,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// How the world and its decisions are written down. The n-th pod is called pn.
+// Functions that format the world and its decisions as text. The n-th pod is called pn.
 
 func nick(pod *corev1.Pod) string {
 	name := nickUID(pod.UID)
@@ -35,7 +35,7 @@ func render(e jobfate.Event) string { return fmt.Sprintf("%s %s: %s", e.Type, e.
 
 func clock(t time.Time) string { return t.UTC().Format(time.TimeOnly) }
 
-// describeCreation says which pod is about to be created, with its failure counts.
+// describeCreation describes a pod to create, with its failure counts.
 func (w *world) describeCreation(c jobfate.Creation) string {
 	text := fmt.Sprintf("p%d", w.made+1)
 	if c.Index != tracking.NoIndex {
@@ -100,7 +100,7 @@ func nicks(uids []types.UID) string {
 	return "[" + strings.Join(names, " ") + "]"
 }
 
-// diffStatus says what changes from one status to the next.
+// diffStatus lists the changes from one status to the next.
 func diffStatus(old, next *batchv1.JobStatus) string {
 	before := map[string]string{}
 	for _, f := range statusFields(old) {
@@ -118,7 +118,7 @@ func diffStatus(old, next *batchv1.JobStatus) string {
 	return strings.Join(changes, ", ")
 }
 
-// showStatus is the status without what is empty.
+// showStatus lists the fields of a status that are not empty.
 func showStatus(st *batchv1.JobStatus) (lines []string) {
 	for _, f := range statusFields(st) {
 		if f[1] != "none" && f[1] != "[]" && !(f[0] == "completedIndexes" && f[1] == `""`) {
@@ -142,7 +142,7 @@ func showPods(pods []*corev1.Pod) (lines []string) {
 	return lines
 }
 
-// showWhy is the explanation, from the Job down to its indexes and the notes.
+// showWhy lists the explanation of the Job and its indexes, and the notes.
 func showWhy(d jobfate.Decision) (lines []string) {
 	lines = append(lines, fmt.Sprintf("%s: %s", explain.Of(d).Job().Code, explain.Of(d).Job().Text))
 	for r := range explain.Of(d).Indexes() {
@@ -154,8 +154,7 @@ func showWhy(d jobfate.Decision) (lines []string) {
 	return lines
 }
 
-// shape is a status without what depends on when and through which pods it was
-// reached: the same ends have the same shape.
+// shape returns a status as text without times and UIDs, so that equal ends have the same shape.
 func shape(st *batchv1.JobStatus) string {
 	var conditions []string
 	for _, c := range st.Conditions {

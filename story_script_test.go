@@ -21,16 +21,16 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what the scenarios come to into testdata/scenarios")
 
-// TestScenarios plays the stories in testdata/scenarios. A story is a series of
-// commands. Those that print something are followed by it:
+// TestScenarios plays the stories in testdata/scenarios. A story is a list of commands. A command
+// that prints something is followed by its output:
 //
 //	command argument key=value
-//	more input, where the command takes some
+//	further input, if the command takes any
 //	----
-//	what is printed, up to an empty line
+//	the output, up to an empty line
 //
-// Lines that begin with # are comments; they quote what is checked. With
-// -rewrite the results are written anew. "expect" fails the test even then.
+// Lines that begin with # are comments, which quote the sentences that are checked. With -rewrite
+// the test writes the outputs to the files. The command "expect" fails the test even then.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/scenarios/*.txt")
 	if err != nil || len(files) == 0 {
@@ -52,12 +52,12 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// play plays a scenario and returns it with the results that it really has.
+// play plays a scenario and returns it with the actual outputs.
 func play(t *testing.T, text string) string {
 	w := &world{}
 	var out []string
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	// until takes lines up to an empty one or a marker.
+	// until returns the lines up to an empty one or a marker.
 	until := func(i int) int {
 		for i < len(lines) && lines[i] != "" && lines[i] != "----" {
 			i++
@@ -103,7 +103,7 @@ type command struct {
 	Body   []string
 }
 
-// value is what an argument key=value has, or the default.
+// value returns the value of an argument key=value, or the default.
 func (c command) value(key, otherwise string) string {
 	for _, f := range c.Fields[1:] {
 		if v, ok := strings.CutPrefix(f, key+"="); ok {
@@ -121,7 +121,7 @@ func (c command) number(t *testing.T, key string, otherwise int64) int64 {
 	return n
 }
 
-// do carries a command out and returns what comes of it.
+// do runs a command and returns its output.
 func (w *world) do(t *testing.T, c command) []string {
 	t.Helper()
 	name := c.Fields[0]
@@ -170,8 +170,7 @@ func orNone(lines []string) []string {
 	return lines
 }
 
-// reconcile lets the controller look, and says what it did, when it looks again and
-// why it is where it is.
+// reconcile syncs, and returns what the controller did, when it syncs again, and its explanation.
 func (w *world) reconcile(t *testing.T, c command) []string {
 	t.Helper()
 	for _, kind := range []faultKind{crashBefore, crashAfter, refuse, lose} {
@@ -189,13 +188,13 @@ func (w *world) reconcile(t *testing.T, c command) []string {
 		w.log = append([]string{"at " + clock(w.Now)}, w.log...)
 	}
 	out := joined(w.log)
-	if !w.look.IsZero() {
-		out = append(out, "look again at "+clock(w.look))
+	if !w.next.IsZero() {
+		out = append(out, "look again at "+clock(w.next))
 	}
 	return append(out, fmt.Sprintf("%s: %s", explain.Of(w.last).Job().Code, explain.Of(w.last).Job().Text))
 }
 
-// joined puts what is done to one pod after another into one line.
+// joined puts consecutive removals of finalizers into one line.
 func joined(log []string) (lines []string) {
 	for _, line := range log {
 		verb, pod, _ := strings.Cut(line, " ")
@@ -225,13 +224,13 @@ func (w *world) setOptions(t *testing.T, names []string) {
 		}
 		w.opts = append(w.opts, opt)
 		if strings.HasPrefix(name, "Without") {
-			w.rules = nil // the referee knows nothing of what is switched off
+			w.rules = nil // the referee does not know that the feature is switched off
 		}
 	}
 }
 
-// move is what happens to pods. They are named p1, p2 and so on, or all, or by
-// an index, which means the newest pod of it that has not ended.
+// move changes pods. They are named p1, p2 and so on, or all, or by an index, which means its
+// newest pod that has not ended.
 func (w *world) move(t *testing.T, c command) {
 	t.Helper()
 	for _, uid := range w.named(t, c.Fields[1:]) {
@@ -276,7 +275,7 @@ func (w *world) named(t *testing.T, fields []string) (uids []types.UID) {
 	return uids
 }
 
-// expect holds the status against what a specification says.
+// expect compares the status with what a specification says.
 func (w *world) expect(t *testing.T, c command) {
 	t.Helper()
 	is := map[string]string{"pods": fmt.Sprint(len(w.alive()))}

@@ -13,10 +13,10 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// anHour puts every status off that may be put off.
+// anHour delays every status that may be delayed.
 var anHour = jobfate.Throttle(tracking.Throttle{Every: time.Hour, Share: 1})
 
-// throttled is a Job that stored a status just now, with a pod to count.
+// throttled returns a Job with a pod to count, whose status was stored just now.
 func throttled(t *testing.T, manifest string, phase corev1.PodPhase) jobfate.Snapshot {
 	job := specJob(t, manifest)
 	job.Status.StartTime = &metav1.Time{Time: job.CreationTimestamp.Time}
@@ -24,12 +24,12 @@ func throttled(t *testing.T, manifest string, phase corev1.PodPhase) jobfate.Sna
 	return jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, phase)}, Now: now, LastStatus: now}
 }
 
-// "What a user waits for is not put off": the end of a Job is stored at once.
+// The throttle never delays what users wait for: the end of a Job is stored at once.
 func TestThrottle_neverDelaysTheEnd(t *testing.T) {
 	for _, test := range []struct {
 		name, manifest string
 		phase          corev1.PodPhase
-		want           batchv1.JobConditionType // empty: the Job goes on
+		want           batchv1.JobConditionType // empty: the Job does not end
 	}{
 		{"goes on", "completions: 4\nparallelism: 4", corev1.PodSucceeded, ""},
 		{"succeeds", "completions: 1\nparallelism: 4", corev1.PodSucceeded, batchv1.JobSuccessCriteriaMet},
@@ -38,19 +38,18 @@ func TestThrottle_neverDelaysTheEnd(t *testing.T) {
 		st := mustDecide(t, throttled(t, test.manifest, test.phase), anHour).Status
 		switch {
 		case test.want == "" && st != nil:
-			t.Errorf("%s: the status %s is stored at once, want it put off", test.name, toJSON(st))
+			t.Errorf("%s: the status %s is stored at once, want it delayed", test.name, toJSON(st))
 		case test.want != "" && (st == nil || lifecycle.True(st.Conditions, test.want) == nil):
 			t.Errorf("%s: status %s, want %s stored at once", test.name, toJSON(st), test.want)
 		}
 	}
 }
 
-// A status that is put off for an hour does not put off the deadline, which comes
-// earlier.
+// A status that is delayed for an hour does not delay an earlier deadline.
 func TestThrottle_keepsTheDeadline(t *testing.T) {
 	s := throttled(t, "completions: 4\nparallelism: 4\nactiveDeadlineSeconds: 60", corev1.PodSucceeded)
 	d := mustDecide(t, s, anHour)
 	if d.Status != nil || d.Requeue != 59*time.Second {
-		t.Errorf("status %s, look again in %s; want it put off, and 59s until the deadline", toJSON(d.Status), d.Requeue)
+		t.Errorf("status %s, requeue %s; want no status, and 59s until the deadline", toJSON(d.Status), d.Requeue)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// migrator is a program that moves a Job into tracking with finalizers. It may be
-// killed before each of its writes, and pods may end then.
+// migrator is a program that moves a Job to tracking with finalizers. Before each of its writes
+// it may be killed, and pods may end.
 type migrator struct {
 	before func() (killed bool)
 	done   bool
@@ -47,9 +47,9 @@ func (m *migrator) Sync(client *cluster.Client) (time.Duration, error) {
 	return 0, nil
 }
 
-// KEP-2307 § Upgrade: a Job with lingering pods, some of which the legacy algorithm has
-// counted, is moved over while pods end and the migration is killed. In the end each pod
-// is counted once, and no finalizer is left.
+// KEP-2307 § Upgrade: a Job with lingering pods is migrated while pods end and the migration is
+// killed. The legacy algorithm has counted some of the pods. Afterwards each pod is counted once,
+// and no finalizer is left.
 func TestEnterTracking_countsEachPodOnce(t *testing.T) {
 	for _, mode := range []string{"NonIndexed", "Indexed"} {
 		t.Run(mode, func(t *testing.T) {
@@ -75,7 +75,7 @@ func migrate(t *rapid.T, c *cluster.Cluster) {
 		case corev1.PodFailed:
 			c.End(uid, 1)
 		}
-		// The legacy algorithm has counted it, and perhaps it is gone since.
+		// The legacy algorithm has counted the pod, which may be gone since.
 		switch counted := rapid.Bool().Draw(t, "counted"); {
 		case !counted:
 		case phase == corev1.PodFailed:

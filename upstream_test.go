@@ -9,12 +9,11 @@ import (
 	"testing"
 )
 
-// screen is how long a page of docs/upstream may be, in lines.
+// screen is the largest number of lines of a page of docs/upstream.
 const screen = 40
 
-// Every divergence has a page in docs/upstream, which is listed there, or a reason for
-// having none; and each page names a test of conformance/upstream, and each test has a
-// page.
+// Every divergence has a page in docs/upstream, which the README there lists, or a reason for
+// having none. Each page names a test of conformance/upstream, and each of these tests has a page.
 func TestUpstreamReports(t *testing.T) {
 	index := readPage(t, "docs/upstream/README.md")
 	reports, without, _ := strings.Cut(index, "\n## No report")
@@ -60,12 +59,12 @@ func TestUpstreamReports(t *testing.T) {
 	for _, heading := range regexp.MustCompile(`(?m)^### (.*)$`).FindAllStringSubmatch(decisions, -1) {
 		divergences = append(divergences, heading[1])
 		if !slices.Contains(known, heading[1]) {
-			t.Errorf("docs/upstream: no page about %s, and no reason for that", heading[1])
+			t.Errorf("docs/upstream: no page about %s, and no reason for having none", heading[1])
 		}
 	}
 	for _, name := range known {
 		if !slices.Contains(divergences, name) {
-			t.Errorf("docs/upstream: %s is no heading of docs/divergences.md", name)
+			t.Errorf("docs/upstream: %s is not a heading of docs/divergences.md", name)
 		}
 	}
 }

@@ -22,41 +22,41 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// builtin are the names that the built-in Job controller puts on pods.
+// builtin are the keys of the built-in Job controller.
 var builtin keys.Keys
 
-// world is a cluster with one Job, a controller that carries the decisions of
-// jobfate out, and a diary of what it does. A referee watches.
+// world is a cluster with one Job, a controller that carries out the decisions of jobfate, and a
+// log of what it does. A referee checks its writes.
 type world struct {
 	*cluster.Cluster
 	t      testing.TB
 	opts   []jobfate.Option
 	caller *cluster.Caller
 	cache  *cluster.Cache
-	lags   bool // the cache of pods shows what it did when it began to lag
-	jobToo bool // and so does that of the Job
+	lags   bool // the cache of pods is not updated
+	jobToo bool // nor is the cache of Jobs
 
 	fault   fault
-	struck  faultKind // the fault that the last write met
+	struck  faultKind // the fault of the last write, if any
 	writes  int       // writes tried so far
 	made    int       // pods created so far
-	look    time.Time // when to look again; zero when only a change is worth it
+	next    time.Time // when to sync next; zero: only after a change
 	last    jobfate.Decision
-	unsaved bool // the status of the last decision is still to be stored
+	unsaved bool // the status of the last decision is not stored yet
 
 	ghost referee.Ghost
-	rules *referee.Rules // nil where the referee cannot know the rules
+	rules *referee.Rules // nil if the referee cannot know the rules
 
-	told, tallied int // of the events and metrics of the sync
+	recordedEvents, recordedMetrics int // how many of the sync are recorded
 
 	log     []string
 	metrics map[string]int64
 	events  []string
 }
 
-// fault is what happens to one write, counted from the beginning of the world.
+// fault is a fault of one write.
 type fault struct {
-	at   int
+	at   int // the number of the write
 	kind faultKind
 }
 
@@ -66,7 +66,7 @@ const (
 	crashBefore faultKind = "crash-before"
 	crashAfter  faultKind = "crash-after"
 	refuse      faultKind = "refuse" // the write has no effect and fails
-	lose        faultKind = "lose"   // the write has its effect and seems to fail
+	lose        faultKind = "lose"   // the write has its effect, but returns an error
 )
 
 var faults = map[faultKind]cluster.Fault{
@@ -83,7 +83,7 @@ func newWorld(t testing.TB, manifest string, opts ...jobfate.Option) *world {
 	return w
 }
 
-// begin begins a world anew.
+// begin resets the world.
 func (w *world) begin(t testing.TB, manifest string, opts ...jobfate.Option) {
 	t.Helper()
 	job, names := parseJob(t, manifest)
@@ -97,7 +97,7 @@ func (w *world) begin(t testing.TB, manifest string, opts ...jobfate.Option) {
 	w.restart()
 }
 
-// restart gives the Job to a controller that remembers nothing.
+// restart replaces the controller by one that remembers nothing.
 func (w *world) restart() {
 	w.caller = cluster.NewCaller(w.opts...)
 	w.caller.Progress = w.progress
@@ -105,8 +105,7 @@ func (w *world) restart() {
 
 func (w *world) logf(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
 
-// progress sees how far a sync has come: what was decided, and what has been told
-// since.
+// progress records the decision, and the events and metrics since the last call.
 func (w *world) progress(r jobfate.Result) {
 	if d := r.Decision; d.Basis() != nil && d.Basis() != w.last.Basis() {
 		w.last, w.unsaved = d, d.Status != nil
@@ -114,33 +113,34 @@ func (w *world) progress(r jobfate.Result) {
 	if w.dead() {
 		return
 	}
-	for ; w.told < len(r.Events); w.told++ {
-		w.heard(r.Events[w.told])
+	for ; w.recordedEvents < len(r.Events); w.recordedEvents++ {
+		w.recordEvent(r.Events[w.recordedEvents])
 	}
-	for ; w.tallied < len(r.Metrics); w.tallied++ {
-		w.counts(r.Metrics[w.tallied])
+	for ; w.recordedMetrics < len(r.Metrics); w.recordedMetrics++ {
+		w.recordMetric(r.Metrics[w.recordedMetrics])
 	}
 }
 
-func (w *world) heard(e jobfate.Event) {
+func (w *world) recordEvent(e jobfate.Event) {
 	w.events = append(w.events, render(e))
 	if !strings.HasSuffix(e.Reason, "Create") && !strings.HasSuffix(e.Reason, "Delete") {
 		w.logf("event %s", render(e))
 	}
 }
 
-func (w *world) counts(m jobfate.Metric) {
+func (w *world) recordMetric(m jobfate.Metric) {
 	name, _, _ := strings.Cut(metricText(m), " +")
 	w.metrics[name] += m.Add
 }
 
 func (w *world) dead() bool { return w.struck == crashBefore || w.struck == crashAfter }
 
-// watch ends the test when a status is refused: jobfate promises that none is.
+// watch ends the test if the API server rejects a status, because jobfate promises that it never
+// does.
 func (w *world) watch(s cluster.Step) {
 	w.t.Helper()
 	if s.Refused != nil {
-		w.t.Fatalf("the API server refuses a status after %s\n%v", toJSON(s.Job.Status), s.Refused)
+		w.t.Fatalf("the API server rejects a status after %s\n%v", toJSON(s.Job.Status), s.Refused)
 	}
 	if s.OldPod == nil && s.Pod != nil {
 		w.made++
@@ -168,7 +168,7 @@ func reads(r *cluster.Request) bool {
 	return r.Verb == cluster.Get || r.Verb == cluster.List || r.Verb == cluster.GetPod
 }
 
-// Sync is that of the caller, with every write written down.
+// Sync syncs the caller, and logs every write.
 func (w *world) Sync(client *cluster.Client) (time.Duration, error) {
 	send := client.Send
 	client.Send = func(r *cluster.Request) (cluster.Answer, error) {
@@ -197,7 +197,7 @@ func (w *world) Sync(client *cluster.Client) (time.Duration, error) {
 	return w.caller.Sync(client)
 }
 
-// describe says what a request asks for, and why.
+// describe describes a request, with its cause.
 func (w *world) describe(r *cluster.Request) string {
 	d := &w.last
 	switch r.Verb {
@@ -236,16 +236,15 @@ func (w *world) describe(r *cluster.Request) string {
 	return "free " + nickUID(r.UID) // its Job is gone
 }
 
-// sync lets the controller look once. It reports whether something was asked
-// for, so that another look is due at once.
+// sync syncs once. It reports whether the controller sent a write, so that another sync is due.
 func (w *world) sync() (again bool) {
 	w.t.Helper()
 	w.catchUp()
 	before := w.writes
 	w.configure()
-	w.struck, w.told, w.tallied = "", 0, 0
+	w.struck, w.recordedEvents, w.recordedMetrics = "", 0, 0
 	out := w.Run(w, w.cache)
-	w.look = out.At
+	w.next = out.At
 	if out.Killed {
 		w.restart()
 	} else if again = w.writes > before; !again && out.Err != nil {
@@ -254,7 +253,7 @@ func (w *world) sync() (again bool) {
 	return again || out.Killed
 }
 
-// snapshot is what the controller would decide on.
+// snapshot returns the input of the controller's next decision.
 func (w *world) snapshot() decide.Input {
 	w.t.Helper()
 	w.catchUp()
@@ -266,20 +265,19 @@ func (w *world) snapshot() decide.Input {
 	return in
 }
 
-// configure lets the options of now hold.
+// configure applies the current options to the controller.
 func (w *world) configure() {
 	w.caller.Machine.Core().Config = jobfate.NewMachine(w.opts...).Core().Config
 }
 
-// lag makes the controller see the pods as they are now, whatever comes, and the
-// Job as well unless it is to see that afresh.
+// lag stops updating the cache of pods and, with jobToo, the cache of Jobs.
 func (w *world) lag(jobToo bool) {
 	w.cache.ShowAll()
 	w.lags, w.jobToo = true, jobToo
 }
 
-// stale lets all pods run and one of them succeed, and has the status stored that
-// records it. The Job that the controller sees is the one before.
+// stale runs all pods, ends one of them successfully, and stores the status that records it. The
+// cache still shows the Job before that.
 func (w *world) stale(uid types.UID) {
 	w.runAll()
 	w.lag(true)
@@ -288,9 +286,8 @@ func (w *world) stale(uid types.UID) {
 	w.sync()
 }
 
-// failUnseen lets one of two pods fail while a third has been created and is not
-// observed yet.
-func (w *world) failUnseen() {
+// failUnobserved lets one of two pods fail while the creation of a third is not observed yet.
+func (w *world) failUnobserved() {
 	w.runAll()
 	w.edit("parallelism: 3")
 	w.lag(false)
@@ -316,7 +313,7 @@ func (w *world) counted() (lines []string) {
 	return lines
 }
 
-// settle syncs until nothing is asked for any more, without moving the clock.
+// settle syncs until the controller writes nothing more, without moving the clock.
 func (w *world) settle() {
 	w.t.Helper()
 	for range 50 {
@@ -324,19 +321,19 @@ func (w *world) settle() {
 			return
 		}
 	}
-	w.t.Fatalf("no end of syncs:\n%s", strings.Join(w.log, "\n"))
+	w.t.Fatalf("the syncs do not end:\n%s", strings.Join(w.log, "\n"))
 }
 
 // advance moves the clock.
 func (w *world) advance(d time.Duration) { w.Now = w.Now.Add(d) }
 
-// wait moves the clock to when the controller wants to look again, and settles.
+// wait moves the clock to the next sync, and settles.
 func (w *world) wait() {
 	w.t.Helper()
-	if w.look.IsZero() {
+	if w.next.IsZero() {
 		w.t.Fatalf("there is nothing to wait for:\n%s", strings.Join(w.log, "\n"))
 	}
-	w.Now = w.look
+	w.Now = w.next
 	w.settle()
 }
 
@@ -346,14 +343,14 @@ func (w *world) edit(text string) {
 	var broken error
 	err := w.EditJob(func(spec *batchv1.JobSpec) { broken = yaml.Unmarshal([]byte(text), spec) })
 	if err := errors.Join(broken, err); err != nil {
-		w.t.Fatalf("the API server refuses the change: %v", err)
+		w.t.Fatalf("the API server rejects the change: %v", err)
 	}
 }
 
-// alive are the pods that have not ended, in the order of their creation.
+// alive returns the pods that have not ended, in the order of their creation.
 func (w *world) alive() []*corev1.Pod { return slices.DeleteFunc(w.Pods(), cluster.HasEnded) }
 
-// ofIndex is the newest pod of an index that has not ended.
+// ofIndex returns the newest pod of an index that has not ended.
 func (w *world) ofIndex(index int32) types.UID {
 	w.t.Helper()
 	for _, pod := range slices.Backward(w.alive()) {
