@@ -95,7 +95,7 @@ func TestInput_rejected(t *testing.T) {
 }
 
 // All errors about the input are InputErrors.
-func TestInput_errorsAreInputErrors(t *testing.T) {
+func TestInput_errorsHaveOneShape(t *testing.T) {
 	job := specJob(t, "completions: 2")
 	bad := job.DeepCopy()
 	bad.Name, bad.Spec.Completions = "", ptrTo[int32](-1)

@@ -184,7 +184,7 @@ func TestOptions_workLeftOfIndexes(t *testing.T) {
 func TestOptions_maxRemovals(t *testing.T) {
 	const most = 2
 	held := func(w *world) bool { return slices.ContainsFunc(w.Pods(), builtin.HasFinalizer) }
-	looks := func(w *world) (n int) {
+	syncs := func(w *world) (n int) {
 		t.Helper()
 		for ; held(w); n++ {
 			if d := mustDecide(t, w.snapshot(), w.opts...); len(d.Strip) > most || d.Left.Strip > 0 && d.Requeue != time.Second {
@@ -201,14 +201,14 @@ func TestOptions_maxRemovals(t *testing.T) {
 	for _, pod := range ended.alive() {
 		ended.End(pod.UID, 0)
 	}
-	if n := looks(ended); n != 3 || ended.Job().Status.Succeeded != 5 || ended.Job().Status.CompletionTime == nil {
+	if n := syncs(ended); n != 3 || ended.Job().Status.Succeeded != 5 || ended.Job().Status.CompletionTime == nil {
 		t.Errorf("5 pods have succeeded: %d syncs, status %+v; want 3 syncs, and the Job complete", n, ended.Job().Status)
 	}
 
 	deleted := newWorld(t, "completions: 5\nparallelism: 5", jobfate.MaxRemovals(most))
 	deleted.sync()
 	deleted.DeleteJob(metav1.DeletePropagationForeground)
-	if n := looks(deleted); n != 3 {
+	if n := syncs(deleted); n != 3 {
 		t.Errorf("a Job that is deleted: %d syncs, want 3", n)
 	}
 

@@ -189,7 +189,7 @@ func (w *world) reconcile(t *testing.T, c command) []string {
 	}
 	out := joined(w.log)
 	if !w.next.IsZero() {
-		out = append(out, "look again at "+clock(w.next))
+		out = append(out, "next sync at "+clock(w.next))
 	}
 	return append(out, fmt.Sprintf("%s: %s", explain.Of(w.last).Job().Code, explain.Of(w.last).Job().Text))
 }
