@@ -220,7 +220,7 @@ func TestAlgorithm_cap(t *testing.T) {
 		ended bool // after the first sync
 	}{
 		{499, "NonIndexed", 499, 1, true},
-		{500, "NonIndexed", 500, 2, false}, // full: whether there are more is not looked at
+		{500, "NonIndexed", 500, 2, false}, // full: the Job does not end before a sync that is not full
 		{501, "NonIndexed", 500, 2, false},
 		{1001, "NonIndexed", 500, 3, false},
 		{499, "Indexed", 499, 1, true},

@@ -102,9 +102,9 @@ type Request struct {
 	ID        uint64
 	Verb      Verb
 	Namespace string
-	// Name is that of the Job or the pod; empty for ListPods and CreatePod.
+	// Name is the name of the Job or the pod; empty for ListPods and CreatePod.
 	Name string
-	// UID is that of the Job or the pod; empty if it is not known.
+	// UID is the UID of the Job or the pod; empty if it is not known.
 	UID types.UID
 	// Pod is the pod to create.
 	Pod *corev1.Pod

@@ -142,9 +142,10 @@ func TestCreations_areMadeWhenNeeded(t *testing.T) {
 	}
 }
 
-// proportion returns how often a call with 100 times as much takes the time of 100 calls:
-// about 1 when time grows in proportion, about 100 when it grows with the square. The least
-// of several measurements counts, for others use the processor too.
+// proportion returns the time of one call with size 100n divided by the time of 100 calls with
+// size n. It is about 1 if the time grows in proportion to the size, and about 100 if it grows
+// with the square. The minimum of several measurements is used, because other processes use the
+// processor too.
 func proportion(once func(n int) func()) float64 {
 	const n = 200
 	few, many := once(n), once(100*n)
@@ -162,8 +163,8 @@ func proportion(once func(n int) func()) float64 {
 	return float64(least(1, many)) / float64(least(100, few))
 }
 
-// What a pod has many of takes time in proportion: 20,000 sidecars of one pod must not take
-// a second, nor the UIDs of 20,000 pods minutes, whoever chose them.
+// The time grows in proportion to the input: 20,000 sidecars of one pod must not take a second,
+// and the UIDs of 20,000 pods must not take minutes, even if an attacker chose them.
 func TestTimeGrowsInProportion(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -189,7 +190,7 @@ func TestTimeGrowsInProportion(t *testing.T) {
 		}},
 	} {
 		if times := proportion(tc.once); times > 15 {
-			t.Errorf("%s: 100 times as many take %.0f times as long as they should", tc.name, times)
+			t.Errorf("%s: 100 times as many take %.0f times the proportionate time", tc.name, times)
 		}
 	}
 }

@@ -182,7 +182,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// around returns numbers at and beside every interval, in increasing order.
+// around returns numbers in and next to every interval, in increasing order.
 func around(ivs []Interval) []int32 {
 	numbers := []int32{-1, 0, math.MaxInt32}
 	for _, iv := range ivs {

@@ -187,7 +187,7 @@ func (s *supply) leastToComplete() int64 {
 	return s.remaining() - s.hopeful
 }
 
-// covers returns how many of the indexes have a pod that may finish them, or are late.
+// covers returns how many of the indexes are late or have a pod that may finish them.
 func (s *supply) covers(indexes, late indexset.Set) int64 {
 	if s.byPod {
 		return int64(indexes.IntersectionLen(s.open.Union(late)))

@@ -186,7 +186,7 @@ func (s *supply) readPods(job *batchv1.Job, pods []*corev1.Pod) {
 	s.lateCompleted, s.lateFailed = late.completed.Set(), late.failed.Set()
 }
 
-// indexEnds collects the indexes that pods have ended.
+// indexEnds collects the indexes that ended pods have completed or failed.
 type indexEnds struct{ completed, failed indexset.Builder }
 
 // run adds a running pod.

@@ -57,8 +57,8 @@ type Census struct {
 
 	// The finish times of the pods that are not recorded yet, with those that match a
 	// FailJob rule apart, and of the pods that have been counted. deleted are failed
-	// pods without the finalizer that are being deleted. Nothing tells whether these
-	// were counted.
+	// pods without the finalizer that are being deleted. They may or may not have been
+	// counted.
 	unrecorded struct{ succeeded, failed, failJob instants }
 	counted    struct{ succeeded, failed, deleted instants }
 

@@ -87,9 +87,9 @@ func newsOf(succeeded *instants, failed ...*instants) (news News) {
 // Pods that are not counted yet are left to [Census.News].
 //
 // A pod that is being deleted and has no finalizer may have been counted as failed, or the
-// controller has deleted it uncounted, for example when it suspended the Job. Nothing tells
-// which. All such pods together count as one failure. So the delay after one failure is
-// kept, and a Job of many pods does not wait for ten minutes when it is resumed.
+// controller has deleted it uncounted, for example when it suspended the Job. The pod does
+// not show which. All such pods together count as one failure. So the delay after one failure
+// is kept, and a Job of many pods does not wait for ten minutes when it is resumed.
 func (c *Census) Rebuilt(job types.UID) backoff.Record {
 	var one instants
 	if at, ok := c.counted.deleted.latest(); ok && at.compare(instantOf(time.Time{})) > 0 {

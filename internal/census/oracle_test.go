@@ -204,8 +204,8 @@ func bitsOf(r *census.Record) map[string]bool {
 	}
 }
 
-// sorted returns the pods by index, then by UID. What is above every index is
-// all the same.
+// sorted returns the pods ordered by index, then by UID. Indexes above the largest int32 count
+// as equal.
 func (w world) sorted(pods []*corev1.Pod) []*corev1.Pod {
 	pods = slices.Clone(pods)
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(string(a.UID), string(b.UID)) })

@@ -66,7 +66,7 @@ func TestVerdict_isStoredBeforeItsPodGoes(t *testing.T) {
 	}
 }
 
-// verdictSnapshot has a pod that was evicted, which fails the Job, and one that runs.
+// verdictSnapshot returns an input with an evicted pod, which fails the Job, and a running one.
 func verdictSnapshot(t *testing.T) decide.Input {
 	job := decidetest.SpecJob(t, `
 completions: 3

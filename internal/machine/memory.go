@@ -41,8 +41,8 @@ type Memory struct {
 	Stripped []Stripped
 	Lost     []Lost
 	// JobsFloor and PodsFloor are the versions up to which the caches were complete when
-	// they were last used, and of the pods that were adopted since. No older view is ever
-	// used.
+	// they were last used. PodsFloor is also at least the version of every pod that was
+	// adopted since. No older view is ever used.
 	JobsFloor, PodsFloor string
 }
 

@@ -79,8 +79,8 @@ func TestAdoption_ofAPodThatIsGone(t *testing.T) {
 	}
 }
 
-// A cache that is older than an adoption is not used. It shows the pod without an owner:
-// the Job, which is being deleted and adopts no pods, would take it for counted and
+// A cache that is older than an adoption is not used, because it shows the pod without an
+// owner. A Job that is being deleted adopts no pods. It would treat the pod as counted and
 // released, and count it again once the cache shows the adoption.
 func TestAdoption_isObserved(t *testing.T) {
 	s := &server{job: train(1)}

@@ -19,7 +19,7 @@ type sync struct {
 	live    bool          // the Job and its pods are read live
 	pending unobserved
 	claims  claims
-	writes  writes // those that the decision asks for
+	writes  writes // the writes of the decision
 }
 
 // step is a row of the table of steps.

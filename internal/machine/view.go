@@ -53,9 +53,9 @@ func (m *Memory) accept(v *View) {
 	m.JobsFloor, m.PodsFloor = newest(m.JobsFloor, v.JobsVersion), newest(m.PodsFloor, v.PodsVersion)
 }
 
-// adopted takes the answer to an adoption: no view is used that is older. It would show the
-// pod without an owner or the finalizer. A Job that has been deleted meanwhile would not
-// adopt the pod again, and take it for counted and released.
+// adopted raises the floor to the version in the answer to an adoption, so that no older view
+// is used. Such a view shows the pod without its owner and finalizer. If the Job is being
+// deleted by then, it adopts no pods, and would treat the pod as counted and released.
 func (m *Memory) adopted(x *exchange) {
 	if pod := x.meta(); pod != nil {
 		m.PodsFloor = newest(m.PodsFloor, pod.GetResourceVersion())

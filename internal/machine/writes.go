@@ -6,19 +6,19 @@ import (
 	"github.com/jobfate/jobfate/internal/decide"
 )
 
-// writes are the writes that a decision asks for after its claims, and their results.
+// writes are the writes of a decision after its claims, and their results.
 type writes struct {
 	deletions []deletion
-	creations []creation // those that have not been sent
+	creations []creation // the creations that have not been sent
 	batchSize int        // the number of creations in the next batch
 	done      decide.Done
-	version   string      // of the object that holds the status, as it was last read or stored
-	removed   []types.UID // of pods whose finalizers were removed after the status write
+	version   string      // the last known version of the object that holds the status
+	removed   []types.UID // the pods whose finalizer was removed after the status write
 	settled   decide.Settled
 }
 
-// newWrites returns the writes of an outcome. version is that of the object that holds the
-// status.
+// newWrites returns the writes of an outcome. version is the version of the object that holds
+// the status.
 func newWrites(outcome *decide.Outcome, version string) writes {
 	work := &outcome.Plan.Work
 	w := writes{version: version, batchSize: 1}
