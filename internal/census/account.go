@@ -17,12 +17,12 @@ const DefaultCap = 500
 type Ending uint8
 
 const (
-	// Running: the Job does not end.
+	// Running Jobs do not end.
 	Running Ending = iota
-	// Succeeding: the Job removes the finalizers of all its pods. Pods that still run
+	// Succeeding Jobs remove the finalizers of all their pods. Pods that still run
 	// are not counted.
 	Succeeding
-	// Failing: the Job removes the finalizers of all its pods. Pods that still run are
+	// Failing Jobs remove the finalizers of all their pods. Pods that still run are
 	// counted as failed.
 	Failing
 )
