@@ -2,7 +2,7 @@ package simulation
 
 import "testing"
 
-// BenchmarkLarge plays a Job of 100,000 indexes, 1,000 at once.
+// BenchmarkLarge simulates a Job of 100,000 indexes with parallelism 1,000.
 func BenchmarkLarge(b *testing.B) {
 	for _, bc := range []struct{ name, scenario string }{
 		{"alike", ""},

@@ -6,11 +6,11 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// Bounds keep a simulation from using up memory or time. A zero field is the
-// bound of DefaultBounds.
+// Bounds limit the memory and the time of a simulation. A zero field means the bound of
+// DefaultBounds.
 type Bounds struct {
-	// Pods is the number of pods in all, and AtOnce the number that the Job may
-	// want at once. A pod of many containers counts for each ten of them.
+	// Pods is the number of pods in all, and AtOnce the number of pods that the Job may
+	// need at once. For AtOnce a pod counts once for every ten of its containers.
 	Pods, AtOnce int
 	// Events is the number of events of a scenario.
 	Events int
@@ -19,7 +19,7 @@ type Bounds struct {
 	Steps int
 }
 
-// DefaultBounds returns the bounds that hold when nothing else is said.
+// DefaultBounds returns the default bounds.
 func DefaultBounds() Bounds {
 	return Bounds{Pods: 500_000, AtOnce: 20_000, Events: 10_000, Steps: 200_000_000}
 }
@@ -34,7 +34,7 @@ func (b Bounds) orDefault() Bounds {
 	return b
 }
 
-// BoundError is the end of a simulation that went beyond one of its Bounds.
+// BoundError is the error of a simulation that exceeds one of its Bounds.
 type BoundError struct {
 	// Field is the field of Bounds, and Most its value.
 	Field string
@@ -45,7 +45,7 @@ type BoundError struct {
 // Error names the field and the bound.
 func (e *BoundError) Error() string { return e.text }
 
-// checkPods returns an error when the Job wants too many pods at once.
+// checkPods returns an error if the Job needs too many pods at once.
 func (b Bounds) checkPods(spec *batchv1.JobSpec, succeeded int32) error {
 	want := int32(1)
 	if spec.Parallelism != nil {
@@ -66,7 +66,7 @@ func (b Bounds) checkPods(spec *batchv1.JobSpec, succeeded int32) error {
 	return &BoundError{"AtOnce", b.AtOnce, text}
 }
 
-// checkEvents returns an error when a scenario has too many events.
+// checkEvents returns an error if a scenario has too many events.
 func (b Bounds) checkEvents(n int) error {
 	if n <= b.Events {
 		return nil
@@ -78,9 +78,9 @@ func (b Bounds) checkEvents(n int) error {
 func (b Bounds) checkCost(now Time, pods, steps int) error {
 	switch {
 	case pods > b.Pods:
-		return &BoundError{"Pods", b.Pods, fmt.Sprintf("given up at %s of virtual time: there were more than %d pods in all", now, b.Pods)}
+		return &BoundError{"Pods", b.Pods, fmt.Sprintf("gave up at %s of virtual time: there were more than %d pods in all", now, b.Pods)}
 	case steps > b.Steps:
-		return &BoundError{"Steps", b.Steps, fmt.Sprintf("given up at %s of virtual time: it took more than %d steps", now, b.Steps)}
+		return &BoundError{"Steps", b.Steps, fmt.Sprintf("gave up at %s of virtual time: the simulation took more than %d steps", now, b.Steps)}
 	}
 	return nil
 }

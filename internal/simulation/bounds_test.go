@@ -26,8 +26,8 @@ func containers(n int) func(*batchv1.JobSpec) {
 	}
 }
 
-// TestSlim plays a Job with a template of a mebibyte: the pods do not hold it, and
-// fare as those of a small one.
+// TestSlim simulates a Job whose template is larger than a mebibyte. Its pods do not hold the
+// template, and have the same outcomes as those of a small one.
 func TestSlim(t *testing.T) {
 	large := func(s *batchv1.JobSpec) {
 		s.ManualSelector, s.Selector = ptr(true), &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}, MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "c", Operator: metav1.LabelSelectorOpExists}}}
@@ -57,8 +57,8 @@ func TestSlim(t *testing.T) {
 	}
 }
 
-// TestBounds checks that no simulation uses up memory or time, and that the error
-// names the field and the bound.
+// TestBounds checks that every simulation is bounded, and that the error names the field and
+// the bound.
 func TestBounds(t *testing.T) {
 	loops := []Course{{Exits: []int32{1}, Durations: []metav1.Duration{seconds(1)}}}
 	for _, tc := range []struct {
@@ -77,8 +77,8 @@ func TestBounds(t *testing.T) {
 			"events[1]: spec.parallelism: 20001 pods at once; want at most 20000"},
 		{"a bound of the caller's", indexed(5, 5), Scenario{}, Bounds{AtOnce: 4}, "AtOnce", "spec.parallelism: 5 pods at once; want at most 4"},
 		{"pods of many containers", indexed(200, 200, containers(1000)), Scenario{}, Bounds{AtOnce: 10_000}, "AtOnce", "spec.parallelism: 200 pods at once; want at most 100 of 1000 containers each"},
-		{"pods", indexed(1, 1, perIndex(math.MaxInt32)), Scenario{Pods: loops}, Bounds{Pods: 5}, "Pods", "given up at 5m20s of virtual time: there were more than 5 pods in all"},
-		{"steps", indexed(1, 1, perIndex(math.MaxInt32)), Scenario{Pods: loops}, Bounds{Steps: 100}, "Steps", "given up at 5m22s of virtual time: it took more than 100 steps"},
+		{"pods", indexed(1, 1, perIndex(math.MaxInt32)), Scenario{Pods: loops}, Bounds{Pods: 5}, "Pods", "gave up at 5m20s of virtual time: there were more than 5 pods in all"},
+		{"steps", indexed(1, 1, perIndex(math.MaxInt32)), Scenario{Pods: loops}, Bounds{Steps: 100}, "Steps", "gave up at 5m22s of virtual time: the simulation took more than 100 steps"},
 		{"events", indexed(1, 1), Scenario{Events: slices.Repeat([]Event{{Suspend: ptr(false)}}, 10_001)}, Bounds{}, "Events", "events: there are 10001; want at most 10000"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestBounds(t *testing.T) {
 			}
 		})
 	}
-	// As many as there are completions do no harm.
+	// A high parallelism is accepted if completions limit the number of pods.
 	if r, err := Play(indexed(3, 3, nonIndexed, func(s *batchv1.JobSpec) { s.Parallelism = ptr(int32(math.MaxInt32)) }), Scenario{}, Settings{}); err != nil || r.Totals.Pods != 3 {
 		t.Errorf("got %v, want 3 pods", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// ReadScenario reads a scenario from YAML or JSON. Unknown fields are refused.
+// ReadScenario reads a scenario from YAML or JSON. Unknown fields are errors.
 func ReadScenario(text []byte) (Scenario, error) {
 	s, err := DecodeScenario(text)
 	if err != nil {
@@ -29,13 +29,13 @@ func DecodeScenario(text []byte) (Scenario, error) {
 	return s, nil
 }
 
-// wants name what a field of a Go type wants, for those who do not read Go.
+// wants describes the value of a field by its Go type, for users who do not know Go.
 var wants = map[string]string{
 	"bool":    "true or false",
 	"int32":   "a whole number of at most 32 bits",
 	"uint64":  "a whole number from 0",
 	"float64": "a number",
-	"string":  "a duration such as 30s", // that of all other strings says what it wants
+	"string":  "a duration such as 30s", // other strings have their own errors
 }
 
 var (
@@ -64,8 +64,7 @@ func inWords(err error) error {
 // longest is the longest time that a scenario may name.
 const longest = 10 * 365 * 24 * time.Hour
 
-// Check returns an error for a scenario that makes no sense. The error begins
-// with the field.
+// Check returns an error if the scenario is invalid. The error begins with the field.
 func (s Scenario) Check() error {
 	for _, f := range []struct {
 		name  string
@@ -169,7 +168,7 @@ func (e Event) check() error {
 		something = something || t.indexes != ""
 	}
 	if !something {
-		return errors.New(": nothing happens; want suspend, parallelism, completions, capacity, evict, lose, removeNodes or forceDelete")
+		return errors.New(": the event does nothing; want suspend, parallelism, completions, capacity, evict, lose, removeNodes or forceDelete")
 	}
 	return nil
 }

@@ -12,32 +12,33 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// Settings are how the controller decides, and what bounds a simulation.
+// Settings configure the controller and the bounds of a simulation.
 type Settings struct {
 	// RuleNames are the names of the rules of the pod failure policy.
 	RuleNames []string
 	// Options are passed to each decision.
 	Options []jobfate.Option
-	// Live is set for a Job that exists: the simulation goes on from there.
+	// Live is set for a Job that exists: the simulation continues from there.
 	Live *Live
-	// Bounds are those of DefaultBounds where they are zero.
+	// Bounds limit the simulation; zero fields have the values of DefaultBounds.
 	Bounds Bounds
-	// GoOn is asked before each sync, with the virtual time and the number of pods
-	// so far: the simulation is interrupted when it says no. It may be nil.
+	// GoOn is called before each sync, with the virtual time and the number of pods so
+	// far. If it returns false, the simulation is interrupted. It may be nil.
 	GoOn func(now Time, pods int) bool
-	// Stored is called with each status that is stored; an error ends the simulation.
-	// It may be nil.
+	// Stored is called after each status write; an error ends the simulation. It may be
+	// nil.
 	Stored func(Status) error
 }
 
-// controller is the Job controller of a simulation. This file has all that the
-// package knows of how decisions are made and carried out.
+// controller is the Job controller of a simulation. Only this file knows how decisions are
+// made and carried out.
 type controller struct {
 	cluster *cluster.Cluster
 	cache   *cluster.Cache
 	caller  *cluster.Caller
 	last    jobfate.Decision
-	// backsOff is told at each decision until when which indexes back off.
+	// backsOff is called after each decision with the indexes that back off, and until
+	// when.
 	backsOff func(until map[int32]time.Time)
 }
 
@@ -48,13 +49,12 @@ func newController(c *cluster.Cluster, s Settings, backsOff func(until map[int32
 		options = append(slices.Clone(options), jobfate.RuleNames(s.RuleNames...))
 	}
 	out := &controller{cluster: c, cache: c.NewCache(true), caller: cluster.NewCaller(options...)}
-	out.caller.Machine.Core().Check = nil // that is for tests
+	out.caller.Machine.Core().Check = nil // the check is for tests
 	out.backsOff = backsOff
 	return out
 }
 
-// sync syncs once. It returns when to sync again; the zero time is when something
-// has changed.
+// sync syncs once. It returns when to sync again; the zero time means after the next change.
 func (c *controller) sync() (again time.Time, err error) {
 	view := c.cache.View()
 	out := c.cluster.Run(c.caller, c.cache)
@@ -65,13 +65,13 @@ func (c *controller) sync() (again time.Time, err error) {
 	return out.At, out.Err
 }
 
-// waitsFor says how the Job stood at the last decision.
+// waitsFor returns the reason for the state of the Job at the last decision.
 func (c *controller) waitsFor() string { return explain.Of(c.last).Job().Text }
 
-// wholeJob stands for the Job where an index is asked for.
+// wholeJob is the key of the Job itself in maps by index.
 const wholeJob = -1
 
-// backingOff returns until when the Job or its indexes back off.
+// backingOff returns the indexes that back off, or wholeJob if the Job does, and until when.
 func backingOff(s cluster.View, d jobfate.Decision) map[int32]time.Time {
 	until := map[int32]time.Time{}
 	if backoff.LimitOf(&s.Job.Spec).Target != backoff.TargetIndex {
@@ -81,7 +81,7 @@ func backingOff(s cluster.View, d jobfate.Decision) map[int32]time.Time {
 		return until
 	}
 	if !slices.ContainsFunc(s.Pods, mayBackOff) {
-		return until // without asking for each index, which takes a while
+		return until // skips the explanation of each index, which is slow
 	}
 	for why := range explain.Of(d).Indexes() {
 		if why.Code != explain.IndexBackingOff {
@@ -94,8 +94,8 @@ func backingOff(s cluster.View, d jobfate.Decision) map[int32]time.Time {
 	return until
 }
 
-// mayBackOff reports whether the index of a pod may back off: one that has not failed
-// makes no index wait.
+// mayBackOff reports whether the index of a pod may back off: only failed and deleted pods
+// cause a delay.
 func mayBackOff(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// checkTargets returns an error for an event that names an index that the Job does
-// not have by then.
+// checkTargets returns an error for an event that names an index that the Job does not have at
+// that time.
 func (p *play) checkTargets(spec *batchv1.JobSpec) error {
 	if !p.indexed {
-		return nil // its pods are not known yet
+		return nil // the number of its pods is not known yet
 	}
 	order := make([]int, len(p.scenario.Events))
 	for i := range order {
@@ -31,7 +31,7 @@ func (p *play) checkTargets(spec *batchv1.JobSpec) error {
 			completions = *e.Completions
 		}
 		for _, t := range e.targets() {
-			set, _ := t.indexes.set() // it has been checked
+			set, _ := t.indexes.set() // Check has validated it
 			if last, some := set.Max(); some && t.indexes != all && last >= completions {
 				return fmt.Errorf("events[%d].%s: the Job has no index %d; its completions are %d", i, t.field, last, completions)
 			}
@@ -40,7 +40,7 @@ func (p *play) checkTargets(spec *batchv1.JobSpec) error {
 	return nil
 }
 
-// happen lets an event of the scenario happen. The error begins with the field.
+// happen applies an event of the scenario. The error begins with the field.
 func (p *play) happen(e Event) error {
 	if err := p.editJob(e); err != nil {
 		return err
@@ -72,8 +72,8 @@ func (p *play) happen(e Event) error {
 // actions are what events do to pods.
 var actions = map[string]struct {
 	concerns  func(*play, *life) bool
-	one, many string // what is told
-	none      string // when there are no such pods
+	one, many string // the text about one pod, and about many
+	none      string // the text if there are no such pods
 	do        func(*play, []*life)
 }{
 	"lose": {(*play).isRunning, "the node of %s is lost", "the nodes of %s are lost", "no such pod runs", (*play).lose},
@@ -100,12 +100,12 @@ func (p *play) isActive(l *life) bool {
 
 func (p *play) isRunning(l *life) bool { return !l.gone && !l.lost && l.pod().Started != nil }
 
-// podsOf returns the pods of indexes that a condition holds for, in the order of
+// podsOf returns the pods of the indexes for which concerns reports true, in the order of
 // their creation.
 func (p *play) podsOf(indexes Indexes, concerns func(*play, *life) bool) (out []*life, err error) {
-	set, _ := indexes.set() // it has been checked
+	set, _ := indexes.set() // Check has validated it
 	if last, some := set.Max(); some && !p.indexed && indexes != all && int(last) >= int(p.earlier)+p.result.Totals.Pods {
-		return nil, fmt.Errorf("there is no pod %d at %s; %d have been created, which count from 0",
+		return nil, fmt.Errorf("there is no pod %d at %s; %d have been created, numbered from 0",
 			last, p.now(), int(p.earlier)+p.result.Totals.Pods)
 	}
 	for _, pod := range p.cluster.Pods() {
@@ -137,7 +137,7 @@ func (p *play) editJob(e Event) error {
 	return nil
 }
 
-// set sets a field of the spec, if an event does.
+// set sets a field of the spec if the event has a value for it.
 func set[T any](p *play, field **T, value *T, name string) {
 	if value != nil {
 		v := *value
@@ -146,15 +146,15 @@ func set[T any](p *play, field **T, value *T, name string) {
 	}
 }
 
-// tell adds to the events of the result.
+// tell adds an event to the result.
 func (p *play) tell(format string, args ...any) {
 	p.result.Happened = append(p.result.Happened, Happening{p.now(), fmt.Sprintf(format, args...)})
 }
 
-// mostNames is how many pods are named in a line.
+// mostNames is the maximum number of pods that a line names.
 const mostNames = 3
 
-// phrase says something of one pod, or of many.
+// phrase returns the text about one pod, or about many.
 func (p *play) phrase(pods []*life, one, many string) string {
 	if len(pods) == 1 {
 		return fmt.Sprintf(one, "pod "+pods[0].pod().Name)

@@ -29,7 +29,7 @@ func (x *Indexes) UnmarshalJSON(text []byte) error {
 	return fmt.Errorf(`want indexes such as 3 or "0-1,7", or all`)
 }
 
-// set returns the indexes; those of "all" end where an int32 does.
+// set returns the indexes; "all" is every index that an int32 can hold.
 func (x Indexes) set() (indexset.Set, error) {
 	switch x {
 	case "":

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// lanes are the lanes of a result as they grow.
+// lanes collects the lanes of a result.
 type lanes struct {
 	byIndex map[int32]*Lane
-	free    free // those in which no pod is, of a Job that is not Indexed
+	free    free // the lanes without a pod, of a Job that is not Indexed
 }
 
 // of returns the lane of an index.
@@ -33,7 +33,7 @@ func (l *lanes) take() *Lane {
 	return l.of(int32(len(l.byIndex)))
 }
 
-// release makes a lane free that take has returned.
+// release frees a lane that take has returned.
 func (l *lanes) release(lane *Lane) { heap.Push(&l.free, lane.Index) }
 
 // all returns copies of the lanes in their order.

@@ -11,7 +11,7 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Exit codes and waits as a kubelet has them.
+// Exit codes and delays of a kubelet.
 const (
 	terminated  = 143 // 128 and SIGTERM
 	crashDelay  = 10 * time.Second
@@ -19,24 +19,23 @@ const (
 	crashMost   = 300 * time.Second
 )
 
-// life is a pod of the simulation: what it is going to do, and where it is in the
-// result.
+// life is a pod of the simulation: what it does, and its position in the result.
 type life struct {
 	uid    types.UID
-	index  int32 // that courses and events name
-	turn   int   // how many pods, or restarts, of the index were before it
+	index  int32 // the index by which courses and events name it
+	turn   int   // the number of earlier pods and restarts of the index
 	course Course
 	random *rand.Rand
 	lane   *Lane
-	at     int  // the pod in the lane
-	gone   bool // it has ended
-	placed bool // it has a place in the cluster
-	lost   bool // its node is
+	at     int  // the position of the pod in the lane
+	gone   bool // the pod has ended
+	placed bool // the pod takes capacity of the cluster
+	lost   bool // the node of the pod is lost
 }
 
 func (l *life) pod() *Pod { return &l.lane.Pods[l.at] }
 
-// born takes up a pod that was created at a time.
+// born adds a pod that was created at the given time.
 func (p *play) born(pod *corev1.Pod, created Time) *life {
 	l := &life{uid: pod.UID}
 	if p.indexed {
@@ -57,8 +56,8 @@ func (p *play) born(pod *corev1.Pod, created Time) *life {
 	return l
 }
 
-// draw draws what a pod is going to do. The n-th pod of an index draws the same
-// in whatever Job, so that two can be compared.
+// draw chooses what a pod does. The n-th pod of an index gets the same random values in every
+// Job, so that two Jobs can be compared.
 func (p *play) draw(l *life) {
 	l.random = rand.New(rand.NewPCG(p.scenario.Seed, uint64(l.index)<<32|uint64(l.turn)))
 	l.course = p.courseOf(l)
@@ -77,7 +76,7 @@ func (p *play) courseOf(l *life) Course {
 	return Course{}
 }
 
-// schedule lets a pod run as soon as there is a place for it.
+// schedule queues a pod, which runs as soon as the cluster has capacity.
 func (p *play) schedule(l *life) {
 	p.places.queue = append(p.places.queue, l)
 	p.admit()
@@ -101,8 +100,8 @@ func (p *play) startPod(l *life) {
 	p.proceed(l, 0)
 }
 
-// proceed lets the containers of a pod run to their end, after a delay. They have
-// run already for a negative delay.
+// proceed schedules the end of the containers of a pod, which start after a delay. A negative
+// delay means that they have already been running for that time.
 func (p *play) proceed(l *life, delay time.Duration) {
 	duration := defaultDuration
 	if list := l.course.Durations; len(list) > 0 {
@@ -114,7 +113,7 @@ func (p *play) proceed(l *life, delay time.Duration) {
 	p.after(max(0, delay+duration), func() { p.exit(l) })
 }
 
-// exit ends the containers of a pod, if nothing else has.
+// exit ends the containers of a pod, unless the pod has ended or its node is lost.
 func (p *play) exit(l *life) {
 	pod := p.cluster.Pod(l.uid)
 	if pod == nil || !cluster.IsActive(pod) || l.lost {
@@ -137,8 +136,8 @@ func (p *play) exit(l *life) {
 	}
 }
 
-// crashDelayAfter is how long a kubelet waits before it restarts a container that
-// it has restarted before.
+// crashDelayAfter returns the delay before a kubelet restarts a container that it has already
+// restarted this many times.
 func crashDelayAfter(restarts int) time.Duration {
 	return min(crashDelay<<min(restarts, crashLonger), crashMost)
 }
@@ -148,7 +147,7 @@ func (p *play) evict(l *life) {
 	p.cluster.Delete(l.uid, cluster.DefaultGrace)
 }
 
-// stopping lets a pod that is deleted stop. On a lost node no kubelet stops it.
+// stopping schedules the end of a deleted pod. On a lost node no kubelet stops it.
 func (p *play) stopping(l *life, grace int64) {
 	delay := min(or(p.scenario.StopDelay, defaultDelay), time.Duration(grace)*time.Second)
 	p.after(delay, func() {

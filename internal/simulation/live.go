@@ -18,17 +18,16 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// Live is how a Job that exists stands: the simulation goes on from its status and
-// its pods.
+// Live is the state of a Job that exists: the simulation continues from its status and pods.
 type Live struct {
 	// Now is the time of the status and of the pods.
 	Now time.Time
-	// Pods are pods of the namespace; those of other owners are left out.
+	// Pods are pods of the namespace; those of other owners are ignored.
 	Pods []*corev1.Pod
 }
 
-// PodsOf returns the pods that a Job owns or may adopt, in the order of their
-// creation. It fails when the selector of the Job is not valid.
+// PodsOf returns the pods that a Job owns or may adopt, in the order of their creation. It
+// fails if the selector of the Job is invalid.
 func PodsOf(job *batchv1.Job, pods []*corev1.Pod) ([]*corev1.Pod, error) {
 	of, err := owner.Of(job, keys.Keys{})
 	if err != nil {
@@ -44,8 +43,8 @@ func PodsOf(job *batchv1.Job, pods []*corev1.Pod) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// goLive puts the status and the pods of a Job that exists into the cluster, under
-// the UIDs that the cluster gives.
+// goLive adds the status and the pods of a Job that exists to the cluster, with the UIDs that
+// the cluster assigns.
 func (p *play) goLive(job *batchv1.Job, pods []*corev1.Pod) error {
 	uids := map[types.UID]types.UID{job.UID: p.cluster.Job().UID}
 	pods, err := PodsOf(job, pods)
@@ -100,7 +99,7 @@ func (p *play) relabel(pod *corev1.Pod, uids map[types.UID]types.UID) {
 	}
 }
 
-// resume takes up a pod that exists, and lets it go on.
+// resume adds a pod that exists, and schedules what it does next.
 func (p *play) resume(pod *corev1.Pod) {
 	l := p.born(pod, p.timeOf(pod.CreationTimestamp.Time))
 	l.pod().Restarts = restartsOf(pod)
@@ -108,11 +107,11 @@ func (p *play) resume(pod *corev1.Pod) {
 	l.turn = max(l.turn, int(earlier.Failures)+int(earlier.Ignored)) + l.pod().Restarts
 	p.taken[l.index] = l.turn + 1
 	p.draw(l)
-	var runs Time // since when
+	var runs Time // when its containers were started last
 	if since, ok := runningSince(pod); ok {
 		at := p.timeOf(since)
 		runs = at
-		if at > 0 && pod.Status.StartTime != nil { // it is restarted then
+		if at > 0 && pod.Status.StartTime != nil { // a restart that is still to come
 			at = p.timeOf(pod.Status.StartTime.Time)
 		}
 		l.pod().Started = &at
@@ -149,8 +148,8 @@ func graceOf(pod *corev1.Pod) time.Duration {
 	return 0
 }
 
-// restartsOf returns how often the first container of a pod was restarted, one that
-// is to come included.
+// restartsOf returns the number of restarts of the first container of a pod, including a
+// restart that is still to come.
 func restartsOf(pod *corev1.Pod) int {
 	if len(pod.Status.ContainerStatuses) == 0 {
 		return 0
@@ -163,8 +162,8 @@ func restartsOf(pod *corev1.Pod) int {
 	return n
 }
 
-// runningSince returns when the containers of a pod were started, or are to be
-// restarted, if they were started at all.
+// runningSince returns when the containers of a pod were started, or will be restarted. It
+// returns false if they were never started.
 func runningSince(pod *corev1.Pod) (time.Time, bool) {
 	for _, c := range pod.Status.ContainerStatuses {
 		switch s := c.State; {
@@ -182,8 +181,8 @@ func runningSince(pod *corev1.Pod) (time.Time, bool) {
 	return pod.Status.StartTime.Time, true
 }
 
-// exitCodeOf returns the exit code of a pod that has ended: that of a container
-// that failed, if one did.
+// exitCodeOf returns the exit code of a pod that has ended. If a container failed, it is the
+// exit code of that container.
 func exitCodeOf(pod *corev1.Pod) (code *int32) {
 	for _, c := range pod.Status.ContainerStatuses {
 		if t := c.State.Terminated; t != nil && (code == nil || *code == 0) {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// snapshot plays a Job for a while and returns it and its pods as they stand then.
+// snapshot simulates a Job up to a time, and returns the Job and its pods at that time.
 func snapshot(t *testing.T, job *batchv1.Job, s Scenario, at time.Duration) (*batchv1.Job, *Live) {
 	t.Helper()
 	s.Limit = &metav1.Duration{Duration: at}
@@ -32,7 +32,7 @@ func snapshot(t *testing.T, job *batchv1.Job, s Scenario, at time.Duration) (*ba
 	return underOtherUIDs(p.cluster.Job().DeepCopy(), live.Pods), live
 }
 
-// underOtherUIDs gives a Job and its pods other UIDs than those of the cluster.
+// underOtherUIDs gives a Job and its pods UIDs that the cluster does not know.
 func underOtherUIDs(job *batchv1.Job, pods []*corev1.Pod) *batchv1.Job {
 	const other = "other-"
 	rename := func(labels map[string]string) {
@@ -68,8 +68,8 @@ func ended(r *Result) string {
 		r.End, r.Reason, r.Status.Succeeded, r.Status.Failed, r.Status.CompletedIndexes, failed)
 }
 
-// TestLive interrupts Jobs and goes on from what was stored. They come to the same
-// end, at about the same time: a pod that was to start begins to do so anew.
+// TestLive interrupts Jobs and continues from their status and pods. They end in the same way,
+// at about the same time: the start delay of a pending pod begins again.
 func TestLive(t *testing.T) {
 	for _, tc := range []struct {
 		reason   string
@@ -158,8 +158,8 @@ Complete CompletionsReached at 18s: 4 pods, 40s`
 	}
 }
 
-// TestLiveRestarts goes on from a pod whose container is restarted in place, 4s
-// after it has crashed for the second time.
+// TestLiveRestarts continues from a pod whose container waits for its restart, 4s after its
+// second crash.
 func TestLiveRestarts(t *testing.T) {
 	s := Scenario{Pods: []Course{{Exits: []int32{1, 1, 1, 0}, Durations: []metav1.Duration{seconds(3)}}}}
 	onFailure := func(s *batchv1.JobSpec) { s.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }
@@ -174,13 +174,14 @@ func TestLiveRestarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It is restarted at 16s and runs for 3s; 40s after that it succeeds in 3s.
+	// The container is restarted at 16s and fails after 3s. It is restarted 40s later and
+	// succeeds after 3s.
 	if last := got.Lanes[0].Pods[0]; last.Restarts != 3 || *last.Ended != Time(62*time.Second) {
 		t.Errorf("got %d restarts and the end at %s, want 3 and 1m2s", last.Restarts, *last.Ended)
 	}
 }
 
-// TestLiveEnded goes on from a Job that has ended, with a pod that never will.
+// TestLiveEnded continues from a Job that has ended, with a pod that never ends.
 func TestLiveEnded(t *testing.T) {
 	job, live := snapshot(t, indexed(1, 1), Scenario{}, 30*time.Second)
 	pending := live.Pods[0].DeepCopy()
@@ -192,8 +193,7 @@ func TestLiveEnded(t *testing.T) {
 	}
 }
 
-// TestLiveUncounted goes on from a status that has recorded a failed pod and not
-// counted it yet.
+// TestLiveUncounted continues from a status that lists a failed pod as uncounted.
 func TestLiveUncounted(t *testing.T) {
 	job, live := snapshot(t, indexed(1, 1), Scenario{}, 5*time.Second)
 	pod := live.Pods[0]

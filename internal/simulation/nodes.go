@@ -6,9 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// lose loses the nodes of pods, each of which has its own. As in Kubernetes they
-// count as unreachable after a while, and then evict their pods after another;
-// no kubelet is there to stop the pods.
+// lose loses the nodes of pods; each pod has its own node. As in Kubernetes, a node becomes
+// unreachable after some time, and its pods are evicted after a further time. No kubelet
+// stops the pods.
 func (p *play) lose(pods []*life) {
 	now := p.now()
 	for _, l := range pods {
@@ -42,8 +42,8 @@ func (p *play) lose(pods []*life) {
 	}
 }
 
-// toleration returns how long the pods tolerate an unreachable node, unless they
-// do so for ever.
+// toleration returns how long the pods tolerate an unreachable node; false if they tolerate it
+// forever.
 func (p *play) toleration() (time.Duration, bool) {
 	if d := p.scenario.LostNodes.Toleration; d != nil {
 		return d.Duration, true
@@ -89,7 +89,7 @@ func (p *play) removeNodes(pods []*life) {
 	})
 }
 
-// those returns the pods that still exist and that a condition holds for.
+// those returns the pods that still exist and for which holds reports true.
 func (p *play) those(pods []*life, holds func(*play, *life) bool) (out []*life) {
 	for _, l := range pods {
 		if p.cluster.Pod(l.uid) != nil && holds(p, l) {

@@ -22,7 +22,7 @@ func tolerating(seconds *int64) func(*batchv1.JobSpec) {
 	}
 }
 
-// told returns what happened, a line each.
+// told returns the events, one per line.
 func told(r *Result) string {
 	var b strings.Builder
 	for _, h := range r.Happened {
@@ -33,8 +33,8 @@ func told(r *Result) string {
 
 // TestLostNodes loses nodes at 5s. Kubernetes 1.36.3 counts a node as unreachable
 // after 50s (pkg/controller/nodelifecycle/config/v1alpha1/defaults.go) and evicts
-// its pods 300s later (plugin/pkg/admission/defaulttolerationseconds). The delay
-// before a replacement runs from when the pod was not ready any more.
+// its pods 300s later (plugin/pkg/admission/defaulttolerationseconds). The delay before a
+// replacement begins when the pod becomes not ready.
 func TestLostNodes(t *testing.T) {
 	for _, tc := range []struct {
 		reason   string
@@ -43,19 +43,19 @@ func TestLostNodes(t *testing.T) {
 		want     string
 		told     string
 	}{
-		{"the pod is replaced once it is terminating, and keeps the Job from its end", indexed(1, 1), "events: [{at: 5s, lose: all}]",
+		{"the pod is replaced once it is terminating, but the Job waits for its termination", indexed(1, 1), "events: [{at: 5s, lose: all}]",
 			`0: 1s-open Unfinished 5m56s-6m6s Succeeded
 Stalled  at 6m6s: 2 pods, 14s`, `5s the node of pod job-0-1 is lost
 55s the node of pod job-0-1 is unreachable
 5m55s pod job-0-1 is evicted from its lost node, and stays terminating
 `},
-		{"with podReplacementPolicy Failed the Job waits for ever", indexed(1, 1, replaceFailed), "events: [{at: 5s, lose: 0}]",
+		{"with podReplacementPolicy Failed the Job waits forever", indexed(1, 1, replaceFailed), "events: [{at: 5s, lose: 0}]",
 			`0: 1s-open Unfinished
 Stalled  at 5m55s: 1 pods, 4s`, `5s the node of pod job-0-1 is lost
 55s the node of pod job-0-1 is unreachable
 5m55s pod job-0-1 is evicted from its lost node, and stays terminating
 `},
-		{"until the node is removed", indexed(1, 1, replaceFailed), "lostNodes: {removedAfter: 20m}\nevents: [{at: 5s, lose: 0}]",
+		{"or until the node is removed", indexed(1, 1, replaceFailed), "lostNodes: {removedAfter: 20m}\nevents: [{at: 5s, lose: 0}]",
 			`0: 1s-20m45s Evicted 20m46s-20m56s Succeeded
 Complete CompletionsReached at 20m56s: 2 pods, 14s`, `5s the node of pod job-0-1 is lost
 55s the node of pod job-0-1 is unreachable
@@ -63,7 +63,7 @@ Complete CompletionsReached at 20m56s: 2 pods, 14s`, `5s the node of pod job-0-1
 20m5s the node of pod job-0-1 is removed
 20m45s pod job-0-1 is failed and deleted by pod garbage collection
 `},
-		{"which may come before it is unreachable", indexed(2, 2), "lostNodes: {collectedAfter: 10s}\nevents: [{at: 5s, lose: 0-1}, {at: 6s, removeNodes: all}]",
+		{"the node is removed before it is unreachable", indexed(2, 2), "lostNodes: {collectedAfter: 10s}\nevents: [{at: 5s, lose: 0-1}, {at: 6s, removeNodes: all}]",
 			`0: 1s-16s Evicted 37s-47s Succeeded
 1: 1s-16s Evicted 37s-47s Succeeded
 wait 16s-36s
@@ -92,7 +92,7 @@ Stalled  at 1m5s: 1 pods, 4s`, `5s the node of pod job-0-1 is lost
 55s the node of pod job-0-1 is unreachable
 1m5s pod job-0-1 is evicted from its lost node, and stays terminating
 `},
-		{"one for ever", indexed(1, 1, tolerating(nil)), "events: [{at: 5s, lose: 0}]", `0: 1s-open Unfinished
+		{"a toleration without end", indexed(1, 1, tolerating(nil)), "events: [{at: 5s, lose: 0}]", `0: 1s-open Unfinished
 Stalled  at 55s: 1 pods, 4s`, `5s the node of pod job-0-1 is lost
 55s the node of pod job-0-1 is unreachable
 `},
@@ -139,7 +139,7 @@ Complete CompletionsReached at 33s: 3 pods, 30s`},
 1: 6s-16s Succeeded
 2: 12s-22s Succeeded
 Complete CompletionsReached at 22s: 3 pods, 30s`},
-		{"it shrinks: what runs goes on", indexed(3, 3), "capacity: 2\nevents: [{at: 5s, capacity: 1}]", `0: 1s-11s Succeeded
+		{"it shrinks: running pods continue", indexed(3, 3), "capacity: 2\nevents: [{at: 5s, capacity: 1}]", `0: 1s-11s Succeeded
 1: 1s-11s Succeeded
 2: 12s-22s Succeeded
 Complete CompletionsReached at 22s: 3 pods, 30s`},

@@ -1,6 +1,6 @@
 package simulation
 
-// places are the pods that the cluster can run at once.
+// places tracks the capacity of the cluster; each running pod takes one place.
 type places struct {
 	limited bool
 	most    int
@@ -8,7 +8,7 @@ type places struct {
 	queue   []*life // pods without a place, in the order of their creation
 }
 
-// set sets the number of places; nil is no limit.
+// set sets the capacity; nil is no limit.
 func (p *places) set(most *int32) {
 	p.limited = most != nil
 	if p.limited {
@@ -16,7 +16,7 @@ func (p *places) set(most *int32) {
 	}
 }
 
-// admitted gives free places to pods, and returns those that got one.
+// admitted assigns free places to waiting pods, and returns these pods.
 func (p *places) admitted() (in []*life) {
 	for len(p.queue) > 0 && (!p.limited || p.taken < p.most) {
 		l := p.queue[0]

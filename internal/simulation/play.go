@@ -14,17 +14,16 @@ import (
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
-// epoch is when a Job that does not exist yet is created. Nothing depends on it.
+// epoch is the creation time of a Job that does not exist yet. Nothing depends on its value.
 var epoch = time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// A simulation is given up after this many syncs without a change of time, or
-// failed syncs in a row.
+// A simulation gives up after this many syncs at the same time, or failed syncs in a row.
 const (
 	mostSyncs  = 1000
 	mostErrors = 100
 )
 
-// play is a simulation under way.
+// play is a running simulation.
 type play struct {
 	scenario Scenario
 	indexes  []indexset.Set // of the courses
@@ -32,34 +31,34 @@ type play struct {
 	goOn     func(now Time, pods int) bool
 	stored   func(Status) error
 
-	start      time.Time // from which all times are counted
+	start      time.Time // all times are relative to it
 	cluster    *cluster.Cluster
 	controller *controller
 	queue      queue
-	due        bool                // the controller is to sync now
-	syncAt     time.Time           // when it is to sync; zero: when something changes
-	errors     int                 // in a row
+	due        bool                // the controller must sync now
+	syncAt     time.Time           // the time of the next sync; zero: after the next change
+	errors     int                 // failed syncs in a row
 	waiting    map[int32]time.Time // until when indexes back off
-	changed    Time                // the last time at which anything changed
+	changed    Time                // the time of the last change
 	steps      int
-	failure    error // what ends the simulation
-	stopped    bool  // goOn said no
+	failure    error // the error that ends the simulation
+	stopped    bool  // goOn has returned false
 
 	indexed bool
 	policy  *failurepolicy.Policy
 	lives   map[types.UID]*life
-	running int           // pods that have not ended
-	earlier int32         // pods of a NonIndexed Job that have ended before the simulation
+	running int           // the number of pods that have not ended
+	earlier int32         // the number of pods of a NonIndexed Job that ended before the simulation
 	spent   []types.UID   // ended pods without the finalizer
-	keep    bool          // spent pods, for a test
-	taken   map[int32]int // how many pods each index has had
+	keep    bool          // keep the spent pods, for a test
+	taken   map[int32]int // the number of pods that each index has had
 	places  places
 	lanes   lanes
 	result  Result
 }
 
-// Play plays a Job to its end. It fails when the Job is not valid, when an event
-// cannot happen to it, or when the simulation goes beyond its bounds.
+// Play runs a Job until it has ended. It fails if the Job is invalid, if an event cannot
+// happen, or if the simulation exceeds its bounds.
 func Play(job *batchv1.Job, scenario Scenario, settings Settings) (*Result, error) {
 	p, err := newPlay(job, scenario, settings)
 	if err != nil {
@@ -90,7 +89,7 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 		p.start = settings.Live.Now
 	}
 	var err error
-	if p.cluster, err = cluster.New(anew(job), p.start); err != nil { // it checks the template as well
+	if p.cluster, err = cluster.New(anew(job), p.start); err != nil { // validates the template as well
 		return nil, err
 	}
 	if p.cluster, err = cluster.New(slimJob(anew(job)), p.start); err != nil {
@@ -106,7 +105,7 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 	}
 	p.policy = failurepolicy.Compile(failurepolicy.FromAPI(spec.PodFailurePolicy, settings.RuleNames...))
 	for _, course := range scenario.Pods {
-		set, _ := course.Indexes.set() // it has been checked
+		set, _ := course.Indexes.set() // Check has validated it
 		p.indexes = append(p.indexes, set)
 	}
 	p.places.set(scenario.Capacity)
@@ -120,7 +119,7 @@ func newPlay(job *batchv1.Job, scenario Scenario, settings Settings) (*play, err
 	return p, nil
 }
 
-// anew returns a Job as it was before an API server took it.
+// anew returns a Job without its status and what the API server generated.
 func anew(job *batchv1.Job) *batchv1.Job {
 	job = job.DeepCopy()
 	job.Status = batchv1.JobStatus{}
@@ -136,7 +135,7 @@ func anew(job *batchv1.Job) *batchv1.Job {
 	return job
 }
 
-// generatedLabels are the labels with which the API server makes a selector.
+// generatedLabels are the labels that the API server generates for the selector.
 var generatedLabels = []string{batchv1.ControllerUidLabel, batchv1.JobNameLabel, "controller-uid", "job-name"}
 
 func (p *play) run() (*Result, error) {
@@ -158,7 +157,7 @@ func (p *play) run() (*Result, error) {
 			return p.finish(Interrupted), nil
 		case p.over():
 			return p.finish(""), nil
-		case !some && jobstatus.Finished(p.cluster.Job()) != nil: // but a lost node keeps a pod
+		case !some && jobstatus.Finished(p.cluster.Job()) != nil: // a pod on a lost node remains
 			return p.finish(""), nil
 		case !some:
 			return p.finish(Stalled), nil
@@ -174,14 +173,14 @@ func (p *play) run() (*Result, error) {
 	}
 }
 
-// fail ends the simulation with an error, unless it has one.
+// fail ends the simulation with an error. The first error counts.
 func (p *play) fail(err error) {
 	if p.failure == nil {
 		p.failure = err
 	}
 }
 
-// syncAll lets the controller sync, and again for as long as it is due at once.
+// syncAll syncs as long as the controller is due now.
 func (p *play) syncAll() {
 	for range mostSyncs {
 		if p.failure == nil {
@@ -210,10 +209,10 @@ func (p *play) syncAll() {
 			p.lookAt(again)
 		}
 	}
-	p.fail(errors.New("the controller never comes to rest"))
+	p.fail(errors.New("the controller syncs endlessly without a wait"))
 }
 
-// next returns the time at which something is going to happen, if anything is.
+// next returns the time of the next action or sync; false if there is none.
 func (p *play) next() (at time.Time, some bool) {
 	at, some = p.queue.next()
 	if !p.syncAt.IsZero() && (!some || p.syncAt.Before(at)) {
@@ -222,11 +221,10 @@ func (p *play) next() (at time.Time, some bool) {
 	return at, some
 }
 
-// lookAt lets the controller sync at a time, unless it is going to earlier; then
-// it says anew when. So does the queue of a controller, which holds a Job once and
-// at the earliest time. If each sync asked for another one, a batch period later,
-// there would be ever more of them. A sync at once leaves the next one as it is:
-// a wait that was almost over would else begin a batch period anew.
+// lookAt schedules a sync, unless an earlier one is scheduled. The queue of a controller also
+// holds a Job only once, at the earliest time. Otherwise, with each sync requesting another
+// one a batch period later, their number would grow without end. An immediate sync does not
+// change the scheduled one, so that a batch period that is almost over does not begin again.
 func (p *play) lookAt(at time.Time) {
 	switch {
 	case !at.After(p.cluster.Now):
@@ -236,9 +234,8 @@ func (p *play) lookAt(at time.Time) {
 	}
 }
 
-// forgetSpent takes the pods away that the Job has counted, as the garbage collector
-// of pods may at any time: no decision depends on them, and each sync would look at
-// all of them.
+// forgetSpent removes the pods that the Job has counted, as pod garbage collection may do at
+// any time. No decision depends on them, but each sync would read all of them.
 func (p *play) forgetSpent() {
 	if p.keep {
 		return
@@ -253,7 +250,7 @@ func (p *play) forgetSpent() {
 // over reports whether the Job and all of its pods have ended.
 func (p *play) over() bool { return p.running == 0 && jobstatus.Finished(p.cluster.Job()) != nil }
 
-// finish completes the result. An empty end is that of the Job.
+// finish completes the result. If end is empty, it is how the Job ended.
 func (p *play) finish(end End) *Result {
 	r := &p.result
 	r.End, r.Took = end, p.now()
@@ -285,5 +282,5 @@ func (p *play) now() Time { return p.timeOf(p.cluster.Now) }
 
 func (p *play) timeOf(t time.Time) Time { return Time(t.Sub(p.start)) }
 
-// after does something after a while.
+// after schedules an action.
 func (p *play) after(d time.Duration, do func()) { p.queue.add(p.cluster.Now.Add(d), do) }

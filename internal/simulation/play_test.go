@@ -78,8 +78,8 @@ func drawn(r *Result) string {
 	return b.String()
 }
 
-// TestPlay looks at once at all that changes, so that its times are those of what
-// the Job does. TestBatches tells of the rest.
+// TestPlay syncs at once after each change, so that the times are easy to follow. TestBatches
+// tests the batch period.
 func TestPlay(t *testing.T) {
 	for _, tc := range []struct {
 		reason   string
@@ -87,7 +87,7 @@ func TestPlay(t *testing.T) {
 		scenario string
 		want     string
 	}{
-		{"all is well", indexed(2, 1), "", `0: 1s-11s Succeeded
+		{"all pods succeed", indexed(2, 1), "", `0: 1s-11s Succeeded
 1: 12s-22s Succeeded
 Complete CompletionsReached at 22s: 2 pods, 20s`},
 		{"an index fails once, and is retried after a delay", indexed(2, 2, perIndex(1)), "pods: [{indexes: '1', exits: [1, 0], durations: [5s, 2s]}]", `0: 1s-11s Succeeded
@@ -117,7 +117,7 @@ Complete CompletionsReached at 22s: 3 pods, 25s`},
 		{"all are evicted before they run", indexed(1, 1), "startDelay: 5s\nevents: [{at: 2s, evict: all}]", `0: never-2s Evicted 17s-27s Succeeded
 wait 2s-12s
 Complete CompletionsReached at 27s: 2 pods, 10s`},
-		{"a pod would wait that is not wanted any more", indexed(2, 2, perIndex(1)), "startDelay: 5s\nevents: [{at: 2s, parallelism: 0, evict: '0'}]", `0: never-2s Evicted
+		{"a pod that would back off is no longer needed", indexed(2, 2, perIndex(1)), "startDelay: 5s\nevents: [{at: 2s, parallelism: 0, evict: '0'}]", `0: never-2s Evicted
 1: never-2s Deleted
 Stalled  at 2s: 2 pods, 0s`},
 		{"suspended and resumed", indexed(2, 2), "stopDelay: 3s\nevents: [{at: 4s, suspend: true}, {at: 20s, suspend: false}]", `0: 1s-7s Deleted 21s-31s Succeeded
@@ -136,7 +136,7 @@ OutOfTime  at 7s: 1 pods, 6s`},
 Complete CompletionsReached at 40s: 1 pods, 39s`},
 		{"a deadline", indexed(1, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = ptr(int64(7)) }), "", `0: 1s-8s Deleted
 Failed DeadlineExceeded at 8s: 1 pods, 7s`},
-		{"how long is by chance", indexed(2, 2), "pods: [{spread: 10s}]\nseed: 1", `0: 1s-16.983s Succeeded
+		{"random durations", indexed(2, 2), "pods: [{spread: 10s}]\nseed: 1", `0: 1s-16.983s Succeeded
 1: 1s-18.194s Succeeded
 Complete CompletionsReached at 18.194s: 2 pods, 33.177s`},
 	} {
@@ -144,7 +144,7 @@ Complete CompletionsReached at 18.194s: 2 pods, 33.177s`},
 	}
 }
 
-// checkPlay plays a Job, twice.
+// checkPlay simulates a Job twice, and compares the results.
 func checkPlay(t *testing.T, job *batchv1.Job, scenario, want string) *Result {
 	t.Helper()
 	s, err := ReadScenario([]byte(scenario))
@@ -169,9 +169,9 @@ func checkPlay(t *testing.T, job *batchv1.Job, scenario, want string) *Result {
 	return got
 }
 
-// TestBatches checks when the controller looks. So does that of Kubernetes: a
-// change of a pod has it look after a second, unless it is going to earlier, and a
-// change of the spec at once.
+// TestBatches checks when the controller syncs. Like the controller of Kubernetes it syncs one
+// second after a change of a pod, unless a sync is due earlier, and at once after a change of
+// the spec.
 func TestBatches(t *testing.T) {
 	for _, tc := range []struct {
 		reason   string
@@ -183,7 +183,7 @@ func TestBatches(t *testing.T) {
 		{"each change waits for more", indexed(2, 1), "", `0: 1s-11s Succeeded
 1: 13s-23s Succeeded
 Complete CompletionsReached at 24s: 2 pods, 20s`, 7},
-		{"what changes meanwhile is seen with it, and does not put it off", indexed(6, 3),
+		{"further changes join the batch and do not delay it", indexed(6, 3),
 			"pods: [{indexes: '0', durations: [9600ms]}, {indexes: '1', durations: [9s]}, {indexes: '2', durations: [10200ms]}]", `0: 1s-10.6s Succeeded
 1: 1s-10s Succeeded
 2: 1s-11.2s Succeeded
@@ -191,10 +191,10 @@ Complete CompletionsReached at 24s: 2 pods, 20s`, 7},
 4: 12s-22s Succeeded
 5: 13s-23s Succeeded
 Complete CompletionsReached at 23s: 6 pods, 58.8s`, 8},
-		{"a new spec is seen at once", indexed(2, 1), "events: [{at: 3s, parallelism: 2}]", `0: 1s-11s Succeeded
+		{"a new spec is observed at once", indexed(2, 1), "events: [{at: 3s, parallelism: 2}]", `0: 1s-11s Succeeded
 1: 4s-14s Succeeded
 Complete CompletionsReached at 15s: 2 pods, 20s`, 9},
-		{"a failure is seen late, and its delay counts from when it was", indexed(1, 1, perIndex(1)), "pods: [{exits: [1, 0]}]", `0: 1s-11s Failed 22s-32s Succeeded wait 12s-21s
+		{"a failure is observed late, but its delay begins at the failure", indexed(1, 1, perIndex(1)), "pods: [{exits: [1, 0]}]", `0: 1s-11s Failed 22s-32s Succeeded wait 12s-21s
 Complete CompletionsReached at 33s: 2 pods, 20s`, 9},
 		{"a long period", indexed(2, 2), "batchPeriod: 10s", `0: 1s-11s Succeeded
 1: 1s-11s Succeeded
@@ -219,7 +219,7 @@ Complete CompletionsReached at 20s: 2 pods, 20s`, 3},
 	}
 }
 
-// TestInterrupted stops a Job while it runs: what is known so far is told.
+// TestInterrupted interrupts simulations. The result holds everything up to then.
 func TestInterrupted(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
@@ -246,9 +246,8 @@ Complete CompletionsReached at 24s: 2 pods, 20s`},
 	}
 }
 
-// TestSameLuck checks that a pod of one Job fares as the pod of another that is
-// in its place.
-func TestSameLuck(t *testing.T) {
+// TestSameRandomValues checks that corresponding pods of two Jobs get the same random values.
+func TestSameRandomValues(t *testing.T) {
 	s := Scenario{Seed: 7, Pods: []Course{{Chance: ptr(0.5), Spread: metav1.Duration{Duration: time.Hour}}}}
 	at := func(parallelism int32) (out []Time) {
 		got, err := Play(indexed(5, parallelism), s, Settings{})
@@ -277,7 +276,7 @@ func TestReadScenario(t *testing.T) {
 		"pods: [{durations: [-1s]}]":   "pods[0].durations[0]: -1s is negative",
 		"pods: [{}, {exits: [0, -1]}]": "pods[1].exits[1]: -1 is not an exit code",
 		"events: [{at: -1s}]":          "events[0].at: -1s is negative",
-		"events: [{at: 1s}]":           "events[0]: nothing happens",
+		"events: [{at: 1s}]":           "events[0]: the event does nothing",
 		"events: [{evict: some}]":      "events[0].evict: ",
 		"events: [{lose: some}]":       "events[0].lose: ",
 		"events: [{forceDelete: 3-1}]": "events[0].forceDelete: ",
@@ -302,7 +301,7 @@ func TestReadScenario(t *testing.T) {
 
 var goName = regexp.MustCompile(`\bGo\b|json:|int32|uint64|float64|v1\.|simulation\.`)
 
-func TestPlayRefuses(t *testing.T) {
+func TestPlayRejects(t *testing.T) {
 	negative := indexed(-1, 1)
 	for _, tc := range []struct {
 		job      *batchv1.Job
@@ -310,7 +309,7 @@ func TestPlayRefuses(t *testing.T) {
 		want     string
 	}{
 		{negative, Scenario{}, "spec.completions"},
-		{indexed(1, 1), Scenario{Events: []Event{{}}}, "events[0]: nothing happens"},
+		{indexed(1, 1), Scenario{Events: []Event{{}}}, "events[0]: the event does nothing"},
 		{indexed(2, 1), Scenario{Events: []Event{{Completions: ptr(int32(5))}}}, "events[0]: spec.completions"},
 		{indexed(2, 2), Scenario{Events: []Event{{Suspend: ptr(true)}, {Evict: "1-2"}}}, "events[1].evict: the Job has no index 2; its completions are 2"},
 		{indexed(2, 2), Scenario{Events: []Event{{At: seconds(9), Lose: "1"}, {At: seconds(5), Completions: ptr(int32(1)), Parallelism: ptr(int32(1))}}},
@@ -323,7 +322,7 @@ func TestPlayRefuses(t *testing.T) {
 	}
 }
 
-// TestAnew plays a Job as kubectl prints it, with all that a cluster gave it.
+// TestAnew simulates a Job as kubectl prints it, with everything that the API server generated.
 func TestAnew(t *testing.T) {
 	job := indexed(1, 1)
 	labels := map[string]string{batchv1.ControllerUidLabel: "x", "controller-uid": "x", "mine": "y"}

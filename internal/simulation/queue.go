@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// queue is what is going to happen, in the order of time; what happens at one
-// time is in the order in which it was added. The zero queue is empty.
+// queue holds future actions in the order of time. Actions of the same time are in the order in
+// which they were added. The zero queue is empty.
 type queue struct {
 	entries entries
 	added   int
@@ -31,7 +31,7 @@ func (q *queue) next() (at time.Time, some bool) {
 	return q.entries[0].at, true
 }
 
-// do does all that happens up to a time.
+// do runs all actions up to a time.
 func (q *queue) do(upTo time.Time) {
 	for at, some := q.next(); some && !at.After(upTo); at, some = q.next() {
 		heap.Pop(&q.entries).(entry).do()

@@ -8,29 +8,29 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// Result is what became of a Job. All times are counted from its creation, or
-// from the time at which the simulation went on from a Job that existed.
+// Result is the result of a simulation. All times are relative to the creation of the Job or,
+// for a Job that existed, to the start of the simulation.
 type Result struct {
-	// End says how the simulation ended, at the time Took; one that has stalled,
-	// when the last thing happened.
+	// End says how the simulation ended, and Took when. For a stalled simulation Took is
+	// the time of the last change.
 	End  End  `json:"end"`
 	Took Time `json:"took"`
 	// Reason and Message are those of the condition with which the Job ended.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 	Totals  Totals `json:"totals"`
-	// Lanes are one for each index that had a pod or a wait, in their order. In a
-	// Job that is not Indexed a lane is a place for one pod at a time.
+	// Lanes has a lane for each index that had a pod or a wait, in the order of the
+	// indexes. In a Job that is not Indexed a lane holds one pod at a time.
 	Lanes []Lane `json:"lanes"`
-	// Waits are the times in which the Job as a whole is backing off.
+	// Waits are the times in which the whole Job was backing off.
 	Waits []Wait `json:"waits"`
-	// Conditions are the changes of conditions, in their order.
+	// Conditions are the changes of conditions, in the order of time.
 	Conditions []Condition `json:"conditions"`
-	// Happened are the events of the scenario that came about.
+	// Happened are the events of the scenario that happened, and their effects.
 	Happened []Happening `json:"events"`
-	// WaitsFor says how the Job stood when it had stalled.
+	// WaitsFor says what the Job was waiting for when the simulation stalled.
 	WaitsFor string `json:"waitsFor,omitempty"`
-	// Completions are those of the spec in the end; 0 without.
+	// Completions are the completions of the spec at the end; 0 if there are none.
 	Completions int32 `json:"-"`
 	// Status is the last status.
 	Status batchv1.JobStatus `json:"status"`
@@ -41,43 +41,43 @@ type End string
 
 // The ends.
 const (
-	// Complete and Failed: the Job has ended so, and its pods as well.
+	// Complete and Failed: the Job has ended with this condition, and its pods have ended.
 	Complete End = "Complete"
 	Failed   End = "Failed"
-	// Stalled: nothing happens any more, and the Job has not ended.
+	// Stalled: the Job has not ended, and nothing more will happen.
 	Stalled End = "Stalled"
 	// OutOfTime: the limit of the scenario was reached.
 	OutOfTime End = "OutOfTime"
-	// Interrupted: the caller interrupted it.
+	// Interrupted: the caller interrupted the simulation.
 	Interrupted End = "Interrupted"
 )
 
-// Totals are what a Job has cost.
+// Totals are the costs of a Job.
 type Totals struct {
-	// Pods is the number of pods created; the others say what became of them.
+	// Pods is the number of pods that were created; the next four count their outcomes.
 	Pods      int `json:"pods"`
 	Succeeded int `json:"succeeded"`
 	Failed    int `json:"failed"`
 	Evicted   int `json:"evicted"`
 	Deleted   int `json:"deleted"`
-	// Running is the time that pods have run, all together.
+	// Running is the total time that pods have run.
 	Running Time `json:"podSeconds"`
-	// Syncs is how often the controller looked.
+	// Syncs is the number of syncs of the controller.
 	Syncs int `json:"syncs"`
 }
 
-// Lane is what becomes of an index.
+// Lane is the history of an index.
 type Lane struct {
 	Index int32  `json:"index"`
 	Pods  []Pod  `json:"pods"`
 	Waits []Wait `json:"waits"`
 }
 
-// Outcome is what became of a pod.
+// Outcome is the outcome of a pod.
 type Outcome string
 
-// The outcomes. An evicted pod has failed, for a disruption; a deleted one was
-// stopped by the controller. Unfinished is one that is there at the end.
+// The outcomes. An evicted pod failed because of a disruption. A deleted pod was stopped
+// without one, for example by the controller. An unfinished pod has not ended.
 const (
 	PodSucceeded  Outcome = "Succeeded"
 	PodFailed     Outcome = "Failed"
@@ -86,26 +86,26 @@ const (
 	PodUnfinished Outcome = "Unfinished"
 )
 
-// Pod is a pod and its times. One that never ran has no Started.
+// Pod is a pod with its times. Started is nil if the pod never ran.
 type Pod struct {
 	Name    string `json:"name"`
 	Created Time   `json:"created"`
 	Started *Time  `json:"started,omitempty"`
-	// Terminating is when it was deleted, if it had not ended.
+	// Terminating is when the pod was deleted, if it had not ended by then.
 	Terminating *Time `json:"terminating,omitempty"`
-	// Lost is when its node was lost.
+	// Lost is when the node of the pod was lost.
 	Lost     *Time   `json:"lost,omitempty"`
 	Ended    *Time   `json:"ended,omitempty"`
 	Outcome  Outcome `json:"outcome"`
 	ExitCode *int32  `json:"exitCode,omitempty"`
 	Restarts int     `json:"restarts,omitempty"`
-	// Rule and Action are those that the failed pod matched.
+	// Rule and Action describe the rule that the failed pod matched.
 	Rule   string `json:"rule,omitempty"`
 	Action string `json:"action,omitempty"`
 }
 
-// Ran returns how long the pod has run, until a time when it has not ended. On a
-// lost node it does not run any more.
+// Ran returns how long the pod ran; until is used if it has not ended. A pod stops running when
+// its node is lost.
 func (p Pod) Ran(until Time) Time {
 	switch {
 	case p.Started == nil:
@@ -119,7 +119,7 @@ func (p Pod) Ran(until Time) Time {
 	return until - *p.Started
 }
 
-// Wait is a time of backing off.
+// Wait is a time in which the Job or an index backs off.
 type Wait struct {
 	From  Time `json:"from"`
 	Until Time `json:"until"`
@@ -134,22 +134,22 @@ type Condition struct {
 	Message string `json:"message"`
 }
 
-// Happening is an event of the scenario, in words.
+// Happening is an event of the scenario, or an effect of one, as text.
 type Happening struct {
 	At   Time   `json:"at"`
 	Text string `json:"text"`
 }
 
-// Status is a status and the one before it.
+// Status is a status write: the new status and the old one.
 type Status struct {
 	At       Time
 	Old, New *batchv1.JobStatus
 }
 
-// Time is a time from the start of the simulation. Its JSON is a number of seconds.
+// Time is a time since the start of the simulation. Its JSON is a number of seconds.
 type Time time.Duration
 
-// String returns the time as a duration is written, to the millisecond.
+// String returns the time in the format of a duration, rounded to milliseconds.
 func (t Time) String() string {
 	text := time.Duration(t).Round(time.Millisecond).String()
 	if strings.HasSuffix(text, "m0s") {

@@ -9,10 +9,10 @@ import (
 // Scenario says what happens to a Job from outside. With the zero Scenario every
 // pod succeeds.
 type Scenario struct {
-	// Seed is the seed of all random draws.
+	// Seed is the seed of all random values.
 	Seed uint64 `json:"seed,omitempty"`
-	// StartDelay is the time from the creation of a pod, or from the moment when
-	// it gets a place, until it runs: 1s by default.
+	// StartDelay is the time from the creation of a pod until it runs: 1s by default. If
+	// the pod has to wait for capacity, the time begins when it is admitted.
 	StartDelay *metav1.Duration `json:"startDelay,omitempty"`
 	// StopDelay is the time that a running pod takes to stop once it is deleted:
 	// 1s by default, and never more than its grace period.
@@ -23,30 +23,30 @@ type Scenario struct {
 	BatchPeriod *metav1.Duration `json:"batchPeriod,omitempty"`
 	// Limit is the virtual time at which the simulation gives up: 7 days by default.
 	Limit *metav1.Duration `json:"limit,omitempty"`
-	// Capacity is the number of pods that the cluster can run at once; the others
-	// stay Pending, and get their places in the order of their creation. Without
-	// it there is a place for every pod.
+	// Capacity is the number of pods that the cluster can run at once. The others stay
+	// Pending, and are admitted in the order of their creation. By default there is no
+	// limit.
 	Capacity *int32 `json:"capacity,omitempty"`
-	// LostNodes says how the cluster treats nodes that are lost.
+	// LostNodes says how the cluster treats lost nodes.
 	LostNodes LostNodes `json:"lostNodes,omitzero"`
-	// Pods say what pods do. The first entry that matches a pod decides; a pod
-	// that none matches succeeds after 10s.
+	// Pods say what pods do. The first entry that matches a pod applies; a pod without a
+	// match succeeds after 10s.
 	Pods []Course `json:"pods,omitempty"`
-	// Events happen at their times, those of one time in their order.
+	// Events happen at their times; events of the same time happen in the order of the
+	// list.
 	Events []Event `json:"events,omitempty"`
 }
 
-// LostNodes says what becomes of the pods on a node that is lost. The kubelet is
-// gone, so no pod ends by itself.
+// LostNodes says what happens to the pods on a lost node. Its kubelet has stopped, so no pod
+// ends by itself.
 type LostNodes struct {
 	// UnreachableAfter is the time until the node counts as unreachable and its
-	// pods as not ready: 50s by default, as --node-monitor-grace-period of
+	// pods as not ready: 50s by default, like --node-monitor-grace-period of
 	// kube-controller-manager in Kubernetes 1.36.
 	UnreachableAfter *metav1.Duration `json:"unreachableAfter,omitempty"`
-	// Toleration is the time from then until the pods are evicted, that is, get
-	// the condition DisruptionTarget and are deleted. They stay terminating. By
-	// default the toleration of the pod template decides, or else 5m, which
-	// Kubernetes adds to every pod.
+	// Toleration is the time from then until the pods are evicted, that is, get the
+	// condition DisruptionTarget and are deleted. They stay terminating. The default is
+	// the toleration of the pod template, or else 5m, which Kubernetes adds to every pod.
 	Toleration *metav1.Duration `json:"toleration,omitempty"`
 	// RemovedAfter is the time from the loss until the Node object is removed.
 	// Without it the node stays, and its pods stay terminating.
@@ -56,40 +56,39 @@ type LostNodes struct {
 	CollectedAfter *metav1.Duration `json:"collectedAfter,omitempty"`
 }
 
-// Course is what a pod does.
+// Course says what a pod does.
 type Course struct {
-	// Indexes are the indexes whose pods it matches; empty is all of them. The pods
-	// of a NonIndexed Job count from 0, in the order of their creation.
+	// Indexes are the indexes whose pods the course matches; empty is all. The pods of a
+	// NonIndexed Job are numbered from 0 in the order of their creation.
 	Indexes Indexes `json:"indexes,omitempty"`
-	// Chance is the probability that it matches, drawn for each pod; 1 by default.
+	// Chance is the probability that the course matches a pod; 1 by default.
 	Chance *float64 `json:"chance,omitempty"`
-	// StartDelay replaces that of the scenario.
+	// StartDelay replaces the StartDelay of the scenario.
 	StartDelay *metav1.Duration `json:"startDelay,omitempty"`
-	// Durations are the run times of the first, second, ... pod of an index. The
-	// last one holds for all further pods; 10s by default.
+	// Durations are the run times of the first, second, ... pod of an index. The last one
+	// applies to all further pods; 10s by default.
 	Durations []metav1.Duration `json:"durations,omitempty"`
-	// Spread is added to the run time of each pod, in part: from nothing to all of
-	// it, drawn for each pod.
+	// Spread is the maximum random time that is added to the run time of each pod.
 	Spread metav1.Duration `json:"spread,omitzero"`
-	// Exits are the exit codes of the first, second, ... pod of an index, as
-	// Durations; 0 by default.
+	// Exits are the exit codes of the first, second, ... pod of an index. The last one
+	// applies to all further pods; 0 by default.
 	Exits []int32 `json:"exits,omitempty"`
-	// Evict says that the pod is evicted instead, with the condition
+	// Evict says that the pod does not exit but is evicted, with the condition
 	// DisruptionTarget.
 	Evict bool `json:"evict,omitempty"`
 }
 
-// Event is what happens to the Job, to its pods or to the cluster at a time.
+// Event is a change of the Job, its pods or the cluster at a time.
 type Event struct {
 	At metav1.Duration `json:"at"`
 	// Suspend, Parallelism and Completions are set in the spec.
 	Suspend     *bool  `json:"suspend,omitempty"`
 	Parallelism *int32 `json:"parallelism,omitempty"`
 	Completions *int32 `json:"completions,omitempty"`
-	// Capacity is set in the scenario.
+	// Capacity replaces the capacity of the cluster.
 	Capacity *int32 `json:"capacity,omitempty"`
-	// Evict evicts the active pods of these indexes, with DisruptionTarget, as
-	// draining their nodes does.
+	// Evict evicts the active pods of these indexes, with DisruptionTarget, like a drain
+	// of their nodes.
 	Evict Indexes `json:"evict,omitempty"`
 	// Lose loses the nodes of the running pods of these indexes.
 	Lose Indexes `json:"lose,omitempty"`
@@ -118,7 +117,7 @@ func inTurn[T any](list []T, n int, none T) T {
 	return list[min(n, len(list)-1)]
 }
 
-// or returns a duration, or another one when it is not set.
+// or returns a duration, or another one if it is not set.
 func or(d *metav1.Duration, other time.Duration) time.Duration {
 	if d == nil {
 		return other

@@ -9,11 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Every pod of a simulation is a copy of the template, and every change of a pod a
-// copy of that. So the template loses what no decision depends on.
+// Every pod of a simulation is a copy of the template, and every change of a pod copies the
+// pod again. To save memory, the template keeps only the fields that matter.
 
-// slimJob returns a Job whose template has only what decisions and lost nodes depend
-// on.
+// slimJob returns a Job whose template has only the fields on which decisions and lost nodes
+// depend.
 func slimJob(job *batchv1.Job) *batchv1.Job {
 	slim := *job
 	t := &slim.Spec.Template
@@ -22,7 +22,7 @@ func slimJob(job *batchv1.Job) *batchv1.Job {
 	return &slim
 }
 
-// slimPod returns a pod that exists with only what decisions depend on.
+// slimPod returns a pod that exists, with only the fields on which decisions depend.
 func slimPod(pod *corev1.Pod, selector *metav1.LabelSelector) *corev1.Pod {
 	slim := *pod
 	slim.Labels = selected(pod.Labels, selector)
@@ -55,7 +55,7 @@ func slimContainers(containers []corev1.Container) (out []corev1.Container) {
 	return out
 }
 
-// selected returns the labels that a selector asks for.
+// selected returns the labels that a selector reads, and the generated labels.
 func selected(labels map[string]string, selector *metav1.LabelSelector) map[string]string {
 	out := map[string]string{}
 	for key, value := range labels {

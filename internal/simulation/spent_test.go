@@ -11,10 +11,10 @@ import (
 	"github.com/jobfate/jobfate/jobtest"
 )
 
-// TestSpentPodsTellNothing plays Jobs with and without the pods that have been
-// counted. KEP-2307 § Proposal: "In subsequent Job syncs, the controller ignores
-// finished Pods that don't have the finalizer."
-func TestSpentPodsTellNothing(t *testing.T) {
+// TestSpentPodsDoNotMatter simulates Jobs with and without the pods that have been counted.
+// KEP-2307 § Proposal: "In subsequent Job syncs, the controller ignores finished Pods that
+// don't have the finalizer."
+func TestSpentPodsDoNotMatter(t *testing.T) {
 	spent := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		job, s := jobtest.Jobs(jobtest.Usual()).Draw(rt, "job"), drawScenario(rt)
@@ -80,8 +80,8 @@ func drawScenario(t *rapid.T) Scenario {
 	return s
 }
 
-// TestLargeJob counts what a large Job costs: looks that do not grow with its pods,
-// and pods to look at that do not grow with its indexes.
+// TestLargeJob checks the cost of a large Job: the number of syncs does not grow with its pods,
+// and the number of pods in a sync does not grow with its indexes.
 func TestLargeJob(t *testing.T) {
 	const completions, parallelism = 1000, 100
 	scenario, err := ReadScenario([]byte("pods: [{chance: 0.1, exits: [1, 0]}, {spread: 20s}]"))
@@ -108,6 +108,6 @@ func TestLargeJob(t *testing.T) {
 		t.Errorf("got %d syncs in %s, want one a second at most", r.Totals.Syncs, r.Took)
 	}
 	if most > 2*parallelism {
-		t.Errorf("the controller looked at %d pods, want %d at most", most, 2*parallelism)
+		t.Errorf("a sync reads %d pods, want at most %d", most, 2*parallelism)
 	}
 }

@@ -33,8 +33,8 @@ func (p *play) watch(s cluster.Step) {
 	}
 }
 
-// batchPeriod is how long the controller waits for more changes after one. A new
-// spec has it look at once.
+// batchPeriod returns how long the controller waits for further changes after a change. After
+// a change of the spec it syncs at once.
 func (p *play) batchPeriod(s cluster.Step) time.Duration {
 	if s.Job != nil && s.OldJob != nil && s.Job.Generation != s.OldJob.Generation {
 		return 0
@@ -42,7 +42,7 @@ func (p *play) batchPeriod(s cluster.Step) time.Duration {
 	return or(p.scenario.BatchPeriod, defaultBatch)
 }
 
-// watchPod records the end of a pod. A nil pod is gone.
+// watchPod records the deletion and the end of a pod. A nil pod has been removed.
 func (p *play) watchPod(l *life, old, pod *corev1.Pod) {
 	if pod != nil && cluster.HasEnded(pod) && len(pod.Finalizers) == 0 {
 		p.spent = append(p.spent, pod.UID)
@@ -62,7 +62,7 @@ func (p *play) watchPod(l *life, old, pod *corev1.Pod) {
 	}
 }
 
-// ended records that a pod has ended, at a time, and gives its place to others.
+// ended records the end of a pod, and gives its place to other pods.
 func (p *play) ended(l *life, pod *corev1.Pod, at Time) {
 	l.gone = true
 	p.running--
@@ -83,7 +83,7 @@ func (p *play) ended(l *life, pod *corev1.Pod, at Time) {
 	case disrupted(pod):
 		told.Outcome = PodEvicted
 		t.Evicted++
-	case pod.DeletionTimestamp != nil || !cluster.HasEnded(pod): // the second is gone at once
+	case pod.DeletionTimestamp != nil || !cluster.HasEnded(pod): // or removed while it ran
 		told.Outcome = PodDeleted
 		t.Deleted++
 	default:
@@ -106,7 +106,7 @@ func disrupted(pod *corev1.Pod) bool {
 	return false
 }
 
-// watchStatus records a status, and the conditions that it changes.
+// watchStatus records a status write, and the conditions that it changes.
 func (p *play) watchStatus(old, next *batchv1.JobStatus) {
 	if p.stored != nil {
 		if err := p.stored(Status{p.now(), old, next}); err != nil {
@@ -146,8 +146,7 @@ func (p *play) backsOff(waiting map[int32]time.Time) {
 	p.waiting = waiting
 }
 
-// cutShort ends the last wait of an index before its time. A wait that ends at the
-// moment in which it began was none.
+// cutShort ends the last wait of an index early. A wait without a duration is removed.
 func (p *play) cutShort(index int32) {
 	waits := p.waits(index)
 	last := len(*waits) - 1
@@ -157,7 +156,7 @@ func (p *play) cutShort(index int32) {
 	}
 }
 
-// waits returns where the waits of an index are told.
+// waits returns the list of the waits of an index or of the Job.
 func (p *play) waits(index int32) *[]Wait {
 	if index == wholeJob {
 		return &p.result.Waits
