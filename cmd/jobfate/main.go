@@ -7,8 +7,8 @@ import (
 	"github.com/jobfate/jobfate/internal/cli"
 )
 
-// Most of what is read is kept, so garbage may grow more than by default, up to a
-// limit from which on memory matters more than time.
+// Most of the input is kept, so the garbage collector runs less often than by default, until
+// the heap reaches a limit above which memory matters more than time.
 const (
 	softLimit      = 3 << 30
 	garbagePercent = 150

@@ -18,10 +18,10 @@ import (
 	"github.com/jobfate/jobfate/internal/kubefile"
 )
 
-// cluster is what is read of a cluster for a selection of Jobs.
+// cluster holds the objects of a cluster that a selection of Jobs needs.
 type cluster struct {
-	name      string // of the Job; empty: there may be many
-	namespace string // empty: all
+	name      string // of the Job; empty for a list
+	namespace string // empty: all namespaces
 
 	jobs   *table[*kubefile.Manifest]
 	pods   *table[*corev1.Pod]
@@ -42,12 +42,12 @@ func (p *program) connect(s selection) (*cluster, error) {
 	if s.all {
 		c.namespace = metav1.NamespaceAll
 	}
-	// Jobs are read as they are: the names of rules are in no Go type.
+	// Jobs are read without a Go type, because the types lack the names of rules.
 	untyped, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	// The others come as JSON, too, whose decoder lets no bytes through that are not UTF-8.
+	// The typed client also uses JSON, whose decoder replaces bytes that are not UTF-8.
 	typed, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -63,16 +63,16 @@ func (p *program) connect(s selection) (*cluster, error) {
 	return c, nil
 }
 
-// extent is how much is read for Jobs.
+// extent says which objects are read for Jobs.
 type extent int
 
 const (
 	onlyJobs extent = iota
 	withPods
-	withEvidence // the events and nodes that may say something of the pods, too
+	withEvidence // also events and nodes that may explain the state of the pods
 )
 
-// read reads the Jobs of a selection; one at least, if it names one.
+// read reads the Jobs of a selection. If the selection names a Job, the Job must exist.
 func (p *program) read(ctx context.Context, s selection, e extent) (cli.Objects, error) {
 	c, err := p.connect(s)
 	if err != nil {
@@ -103,8 +103,9 @@ func (p *program) read(ctx context.Context, s selection, e extent) (cli.Objects,
 
 func notFound(name string) error { return apierrors.NewNotFound(batchv1.Resource("jobs"), name) }
 
-// readEvidence reads what may say something of pods: the events of those that have not
-// started, and the nodes of those that have not ended. It is no error that it may not.
+// readEvidence reads objects that may explain the state of pods: events, including those of
+// pods if a pod has not started, and the nodes of pods that have not ended. A missing
+// permission is not an error.
 func (c *cluster) readEvidence(ctx context.Context, pods []*corev1.Pod) error {
 	c.events.fields = "involvedObject.kind=Job"
 	if c.name != "" {
@@ -138,14 +139,13 @@ func (c *cluster) readEvidence(ctx context.Context, pods []*corev1.Pod) error {
 	return nil
 }
 
-// podLabels returns the selector of the pods of Jobs. For several Jobs it is the label
-// that their selectors, if the API server has made them, all ask for; otherwise all
-// pods are selected.
+// podLabels returns a label selector for the pods of Jobs. For several Jobs with generated
+// selectors it is the label that all these selectors use. Otherwise it selects all pods.
 func (c *cluster) podLabels(jobs []*kubefile.Manifest) string {
 	if c.name != "" {
 		selector, err := metav1.LabelSelectorAsSelector(jobs[0].Job.Spec.Selector)
 		if err != nil {
-			return "" // there is no decision on the Job either
+			return "" // the decision will fail on the invalid selector
 		}
 		return selector.String()
 	}
@@ -159,8 +159,8 @@ func (c *cluster) podLabels(jobs []*kubefile.Manifest) string {
 	return label
 }
 
-// uidLabel returns the label by which the selector of a Job finds its pods when the API
-// server has made it; empty when it has not.
+// uidLabel returns the label that the generated selector of a Job uses; empty if the selector
+// is not generated.
 func uidLabel(job *batchv1.Job) string {
 	for _, label := range []string{batchv1.ControllerUidLabel, "controller-uid"} { // the latter before Kubernetes 1.27
 		if job.Spec.Selector != nil && job.Spec.Selector.MatchLabels[label] == string(job.UID) {
@@ -170,7 +170,7 @@ func uidLabel(job *batchv1.Job) string {
 	return ""
 }
 
-// objects returns what was read, and notes on what could not be.
+// objects returns the objects that were read, with notes about those that were not.
 func (c *cluster) objects() cli.Objects {
 	in := &kubefile.Input{Jobs: c.jobs.values(), Pods: c.pods.values(), Evidence: kubefile.Evidence{Events: c.events.values(), Nodes: c.nodes.values()}}
 	for _, pod := range in.Pods {
@@ -179,7 +179,7 @@ func (c *cluster) objects() cli.Objects {
 	return cli.Objects{Input: in, Notes: slices.Concat(c.jobs.notes(), c.pods.notes(), c.events.notes(), c.nodes.notes())}
 }
 
-// notes says why the last request has failed.
+// notes says why the last request failed.
 func (t *table[T]) notes() []cli.Note {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -187,12 +187,12 @@ func (t *table[T]) notes() []cli.Note {
 	case t.failure == nil:
 		return nil
 	case refused(t.failure):
-		return []cli.Note{cli.NewNote("NotPermitted", "causes that only %s show are missing: %v", t.resource, t.failure)}
+		return []cli.Note{cli.NewNote("NotPermitted", "causes that depend on %s cannot be found: %v", t.resource, t.failure)}
 	}
-	return []cli.Note{cli.NewNote("NotUpToDate", "%s may have changed since: %v", t.resource, t.failure)}
+	return []cli.Note{cli.NewNote("NotUpToDate", "%s may be stale: %v", t.resource, t.failure)}
 }
 
-// keepJob reads a Job as it is written.
+// keepJob reads a Job, including fields that the Go types lack.
 func keepJob(object runtime.Object) (*kubefile.Manifest, bool, error) {
 	job := object.(*unstructured.Unstructured)
 	text, err := job.MarshalJSON()
@@ -208,7 +208,7 @@ func keepJob(object runtime.Object) (*kubefile.Manifest, bool, error) {
 	return in.Jobs[0], true, nil
 }
 
-// keepPod leaves out what nothing is decided on, which is most of a pod.
+// keepPod drops the parts of a pod that do not influence decisions, which are most of it.
 func keepPod(object runtime.Object) (*corev1.Pod, bool, error) {
 	pod := object.(*corev1.Pod)
 	pod.ManagedFields = nil

@@ -29,7 +29,7 @@ import (
 
 const (
 	samples = "../../testdata/samples"
-	// userAgent tells the requests of the plugin from those of a test.
+	// userAgent distinguishes the requests of the plugin from those of a test.
 	userAgent = "plugin"
 )
 
@@ -38,13 +38,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// stage is a cluster in process, and the plugin before it.
+// stage is an in-process cluster with the plugin as a client.
 type stage struct {
 	*testing.T
 	server *kube.Server
 	client kubernetes.Interface
 	now    func() time.Time
-	// answer changes an answer on its way; nil: nothing does.
+	// answer changes the bodies of responses; nil changes nothing.
 	answer func(path string, body []byte) []byte
 
 	mu       sync.Mutex
@@ -63,7 +63,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// note notes a request of the plugin.
+// note records a request of the plugin.
 func (s *stage) note(r *kube.Request) {
 	if r.UserAgent != userAgent {
 		return
@@ -91,8 +91,8 @@ func (s *stage) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// changedBody changes what is read, piece by piece: the server writes a page, and an
-// event of a watch, at once.
+// changedBody changes a body piece by piece. The server writes each page, and each event of a
+// watch, in one piece.
 type changedBody struct {
 	io.ReadCloser
 	change func([]byte) []byte
@@ -112,7 +112,7 @@ func (b *changedBody) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// kubeconfig has two contexts, with namespaces of their own.
+// kubeconfig has two contexts with different namespaces.
 const kubeconfig = `apiVersion: v1
 kind: Config
 clusters: [{name: test, cluster: {server: http://kube-apiserver}}]
@@ -123,7 +123,7 @@ contexts:
 current-context: here
 `
 
-// program returns the plugin, and what it prints.
+// program returns the plugin and its output.
 func (s *stage) program() (*program, *output) {
 	s.Helper()
 	file := filepath.Join(s.TempDir(), "kubeconfig")
@@ -148,7 +148,7 @@ func (s *stage) program() (*program, *output) {
 	}}, out
 }
 
-// output is what a run prints, write by write.
+// output is the output of a run, write by write.
 type output struct{ stdout, stderr writes }
 
 type writes struct {
@@ -163,7 +163,7 @@ func (w *writes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// take returns what was written since the last call.
+// take returns the writes since the last call.
 func (w *writes) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -182,8 +182,8 @@ func (s *stage) run(args ...string) (status int, stdout, stderr string) {
 	return status, out.stdout.String(), out.stderr.String()
 }
 
-// want runs the plugin and compares the status and parts of what it prints. Parts of
-// stderr follow one that begins with "!".
+// want runs the plugin, and checks the exit status and parts of the output. From a part that
+// begins with "!" on, the parts are of stderr.
 func (s *stage) want(status int, args []string, parts ...string) {
 	s.Helper()
 	got, stdout, stderr := s.run(args...)
@@ -201,7 +201,7 @@ func (s *stage) want(status int, args []string, parts ...string) {
 	}
 }
 
-// load puts the objects of a sample on the server, as they are.
+// load stores the objects of a sample on the server, unchanged.
 func (s *stage) load(sample string) {
 	s.Helper()
 	files, err := filepath.Glob(filepath.Join(samples, sample, "*"))
@@ -257,11 +257,11 @@ func (s *stage) put(text []byte) {
 			return err
 		})
 	default:
-		s.Fatalf("a %s cannot be put on the server", head.Kind)
+		s.Fatalf("the test cannot create a %s", head.Kind)
 	}
 }
 
-// as creates an object and makes it equal to the one that was read, but for its
+// as creates an object, and then makes it equal to the one in the text, except for the resource
 // version.
 func as[T any, P interface {
 	*T
@@ -287,11 +287,11 @@ func as[T any, P interface {
 	}
 }
 
-// at returns a clock that stands.
+// at returns a stopped clock.
 func at(text string) func() time.Time {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		panic(fmt.Sprint("a test has no time: ", err))
+		panic(fmt.Sprint("invalid time in a test: ", err))
 	}
 	return func() time.Time { return t }
 }

@@ -11,30 +11,30 @@ import (
 	"github.com/jobfate/jobfate/internal/cli"
 )
 
-// selection is which Jobs a command is about.
+// selection selects the Jobs of a command.
 type selection struct {
-	name     string // empty: all that the others select
+	name     string // empty: all Jobs that the other fields select
 	selector string
-	all      bool // of all namespaces
+	all      bool // all namespaces
 }
 
 func (s *selection) addFlags(fs *pflag.FlagSet) {
-	fs.StringVarP(&s.selector, "selector", "l", "", "the label `selector` of the Jobs, as kubectl get takes it")
-	fs.BoolVarP(&s.all, "all-namespaces", "A", false, "the Jobs of all namespaces")
+	fs.StringVarP(&s.selector, "selector", "l", "", "select Jobs by labels, with a `selector` as for kubectl get")
+	fs.BoolVarP(&s.all, "all-namespaces", "A", false, "select the Jobs of all namespaces")
 }
 
-// named takes the arguments of a command: a name, perhaps with the kind before it.
+// named sets the name from the arguments of a command: NAME or KIND/NAME.
 func (s *selection) named(args []string) error {
 	if len(args) > 0 {
 		s.name = args[0]
 		if kind, name, ok := strings.Cut(s.name, "/"); ok {
 			if kind != "job" && kind != "jobs" && kind != "job.batch" && kind != "jobs.batch" {
-				return cli.Misused("%s is no Job; want NAME or job/NAME", args[0])
+				return cli.Misused("%s is not a Job; want NAME or job/NAME", args[0])
 			}
 			s.name = name
 		}
 		if s.name == "" || s.selector != "" || s.all {
-			return cli.Misused("want either the name of a Job, or a selector or all namespaces")
+			return cli.Misused("want the name of one Job, or --selector and --all-namespaces without a name")
 		}
 	}
 	if _, err := labels.Parse(s.selector); err != nil {
@@ -43,7 +43,7 @@ func (s *selection) named(args []string) error {
 	return nil
 }
 
-// command returns the commands. That without a name is explain.
+// command returns the root command, which is explain, with its subcommands.
 func (p *program) command() *cobra.Command {
 	root := p.explain()
 	root.SetOut(p.env.Stdout)
@@ -66,25 +66,25 @@ func (p *program) explain() *cobra.Command {
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: p.env.Name},
 		Short:       "Say what the Job controller does next for a Job, and why",
 		Long: `Says what the Job controller does next for a Job, and why; what the Job waits for, and
-until when; and whether it can still succeed. The first line answers why there is no
-pod, no further one, or none that makes progress.
+until when; and whether it can still succeed. The first line says why there is no pod,
+no further pod, or no pod that makes progress.
 
 Without a name it lists the Jobs of the namespace that need attention, the worst first.
 
-Exit status: 0 decided, 1 the cluster cannot be read or not be decided on, 2 usage,
+Exit status: 0 success, 1 the cluster cannot be read, or a Job is invalid, 2 wrong usage,
 130 interrupted. With --exit-status also
-  3  the Job waits: time, or the end of a pod, brings the next one
-  4  the Job is held: suspended, without parallelism, or being deleted
-  5  the Job cannot succeed: it has failed, fails, or can only fail
-  6  the Job is stuck: what should have happened has not; the first line says what
-     to do
-and 0 when it runs well, or has succeeded; of several Jobs, that of the worst.`,
+  3  the Job waits: the next pod is created after a delay, or when a pod ends
+  4  the Job is on hold: suspended, with parallelism 0, or being deleted
+  5  the Job cannot succeed: it has failed, is failing, or can only fail
+  6  the Job is stuck: an overdue step has not happened; the second line says what to do
+and 0 if the Job runs well, or has succeeded. For several Jobs it is the status of the
+worst.`,
 		Example: `  kubectl jobfate                     # Jobs that need attention
   kubectl jobfate -A                  # in all namespaces
   kubectl jobfate NAME                # one Job
-  kubectl jobfate NAME -w             # until it has ended
-  kubectl jobfate simulate NAME       # what becomes of it
-  kubectl jobfate validate NAME -f job.yaml   # may this file replace it?`,
+  kubectl jobfate NAME -w             # one Job, until it has ended
+  kubectl jobfate simulate NAME       # how the Job would continue
+  kubectl jobfate validate NAME -f job.yaml   # whether this file may replace it`,
 		Args:    misuse(cobra.MaximumNArgs(1)),
 		Version: cli.Version(p.env.Name, version),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -109,9 +109,9 @@ and 0 when it runs well, or has succeeded; of several Jobs, that of the worst.`,
 		},
 	}
 	command.SetVersionTemplate("{{.Version}}")
-	command.Flags().Bool("version", false, "print the version") // that of cobra has kubectl's -v
+	command.Flags().Bool("version", false, "print the version") // cobra's own flag would take -v, which kubectl uses
 	s.addFlags(command.Flags())
-	command.Flags().BoolVarP(&watch, "watch", "w", false, "go on until the Job has ended: print anew when something changes, at most once a second")
+	command.Flags().BoolVarP(&watch, "watch", "w", false, "print again after each change, at most once a second, until the Job has ended")
 	addFlags(command, func(fs *flag.FlagSet) { x.Flags(fs, p.env.Clock) })
 	return command
 }
@@ -128,14 +128,14 @@ func (p *program) simulate() *cobra.Command {
 	s := cli.NewSimulate(p.env)
 	command := &cobra.Command{
 		Use:   "simulate NAME",
-		Short: "Play a Job in virtual time, from how it stands now",
-		Long: `Plays a Job in virtual time, from how it and its pods stand now, on a simulated cluster,
-until it has ended, and prints what becomes of its pods. A scenario says what the pods
-do, and what happens to them and to the Job: jobfate simulate -h shows one. Without a
-scenario every pod succeeds.
+		Short: "Run a Job in virtual time, from its current state",
+		Long: `Runs a Job in virtual time on a simulated cluster, from its current status and pods,
+until it has ended, and prints what happens to its pods. A scenario describes what the
+pods do, and what happens to them and to the Job: jobfate simulate -h shows one. Without
+a scenario every pod succeeds.
 
-Exit status: 0 played, however it ended, 1 the Job cannot be read or played, or a bound is
-reached, 2 usage, 130 interrupted.`,
+Exit status: 0 simulated, whatever the result, 1 the Job cannot be read or simulated, or a
+bound is exceeded, 2 wrong usage, 130 interrupted.`,
 		Example: `  kubectl jobfate simulate NAME --against-set spec.parallelism=50`,
 		Args:    misuse(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -160,18 +160,18 @@ func (p *program) validate() *cobra.Command {
 	v := &cli.Validate{}
 	command := &cobra.Command{
 		Use:   "validate [NAME]",
-		Short: "Say what the API server would refuse about Jobs, or about replacing one",
-		Long: `Says what the API server would refuse about Jobs, and what it would warn about. With a file
-it says that about replacing the Job of the cluster by the one in the file.
+		Short: "Report what the API server would reject in Jobs, or in an update of one",
+		Long: `Reports what the API server would reject in Jobs, and its warnings. With a file it checks
+the update of the Job in the cluster by the Job in the file.
 
-Exit status: 0 accepted, 1 the input cannot be read, 2 usage, 3 refused.`,
+Exit status: 0 accepted, 1 the input cannot be read, 2 wrong usage, 3 rejected.`,
 		Args: misuse(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := s.named(args); err != nil {
 				return err
 			}
 			if file != "" && s.name == "" {
-				return cli.Misused("want the name of the Job that the one in the file replaces")
+				return cli.Misused("-f needs the name of the Job that the file replaces")
 			}
 			in, err := p.read(c.Context(), s, onlyJobs)
 			if err != nil {
@@ -188,12 +188,12 @@ Exit status: 0 accepted, 1 the input cannot be read, 2 usage, 3 refused.`,
 		},
 	}
 	s.addFlags(command.Flags())
-	command.Flags().StringVarP(&file, "filename", "f", "", "the `file` with a Job that is to replace the one of the cluster; - for the standard input")
+	command.Flags().StringVarP(&file, "filename", "f", "", "the `file` with the Job that replaces the one in the cluster; - is the standard input")
 	addFlags(command, func(fs *flag.FlagSet) { v.Flags(fs) })
 	return command
 }
 
-// addFlags adds the flags of the command jobfate as kubectl's commands have them.
+// addFlags adds flags of the command jobfate in the form of kubectl's flags.
 func addFlags(command *cobra.Command, add func(*flag.FlagSet)) {
 	var fs flag.FlagSet
 	add(&fs)
@@ -204,12 +204,12 @@ func addFlags(command *cobra.Command, add func(*flag.FlagSet)) {
 		}
 		command.Flags().AddFlag(own)
 		if one, ok := f.Value.(interface{ Values() []string }); ok {
-			_ = command.RegisterFlagCompletionFunc(own.Name, cobra.FixedCompletions(one.Values(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+			_ = command.RegisterFlagCompletionFunc(own.Name, cobra.FixedCompletions(one.Values(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
 		}
 	})
 }
 
-// misuse makes what is wrong with arguments an error of usage.
+// misuse turns errors about arguments into errors about usage.
 func misuse(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {

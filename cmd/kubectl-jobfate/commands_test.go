@@ -78,7 +78,7 @@ func TestValidate(t *testing.T) {
 	s.want(1, []string{"validate", "other", "-f", file}, `!jobs.batch "other" not found`)
 	s.want(1, []string{"validate", "import", "-f", "nowhere.yaml"}, "!open nowhere.yaml: ")
 	s.want(1, []string{"validate", "import", "-f", filepath.Join(samples, "finished", "pods.yaml")}, "!the input has no Job")
-	s.want(2, []string{"validate", "-f", file}, "!want the name of the Job that the one in the file replaces")
+	s.want(2, []string{"validate", "-f", file}, "!-f needs the name of the Job that the file replaces")
 }
 
 func TestUsage(t *testing.T) {
@@ -90,12 +90,12 @@ func TestUsage(t *testing.T) {
 	}{
 		{[]string{"a", "b"}, "accepts at most 1 arg(s), received 2"},
 		{[]string{"simulate"}, "accepts 1 arg(s), received 0"},
-		{[]string{"a", "-A"}, "want either the name of a Job, or a selector or all namespaces"},
-		{[]string{"a", "-l", "b=c"}, "want either the name of a Job"},
-		{[]string{"validate", "a", "-A"}, "want either the name of a Job"},
-		{[]string{"job/"}, "want either the name of a Job"},
-		{[]string{"pod/a"}, "pod/a is no Job; want NAME or job/NAME"},
-		{[]string{"simulate", "cronjob/a"}, "cronjob/a is no Job"},
+		{[]string{"a", "-A"}, "want the name of one Job, or --selector and --all-namespaces without a name"},
+		{[]string{"a", "-l", "b=c"}, "want the name of one Job"},
+		{[]string{"validate", "a", "-A"}, "want the name of one Job"},
+		{[]string{"job/"}, "want the name of one Job"},
+		{[]string{"pod/a"}, "pod/a is not a Job; want NAME or job/NAME"},
+		{[]string{"simulate", "cronjob/a"}, "cronjob/a is not a Job"},
 		{[]string{"-l", "=="}, "--selector: "},
 		{[]string{"--nothing"}, "unknown flag: --nothing"},
 		{[]string{"-o", "xml"}, "want text, json or yaml"},
@@ -107,7 +107,7 @@ func TestUsage(t *testing.T) {
 		s.want(2, tc.args, "!"+tc.want, " -h for usage\n")
 	}
 	if len(s.requests) != 2 { // of the last one
-		t.Errorf("got the requests %q, want none for what is wrong with flags", s.requests)
+		t.Errorf("got the requests %q, want none for wrong flags", s.requests)
 	}
 	s.want(0, []string{"--version"}, "kubectl jobfate ", "decides as the Job controller of Kubernetes 1.36\n")
 	s.want(0, []string{"-h"}, "  kubectl jobfate [NAME] [flags]\n", "--context string", "-n, --namespace", "-w, --watch", "-o, --output format")
@@ -153,8 +153,8 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestCompletionDoesNotWait checks that a server that does not answer does not keep the
-// shell waiting.
+// TestCompletionDoesNotWait checks that completion does not wait long for a server that does not
+// answer.
 func TestCompletionDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// mostNames is how many names are looked at, and patience how long a shell waits for
-	// them.
+	// mostNames is the maximum number of names to read, and patience how long a shell waits
+	// for them.
 	mostNames, patience = 500, 3 * time.Second
 )
 
@@ -37,18 +37,18 @@ func (p *program) complete(root *cobra.Command) {
 			return p.offered(c.Context(), namespaces, begun)
 		},
 		"context": func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			config, _ := p.flags.ToRawKubeConfigLoader().RawConfig() // what cannot be read has no contexts
+			config, _ := p.flags.ToRawKubeConfigLoader().RawConfig() // an unreadable file has no contexts
 			return slices.Sorted(maps.Keys(config.Contexts)), cobra.ShellCompDirectiveNoFileComp
 		},
 	} {
-		_ = root.RegisterFlagCompletionFunc(flag, complete) // the flags exist
+		_ = root.RegisterFlagCompletionFunc(flag, complete) // cannot fail: the flags exist
 	}
 }
 
 var namespaces = corev1.SchemeGroupVersion.WithResource("namespaces")
 
-// offered returns the names of objects that begin with a text. What cannot be read in
-// time is not offered.
+// offered returns the names of objects that begin with a text. It returns no names if they
+// cannot be read in time.
 func (p *program) offered(ctx context.Context, resource schema.GroupVersionResource, begun string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -11,12 +11,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-var update = flag.Bool("update", false, "write the examples of the docs anew")
+var update = flag.Bool("update", false, "rewrite the examples in the docs")
 
 const page = "../../docs/command.md"
 
-// TestDocs runs the examples of docs/command.md that are of the plugin, in a namespace
-// that has all samples.
+// TestDocs runs the examples of the plugin in docs/command.md, in a namespace with all samples.
 func TestDocs(t *testing.T) {
 	s := loadAll(t)
 	text, err := os.ReadFile(page)
@@ -27,7 +26,7 @@ func TestDocs(t *testing.T) {
 	before, rest, found := strings.Cut(string(text), begin)
 	block, after, ended := strings.Cut(rest, end)
 	if !found || !ended || strings.Contains(after, begin) {
-		t.Fatalf("%s has not one block of examples of the plugin", page)
+		t.Fatalf("%s does not have exactly one block of examples of the plugin", page)
 	}
 	got := before + "```console\n" + s.play("$ kubectl jobfate"+block) + end + after
 	if *update {
@@ -41,7 +40,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// play runs the commands of a block and returns it with what they print.
+// play runs the commands of a block and returns the block with their output.
 func (s *stage) play(block string) string {
 	s.Helper()
 	var b strings.Builder
@@ -58,7 +57,7 @@ func (s *stage) play(block string) string {
 		}
 		args, ok := strings.CutPrefix(command, "kubectl jobfate")
 		if !ok {
-			s.Fatalf("%q is no command that can be run here", command)
+			s.Fatalf("%q is not a command that this test can run", command)
 		}
 		status, stdout, stderr := s.run(strings.Fields(args)...)
 		last = status
@@ -67,9 +66,9 @@ func (s *stage) play(block string) string {
 	return b.String()
 }
 
-// TestDocsTellOfFlags looks for the plugin's own flags: those of the command jobfate have
-// a test there, and those of kubectl need no words.
-func TestDocsTellOfFlags(t *testing.T) {
+// TestDocsNameFlags checks that the docs mention the plugin's own flags. Another test checks the
+// flags of the command jobfate. Those of kubectl need no documentation here.
+func TestDocsNameFlags(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

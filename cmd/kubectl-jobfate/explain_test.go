@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// goldens are what the command prints of the samples, which the plugin must print as
-// well when it reads them from a cluster.
+// goldens are outputs of the command for the samples. The plugin must print the same when it
+// reads the samples from a cluster.
 var goldens = []struct{ golden, sample, job, now string }{
 	{"indexes-backing-off", "indexes-backing-off", "job-backoff-limit-per-index-execute-all", "2023-08-21T10:00:09Z"},
 	{"failed-by-rule", "failed-by-rule", "import", "2023-08-21T10:00:13Z"},
@@ -21,8 +21,8 @@ var goldens = []struct{ golden, sample, job, now string }{
 	{"managed-elsewhere", "managed-elsewhere", "train", "2023-08-21T10:03:01Z"},
 }
 
-// ruleNames puts the names of rules, which have no field in the Go types of the API,
-// into the answers of the server.
+// ruleNames adds the names of rules to the responses of the server, because the Go types of the
+// API lack them.
 var ruleNames = map[string]*strings.Replacer{
 	"failed-by-rule":    strings.NewReplacer(`{"action":"Ignore"`, `{"name":"NodeDrained","action":"Ignore"`, `{"action":"FailJob"`, `{"name":"ConfigurationError","action":"FailJob"`),
 	"managed-elsewhere": strings.NewReplacer(`{"action":"FailJob"`, `{"name":"OutOfMemory","action":"FailJob"`),

@@ -13,7 +13,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-// loadAll puts all samples on the server, at a time at which they are worth a look.
+// loadAll stores all samples on the server, at an interesting time.
 func loadAll(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
@@ -72,7 +72,7 @@ func TestSelectsJobs(t *testing.T) {
 		want   []string
 	}{
 		{"a namespace", []string{"-n", "elsewhere"}, []string{"elsewhere/crawl"}},
-		{"that of the context", []string{"--context", "there"}, []string{"elsewhere/crawl"}},
+		{"the namespace of the context", []string{"--context", "there"}, []string{"elsewhere/crawl"}},
 		{"a namespace without Jobs", []string{"-n", "empty"}, nil},
 		{"a label", []string{"-l", "team=a"}, []string{"default/other"}},
 		{"a label, in all namespaces", []string{"-A", "-l", "team in (a, b)"}, []string{"default/other", "elsewhere/crawl"}},
@@ -91,7 +91,7 @@ func TestSelectsJobs(t *testing.T) {
 	s.want(1, []string{"report", "--context", "nowhere"}, `!context "nowhere" does not exist`)
 }
 
-// suspended makes a Job that needs no pods.
+// suspended creates a suspended Job, which needs no pods.
 func (s *stage) suspended(namespace, name string, labels map[string]string) *batchv1.Job {
 	s.Helper()
 	namespaces := s.client.CoreV1().Namespaces()
@@ -122,7 +122,7 @@ func (s *stage) create(job *batchv1.Job) *batchv1.Job {
 	return made
 }
 
-// pod makes a pod as the Job controller makes it.
+// pod creates a pod like the Job controller.
 func (s *stage) pod(job *batchv1.Job, name string) *corev1.Pod {
 	s.Helper()
 	made, err := s.client.CoreV1().Pods(job.Namespace).Create(s.Context(), &corev1.Pod{
@@ -136,8 +136,7 @@ func (s *stage) pod(job *batchv1.Job, name string) *corev1.Pod {
 	return made
 }
 
-// TestPodsWithoutAController checks that a pod belongs to a Job that selects it, when
-// no controller has it.
+// TestPodsWithoutAController checks that an orphan pod is read if a Job selects it.
 func TestPodsWithoutAController(t *testing.T) {
 	s := newStage(t)
 	job := s.create(newJob("a"))
@@ -148,8 +147,7 @@ func TestPodsWithoutAController(t *testing.T) {
 	s.want(0, []string{"--all", "-o", "yaml"}, "claims:\n  - action: adopt\n    pod: a-2\n")
 }
 
-// TestManualSelector checks that all pods are read when one of the Jobs has a selector
-// of its own.
+// TestManualSelector checks that all pods are read if one of the Jobs has a manual selector.
 func TestManualSelector(t *testing.T) {
 	s := newStage(t)
 	job := newJob("manual")
@@ -164,7 +162,7 @@ func TestManualSelector(t *testing.T) {
 	s.take("list jobs", "list pods", "list events")
 }
 
-// take compares the requests since the last call with those wanted.
+// take checks the requests since the last call.
 func (s *stage) take(want ...string) {
 	s.Helper()
 	s.mu.Lock()

@@ -15,7 +15,7 @@ import (
 	"github.com/jobfate/jobfate/internal/cli"
 )
 
-// version is that of a release, which the linker sets.
+// version is the version of a release. The linker sets it.
 var version string
 
 func main() {
@@ -30,14 +30,14 @@ func main() {
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
 
-// silence keeps what clients log, and what servers warn of, from being written around the
-// safe outputs, into the text.
+// silence drops the logs of clients and the warnings of servers. They would be written
+// unescaped, and into the text.
 func silence() {
 	klog.SetLogger(klog.Logger{})
 	rest.SetDefaultWarningHandler(rest.NoWarnings{})
 }
 
-// sizeOf returns the size of a terminal, the usual one when it does not tell.
+// sizeOf returns the size of a terminal; 80 × 24 if it is unknown.
 func sizeOf(terminal int) (width, height int) {
 	width, height, err := term.GetSize(terminal)
 	if err != nil || width == 0 || height == 0 {
@@ -46,11 +46,11 @@ func sizeOf(terminal int) (width, height int) {
 	return width, height
 }
 
-// program is what the commands share.
+// program holds what the commands share.
 type program struct {
 	env   cli.Environment
 	flags *genericclioptions.ConfigFlags
-	size  func() (width, height int) // of the terminal; nil: there is none
+	size  func() (width, height int) // of the terminal; nil if there is none
 }
 
 // run runs the command that the arguments name and returns the exit status.

@@ -15,8 +15,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-// TestRequests checks that each kind is listed once at most, and no more of it than may
-// be needed.
+// TestRequests checks that each kind is listed at most once, with the narrowest selectors.
 func TestRequests(t *testing.T) {
 	s := newStage(t)
 	job := s.create(newJob("a"))
@@ -58,8 +57,8 @@ func TestPages(t *testing.T) {
 	s.take("list jobs metadata.name=a", pods, pods+" continued", pods+" continued", "list events")
 }
 
-// TestForbidden checks that without permission for events and nodes the Job is
-// explained from the rest, with a note, and that it is an error for Jobs and pods.
+// TestForbidden checks that without permission for events and nodes a Job is still explained,
+// with a note, and that missing permission for Jobs or pods is an error.
 func TestForbidden(t *testing.T) {
 	s := newStage(t)
 	s.load("cannot-start")
@@ -74,7 +73,7 @@ func TestForbidden(t *testing.T) {
 		})
 	}
 	forbid("events", "nodes")
-	notes := []string{"  NotPermitted: causes that only events show are missing: events is forbidden: you may not ", "  NotPermitted: causes that only nodes show are missing: nodes is forbidden"}
+	notes := []string{"  NotPermitted: causes that depend on events cannot be found: events is forbidden: you may not ", "  NotPermitted: causes that depend on nodes cannot be found: nodes is forbidden"}
 	s.want(6, []string{"resize", "--exit-status"}, append(notes, "Unschedulable: 1 of 4 active pods")...)
 	s.want(0, []string{}, "default/resize: Unschedulable: ", strings.TrimSpace(notes[0]))
 	s.want(0, []string{"-o", "json", "resize"}, `"code": "NotPermitted"`)
@@ -93,8 +92,8 @@ func TestForbidden(t *testing.T) {
 	s.want(1, []string{"resize"}, "!broken")
 }
 
-// TestNothingHostileReachesTheTerminal has a cluster that sends what a terminal would
-// obey, and the bytes that mark the plugin's own colours, wherever there is text.
+// TestNothingHostileReachesTheTerminal uses a cluster whose texts contain terminal sequences, and
+// the bytes that mark the plugin's own colours.
 func TestNothingHostileReachesTheTerminal(t *testing.T) {
 	const hostile = "\x1b]0;owned\x07\xff\x1b[2J\xfe\u202e\r"
 	s := newStage(t)
@@ -108,7 +107,7 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: "a-1"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// The JSON of a hostile server need not be right.
+	// The JSON of a hostile server may be invalid.
 	s.answer = func(_ string, body []byte) []byte {
 		return []byte(strings.ReplaceAll(string(body), "PLACE", strings.NewReplacer("\x1b", `\u001b`, "\x07", `\u0007`, "\r", `\r`).Replace(hostile)))
 	}

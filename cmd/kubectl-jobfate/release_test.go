@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifest is what krew reads, as far as the plugin has it.
+// manifest is a krew manifest, with the fields that the plugin uses.
 type manifest struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -48,9 +48,9 @@ type platform struct {
 	Bin    string `json:"bin"`
 }
 
-// TestRelease makes the release of this platform, and does with it what krew does: it
-// reads the manifest, compares the checksum, unpacks the archive and runs the program. The
-// script needs the tools of GNU.
+// TestRelease builds the release for this platform, and does what krew does: it reads the
+// manifest, compares the checksum, unpacks the archive and runs the program. The script needs
+// GNU tools.
 func TestRelease(t *testing.T) {
 	folder := t.TempDir()
 	cgo, err := exec.Command("go", "env", "CGO_ENABLED").Output()
@@ -59,7 +59,7 @@ func TestRelease(t *testing.T) {
 	}
 	const version, url = "v0.1.2", "https://example.com/v0.1.2"
 	script := exec.Command("./release", version, folder, url)
-	// As the tests are built, so that nothing has to be compiled for the second time.
+	// Use the build flags of the tests, so that nothing is compiled twice.
 	script.Env = append(os.Environ(), "PLATFORMS=linux/"+runtime.GOARCH, "GOFLAGS=", "CGO_ENABLED="+strings.TrimSpace(string(cgo)))
 	if out, err := script.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -85,7 +85,7 @@ func TestRelease(t *testing.T) {
 		t.Errorf("got %+v, want the sum %x", p, sum)
 	}
 	unpack(t, archive, folder)
-	if p.Bin != "kubectl-jobfate" { // which is how kubectl finds the plugin of this name
+	if p.Bin != "kubectl-jobfate" { // kubectl finds the plugin by this name
 		t.Errorf("got the program %q", p.Bin)
 	}
 	out, err := exec.Command(filepath.Join(folder, p.Bin), "--version").Output()
@@ -123,7 +123,7 @@ func unpack(t *testing.T, archive []byte, folder string) {
 	}
 }
 
-// TestKubectlCompletes runs what kubectl runs to complete arguments.
+// TestKubectlCompletes runs the program that kubectl runs to complete arguments.
 func TestKubectlCompletes(t *testing.T) {
 	folder := t.TempDir()
 	kubectl := "#!/bin/sh\nprintf '%s|' \"$@\"\n"

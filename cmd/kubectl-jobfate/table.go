@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	// pageSize is how many objects are asked for at once, and pagesAhead how many pages
-	// are held while one is looked at.
+	// pageSize is the number of objects in a page, and pagesAhead the number of pages that
+	// are read ahead.
 	pageSize, pagesAhead = 500, 1
 	// retryAfter is how long a watch waits after an error.
 	retryAfter = 2 * time.Second
 )
 
-// client lists and watches a kind.
+// client lists and watches objects of a kind.
 type client[L runtime.Object] interface {
 	List(context.Context, metav1.ListOptions) (L, error)
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// table holds what is kept of the objects of a kind. It is filled once, or follows the
-// cluster, as the store of a reflector.
+// table holds the needed parts of the objects of a kind. It is filled once, or follows the
+// cluster as the store of a reflector.
 type table[T any] struct {
 	resource string
-	// keep takes from an object what is needed, or nothing.
+	// keep returns the needed part of an object; false if the object is not needed.
 	keep func(runtime.Object) (T, bool, error)
 	// labels and fields select the objects.
 	labels, fields string
@@ -41,12 +41,12 @@ type table[T any] struct {
 
 	mu      sync.Mutex
 	objects map[string]T // by namespace and name
-	failure error        // of the last request
+	failure error        // of the last request; nil if it succeeded
 
 	changed func()
-	fail    func(error)   // says that the table cannot follow
-	ready   chan struct{} // closed when the table is filled, or will not be
-	done    func()        // closes it
+	fail    func(error)   // is called if the table cannot follow the cluster
+	ready   chan struct{} // is closed once the table is filled, or cannot be filled
+	done    func()        // closes ready
 }
 
 func newTable[T any, L runtime.Object](resource string, c client[L], keep func(runtime.Object) (T, bool, error)) *table[T] {
@@ -65,7 +65,7 @@ func newTable[T any, L runtime.Object](resource string, c client[L], keep func(r
 	return t
 }
 
-// tried notes how a request went.
+// tried records the result of a request.
 func (t *table[T]) tried(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,8 +87,8 @@ func (t *table[T]) fill(ctx context.Context) error {
 	})
 }
 
-// follow keeps the table up to date until the context ends or the server refuses to
-// answer. When there is no answer, it tries again.
+// follow keeps the table up to date until the context ends or the server refuses the request.
+// After other errors it tries again.
 func (t *table[T]) follow(ctx context.Context) {
 	defer t.done()
 	r := cache.NewReflectorWithOptions(&t.ListWatch, nil, t, cache.ReflectorOptions{Name: t.resource, TypeDescription: t.resource})
@@ -108,12 +108,12 @@ func (t *table[T]) follow(ctx context.Context) {
 	}
 }
 
-// refused reports whether the server has answered that it will not answer.
+// refused reports whether an error means that repeating the request is useless.
 func refused(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// values returns what is kept, in the order of namespaces and names.
+// values returns the objects in the order of namespaces and names.
 func (t *table[T]) values() (out []T) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,7 +123,7 @@ func (t *table[T]) values() (out []T) {
 	return out
 }
 
-// put adds an object or puts it in the place of an older one.
+// put adds an object or replaces an older version.
 func (t *table[T]) put(object any) error {
 	key, err := cache.MetaNamespaceKeyFunc(object)
 	if err != nil {
@@ -136,8 +136,8 @@ func (t *table[T]) put(object any) error {
 	return err
 }
 
-// Add implements [cache.ReflectorStore], as the methods below do. An object that cannot be
-// read is no matter of the reflector, which would try again.
+// Add implements [cache.ReflectorStore], like the methods below. It does not return the error
+// of an unreadable object to the reflector, which would only try again.
 func (t *table[T]) Add(object any) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -148,10 +148,10 @@ func (t *table[T]) Add(object any) error {
 	return nil
 }
 
-// Update takes the new version of an object.
+// Update replaces an object by its new version.
 func (t *table[T]) Update(object any) error { return t.Add(object) }
 
-// Delete forgets an object.
+// Delete removes an object.
 func (t *table[T]) Delete(object any) error {
 	key, err := cache.MetaNamespaceKeyFunc(object)
 	t.mu.Lock()
@@ -161,7 +161,7 @@ func (t *table[T]) Delete(object any) error {
 	return err
 }
 
-// Replace takes a whole list.
+// Replace replaces all objects.
 func (t *table[T]) Replace(objects []any, _ string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

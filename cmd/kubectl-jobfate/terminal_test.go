@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// terminal shows what is written as far as the plugin needs it: it moves the cursor up,
-// and clears lines and what is below. Lines that leave it at the top are kept.
+// terminal emulates the terminal sequences that the plugin uses: it moves the cursor up, and
+// clears lines and everything below. It keeps the lines that scroll off the screen.
 type terminal struct {
 	width, height int
-	rows          [][]rune // the first ones have left the screen
+	rows          [][]rune // including those that have scrolled off the screen
 	row, column   int
 }
 
@@ -76,7 +76,7 @@ func (v *terminal) obey(t *testing.T, command, number string) {
 	}
 }
 
-// lines returns all that is and was on the screen.
+// lines returns all lines, including those that have scrolled off the screen.
 func (v *terminal) lines() (lines []string) {
 	for _, row := range v.rows {
 		lines = append(lines, strings.TrimRight(string(row), " "))
@@ -84,7 +84,7 @@ func (v *terminal) lines() (lines []string) {
 	return lines
 }
 
-// want compares the first lines.
+// want checks the first lines.
 func (v *terminal) want(t *testing.T, lines ...string) {
 	t.Helper()
 	got := v.lines()

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// lookEvery is how often a view is printed at most, and lookAfter how long it may be
-	// until the next when nothing changes but the time.
+	// lookEvery is the minimum time between two views, and lookAfter the maximum time if
+	// nothing but the time changes.
 	lookEvery, lookAfter = time.Second, 5 * time.Second
 )
 
-// errOtherPods says that the pods that are watched are no longer those of the Jobs.
+// errOtherPods says that the Jobs need pods that are not watched.
 var errOtherPods = errors.New("the Jobs select other pods")
 
-// watch prints how Jobs stand until the one that is named has ended.
+// watch prints the state of Jobs. It returns once a named Job has ended.
 func (p *program) watch(ctx context.Context, s selection, x *cli.Explain) error {
 	follow := x.Follow(p.env, p.size)
 	for {
@@ -77,8 +77,8 @@ func (p *program) watchCluster(ctx context.Context, c *cluster, x *cli.Explain, 
 	}
 }
 
-// follow lets the tables follow the cluster, and returns when they are filled. Without
-// events and nodes it goes on.
+// follow lets the tables follow the cluster, and returns once they are filled. Events and nodes
+// are optional.
 func (c *cluster) follow(ctx context.Context, fail func(error), changed chan<- struct{}) error {
 	follow(ctx, c.jobs, fail, changed)
 	<-c.jobs.ready
@@ -103,7 +103,7 @@ func follow[T any](ctx context.Context, t *table[T], fail func(error), changed c
 	t.changed = func() {
 		select {
 		case changed <- struct{}{}:
-		default: // it is known already
+		default: // a change is pending already
 		}
 	}
 	t.fail = fail

@@ -22,7 +22,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-// watching is the plugin while it watches.
+// watching is a running watch of the plugin.
 type watching struct {
 	*stage
 	*output
@@ -45,8 +45,8 @@ func (s *stage) watchWith(p *program, out *output, args ...string) *watching {
 	return w
 }
 
-// printed compares what was printed since the last call, after some time, with parts
-// that are wanted, in their order.
+// printed waits, and then checks that the output since the last call contains the parts in this
+// order. Without parts there must be no output.
 func (w *watching) printed(after time.Duration, parts ...string) {
 	w.Helper()
 	time.Sleep(after)
@@ -64,7 +64,7 @@ func (w *watching) printed(after time.Duration, parts ...string) {
 	}
 }
 
-// ended compares the status at the end.
+// ended checks the exit status and stderr.
 func (w *watching) ended(status int, stderr string) {
 	w.Helper()
 	select {
@@ -94,7 +94,7 @@ func TestWatchesUntilTheEnd(t *testing.T) {
 		s.pod(job, "a-1")
 		s.pod(job, "a-2")
 		w.printed(2*time.Second, "\nRunning: 2 pods active, ")
-		// Nothing changes but the time, until it is too much of it.
+		// Nothing changes but the time, until the pods are overdue.
 		w.printed(time.Minute)
 		w.printed(time.Minute, "\nNoScheduler: 2 of 2 active pods got no response from a scheduler")
 		w.printed(time.Hour)
@@ -108,8 +108,8 @@ func TestWatchesUntilTheEnd(t *testing.T) {
 	})
 }
 
-// TestWatchesWithFewRequests checks that a watch lists nothing again, and that however
-// much changes, it prints once a second at most.
+// TestWatchesWithFewRequests checks that a watch lists each kind only once, and that it prints
+// at most once a second, even with many changes.
 func TestWatchesWithFewRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -150,7 +150,7 @@ func TestWatchesAList(t *testing.T) {
 		w.printed(0, "No Job was found.\n")
 		s.suspended("elsewhere", "b", nil)
 		w.printed(2*time.Second, "\nelsewhere/b: Suspended: ")
-		// A Job that selects its pods by other labels has them read anew.
+		// A Job with a manual selector requires a new list of pods.
 		job := newJob("a")
 		job.Spec.ManualSelector, job.Spec.Selector = new(true), &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
 		job.Spec.Template.Labels = map[string]string{"app": "a"}
@@ -176,7 +176,7 @@ func TestWatchedJobIsDeleted(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.ended(1, "kubectl jobfate: the Job was deleted\n")
-		// One that is deleted and made again at once is another Job of the same name.
+		// A Job that is deleted and recreated at once is another Job with the same name.
 		s.suspended("default", "a", nil)
 		w = s.watch("a")
 		w.printed(0, "Suspended: ")
@@ -190,8 +190,8 @@ func TestWatchedJobIsDeleted(t *testing.T) {
 	})
 }
 
-// TestWatchWithoutPermission checks that a watch goes on without events and nodes, and
-// ends without Jobs and pods.
+// TestWatchWithoutPermission checks that a watch continues without permission for events and
+// nodes, and ends without permission for Jobs or pods.
 func TestWatchWithoutPermission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -206,7 +206,7 @@ func TestWatchWithoutPermission(t *testing.T) {
 		}
 		forbid("events", "nodes")
 		w := s.watch("a")
-		w.printed(0, "Suspended: ", "NotPermitted: causes that only events show are missing", "NotPermitted: causes that only nodes show are missing")
+		w.printed(0, "Suspended: ", "NotPermitted: causes that depend on events cannot be found", "NotPermitted: causes that depend on nodes cannot be found")
 		s.finish("a", batchv1.JobComplete)
 		w.ended(0, "")
 		for _, resource := range []string{"jobs", "pods"} {
@@ -216,8 +216,8 @@ func TestWatchWithoutPermission(t *testing.T) {
 	})
 }
 
-// TestWatchSurvivesAnOutage checks that a watch says when the server does not answer, and
-// goes on when it does again.
+// TestWatchSurvivesAnOutage checks that a watch reports when the server does not answer, and
+// continues when it does again.
 func TestWatchSurvivesAnOutage(t *testing.T) {
 	for _, failure := range []error{io.ErrUnexpectedEOF, syscall.ECONNREFUSED, apierrors.NewServiceUnavailable("later")} {
 		synctest.Test(t, func(t *testing.T) {
@@ -233,8 +233,8 @@ func TestWatchSurvivesAnOutage(t *testing.T) {
 			})
 			s.server.CloseWatches(func(*kube.Request) bool { return true })
 			time.Sleep(time.Minute)
-			// The client itself takes a connection that is cut for a watch without news.
-			if told := strings.Contains(w.stdout.String(), "NotUpToDate: pods may have changed since: "); told == (failure == io.ErrUnexpectedEOF) {
+			// The client treats a cut connection as a watch without changes.
+			if told := strings.Contains(w.stdout.String(), "NotUpToDate: pods may be stale: "); told == (failure == io.ErrUnexpectedEOF) {
 				t.Errorf("%v: it says that the pods may have changed: %t", failure, told)
 			}
 			s.pod(job, "a-1")

@@ -140,8 +140,8 @@ func TestPermissions(t *testing.T) {
 	w.Create(three())
 	w.Until(observe.Want{Active: 3, Ready: 3})
 	reader := account(w, "reader", map[string][]string{"batch": {"jobs"}, "": {"pods"}})
-	runAs(w, reader, 0, []string{"job"}, "Running: 3 pods active", "NotPermitted: causes that only events show are missing: events is forbidden: User",
-		"NotPermitted: causes that only nodes show are missing: nodes \"node\" is forbidden: User")
+	runAs(w, reader, 0, []string{"job"}, "Running: 3 pods active", "NotPermitted: causes that depend on events cannot be found: events is forbidden: User",
+		"NotPermitted: causes that depend on nodes cannot be found: nodes \"node\" is forbidden: User")
 	runAs(w, reader, 0, []string{"simulate", "job"}, "Complete after ")
 	runAs(w, reader, 0, []string{"validate", "job"}, "job/job: Job job accepted, 0 errors")
 	runAs(w, account(w, "jobs", map[string][]string{"batch": {"jobs"}}), 1, []string{"job"}, "kubectl jobfate: pods is forbidden: User")
