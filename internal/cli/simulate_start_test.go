@@ -133,7 +133,7 @@ func TestSimulateBounds(t *testing.T) {
 			"standard input:2: events[0]: spec.parallelism: 2147483647 pods at once; want at most 20000 (--max-active)\n"},
 		{"a bound from a flag", []string{job, "--max-active", "2"}, "", "job.yaml:7: spec.parallelism: 3 pods at once; want at most 2 (--max-active)\n"},
 		{"pods", []string{job, "--set", "spec.backoffLimitPerIndex=2147483647", "--scenario", "-", "--max-pods", "20"}, loop, "there were more than 20 pods in all (--max-pods)\n"},
-		{"steps", []string{job, "--set", "spec.backoffLimitPerIndex=2147483647", "--scenario", "-", "--max-steps", "200"}, loop, "it took more than 200 steps (--max-steps)\n"},
+		{"steps", []string{job, "--set", "spec.backoffLimitPerIndex=2147483647", "--scenario", "-", "--max-steps", "200"}, loop, "the simulation took more than 200 steps (--max-steps)\n"},
 		{"events", []string{job, "--scenario", "-", "--max-events", "1"}, "events: [{suspend: true}, {suspend: false}]", "standard input:1: events: there are 2; want at most 1 (--max-events)\n"},
 		{"a limit that is too long", []string{job, "--limit", "100000h"}, "", "--limit: 100000h0m0s is longer than 10 years"},
 	} {
