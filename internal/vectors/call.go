@@ -12,10 +12,10 @@ type Call struct {
 	In       json.RawMessage `json:"in"`
 	// Jobfate is what jobfate returns.
 	Jobfate json.RawMessage `json:"jobfate"`
-	// Kubernetes is what the function of Kubernetes returns. It is absent if that is the
-	// same, and if Oracle is.
+	// Kubernetes is what the function of Kubernetes returns. It is absent if the result is
+	// the same, or if Oracle is absent.
 	Kubernetes json.RawMessage `json:"kubernetes,omitempty"`
-	// Oracle is the function of Kubernetes; absent if it has none.
+	// Oracle is the function of Kubernetes; absent if Kubernetes has none.
 	Oracle      string   `json:"oracle,omitempty"`
 	Divergences []string `json:"divergences,omitempty"`
 }
@@ -68,7 +68,7 @@ func (c *Call) Run() (json.RawMessage, error) {
 	return json.Marshal(out)
 }
 
-// calls returns a function that takes JSON, without fields that it does not know.
+// calls returns a function that takes JSON and rejects unknown fields.
 func calls[In, Out any](f func(In) Out) func([]byte) (any, error) {
 	return func(text []byte) (any, error) {
 		var in In

@@ -15,11 +15,11 @@ type Case struct {
 	Snapshot Snapshot `json:"snapshot"`
 	Options  Options  `json:"options,omitzero"`
 	Faults   Faults   `json:"faults,omitzero"`
-	// Refused is the field for which jobfate refuses the snapshot. There are no
-	// outcomes then.
+	// Refused is the field because of which jobfate rejects the snapshot. The case then
+	// has no outcomes.
 	Refused     string   `json:"refused,omitempty"`
 	Jobfate     *Outcome `json:"jobfate,omitempty"`
-	Kubernetes  *Outcome `json:"kubernetes,omitempty"` // absent: the same
+	Kubernetes  *Outcome `json:"kubernetes,omitempty"` // absent if it is the same
 	Divergences []string `json:"divergences,omitempty"`
 }
 
@@ -30,11 +30,11 @@ type Snapshot struct {
 	Pods    []*corev1.Pod `json:"pods,omitempty"`
 	Pending Pending       `json:"pending,omitzero"`
 	Backoff Backoff       `json:"backoff,omitzero"`
-	// LastStatus is when a status was last stored; only Throttle asks for it.
+	// LastStatus is the time of the last status write; only Throttle uses it.
 	LastStatus time.Time `json:"lastStatus,omitzero"`
 }
 
-// Pending are acknowledged writes that the Job and the pods do not show yet.
+// Pending are acknowledged writes that are not observed yet.
 type Pending struct {
 	Status    bool        `json:"status,omitempty"`
 	Creations int         `json:"creations,omitempty"`
@@ -46,11 +46,11 @@ type Pending struct {
 type Backoff struct {
 	Failures    int32      `json:"failures,omitempty"`
 	LastFailure *time.Time `json:"lastFailure,omitempty"`
-	// InDoubt says that the record may lack failures. Only jobfate asks.
+	// InDoubt says that the record may lack failures. Only jobfate uses it.
 	InDoubt bool `json:"inDoubt,omitempty"`
 }
 
-// Options are those of the controller; a field that is absent has its default.
+// Options are the options of the controller; absent fields have their defaults.
 type Options struct {
 	MaxUncounted       int   `json:"maxUncounted,omitempty"`
 	MaxChanges         int   `json:"maxChanges,omitempty"`
@@ -59,7 +59,7 @@ type Options struct {
 	BatchPeriodMs      int64 `json:"batchPeriodMs,omitempty"`
 	WithoutPerIndex    bool  `json:"withoutPerIndex,omitempty"`
 	WithoutReplacement bool  `json:"withoutReplacement,omitempty"`
-	// Kubernetes has no such thing as these.
+	// Kubernetes has no counterpart of the following options.
 	FillFreeSlots        bool     `json:"fillFreeSlots,omitempty"`
 	GranularReasons      bool     `json:"granularReasons,omitempty"`
 	RuleNames            []string `json:"ruleNames,omitempty"`
@@ -68,14 +68,14 @@ type Options struct {
 	Throttle             Throttle `json:"throttle,omitzero"`
 }
 
-// Throttle puts off status writes.
+// Throttle delays status writes.
 type Throttle struct {
 	EveryMs int64   `json:"everyMs,omitempty"`
 	Share   float64 `json:"share,omitempty"`
 }
 
-// Faults are the writes that fail, and how: Internal, Conflict or NotFound. Creations
-// and statuses are known by their ordinals, the others by the name of the pod.
+// Faults are the writes that fail, and how: Internal, Conflict or NotFound. Creations and
+// status writes are identified by their ordinals, the others by the name of the pod.
 type Faults struct {
 	Get     string            `json:"get,omitempty"` // the live read of the Job before an adoption
 	Adopt   map[string]string `json:"adopt,omitempty"`
@@ -91,7 +91,7 @@ type Faults struct {
 const (
 	Internal = "internal"
 	Conflict = "conflict"
-	NotFound = "notFound" // its object is gone
+	NotFound = "notFound" // the object no longer exists
 )
 
 // Outcome is what a sync does.
@@ -102,21 +102,21 @@ type Outcome struct {
 	Events  []Event          `json:"events,omitempty"`
 	Metrics map[string]int64 `json:"metrics,omitempty"`
 	Action  string           `json:"action,omitempty"`
-	// Finished says that the end of the Job was stored.
+	// Finished says that the terminal condition of the Job was written.
 	Finished bool `json:"finished,omitempty"`
-	// Left is the work that caps leave for the next sync. Kubernetes does not say.
+	// Left is the work that limits leave for the next sync. Kubernetes does not report it.
 	Left Left `json:"left,omitzero"`
 }
 
-// Left are numbers of pods: those to create, to delete because they are too many, and
-// to count or to free of their finalizer.
+// Left holds numbers of pods: to create, to delete because they are surplus, and to count or to
+// remove the finalizer of.
 type Left struct {
 	Create int `json:"create,omitempty"`
 	Delete int `json:"delete,omitempty"`
 	Strip  int `json:"strip,omitempty"`
 }
 
-// Event is what users are told.
+// Event is an event for users.
 type Event struct {
 	Type    string `json:"type"`
 	Reason  string `json:"reason"`

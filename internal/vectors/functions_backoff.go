@@ -10,7 +10,7 @@ import (
 	"github.com/jobfate/jobfate/internal/keys"
 )
 
-// Delays are the settings of delays, in nanoseconds; an absent one has its default.
+// Delays are the settings of delays, in nanoseconds; absent settings have their defaults.
 type Delays struct {
 	Base   int64   `json:"base,omitempty"`
 	Cap    int64   `json:"cap,omitempty"`
@@ -59,7 +59,7 @@ type OnePod struct {
 	Pod *corev1.Pod `json:"pod"`
 }
 
-// Time is the result of finishTime; absent: the pod has no time at all.
+// Time is the result of finishTime; absent if the pod has no times at all.
 type Time struct {
 	Time time.Time `json:"time,omitzero"`
 }

@@ -10,14 +10,14 @@ import (
 // IndexText is the input of readIndexes, parseIndexes and checkIndexes.
 type IndexText struct {
 	Text string `json:"text"`
-	// Completions are those of the Job; parseIndexes does not have them.
+	// Completions are the completions of the Job; parseIndexes ignores them.
 	Completions int32 `json:"completions,omitempty"`
 }
 
 // ReadText is the result of functions that read indexes.
 type ReadText struct {
 	Indexes string `json:"indexes"`
-	// Wrong is the first part of the text that is wrong; absent if there is none.
+	// Wrong is the first invalid part of the text; absent if the text is valid.
 	Wrong *WrongText `json:"wrong,omitempty"`
 }
 
@@ -64,16 +64,16 @@ type Sets struct {
 	Common       int    `json:"common"`     // the indexes in both
 	Difference   string `json:"difference"` // a without b
 	Equal        bool   `json:"equal"`
-	// The others are about a and n.
+	// The following fields are about a and n.
 	Contains   bool    `json:"contains"`
 	Below      string  `json:"below"`             // the indexes of a below n
-	Complement string  `json:"complement"`        // those below n that are not in a
-	Missing    []int32 `json:"missing,omitempty"` // the first of them, ten at most
+	Complement string  `json:"complement"`        // the indexes below n that are not in a
+	Missing    []int32 `json:"missing,omitempty"` // the first of these, at most ten
 	Len        int     `json:"len"`
 	Min        *int32  `json:"min,omitempty"`
 	Max        *int32  `json:"max,omitempty"`
-	First      []int32 `json:"first,omitempty"` // the first indexes of a, ten at most
-	// Rebuilt is the union of a and b, put together from intervals from the last to the first.
+	First      []int32 `json:"first,omitempty"` // the first indexes of a, at most ten
+	// Rebuilt is the union of a and b, built from their intervals in reverse order.
 	Rebuilt string `json:"rebuilt"`
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Orphan is the input of orphan: a pod and the Job of the name that its controller
-// reference gives; absent: there is none.
+// Orphan is the input of orphan: a pod, and the Job with the name in the controller reference of
+// the pod; absent if no such Job exists.
 type Orphan struct {
 	Pod *corev1.Pod  `json:"pod"`
 	Job *batchv1.Job `json:"job,omitempty"`
@@ -34,7 +34,7 @@ type Marks struct {
 type Index struct {
 	// Index is absent if the annotation names none, and at most 2147483647.
 	Index *int32 `json:"index,omitempty"`
-	// Conflict says that the label names another index, or none. Only jobfate asks.
+	// Conflict says that the label names another index, or none. Only jobfate checks this.
 	Conflict bool `json:"conflict,omitempty"`
 }
 
@@ -47,7 +47,7 @@ func podIndex(in Marks) Index {
 	return out
 }
 
-// OwnKeys is the input of checkKeys: names in the place of those of Kubernetes.
+// OwnKeys is the input of checkKeys: names that replace those of Kubernetes.
 type OwnKeys struct {
 	Finalizer           string `json:"finalizer,omitempty"`
 	Index               string `json:"index,omitempty"`
@@ -63,7 +63,7 @@ type WrongKeys struct {
 	Wrong []WrongKey `json:"wrong,omitempty"`
 }
 
-// WrongKey says of a key why its name is wrong.
+// WrongKey says why the name of a key is invalid.
 type WrongKey struct {
 	Key    string `json:"key"`
 	Reason string `json:"reason"` // FieldValueInvalid or FieldValueDuplicate

@@ -14,7 +14,7 @@ import (
 type FailurePolicy struct {
 	Policy *batchv1.PodFailurePolicy `json:"podFailurePolicy,omitempty"`
 	Names  []string                  `json:"ruleNames,omitempty"`
-	Pod    *corev1.Pod               `json:"pod"` // it has failed
+	Pod    *corev1.Pod               `json:"pod"` // a failed pod
 }
 
 // Match is the result of failurePolicy.
@@ -22,9 +22,9 @@ type Match struct {
 	Action  batchv1.PodFailurePolicyAction `json:"action,omitempty"` // absent: no rule matches
 	Counts  bool                           `json:"counts"`           // towards the backoff limits
 	Message string                         `json:"message,omitempty"`
-	// Rule, Reason and Explanation are those of jobfate alone.
+	// Only jobfate has Rule, Reason and Explanation.
 	Rule        *int   `json:"rule,omitempty"`
-	Reason      string `json:"reason,omitempty"` // a granular one
+	Reason      string `json:"reason,omitempty"` // a granular reason
 	Explanation string `json:"explanation,omitempty"`
 }
 
@@ -37,7 +37,8 @@ func failurePolicy(in FailurePolicy) Match {
 	return out
 }
 
-// Condition is the input of failedRule: that of a failed Job, and the names of all rules.
+// Condition is the input of failedRule: the condition of a failed Job, and the names of all
+// rules.
 type Condition struct {
 	Reason  string   `json:"reason,omitempty"`
 	Message string   `json:"message,omitempty"`
@@ -46,7 +47,7 @@ type Condition struct {
 
 // Rule is the result of failedRule.
 type Rule struct {
-	// Policy says that the reason is that of a pod failure policy.
+	// Policy says that a pod failure policy gave the reason.
 	Policy bool   `json:"policy"`
 	Index  *int   `json:"index,omitempty"`
 	Name   string `json:"name,omitempty"`
@@ -91,7 +92,7 @@ type WrongNames struct {
 	Wrong []WrongName `json:"wrong,omitempty"`
 }
 
-// WrongName says of a rule why its name is wrong.
+// WrongName says why the name of a rule is invalid.
 type WrongName struct {
 	Rule   string `json:"rule"`
 	Reason string `json:"reason"`

@@ -21,8 +21,8 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Run lets a Machine that remembers what is pending sync once, with the faults of the
-// case, and returns what it did. It fails when jobfate refuses to decide.
+// Run runs one sync of a Machine that remembers the pending writes, with the faults of the case,
+// and returns the outcome. It fails if jobfate rejects the snapshot.
 func (c *Case) Run() (*Outcome, error) {
 	r := run{Case: c, machine: jobfate.NewMachine(c.JobfateOptions()...), patched: map[types.UID]int{}}
 	r.machine.Core().Memory = c.memory()
@@ -34,8 +34,8 @@ func (c *Case) Run() (*Outcome, error) {
 	return r.outcome(r.machine.Run(r.answer))
 }
 
-// RefusedField returns the field that an error of Run is about; empty for another
-// error, and for several fields.
+// RefusedField returns the field of an error of Run; empty for other errors, and for errors about
+// several fields.
 func RefusedField(err error) string {
 	if errors.Is(err, jobfate.ErrNotManaged) {
 		return "spec.managedBy"
@@ -47,7 +47,7 @@ func RefusedField(err error) string {
 	return input.Fields[0].Field
 }
 
-// JobfateOptions are the options of a case as jobfate takes them.
+// JobfateOptions returns the options of a case as options of jobfate.
 func (c *Case) JobfateOptions() []jobfate.Option {
 	o := &c.Options
 	opts := []jobfate.Option{
@@ -76,10 +76,10 @@ func (c *Case) JobfateOptions() []jobfate.Option {
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// The caches show everything up to one version, but for what is pending.
+// The caches have observed the version shown. Pending writes have a higher version.
 const shown, pending = "1000", "2000"
 
-// memory is what a Machine remembers from the syncs before the case.
+// memory returns what a Machine remembers from the syncs before the case.
 func (c *Case) memory() machine.Memory {
 	s := &c.Snapshot
 	m := machine.Memory{Job: s.Job.UID, Backoff: s.Backoff.record(), Sure: !s.Backoff.InDoubt, LastStatus: s.LastStatus}
@@ -106,7 +106,7 @@ func (b *Backoff) record() backoff.Record {
 	return r
 }
 
-// BackoffOf returns a record as cases tell it.
+// BackoffOf returns a record in the form of a case.
 func BackoffOf(r backoff.Record) Backoff {
 	b := Backoff{Failures: r.Failures}
 	if !r.LastFailure.IsZero() {
@@ -116,17 +116,17 @@ func BackoffOf(r backoff.Record) Backoff {
 	return b
 }
 
-// run is one sync of a Machine, with an API server that answers as the faults say.
+// run is one sync of a Machine, with an API server that injects the faults.
 type run struct {
 	*Case
 	machine           *jobfate.Machine
 	writes            Writes
-	created, statuses int // sent so far
+	created, statuses int // the numbers of requests so far
 	claimFailed       bool
-	patched           map[types.UID]int // how often
+	patched           map[types.UID]int // the number of patches of each pod
 }
 
-// answer notes a request, and answers it.
+// answer records a request, and answers it.
 func (r *run) answer(request jobfate.Request) (runtime.Object, error) {
 	switch request.Verb {
 	case jobfate.GetJob: // the live read before the first adoption
@@ -151,7 +151,7 @@ func (r *run) answer(request jobfate.Request) (runtime.Object, error) {
 	return nil, fmt.Errorf("a Machine whose caches are fresh asks to %s", request.Verb)
 }
 
-// send notes a write and returns the error that it meets.
+// send records a write and returns its fault as an error.
 func (r *run) send(w Write, fault string) error {
 	r.writes.Add(w)
 	return errorOf(fault)
@@ -177,8 +177,8 @@ func (r *run) patch(request jobfate.Request) (runtime.Object, error) {
 	return pod, r.send(w, fault)
 }
 
-// purpose says what a patch of a pod is for: the first of what is due for the pod, in
-// the order of a sync, that has not been sent yet.
+// purpose returns the purpose of a patch of a pod: the first patch that the decision requires for
+// the pod, in the order of a sync, and that has not been sent yet.
 func (r *run) purpose(request jobfate.Request) Verb {
 	if jobstatus.Finished(r.Snapshot.Job) != nil {
 		return Free
@@ -198,7 +198,7 @@ func (r *run) purpose(request jobfate.Request) Verb {
 	return due[min(at, len(due)-1)]
 }
 
-// VerbOf is the write that a claim asks for.
+// VerbOf returns the verb of the write for a claim.
 func VerbOf(r tracking.Relation) Verb {
 	switch r {
 	case tracking.Adoptable:
@@ -209,7 +209,7 @@ func VerbOf(r tracking.Relation) Verb {
 	return Free
 }
 
-// outcome returns what the sync came to.
+// outcome returns the outcome of the sync.
 func (r *run) outcome(result jobfate.Result) (*Outcome, error) {
 	d := result.Decision
 	if d.Basis() == nil {
@@ -219,11 +219,11 @@ func (r *run) outcome(result jobfate.Result) (*Outcome, error) {
 	if !r.claimFailed {
 		out.Requeue = d.Requeue.Milliseconds()
 	}
-	if jobstatus.Finished(r.Snapshot.Job) == nil { // else it is forgotten with the Job
+	if jobstatus.Finished(r.Snapshot.Job) == nil { // a finished Job is forgotten, with its record
 		out.Backoff = BackoffOf(r.machine.Core().Backoff)
 	}
 	for _, e := range result.Events {
-		if !strings.HasSuffix(e.Reason, "Create") && !strings.HasSuffix(e.Reason, "Delete") { // told of single pods
+		if !strings.HasSuffix(e.Reason, "Create") && !strings.HasSuffix(e.Reason, "Delete") { // not the events about single pods
 			out.Events = append(out.Events, Event{e.Type, e.Reason, e.Message})
 		}
 	}
@@ -240,7 +240,7 @@ func (r *run) outcome(result jobfate.Result) (*Outcome, error) {
 	return out, nil
 }
 
-// errorOf is how the API server says a fault; nil for none.
+// errorOf returns a fault as an error of the API server; nil for no fault.
 func errorOf(fault string) error {
 	resource := schema.GroupResource{Resource: "objects"}
 	switch fault {

@@ -16,10 +16,10 @@ type Write struct {
 	Pod    string             `json:"pod,omitempty"`    // by name
 	Patch  map[string]any     `json:"patch,omitempty"`  // of the pod, without the guards
 	New    *NewPod            `json:"new,omitempty"`    // the pod to create
-	Status *batchv1.JobStatus `json:"status,omitempty"` // the whole of it
+	Status *batchv1.JobStatus `json:"status,omitempty"` // the whole status
 }
 
-// Verb says what a write is for.
+// Verb is the purpose of a write.
 type Verb string
 
 // The verbs.
@@ -30,7 +30,7 @@ const (
 	Untrack Verb = "untrack" // remove the finalizer of a pod that is then deleted and does not count
 	Delete  Verb = "delete"
 	Create  Verb = "create"
-	Status  Verb = "status" // store the status of the Job
+	Status  Verb = "status" // write the status of the Job
 	Strip   Verb = "strip"  // remove the finalizer of a pod that the status accounts for
 )
 
@@ -39,7 +39,7 @@ type Writes struct {
 	claims, freed, deletions, creations, first, strips, last []Write
 }
 
-// Add adds a write that follows those before it.
+// Add adds a write after the previous ones.
 func (w *Writes) Add(write Write) {
 	list := &w.strips
 	switch write.Verb {
@@ -59,8 +59,8 @@ func (w *Writes) Add(write Write) {
 	*list = append(*list, write)
 }
 
-// InOrder returns the writes in the order of a case: that of the sync, where writes of
-// one kind to several pods have none, by the name of the pod.
+// InOrder returns the writes in the order of a case: the order of the sync. Writes of the same
+// kind to several pods have no order in a sync; a case has them in the order of pod names.
 func (w *Writes) InOrder() []Write {
 	for _, list := range [][]Write{w.claims, w.freed, w.deletions, w.strips} {
 		slices.SortStableFunc(list, func(a, b Write) int { return cmp.Compare(a.Pod, b.Pod) })
@@ -68,8 +68,8 @@ func (w *Writes) InOrder() []Write {
 	return slices.Concat(w.claims, w.freed, w.deletions, w.creations, w.first, w.strips, w.last)
 }
 
-// PatchOf returns a patch of a pod without what guards it: the UID and the resource
-// version, which Kubernetes does not name. It is nil for what is no patch.
+// PatchOf returns a patch of a pod without its guards, the UID and the resource version, which
+// patches of Kubernetes lack. It is nil if the data is not a patch.
 func PatchOf(data []byte) map[string]any {
 	var patch map[string]any
 	if json.Unmarshal(data, &patch) != nil {
@@ -82,7 +82,7 @@ func PatchOf(data []byte) map[string]any {
 	return patch
 }
 
-// NewPod is a pod to create, in so far as it is not the template.
+// NewPod holds the parts of a pod to create that do not come from the template.
 type NewPod struct {
 	GenerateName    string                  `json:"generateName"`
 	Labels          map[string]string       `json:"labels,omitempty"`
@@ -90,8 +90,8 @@ type NewPod struct {
 	Finalizers      []string                `json:"finalizers,omitempty"`
 	OwnerReferences []metav1.OwnerReference `json:"ownerReferences,omitempty"`
 	Hostname        string                  `json:"hostname,omitempty"`
-	// Env are the variables of each container that has any, init containers included,
-	// by the name of the container.
+	// Env holds the variables of containers and init containers by the name of the
+	// container. Containers without variables are absent.
 	Env map[string][]corev1.EnvVar `json:"env,omitempty"`
 }
 
@@ -115,8 +115,8 @@ func NewPodOf(pod *corev1.Pod) *NewPod {
 	return n
 }
 
-// Normal returns a copy of a status in which what is empty is absent, the lists of
-// uncounted pods aside.
+// Normal returns a copy of a status in a normal form: empty lists are nil, and
+// UncountedTerminatedPods is always present.
 func Normal(status *batchv1.JobStatus) *batchv1.JobStatus {
 	st := status.DeepCopy()
 	if st.UncountedTerminatedPods == nil {
