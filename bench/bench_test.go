@@ -23,7 +23,7 @@ import (
 
 var small = scale{pods: []int{20, 60}, intervals: []int{1, 30}, completed: 1 << 20}
 
-// Each row of "To reach" is in the table, and two further ones.
+// The table has a row for each target, and further rows.
 func TestTableIsComplete(t *testing.T) {
 	var rows []row
 	for _, g := range groups {
@@ -85,7 +85,7 @@ func TestTableIsComplete(t *testing.T) {
 	}
 }
 
-// What is measured beside each other comes to the same status.
+// The sides of a comparison end with the same status.
 func TestSidesDoTheSame(t *testing.T) {
 	for _, s := range scenes {
 		w, err := newWorld(s, 40)
@@ -134,9 +134,9 @@ func statusAfter(t *testing.T, w *world) *batchv1.JobStatus {
 	return status
 }
 
-// The Stopwatch runs the controller, and only the controller counts.
+// The Stopwatch runs the controller, and measures only the controller.
 func TestRealSync(t *testing.T) {
-	runtime.LockOSThread() // whose time the clock tells
+	runtime.LockOSThread() // the clock measures this thread
 	defer runtime.UnlockOSThread()
 	for _, s := range scenes {
 		w, err := newWorld(s, 30)
@@ -151,7 +151,7 @@ func TestRealSync(t *testing.T) {
 	}
 }
 
-// All forms of a set hold the same indexes, before and after.
+// All representations of a set hold the same indexes, before and after a union.
 func TestCollections(t *testing.T) {
 	for _, n := range []int{1, 2, 40} {
 		for _, s := range setsOf(n) {
@@ -226,12 +226,12 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// A life comes to its end, with the pods that it asks for.
+// A life ends, with the pods that the Job requires.
 func TestLife(t *testing.T) {
-	runtime.LockOSThread() // whose time the clock tells
+	runtime.LockOSThread() // the clock measures this thread
 	defer runtime.UnlockOSThread()
 	for _, perIndex := range []bool{false, true} {
-		l := newFedLife(700, perIndex) // more than are created in one look
+		l := newFedLife(700, perIndex) // more than one sync creates
 		if err := l.live(); err != nil || l.took <= l.decided || l.decided <= 0 || l.syncs < 5 {
 			t.Errorf("per index %t: %v after %d syncs, in which the Machine took %v, %v of it to decide", perIndex, err, l.syncs, l.took, l.decided)
 		}
@@ -244,7 +244,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// The picture is XML, and has all curves with all points.
+// The picture is valid XML, and has all points of all curves.
 func TestCost(t *testing.T) {
 	drawing, err := drawCost(meter{runs: 1}, small)
 	if err != nil {

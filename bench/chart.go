@@ -20,7 +20,7 @@ type curve struct {
 
 type point struct{ x, y float64 } // a number, and nanoseconds
 
-// The sizes of the drawing. On the right of the curves are their names.
+// The sizes of the drawing. The names of the curves are at their right ends.
 const (
 	chartWidth  = 720
 	chartHeight = 380
@@ -46,7 +46,7 @@ text { font: 13px system-ui, sans-serif; fill: #1f2328 }
 </style>
 `
 
-// An axis maps powers of ten to places.
+// An axis maps powers of ten to positions.
 type axis struct {
 	low, high int // exponents
 	from, to  float64
@@ -64,7 +64,7 @@ func (a axis) at(v float64) float64 {
 	return a.from + (math.Log10(v)-float64(a.low))/float64(a.high-a.low)*(a.to-a.from)
 }
 
-// draw returns an SVG, light or dark as the reader likes it.
+// draw returns an SVG for light and dark pages.
 func (c chart) draw() []byte {
 	least, most := point{math.Inf(1), math.Inf(1)}, point{}
 	for _, curve := range c.curves {

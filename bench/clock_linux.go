@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clock returns the time for which this thread has had a processor.
+// clock returns the CPU time of this thread.
 func clock() time.Duration {
 	var used unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &used); err != nil {

@@ -6,6 +6,6 @@ import "time"
 
 var start = time.Now()
 
-// clock returns the time since the start: not every system tells how long a
-// thread has had a processor.
+// clock returns the time since the start of the program. Not every system reports the CPU time
+// of a thread.
 func clock() time.Duration { return time.Since(start) }

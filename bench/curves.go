@@ -13,8 +13,8 @@ func steps(first, last int) []int {
 	return append(out, last)
 }
 
-// drawCost measures what a look at a Job costs whose pods run, by the number of pods: the
-// least of the runs, so that other work on the machine matters less.
+// drawCost draws the time of a sync of a Job with running pods, by the number of pods. It takes
+// the minimum of the runs, which other work on the machine affects least.
 func drawCost(m meter, z scale) ([]byte, error) {
 	c := chart{title: "Time of one look at a Job whose pods run, by pods", curves: []curve{
 		{name: "real controller"},

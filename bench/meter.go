@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// A side is one of those that are measured side by side.
+// A side is one of the functions that a row compares.
 type side struct {
-	// run does the work that number of times, and returns how long once took.
+	// run does the work the given number of times, and returns the time of one.
 	run func(times int) (time.Duration, error)
-	// litters says that so much garbage is left behind that it is to be collected
-	// before the next side runs, which is not to pay for it.
+	// litters says that the side leaves much garbage. It is collected before the next
+	// side runs, so that it does not slow down that side.
 	litters bool
 }
 
-// timed makes a side of a function that needs nothing done before it.
+// timed makes a side of a function that needs no preparation.
 func timed(f func()) side {
 	return side{run: func(times int) (time.Duration, error) {
 		start := clock()
@@ -31,15 +31,15 @@ type meter struct {
 	runs int
 }
 
-// A result holds what each side took in each run.
+// A result holds the time of each side in each run.
 type result [][]time.Duration
 
-// long is how long a run is to take at least, so that the clock does not matter.
+// long is the minimum duration of a run, so that the resolution of the clock does not matter.
 const long = 4 * time.Millisecond
 
-// measure runs the sides in turn, once each side has been tried.
+// measure runs the sides in turn, after it has tried each one.
 func (m meter) measure(sides ...side) (result, error) {
-	runtime.LockOSThread() // whose time the clock tells
+	runtime.LockOSThread() // the clock measures this thread
 	defer runtime.UnlockOSThread()
 	out := make(result, len(sides))
 	times := make([]int, len(sides))
@@ -51,7 +51,7 @@ func (m meter) measure(sides ...side) (result, error) {
 	}
 	for round := range m.runs {
 		for k := range sides {
-			i := (k + round) % len(sides) // none always follows the same
+			i := (k + round) % len(sides) // change the first side in each round
 			took, err := sides[i].run(times[i])
 			if err != nil {
 				return nil, err
@@ -65,7 +65,7 @@ func (m meter) measure(sides ...side) (result, error) {
 	return out, nil
 }
 
-// try finds out how many times the work has to be done for a run to be long.
+// try returns how many times a run must do the work to be long enough.
 func (s side) try() (times int, err error) {
 	for times = 1; ; times *= 8 {
 		took, err := s.run(times)
@@ -86,10 +86,10 @@ func (r result) median(side int) time.Duration {
 	return middle(r[side])
 }
 
-// least returns the least time of a side.
+// least returns the minimum time of a side.
 func (r result) least(side int) time.Duration { return slices.Min(r[side]) }
 
-// ratio returns the median of how many times as long as b side a took.
+// ratio returns the median of the ratio of the times of side a and side b.
 func (r result) ratio(a, b int) float64 {
 	ratios := make([]float64, len(r[a]))
 	for i := range ratios {
@@ -103,10 +103,10 @@ func middle[T time.Duration | float64](values []T) T {
 	return sorted[len(sorted)/2]
 }
 
-// A usage is what a function allocates.
+// A usage is the number and the size of allocations.
 type usage struct{ count, bytes uint64 }
 
-// allocated returns what f allocates, after a first call.
+// allocated returns the allocations of the second call of f.
 func allocated(f func()) usage {
 	f()
 	var before, after runtime.MemStats

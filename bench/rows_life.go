@@ -16,17 +16,17 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// A fedLife leads an Indexed Job through a life in which the first pod of each index
-// fails, with a Machine that is fed with single pods. What stands for the API server
-// does no more than it must, so that a Job of 10^6 indexes can live.
+// A fedLife runs an Indexed Job from its creation to its end. The first pod of each index fails.
+// The Machine is fed with single pods. The simulated API server does only the minimum, so that a
+// Job of 10^6 indexes is feasible.
 type fedLife struct {
 	fedMachine
 	pods    map[string]*corev1.Pod
-	changed []*corev1.Pod // since the last look
+	changed []*corev1.Pod // since the last sync
 	running []string
 	failed  map[string]bool // the indexes whose first pod has failed
-	took    time.Duration   // in the Machine
-	decided time.Duration   // of that, to feed it and to decide
+	took    time.Duration   // the time in the Machine
+	decided time.Duration   // the part of that for feeding and deciding
 	syncs   int
 	bytes   uint64 // at the end, with the pods
 }
@@ -45,7 +45,7 @@ func newFedLife(n int, perIndex bool) *fedLife {
 	}
 }
 
-// live leads the Job to its end.
+// live runs the Job to its end.
 func (l *fedLife) live() error {
 	for l.job.Status.CompletionTime == nil {
 		before := l.version
@@ -125,7 +125,7 @@ func (l *fedLife) answer(r *jobfate.Request) (k8sruntime.Object, error) {
 	return nil, fmt.Errorf("unexpected request: %s", r.Verb)
 }
 
-// end ends all pods that run.
+// end ends all running pods.
 func (l *fedLife) end() {
 	for _, name := range l.running {
 		pod := *l.pods[name]
@@ -149,17 +149,17 @@ func (l *fedLife) show(pod *corev1.Pod) {
 	l.changed = append(l.changed, pod)
 }
 
-// time adds what f takes, which calls nothing but the Machine.
+// time adds the time of f, which only calls the Machine.
 func (l *fedLife) time(f func()) {
 	start := clock()
 	f()
 	l.took += clock() - start
 }
 
-// lifeRows say how long lives take, and whether the time grows with the number of
-// indexes or faster. The longest has ten times the pods of the others, and lives once.
+// lifeRows measure the times of lives, and whether they grow faster than the number of indexes.
+// The longest life has ten times the pods of the previous one, and runs only once.
 func lifeRows(m meter, z scale, emit emit) error {
-	runtime.LockOSThread() // whose time the clock tells
+	runtime.LockOSThread() // the clock measures this thread
 	defer runtime.UnlockOSThread()
 	most := z.pods[len(z.pods)-1]
 	for _, perIndex := range []bool{false, true} {
@@ -191,7 +191,7 @@ func lifeRows(m meter, z scale, emit emit) error {
 	return nil
 }
 
-// leastLife returns the life that took the least time.
+// leastLife returns the fastest life.
 func leastLife(n int, perIndex bool, runs int) (best *fedLife, err error) {
 	for range runs {
 		before := liveBytes()

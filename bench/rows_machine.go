@@ -18,8 +18,7 @@ import (
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
-// A fedMachine is a Machine that is fed with the pods of a world, and the server that
-// answers it.
+// A fedMachine is a Machine that is fed with the pods of a world, with a server that answers it.
 type fedMachine struct {
 	machine *jobfate.Machine
 	job     *batchv1.Job
@@ -27,8 +26,7 @@ type fedMachine struct {
 	now     time.Time
 }
 
-// newFedMachine returns a Machine that has nothing more to write, and the world as it is
-// then.
+// newFedMachine returns a Machine that has nothing left to write, and the world in that state.
 func newFedMachine(w *world) (*fedMachine, error) {
 	f := &fedMachine{machine: jobfate.NewMachine(), job: w.job, version: 100, now: now}
 	view := f.view()
@@ -49,7 +47,7 @@ func (f *fedMachine) view() jobfate.View {
 	return jobfate.View{Job: f.job, Fed: true, Now: f.now, JobsVersion: "999999999", PodsVersion: "999999999", Barrier: "1"}
 }
 
-// sync lets the Machine sync once, and returns the status that was stored last.
+// sync lets the Machine sync once, and returns the last status that was written.
 func (f *fedMachine) sync(view jobfate.View) (status *batchv1.JobStatus, err error) {
 	if err := f.machine.Begin(view); err != nil {
 		return nil, err
@@ -79,7 +77,7 @@ func (f *fedMachine) sync(view jobfate.View) (status *batchv1.JobStatus, err err
 	return status, f.machine.Result().Err
 }
 
-// eventRows measure how long one event takes, and the look that finds nothing to do.
+// eventRows measure one event, with a sync that finds nothing to do.
 func eventRows(m meter, z scale, emit emit) error {
 	fewest, most := z.pods[0], z.pods[len(z.pods)-1]
 	for _, tc := range []struct {
@@ -119,7 +117,7 @@ func eventRows(m meter, z scale, emit emit) error {
 
 func asItIs(w *world) *world { return w }
 
-// countedHalf returns a world of which every second pod has succeeded and is counted.
+// countedHalf returns a world in which every second pod has succeeded and is counted.
 func (w *world) countedHalf() *world {
 	job, pods := w.job.DeepCopy(), slices.Clone(w.pods)
 	var done indexset.Builder
@@ -136,7 +134,7 @@ func (w *world) countedHalf() *world {
 	return &world{job: job, pods: pods}
 }
 
-// eventSide feeds two states of one pod in turn.
+// eventSide feeds two states of one pod alternately.
 func eventSide(s scene, change func(*world) *world, n int) (side, error) {
 	w, err := newWorld(s, n)
 	if err != nil {
@@ -171,10 +169,10 @@ func eventSide(s scene, change func(*world) *world, n int) (side, error) {
 	}}, nil
 }
 
-// endRows measure how long it takes until a pod that has finished is counted, beside
-// what the texts of the status take.
+// endRows measure the time until a finished pod is counted, and the part of it for the texts of
+// the status.
 func endRows(m meter, z scale, emit emit) error {
-	// Garbage is left where it is: to collect it takes as long for the pods as for it.
+	// No garbage collection: it would mark all pods, and its time would hide what is measured.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	n := z.pods[len(z.pods)-1]
 	for _, tc := range []struct {
@@ -207,16 +205,16 @@ func indexOf(pod *corev1.Pod) int {
 	return index
 }
 
-// An endSide lets pods end, one after the other in the order of their indexes.
+// An endSide ends pods one after the other, in the order of their indexes.
 type endSide struct {
 	*fedMachine
 	world *world
 	left  []*corev1.Pod
-	set   indexset.Set // completed
+	set   indexset.Set // the completed indexes
 	sink  int
 }
 
-// begin begins with a Machine that knows the world.
+// begin starts with a Machine that has read the world.
 func (e *endSide) begin() (err error) {
 	e.left = nil
 	e.set, _ = indexset.ParseDamaged(e.world.job.Status.CompletedIndexes, *e.world.job.Spec.Completions)
@@ -258,16 +256,15 @@ func (e *endSide) run(times int) (time.Duration, error) {
 	return took / time.Duration(times), nil
 }
 
-// texts does with the sets and texts of the status what a sync cannot do without: it
-// joins the set with an index, writes it, and encodes the patch. To parse the text again
-// is not needed.
+// texts does what a sync must do at least with the sets and texts of the status: it adds an index
+// to the set, formats the set, and encodes the patch. It need not parse the text again.
 func (e *endSide) texts() {
 	status := e.job.Status
 	status.CompletedIndexes = e.set.Union(indexset.Of(int32(indexOf(e.left[0])))).String()
 	e.sink += len(jobstatus.Patch(e.job.UID, e.job.ResourceVersion, &status))
 }
 
-// machineMemoryRows measure what a Machine keeps, beside the pods themselves.
+// machineMemoryRows measure the memory of a Machine, without the pods themselves.
 func machineMemoryRows(_ meter, z scale, emit emit) error {
 	for _, s := range []scene{running, backingOff} {
 		n := z.pods[len(z.pods)-1]
@@ -296,8 +293,8 @@ func machineMemoryRows(_ meter, z scale, emit emit) error {
 	return nil
 }
 
-// keptBy returns the bytes that a Machine keeps of a world, once it has been fed with an
-// event and has given its last result away.
+// keptBy returns the number of bytes that a Machine keeps for a world, after it was fed with an
+// event and has released its last result.
 func keptBy(w *world) (int64, error) {
 	machines := make([]*fedMachine, max(1, 1000/len(w.pods)))
 	before := liveBytes()

@@ -7,11 +7,11 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// A scale says how large things are: full for the table, small for the tests.
+// A scale holds the sizes of the measurements: full for the table, small for the tests.
 type scale struct {
-	pods      []int // the last is the one that has targets
-	intervals []int // so has the last
-	completed int32 // completions at the top of the range
+	pods      []int // only the last number has targets
+	intervals []int // only the last number has targets
+	completed int32 // the completions at the end of the range
 }
 
 var full = scale{
@@ -20,13 +20,13 @@ var full = scale{
 	completed: math.MaxInt32,
 }
 
-// A group is some rows that are measured together.
+// A group is a set of rows that are measured together.
 type group struct {
 	title   string
 	measure func(meter, scale, emit) error
 }
 
-// emit takes rows as they are measured.
+// emit is called with rows as they are measured.
 type emit func(...row)
 
 var groups = []group{
@@ -53,7 +53,7 @@ const (
 	sideRealPerIndex
 )
 
-// decisionTargets are those of performance.md, at the largest number of pods.
+// decisionTargets are the targets at the largest number of pods.
 var decisionTargets = map[string]struct{ floor, real target }{
 	running.name:    {atMost(3, "≤ 3"), atLeast(10, "≥ 10")},
 	backingOff.name: {atMost(3, "≤ 3"), atLeast(10, "≥ 10")},
@@ -96,8 +96,8 @@ func measureScene(m meter, s scene, n int) (result, error) {
 	return m.measure(sides...)
 }
 
-// perIndexRows compares a backoff limit per index with one for the whole Job, on
-// the same pods.
+// perIndexRows compares a backoff limit per index with a limit for the whole Job, on the same
+// pods.
 func perIndexRows(m meter, z scale, emit emit) error {
 	for _, n := range z.pods {
 		for _, tc := range []struct {
@@ -111,7 +111,7 @@ func perIndexRows(m meter, z scale, emit emit) error {
 			if err != nil {
 				return err
 			}
-			// A difference of a hundredth takes more runs to see.
+			// A difference of one percent requires more runs.
 			r, err := meter{runs: 5 * m.runs}.measure(w.jobfate(), w.withLimitPerIndex().jobfate())
 			if err != nil {
 				return err
@@ -122,8 +122,8 @@ func perIndexRows(m meter, z scale, emit emit) error {
 	return nil
 }
 
-// completionRows compares a Job with as many completions as it has pods to one
-// with the most that there can be, and the same pods.
+// completionRows compares a Job with as many completions as pods with a Job with the maximum
+// completions, on the same pods.
 func completionRows(m meter, z scale, emit emit) error {
 	n := z.pods[min(1, len(z.pods)-1)]
 	for _, s := range []scene{running, backingOff} {

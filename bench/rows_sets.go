@@ -17,7 +17,7 @@ import (
 	"github.com/jobfate/jobfate/validation"
 )
 
-// A collection is one set in the form of each side.
+// A collection holds one set in the representation of each side.
 type collection struct {
 	text    string
 	ours    indexset.Set
@@ -37,7 +37,7 @@ func newCollection(s indexset.Set) *collection {
 	return c
 }
 
-// singles is what a Job looks like when every other index is done.
+// singles is the set of a Job in which every second index is done.
 func singles(n int) indexset.Set {
 	var b indexset.Builder
 	for i := range int32(n) {
@@ -46,7 +46,7 @@ func singles(n int) indexset.Set {
 	return b.Set()
 }
 
-// ranges is what a Job looks like when every fourth index is not done.
+// ranges is the set of a Job in which every fourth index is not done.
 func ranges(n int) indexset.Set {
 	var b indexset.Builder
 	for i := range int32(n) {
@@ -55,7 +55,7 @@ func ranges(n int) indexset.Set {
 	return b.Set()
 }
 
-// random has intervals of one to four indexes at random distances.
+// random is a set with intervals of one to four indexes at random distances.
 func random(n int) indexset.Set {
 	r := rand.New(rand.NewSource(1))
 	var b indexset.Builder
@@ -78,7 +78,7 @@ func setsOf(n int) []namedSet {
 	return []namedSet{{"singles", singles(n)}, {"ranges", ranges(n)}, {"random", random(n)}}
 }
 
-// codecRows parses and formats.
+// codecRows measures parsing and formatting.
 func codecRows(m meter, z scale, emit emit) error {
 	for k, n := range z.intervals {
 		for _, s := range setsOf(n) {
@@ -117,8 +117,8 @@ func codecRows(m meter, z scale, emit emit) error {
 	return nil
 }
 
-// absolute is for a target that is a time. It takes the least of the runs: what
-// else the machine does only ever adds to it.
+// absolute makes a row whose target is a time. It takes the minimum of the runs, because other work
+// on the machine only adds to the time.
 func absolute(what string, least time.Duration, t target) row {
 	return row{what: what + ": least", ours: span(least)}.with(t, float64(least))
 }
@@ -131,7 +131,7 @@ func (c *collection) parse() {
 	use(s)
 }
 
-// use has a set made, for the compiler could leave out what has no use.
+// use keeps the compiler from removing the construction of a set.
 func use(s indexset.Set) {
 	last, _ := s.Max()
 	sink += int(last)
@@ -175,7 +175,7 @@ func (c *collection) formatRoaring() string {
 	return b.String()
 }
 
-// setRows adds 500 indexes, asks for indexes, and adds up.
+// setRows measures a union with 500 indexes, and lookups of indexes.
 func setRows(m meter, z scale, emit emit) error {
 	for k, n := range z.intervals {
 		last := k == len(z.intervals)-1
@@ -215,7 +215,7 @@ func setRows(m meter, z scale, emit emit) error {
 	return nil
 }
 
-// scattered returns n indexes, or fewer, spread over the span of a set.
+// scattered returns at most n indexes, spread over the span of a set.
 func scattered(n int, over indexset.Set) indexset.Set {
 	r := rand.New(rand.NewSource(1))
 	last, _ := over.Max()
@@ -226,7 +226,7 @@ func scattered(n int, over indexset.Set) indexset.Set {
 	return indexset.Of(indexes...)
 }
 
-// questions are indexes at random, of which about half are in the set.
+// questions returns random indexes, about half of which are in the set.
 func questions(s indexset.Set) []int32 {
 	r := rand.New(rand.NewSource(2))
 	last, _ := s.Max()
@@ -237,8 +237,8 @@ func questions(s indexset.Set) []int32 {
 	return asked
 }
 
-// ask counts the answers in a local variable: no branch then depends on them,
-// which would take longer than some of them.
+// ask counts the answers in a local variable, so that no branch depends on them: a branch may take
+// longer than a lookup.
 func ask(asked []int32, has func(int32) bool) {
 	n := 0
 	for _, i := range asked {
@@ -256,7 +256,7 @@ func addTo(b *roaring.Bitmap, few indexset.Set) *roaring.Bitmap {
 	return b
 }
 
-// farRows makes a set of two ranges that reach up to the last index.
+// farRows measures a set of two ranges near the last index.
 func farRows(m meter, z scale, emit emit) error {
 	middle, end := z.completed/2, z.completed-1
 	text := indexset.Range(0, end).Difference(indexset.Range(middle, middle)).String()
@@ -284,7 +284,7 @@ func farRows(m meter, z scale, emit emit) error {
 	return nil
 }
 
-// validationRows validates a status with two large fields of indexes.
+// validationRows measures the validation of a status with two large lists of indexes.
 func validationRows(m meter, z scale, emit emit) error {
 	n := z.intervals[len(z.intervals)-1]
 	old := newJob(4 * n)
@@ -316,7 +316,7 @@ func validationRows(m meter, z scale, emit emit) error {
 	return nil
 }
 
-// failedBeside has n intervals, none of them among the singles.
+// failedBeside returns n intervals that do not overlap with the singles.
 func failedBeside(n int) indexset.Set {
 	var b indexset.Builder
 	for i := range int32(n) {

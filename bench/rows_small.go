@@ -9,8 +9,8 @@ import (
 	"github.com/jobfate/jobfate"
 )
 
-// smallRows measure a Job of one pod, as most Jobs are: the decision to create it, and a
-// look after an event.
+// smallRows measure a Job of one pod, the most common Job: the decision to create the pod, and a
+// sync after an event.
 func smallRows(m meter, _ scale, emit emit) error {
 	w, err := newWorld(running, 1)
 	if err != nil {
@@ -38,8 +38,7 @@ func smallRows(m meter, _ scale, emit emit) error {
 	return err
 }
 
-// A firstLook is the first sync for a Job without pods. The server that answers it
-// allocates nothing.
+// A firstLook is the first sync of a Job without pods. Its server allocates nothing.
 type firstLook struct {
 	*world
 	stored batchv1.Job

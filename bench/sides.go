@@ -12,11 +12,11 @@ import (
 	"github.com/jobfate/jobfate/conformance/real"
 )
 
-// sink keeps the compiler from leaving out what is not used.
+// sink keeps the compiler from removing unused results.
 var sink int
 
-// floor is the least that any decision must do: read once, of each pod, the
-// deletion time, the finalizers, the phase and the annotation with the index.
+// floor does the minimum that any decision must do: for each pod it reads once the deletion time,
+// the finalizers, the phase and the annotation with the index.
 func floor(pods []*corev1.Pod) (n int) {
 	for _, pod := range pods {
 		if pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning {
@@ -36,7 +36,7 @@ func floor(pods []*corev1.Pod) (n int) {
 
 func (w *world) floor() side { return timed(func() { sink += floor(w.pods) }) }
 
-// jobfate decides, and settles what the real controller settles in one sync.
+// jobfate decides, and then settles the status, because the real controller does both in one sync.
 func (w *world) jobfate() side { return decisions(w.snapshot()) }
 
 func decisions(s jobfate.Snapshot) side {

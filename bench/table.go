@@ -12,11 +12,11 @@ const header = `| what | jobfate | beside | | ratio | target | met |
 type row struct {
 	what   string
 	ours   string
-	beside string // who else does it
+	beside string // the reference
 	theirs string
 	ratio  string
 	target target
-	met    bool // means nothing without a target
+	met    bool // meaningless without a target
 }
 
 func (r row) String() string {
@@ -30,7 +30,7 @@ func (r row) String() string {
 	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |", r.what, r.ours, r.beside, r.theirs, r.ratio, goal, met)
 }
 
-// A target is a limit to a number. The zero target asks for nothing.
+// A target is a limit of a number. The zero target has no limit.
 type target struct {
 	text string
 	met  func(float64) bool
@@ -50,13 +50,13 @@ func (r row) with(t target, x float64) row {
 	return r
 }
 
-// slower says how many times as long as the reference we take.
+// slower makes a row with the time of jobfate as a multiple of the time of the reference.
 func slower(r result, ours, theirs int, what, beside string, t target) row {
 	x := r.ratio(ours, theirs)
 	return row{what: what, ours: span(r.median(ours)), beside: beside, theirs: span(r.median(theirs)), ratio: fmt.Sprintf("%.2f ×", x)}.with(t, x)
 }
 
-// faster says how many times as long as we the reference takes.
+// faster makes a row with the time of the reference as a multiple of the time of jobfate.
 func faster(r result, ours, theirs int, what, beside string, t target) row {
 	x := r.ratio(theirs, ours)
 	return row{what: what, ours: span(r.median(ours)), beside: beside, theirs: span(r.median(theirs)), ratio: fmt.Sprintf("%.3g × faster", x)}.with(t, x)

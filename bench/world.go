@@ -18,11 +18,10 @@ import (
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// A scene is a state that a large Job can be in.
+// A scene is a state of a large Job.
 type scene struct {
 	name string
-	// perIndex says that the scene is one for Jobs with a backoff limit per index
-	// as well.
+	// perIndex says that the scene is also measured with a backoff limit per index.
 	perIndex bool
 	pod      func(index int, pod *corev1.Pod)
 	status   func(n int, pods []*corev1.Pod, status *batchv1.JobStatus)
@@ -43,10 +42,9 @@ type world struct {
 	pods []*corev1.Pod
 }
 
-// newWorld makes an Indexed Job with n completions and pods. The pods are as a
-// client has them: each is decoded on its own, so that no two share a string,
-// and they lie in memory in an order that has nothing to do with that of the
-// list.
+// newWorld makes an Indexed Job with n completions and n pods. The pods are like those of a
+// client: each is decoded on its own, so that pods share no strings, and their order in memory is
+// not the order of the list.
 func newWorld(s scene, n int) (*world, error) {
 	w := &world{job: newJob(n), pods: make([]*corev1.Pod, n)}
 	for _, i := range rand.New(rand.NewSource(1)).Perm(n) {
@@ -94,8 +92,8 @@ func newJob(n int) *batchv1.Job {
 	}
 }
 
-// withLimitPerIndex returns the world with a backoff limit per index. It has the
-// same pods, in the same places.
+// withLimitPerIndex returns the world with a backoff limit per index, and with the same pods at the
+// same addresses.
 func (w *world) withLimitPerIndex() *world {
 	job, limit, none := w.job.DeepCopy(), int32(1<<30), ""
 	job.Spec.BackoffLimitPerIndex = &limit
@@ -118,8 +116,7 @@ func (w *world) input() real.Input {
 	return real.Input{Job: w.job, Pods: w.pods, Now: now, Memory: real.Memory{Backoff: &real.Record{}}}
 }
 
-// newPod returns a running pod as the controller creates it and the kubelet
-// reports it.
+// newPod returns a running pod with the fields that the controller and the kubelet set.
 func newPod(job *batchv1.Job, index int) *corev1.Pod {
 	text := strconv.Itoa(index)
 	condition := func(t corev1.PodConditionType, status corev1.ConditionStatus) corev1.PodCondition {
