@@ -301,8 +301,8 @@ func TestWatchAsJSONAndYAML(t *testing.T) {
 	})
 }
 
-// TestWatchOnATerminal has each text in place of the one before, with a single write
-// that never shows an empty screen.
+// TestWatchOnATerminal checks that each view replaces the previous one, with a single write that
+// never shows an empty screen.
 func TestWatchOnATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -331,12 +331,12 @@ func TestWatchOnATerminal(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		show()
 		terminal.want(t, "Running: 2 pods active, parallelism 2, 0", " of 2 succeeded", "", "Job default/a, 2 pods, at 2000-01-01T00:", "00:01Z, all times in UTC.")
-		// The time goes on, at a bounded rate.
+		// Only the time changes: the view is updated at a bounded rate.
 		time.Sleep(time.Minute)
 		if frames := show(); frames != 12 {
 			t.Errorf("got %d writes in a minute, want one every 5 seconds", frames)
 		}
-		// In the end the text is there as a whole.
+		// At the end the view is printed completely.
 		s.finish("a", batchv1.JobComplete)
 		w.ended(0, "")
 		show()
