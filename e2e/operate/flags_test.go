@@ -15,7 +15,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// refuses starts a controller that ends by itself and says why.
+// refuses starts a controller that ends with an error.
 func refuses(t *testing.T, name, why string, args ...string) {
 	t.Helper()
 	c := run(t, server.Options{Name: name, Args: args})
@@ -25,7 +25,7 @@ func refuses(t *testing.T, name, why string, args ...string) {
 	}
 }
 
-// A name that no Job can have, and that of the built-in controller, are refused.
+// A name that no Job can have, and the name of the built-in controller, are rejected.
 func TestNamesAreChecked(t *testing.T) {
 	t.Parallel()
 	refuses(t, "no-domain", "managedBy: Invalid value", "--managed-by=controller")
@@ -34,7 +34,7 @@ func TestNamesAreChecked(t *testing.T) {
 	refuses(t, "the-built-in", "the built-in controller runs these Jobs", "--managed-by="+batchv1.JobControllerName)
 }
 
-// With a flag of its own it runs ordinary Jobs. There is no built-in controller here.
+// With --replace-built-in it runs ordinary Jobs. No built-in controller runs here.
 func TestInPlaceOfTheBuiltIn(t *testing.T) {
 	t.Parallel()
 	c := run(t, server.Options{Name: "in-place", Args: []string{"--replace-built-in"}})
@@ -43,7 +43,7 @@ func TestInPlaceOfTheBuiltIn(t *testing.T) {
 	w.Until(observe.Want{Succeeded: 3, Completed: "0-2", Conditions: completed})
 }
 
-// Controllers whose names differ in what a lease cannot name lead side by side.
+// Controllers with names that cannot be used unchanged as lease names lead side by side.
 func TestLeases(t *testing.T) {
 	t.Parallel()
 	const namespace = "jobfate"

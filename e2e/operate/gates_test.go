@@ -10,9 +10,9 @@ import (
 	"github.com/jobfate/jobfate/e2e/server"
 )
 
-// A server of today whose gate JobManagedBy is switched off by emulation stores Jobs without
-// the name, so they are the built-in controller's. Its version does not tell, and jobfate's
-// controller starts and leaves them alone.
+// A current API server whose gate JobManagedBy is switched off by emulation drops
+// spec.managedBy, so the built-in controller runs the Jobs. The version of the server does not
+// show that: jobfate's controller starts and ignores the Jobs.
 func TestManagedByIsSwitchedOff(t *testing.T) {
 	if err := api.Restart(t.Context(), "--emulated-version=1.34", "--feature-gates=JobManagedBy=false"); err != nil {
 		t.Fatal(err)

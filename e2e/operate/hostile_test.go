@@ -22,7 +22,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// claims is what a controller may change of a pod, if not its status.
+// claims are the changes of a pod, besides its status, that a controller may make.
 type claims struct {
 	UID                 types.UID
 	Labels, Annotations map[string]string
@@ -35,13 +35,13 @@ func claimsOf(pod *corev1.Pod) claims {
 	return claims{pod.UID, pod.Labels, pod.Annotations, pod.Finalizers, pod.OwnerReferences, pod.DeletionTimestamp != nil}
 }
 
-// safe are pods of others, as they were.
+// safe holds pods of other owners in their original state.
 type safe struct {
 	w    *world.World
 	pods map[string]claims
 }
 
-// keep makes a pod that belongs to another, and looks like one of the Job.
+// keep creates a pod that has another owner but looks like a pod of the Job.
 func (s *safe) keep(name string, job *batchv1.Job, change func(*corev1.Pod)) {
 	s.w.T.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -52,7 +52,7 @@ func (s *safe) keep(name string, job *batchv1.Job, change func(*corev1.Pod)) {
 	s.pods[name] = claimsOf(createPod(s.w, pod))
 }
 
-// check fails the test if one was touched, or one of those that are named.
+// check fails the test if one of these pods was changed, except for those that are named.
 func (s *safe) check(names ...string) {
 	s.w.T.Helper()
 	for name, before := range s.pods {
@@ -65,7 +65,7 @@ func (s *safe) check(names ...string) {
 	}
 }
 
-// othersOf makes pods that are not the Job's, though they say so in every way but one.
+// othersOf creates pods that look like pods of the Job in every way but one.
 func othersOf(w *world.World, job *batchv1.Job) *safe {
 	w.T.Helper()
 	template := job.Spec.Template.Spec.DeepCopy()
@@ -110,8 +110,8 @@ func othersOf(w *world.World, job *batchv1.Job) *safe {
 	return s
 }
 
-// marker has the controller run another Job from beginning to end. What it makes of all
-// that came before has then been seen.
+// marker makes the controller run another Job from beginning to end. The controller has then
+// observed everything that happened before.
 func marker(w *world.World) {
 	w.T.Helper()
 	job := w.CreateJob(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}})
@@ -121,7 +121,7 @@ func marker(w *world.World) {
 	w.When("the marker's pod has been counted", func(s observe.State) bool { return len(s.Sorted(mine)[0].Finalizers) == 0 })
 }
 
-// succeed has all pods that the controller makes for the Job end, until the Job has.
+// succeed ends all pods that the controller creates for the Job, until the Job has ended.
 func succeed(w *world.World) {
 	w.T.Helper()
 	told := map[types.UID]bool{}
@@ -136,7 +136,8 @@ func succeed(w *world.World) {
 	})
 }
 
-// ended goes on until the Job has ended, and nothing was refused or wrong on the way.
+// ended waits until the Job has ended, and checks that no status was rejected and no error
+// logged.
 func ended(w *world.World, p *proxy.Proxy) observe.State {
 	w.T.Helper()
 	s := w.When("the Job has ended", func(s observe.State) bool { return s.Job != nil && observe.Ended(s.Job) })
@@ -151,8 +152,8 @@ func ended(w *world.World, p *proxy.Proxy) observe.State {
 	return s
 }
 
-// Pods of others that look like pods of a Job are neither counted, nor deleted, nor changed,
-// while the Job runs, when it ends and when it is deleted.
+// Pods of other owners that look like pods of a Job are neither counted, nor deleted, nor
+// changed, while the Job runs, when it ends, and when it is deleted.
 func TestPodsOfOthers(t *testing.T) {
 	t.Parallel()
 	p, side := start(t, "others", server.Options{})
@@ -180,8 +181,8 @@ func TestPodsOfOthers(t *testing.T) {
 	others.check("of-a-replicaset") // garbage collection changes the others
 }
 
-// Who may create pods may give a Job some: with annotations that mean nothing, or very much.
-// The Job ends all the same, and counts no index that it does not have.
+// Users who may create pods can give a Job more pods, with invalid or extreme annotations. The
+// Job still ends, and counts no index that it does not have.
 func TestPodsWithAnnotationsOfUsers(t *testing.T) {
 	t.Parallel()
 	p, side := start(t, "annotations", server.Options{})
@@ -212,8 +213,9 @@ func TestPodsWithAnnotationsOfUsers(t *testing.T) {
 	w.When("no pod carries the finalizer", func(s observe.State) bool { return len(s.Tracked()) == 0 })
 }
 
-// Who may write statuses can end a Job, or make it count what never was. The Job still comes
-// to an end that the API server accepts, other Jobs run, and the pods of others are safe.
+// Users who may write statuses can end a Job, or make it count what never happened. The Job
+// still ends with a status that the API server accepts, other Jobs run, and the pods of other
+// owners are safe.
 func TestStatusesOfUsers(t *testing.T) {
 	t.Parallel()
 	uids := func(n int) (all []types.UID) {

@@ -19,7 +19,7 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// at returns the spec of an Indexed Job, all of whose indexes run at once.
+// at returns the spec of an Indexed Job whose indexes all run at once.
 func at(indexes int32) batchv1.JobSpec {
 	return batchv1.JobSpec{
 		CompletionMode: new(batchv1.IndexedCompletion), Completions: &indexes, Parallelism: &indexes, BackoffLimit: new(2 * indexes),
@@ -35,8 +35,8 @@ func newWorld(t *testing.T, side world.Side, life kubelet.Life) *world.World {
 	return w
 }
 
-// client-go sends few events about one object in a short time. Those of a hundred pods
-// that are created at once leave room for the ones that say why there is no pod.
+// client-go limits the events about one object. The events of a hundred simultaneous creations
+// do not suppress those that say why there is no pod.
 func TestEventsAfterManyCreations(t *testing.T) {
 	t.Parallel()
 	_, side := start(t, "events", server.Options{})
@@ -52,8 +52,8 @@ func TestEventsAfterManyCreations(t *testing.T) {
 	w.When("an event says that the Job is suspended", func(s observe.State) bool { return s.Event("Suspended") != nil })
 }
 
-// The names that the controller makes up for pods happen to be taken. It tries others, and
-// tells nothing of it.
+// Names that the controller generates for pods are taken. It retries with others, without an
+// event.
 func TestNamesAreTaken(t *testing.T) {
 	t.Parallel()
 	p, side := start(t, "names", server.Options{})
@@ -97,8 +97,8 @@ func TestNamesAreTaken(t *testing.T) {
 	}
 }
 
-// failures returns how many syncs have failed, for the Job controller's metric and for
-// that of controller-runtime.
+// failures returns the number of failed syncs, by the metric of the Job controller and by that
+// of controller-runtime.
 func failures(t *testing.T, side world.Side) (ours, runtimes float64) {
 	t.Helper()
 	return sum(t, side.Controller, "job_controller_job_syncs_total", `result="error"`),
@@ -118,8 +118,8 @@ func awaitFailures(t *testing.T, side world.Side, least float64) {
 	}
 }
 
-// A quota lets no pod be created. The failures are counted, and the Job fails at its
-// deadline, and not at the next of its tries: those are after 1, 3, 7, 15 and 31 s.
+// A quota admits no pod. The failures are counted, and the Job fails at its deadline, not at
+// the next retry, which comes after 1, 3, 7, 15 and 31 s.
 func TestDeadlineInSpiteOfErrors(t *testing.T) {
 	t.Parallel()
 	const deadline, nextTry = 18, 31
@@ -142,8 +142,8 @@ func TestDeadlineInSpiteOfErrors(t *testing.T) {
 	}
 }
 
-// Others write the Job at the same time, and the API server fails. Both are counted, and
-// only the latter is logged as an error.
+// Other clients write the Job at the same time, and requests fail. Both are counted, and only
+// the latter is logged as an error.
 func TestFailuresAreCounted(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -165,7 +165,7 @@ func TestFailuresAreCounted(t *testing.T) {
 	}
 }
 
-// The pods of a Job that is gone cannot be freed at first. That is counted, too.
+// The orphans of a Job cannot be freed at first. These failures are counted too.
 func TestFailuresToFreeAreCounted(t *testing.T) {
 	t.Parallel()
 	p, side := start(t, "freeing", server.Options{})
@@ -186,7 +186,7 @@ func TestFailuresToFreeAreCounted(t *testing.T) {
 	})
 }
 
-// A deletion names the UID of the pod: another that has come under its name stays.
+// A deletion names the UID of the pod: another pod of the same name stays.
 func TestPodIsReplacedBeforeItsDeletion(t *testing.T) {
 	t.Parallel()
 	p, side := start(t, "precondition", server.Options{})
@@ -214,7 +214,7 @@ func TestPodIsReplacedBeforeItsDeletion(t *testing.T) {
 	}
 }
 
-// Nothing is wrong with a Job that is deleted while the controller looks at it.
+// A Job that is deleted during its sync causes no error.
 func TestDeletedDuringASync(t *testing.T) {
 	t.Parallel()
 	for _, how := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan} {

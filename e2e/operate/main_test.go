@@ -22,11 +22,11 @@ import (
 )
 
 const (
-	// atOnce is how many tests run at a time. They mostly wait.
+	// atOnce is the number of tests that run in parallel. They mostly wait.
 	atOnce = 16
 	// patience is how long a test waits for a change that no watch reports.
 	patience = 90 * time.Second
-	// pollTime is how often it looks.
+	// pollTime is the interval of checks.
 	pollTime = 100 * time.Millisecond
 )
 
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// start starts a controller behind a proxy, for the Jobs that name it.
+// start starts a controller behind a proxy, for Jobs that name it.
 func start(t *testing.T, name string, o server.Options) (*proxy.Proxy, world.Side) {
 	t.Helper()
 	p, err := proxy.Start(api.Config())
@@ -68,7 +68,7 @@ func run(t *testing.T, o server.Options) *server.Controller {
 	return c
 }
 
-// await waits until a function has nothing more to say.
+// await waits until a function returns nothing.
 func await(t *testing.T, what string, lacking func() string) {
 	t.Helper()
 	late := time.After(patience)
@@ -125,7 +125,7 @@ func getPod(w *world.World, name string) *corev1.Pod {
 	return pod
 }
 
-// removePod removes a pod at once, whatever holds it.
+// removePod removes a pod at once, with its finalizers.
 func removePod(w *world.World, name string) {
 	w.T.Helper()
 	pods := w.Client.CoreV1().Pods(w.Namespace)

@@ -15,8 +15,8 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// Of the pods that something else controls only the metadata is cached: many large ones take
-// less memory than they have bytes.
+// Of pods that another kind controls only metadata is cached: many large pods take less memory
+// than their size.
 func TestMemoryOfPodsOfOthers(t *testing.T) {
 	const pods, size = 1500, 40_000
 	namespace, err := api.Namespace(t.Context(), "foreign")

@@ -21,9 +21,9 @@ import (
 // account is the service account of the controller.
 const account = "system:serviceaccount:jobfate:jobfate-controller"
 
-// With the rights of rbac-namespace.yaml in two namespaces, and none in the cluster, the
-// controller runs the Jobs of both and no others. A namespace that does not exist is
-// reported, and keeps it from nothing.
+// With the permissions of rbac-namespace.yaml in two namespaces, and none in the cluster, the
+// controller runs the Jobs of both and no others. A namespace that does not exist is reported,
+// and delays no other.
 func TestNamespaces(t *testing.T) {
 	onlyNamespaces(t)
 	managedBy := "jobfate.dev/namespaces"
@@ -51,7 +51,7 @@ func TestNamespaces(t *testing.T) {
 		t.Error("the controller is ready, want that it is not: a namespace is missing")
 	}
 
-	// The namespace comes, with its rights and a Job.
+	// The namespace is created, with its permissions and a Job.
 	_, err := api.Client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: late}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -83,8 +83,8 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// onlyNamespaces takes the rights in the whole cluster from the account of the controller,
-// until the test ends.
+// onlyNamespaces removes the permissions in the whole cluster from the account of the
+// controller, until the test ends.
 func onlyNamespaces(t *testing.T) {
 	t.Helper()
 	err := api.Client.RbacV1().ClusterRoleBindings().Delete(t.Context(), "jobfate-controller", metav1.DeleteOptions{})
@@ -105,7 +105,7 @@ func onlyNamespaces(t *testing.T) {
 	})
 }
 
-// probe asks whether a controller is ready, and returns the code of the answer.
+// probe reads the readiness of a controller, and returns the status code.
 func probe(t *testing.T, address string) int {
 	t.Helper()
 	answer, err := http.Get("http://" + address + "/readyz")

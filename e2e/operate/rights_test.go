@@ -12,18 +12,18 @@ import (
 	"github.com/jobfate/jobfate/jobtest/live/kubelet"
 )
 
-// The controller needs every right of its ClusterRole. All tests run it with these rights
-// only.
+// The controller needs every permission of its ClusterRole. All tests run it with these
+// permissions only.
 func TestEveryRightIsUsed(t *testing.T) {
 	t.Parallel()
 	p, side := start(t, "rights", server.Options{})
-	// A creation and a status write without an answer have it look at the server.
+	// After a creation and a status write without an answer it reads live.
 	p.Add(proxy.Rule{Call: proxy.Call{Verb: "create", Resource: "pods"}, Nth: 2, Do: proxy.LoseReply})
 	p.Add(proxy.Rule{Call: proxy.Call{Verb: "patch", Resource: "jobs/status"}, Nth: 2, Do: proxy.LoseReply})
 	w := newWorld(t, side, kubelet.Run())
 	w.Create(at(4))
 	w.Until(observe.Want{Active: 4, Ready: 4})
-	// The same event again becomes a patch of the first. The one of a lost reply is not sent.
+	// A repeated event becomes a patch of the first. The event of a lost reply is not sent.
 	for _, suspend := range []bool{true, false, true, false, true} {
 		w.Update(func(job *batchv1.Job) { job.Spec.Suspend = &suspend })
 		w.When("the Job is suspended or resumed", func(s observe.State) bool { return (len(s.Active()) == 0) == suspend })
@@ -32,9 +32,9 @@ func TestEveryRightIsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The server asks for the first on behalf of the controller, with the admission plugin
-	// OwnerReferencesPermissionEnforcement; the second is for servers that cannot fill a
-	// cache by a watch.
+	// The API server checks the first on behalf of the controller, with the admission plugin
+	// OwnerReferencesPermissionEnforcement. The second is for servers that cannot fill a cache
+	// by a watch.
 	unseen := []string{"update jobs/finalizers", "list jobs"}
 	await(t, "every right is used", func() (unused string) {
 		used := p.Counts()

@@ -46,8 +46,8 @@ func newWorld(t *testing.T, script kubelet.Script) *world.World {
 	return w
 }
 
-// run runs the plugin in the namespace and compares the exit status, and parts of what
-// it prints to the standard output or, when there is nothing, to the standard error.
+// run runs the plugin in the namespace, and compares the exit status and parts of its standard
+// output or, if that is empty, of its standard error.
 func run(w *world.World, status int, args []string, parts ...string) string {
 	w.T.Helper()
 	return runAs(w, kubeconfig, status, args, parts...)
@@ -77,8 +77,8 @@ func runAs(w *world.World, kubeconfig string, status int, args []string, parts .
 	return text
 }
 
-// eventually runs the plugin until it prints what is wanted: the built-in controller
-// tells of some things by events, which come when they come.
+// eventually runs the plugin until it prints what is wanted, because the events of the built-in
+// controller arrive late.
 func eventually(w *world.World, status int, args []string, parts ...string) {
 	w.T.Helper()
 	for late := time.Now().Add(30 * time.Second); time.Now().Before(late); time.Sleep(200 * time.Millisecond) {
@@ -94,7 +94,7 @@ func eventually(w *world.World, status int, args []string, parts ...string) {
 	run(w, status, args, parts...)
 }
 
-// account returns the kubeconfig of a service account that may do what the rules say.
+// account returns the kubeconfig of a service account with the given rules.
 func account(w *world.World, name string, allowed map[string][]string) string {
 	w.T.Helper()
 	config := role(w, name, allowed)

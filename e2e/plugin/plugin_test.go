@@ -43,8 +43,8 @@ func TestExplains(t *testing.T) {
 // observe0 is the name of the pod of an index.
 func observe0(s observe.State, index int) string { return s.OfIndex(index)[0].Name }
 
-// TestFindsTheQuota has the API server refuse pods; the built-in controller says so in an
-// event.
+// TestFindsTheQuota makes the API server reject pods. The built-in controller reports that in
+// an event.
 func TestFindsTheQuota(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Run()))
 	limit := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}
@@ -79,7 +79,7 @@ func TestListsTheWorstFirst(t *testing.T) {
 		w.Namespace+"/held: Suspended: the Job is suspended\n1 other Job needs no attention (--all lists them).\n")
 }
 
-// TestWatches watches a Job to its end, and another until it is interrupted.
+// TestWatches watches one Job to its end, and another until it is interrupted.
 func TestWatches(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Run()))
 	w.Create(three())
@@ -134,7 +134,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// TestPermissions runs the plugin as those who may not read everything.
+// TestPermissions runs the plugin with restricted permissions.
 func TestPermissions(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Run()))
 	w.Create(three())
@@ -168,7 +168,8 @@ func role(w *world.World, name string, allowed map[string][]string) *rest.Config
 	return config
 }
 
-// TestValidatesAsTheServer says of a change what the API server answers to it.
+// TestValidatesAsTheServer compares the findings about a change with the answer of the API
+// server.
 func TestValidatesAsTheServer(t *testing.T) {
 	w := newWorld(t, kubelet.Always(kubelet.Run()))
 	w.Create(three())

@@ -14,17 +14,16 @@ import (
 
 // Call is a kind of request.
 type Call struct {
-	// Verb is that of Kubernetes: get, list, watch, create, update, patch, delete.
+	// Verb is the verb of the API: get, list, watch, create, update, patch, delete.
 	Verb string
-	// Resource is a plural, with a subresource after a slash: pods, jobs/status,
-	// events. It is the path for what is no resource.
+	// Resource is a plural, with a subresource after a slash: pods, jobs/status, events. For
+	// other requests it is the path.
 	Resource string
 }
 
 func (c Call) String() string { return c.Verb + " " + c.Resource }
 
-// matches reports whether another call is of this kind; an empty field matches
-// all.
+// matches reports whether another call is of this kind. An empty field matches any value.
 func (c Call) matches(other Call) bool {
 	return (c.Verb == "" || c.Verb == other.Verb) && (c.Resource == "" || c.Resource == other.Resource)
 }
@@ -45,10 +44,10 @@ func callOf(r *http.Request) Call {
 	return Call{info.Verb, info.Resource}
 }
 
-// Counts says how many requests came, of each kind.
+// Counts are the numbers of requests by kind.
 type Counts map[Call]int
 
-// Of sums the requests of a kind; an empty field of the call stands for all.
+// Of sums the requests of a kind; an empty field of the call matches any value.
 func (c Counts) Of(call Call) int {
 	n := 0
 	for other, count := range c {
@@ -59,7 +58,7 @@ func (c Counts) Of(call Call) int {
 	return n
 }
 
-// String has a line for each kind.
+// String returns a line for each kind.
 func (c Counts) String() string {
 	var b strings.Builder
 	for _, call := range slices.SortedFunc(maps.Keys(c), func(a, b Call) int {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// late passes on later what comes, in order.
+// late passes data on after a delay, in order.
 type late struct {
 	body   io.ReadCloser
 	by     time.Duration
@@ -21,7 +21,7 @@ type chunk struct {
 	data []byte
 }
 
-// chunksHeld is how many are held at most; what comes then waits in the connection.
+// chunksHeld is the number of chunks that are held. Further data waits in the connection.
 const chunksHeld = 10_000
 
 func newLate(body io.ReadCloser, by time.Duration) *late {

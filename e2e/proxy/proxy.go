@@ -59,7 +59,7 @@ func Start(target *rest.Config) (*Proxy, error) {
 		Transport:     &http.Transport{TLSClientConfig: trusted, ForceAttemptHTTP2: true, DisableCompression: true},
 		FlushInterval: -1, // a watch is passed on event by event
 		ErrorLog:      quiet,
-		// The server is down: the client is to see that as a cut connection.
+		// The server is down: the client gets a cut connection.
 		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ModifyResponse: p.answered,
 	}
@@ -78,7 +78,7 @@ func (p *Proxy) Close() {
 	p.server.Close()
 }
 
-// Config returns the same configuration by way of the proxy.
+// Config returns the configuration of a client that connects through the proxy.
 func (p *Proxy) Config(c *rest.Config) *rest.Config {
 	c = rest.CopyConfig(c)
 	c.Host = p.server.URL
@@ -88,14 +88,14 @@ func (p *Proxy) Config(c *rest.Config) *rest.Config {
 	return c
 }
 
-// Counts returns how many requests have come until now, disturbed or not.
+// Counts returns the number of requests so far, disturbed or not.
 func (p *Proxy) Counts() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.counts)
 }
 
-// Answers returns how many requests of a kind the server has answered with a code.
+// Answers returns how many requests of a kind the server has answered with a status code.
 func (p *Proxy) Answers(call Call, code int) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,8 +121,7 @@ func (p *Proxy) answered(r *http.Response) error {
 	return nil
 }
 
-// Lag has all news of a resource come later, by some time. It holds for watches that begin
-// from now on.
+// Lag delays the events of a resource. It applies to watches that begin afterwards.
 func (p *Proxy) Lag(resource string, by time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,26 +137,25 @@ func (p *Proxy) Add(r Rule) *Handle {
 	return h
 }
 
-// Remove takes rules away.
+// Remove removes rules.
 func (p *Proxy) Remove(handles ...*Handle) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rules = slices.DeleteFunc(p.rules, func(h *Handle) bool { return slices.Contains(handles, h) })
 }
 
-// Hits returns how many requests a rule has disturbed. A test of faults must look
-// at it: a fault that never came proves nothing.
+// Hits returns how many requests a rule has disturbed. A test must check it, because a fault
+// that never happened proves nothing.
 func (p *Proxy) Hits(h *Handle) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return h.hits
 }
 
-// CutWatches ends all watches, and returns how many there were. The clients
-// start new ones.
+// CutWatches ends all watches, and returns their number. The clients start new ones.
 func (p *Proxy) CutWatches() int { return p.end(func(c openCall) bool { return c.watch }) }
 
-// Partition cuts all requests, and all that come until Heal.
+// Partition cuts all connections, and all requests until Heal.
 func (p *Proxy) Partition() {
 	p.mu.Lock()
 	p.cut = true
@@ -185,7 +183,7 @@ func (p *Proxy) end(which func(openCall) bool) int {
 	return n
 }
 
-// ServeHTTP counts a request, disturbs it if a rule says so, and passes it on.
+// ServeHTTP counts a request, disturbs it if a rule applies, and passes it on.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call := callOf(r)
 	ctx, cancel := context.WithCancel(r.Context())
@@ -239,7 +237,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit counts a call and finds what is to happen to it.
+// admit counts a call and returns the fault for it.
 func (p *Proxy) admit(call Call, cancel context.CancelFunc) (id int, fault *Fault, cut bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -247,7 +245,7 @@ func (p *Proxy) admit(call Call, cancel context.CancelFunc) (id int, fault *Faul
 	p.next++
 	p.open[p.next] = openCall{call.Verb == "watch", cancel}
 	for _, h := range p.rules {
-		// Each rule counts each request that it is for.
+		// Each rule counts each request that it matches.
 		if h.rule.Call.matches(call) && h.due() && fault == nil {
 			fault = &h.rule.Do
 		}

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// behind is a server that answers every request with an empty pod, and counts
-// them; a watch lasts until it is cut.
+// behind is a server that answers every request with an empty pod, and counts the requests. A
+// watch lasts until it is cut.
 func behind(t *testing.T) (*rest.Config, *atomic.Int32) {
 	var seen atomic.Int32
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -64,7 +64,7 @@ func TestFaults(t *testing.T) {
 		"delay":      {Delay(time.Millisecond), func(err error) bool { return err == nil }, true},
 		"before":     {Before(func() {}), func(err error) bool { return err == nil }, true},
 		"after":      {After(func() {}), func(err error) bool { return err == nil }, true},
-		// The client tries again by itself.
+		// The client retries by itself.
 		"too many": {TooMany, func(err error) bool { return err == nil }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestCutWatchesAndPartition(t *testing.T) {
 	}
 }
 
-// A watch that lags passes on all that comes, in order, and later.
+// A watch that lags passes on all events, in order and late.
 func TestLag(t *testing.T) {
 	const lag = 300 * time.Millisecond
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// ClusterRights returns what the ClusterRoles of a file of manifests allow.
+// ClusterRights returns the permissions of the ClusterRoles in a file of manifests.
 func ClusterRights(file string) (rights []Call, err error) {
 	manifests, err := os.ReadFile(file)
 	if err != nil {

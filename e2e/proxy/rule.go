@@ -5,23 +5,22 @@ import (
 	"time"
 )
 
-// Rule disturbs some of the requests. Of several that match one, the first that
-// was added and is due does.
+// Rule disturbs some of the requests. If several rules match a request, the first added one
+// that is due applies.
 type Rule struct {
-	// Call is the kind of request that the rule is for; an empty field stands for
-	// all.
+	// Call is the kind of request that the rule matches. An empty field matches any value.
 	Call Call
-	// Nth, if set, is the one request of the kind to disturb, counted from 1 when
-	// the rule is added. Otherwise each is disturbed with a probability.
+	// Nth, if set, is the number of the only request of the kind to disturb, counted from 1
+	// when the rule is added. Otherwise each request is disturbed with a probability.
 	Nth         int
 	Probability float64
 	// Seed of the probability.
 	Seed uint64
-	// Do is what happens to the request.
+	// Do is the fault.
 	Do Fault
 }
 
-// Fault is what happens to a request.
+// Fault is a disturbance of a request.
 type Fault struct {
 	kind  kind
 	code  int
@@ -44,31 +43,29 @@ const (
 )
 
 var (
-	// Conflict, TooMany and Internal are answers in the server's stead: 409, 429
-	// and 500. Clients of Kubernetes try again by themselves after a 429.
+	// Conflict, TooMany and Internal are answers in place of the server's: 409, 429 and 500.
+	// Clients of Kubernetes retry after a 429 by themselves.
 	Conflict = Fault{kind: refuse, code: 409}
 	TooMany  = Fault{kind: refuse, code: 429}
 	Internal = Fault{kind: refuse, code: 500}
 	// Drop cuts the connection before the request reaches the server.
 	Drop = Fault{kind: drop}
-	// LoseReply has the server carry out the request, and cuts the connection.
+	// LoseReply lets the server carry out the request, and cuts the connection.
 	LoseReply = Fault{kind: loseReply}
-	// TimeOut has the server carry out the request, and answers that it took too
-	// long (504).
+	// TimeOut lets the server carry out the request, and answers with a time-out (504).
 	TimeOut = Fault{kind: loseLate, code: 504}
 )
 
-// Delay passes a request on later.
+// Delay delays a request.
 func Delay(d time.Duration) Fault { return Fault{kind: slow, delay: d} }
 
 // Before calls a function and then passes the request on.
 func Before(f func()) Fault { return Fault{kind: before, call: f} }
 
-// After has the server carry out the request, calls a function, and then passes
-// the answer on.
+// After lets the server carry out the request, calls a function, and then passes the answer on.
 func After(f func()) Fault { return Fault{kind: after, call: f} }
 
-// Looking calls a function with the body of the request, and then passes it on.
+// Looking calls a function with the body of the request, and then passes the request on.
 func Looking(f func(body []byte)) Fault { return Fault{kind: looked, look: f} }
 
 // Handle is a rule that was added.
@@ -82,8 +79,7 @@ func newHandle(r Rule) *Handle {
 	return &Handle{rule: r, random: rand.New(rand.NewPCG(r.Seed, r.Seed))}
 }
 
-// due counts a request that the rule is for, and reports whether it is to be
-// disturbed.
+// due counts a request that the rule matches, and reports whether to disturb it.
 func (h *Handle) due() bool {
 	h.met++
 	due := h.met == h.rule.Nth

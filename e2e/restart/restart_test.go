@@ -48,8 +48,8 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(server.RunInTurn(m)) }
 
-// With many Jobs of one running pod a new Job waits for its pod as long as with the built-in
-// controller.
+// With many Jobs of one running pod, a new Job waits about as long for its pod as with the
+// built-in controller.
 func TestRestart(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| Jobs | workers | jobfate, s | built-in, s | until the caches are filled, s | the same, built-in |\n| ---: | ---: | ---: | ---: | ---: | ---: |\n")
@@ -82,7 +82,7 @@ func TestRestart(t *testing.T) {
 	t.Logf("\n%s", &table)
 }
 
-// Beside many orphans to free, with 20 requests a second, a new Job soon gets its pod.
+// While many orphans are freed at 20 requests per second, a new Job soon gets its pod.
 func TestOrphans(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| orphans | workers | jobfate, s | built-in, s |\n| ---: | ---: | ---: | ---: |\n")
@@ -111,7 +111,7 @@ func TestOrphans(t *testing.T) {
 	t.Logf("\n%s", &table)
 }
 
-// limits are those that both controllers have by default.
+// limits returns the default limits of both controllers.
 func limits(workers int) server.Options { return server.Options{Workers: workers, QPS: 20, Burst: 30} }
 
 func numbers(t *testing.T, list string) (numbers []int) {

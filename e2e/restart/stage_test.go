@@ -20,18 +20,18 @@ import (
 
 const (
 	namespace = "default"
-	// patience is how long anything may take.
+	// patience is the longest wait.
 	patience = 5 * time.Minute
-	// pollTime is how often logs and lists are looked at, closely that of a log: what is
-	// measured begins with it.
+	// pollTime is the interval at which logs and lists are read. It is short, because a
+	// measurement begins with a line of a log.
 	pollTime = 200 * time.Millisecond
 	closely  = 2 * time.Millisecond
-	// atATime is how many requests of users are under way.
+	// atATime is the number of concurrent requests of users.
 	atATime = 16
 )
 
-// stage is an API server of its own, with one controller at a time. There is no kubelet: pods
-// stay pending, and count as active.
+// stage is an API server with one controller at a time. There is no kubelet: pods stay pending,
+// and count as active.
 type stage struct {
 	*testing.T
 	api  *server.Server
@@ -69,7 +69,7 @@ func (s *stage) poll(every time.Duration, holds func(context.Context) (bool, err
 	s.must(wait.PollUntilContextTimeout(s.Context(), every, patience, true, holds))
 }
 
-// start starts a controller, and returns once its caches are filled, and how long that took.
+// start starts a controller, waits until its caches are filled, and returns how long that took.
 func (s *stage) start(o server.Options) (*server.Controller, time.Duration) {
 	s.Helper()
 	o.Name = fmt.Sprintf("%s-%d", s.with.name, time.Now().UnixNano()) // a log of its own
@@ -80,7 +80,7 @@ func (s *stage) start(o server.Options) (*server.Controller, time.Duration) {
 	return c, time.Since(began)
 }
 
-// create makes a Job of some pods at once.
+// create creates a Job of some pods that run at once.
 func (s *stage) create(ctx context.Context, name string, pods int32) error {
 	_, err := s.api.Client.BatchV1().Jobs(namespace).Create(ctx, &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -91,7 +91,7 @@ func (s *stage) create(ctx context.Context, name string, pods int32) error {
 	return err
 }
 
-// make makes Jobs, and has a controller run them until each has its pods and a status.
+// make creates Jobs, and runs a controller until each Job has its pods and a status.
 func (s *stage) make(prefix string, jobs int, pods int32) {
 	s.Helper()
 	c, _ := s.start(server.Options{QPS: 1000, Burst: 1000, Workers: 16})
@@ -117,10 +117,10 @@ func (s *stage) make(prefix string, jobs int, pods int32) {
 	})
 }
 
-// fill makes Jobs of one pod.
+// fill creates Jobs of one pod.
 func (s *stage) fill(jobs int) { s.make("old", jobs, 1) }
 
-// wait makes a new Job, and returns how long it takes until there is its pod.
+// wait creates a new Job, and returns the time until its pod exists.
 func (s *stage) wait() time.Duration {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), patience)
@@ -141,7 +141,7 @@ func (s *stage) wait() time.Duration {
 	return 0
 }
 
-// leave makes pods whose Job is gone while no controller runs, a hundred of each Job.
+// leave creates pods whose Job is gone while no controller runs, a hundred for each Job.
 func (s *stage) leave(pods int) {
 	s.Helper()
 	const each = 100
@@ -162,7 +162,7 @@ func (s *stage) leave(pods int) {
 	})
 }
 
-// pods lists those of the Jobs that are gone.
+// pods lists the pods whose Job is gone.
 func (s *stage) pods(ctx context.Context) ([]corev1.Pod, error) {
 	list, err := s.api.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -177,7 +177,7 @@ func (s *stage) pods(ctx context.Context) ([]corev1.Pod, error) {
 	return gone, nil
 }
 
-// orphans returns how many pods are left that are to be freed.
+// orphans returns the number of orphans that are left.
 func (s *stage) orphans() int {
 	s.Helper()
 	left, err := s.pods(s.Context())
@@ -185,7 +185,7 @@ func (s *stage) orphans() int {
 	return len(left)
 }
 
-// freed waits until some orphans have been freed. As they are being deleted, they are gone.
+// freed waits until some orphans are freed. They are being deleted, so a freed orphan is gone.
 func (s *stage) freed(n int) {
 	s.Helper()
 	all := s.orphans()
@@ -195,7 +195,7 @@ func (s *stage) freed(n int) {
 	})
 }
 
-// removeOrphans frees what is left.
+// removeOrphans frees the remaining orphans.
 func (s *stage) removeOrphans() {
 	s.Helper()
 	left, err := s.pods(s.Context())

@@ -22,15 +22,15 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// kinds are those of manifests, in the order in which they are applied: a namespace and a
-// kind come before what is of them.
+// kinds are the kinds of manifests, in the order in which they are applied: namespaces and
+// custom resource definitions come before their objects.
 var kinds = []string{"Namespace", "CustomResourceDefinition", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
 
-// tokenSeconds is how long a token is good: longer than any test.
+// tokenSeconds is the lifetime of a token, longer than any test.
 const tokenSeconds = 24 * 60 * 60
 
-// Account returns the configuration of a client that is a service account, and
-// makes the account if there is none.
+// Account returns the configuration of a client that is a service account. It creates the
+// account if needed.
 func (s *Server) Account(ctx context.Context, namespace, name string) (*rest.Config, error) {
 	accounts := s.Client.CoreV1().ServiceAccounts(namespace)
 	_, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -49,16 +49,15 @@ func (s *Server) Account(ctx context.Context, namespace, name string) (*rest.Con
 	return config, nil
 }
 
-// Apply puts the objects of YAML files, whose paths are relative to e2e or absolute, on the server. Those that
-// name no namespace, and need one, get that which is given. It returns them in the order of
+// Apply applies the objects of YAML files, whose paths are absolute or relative to e2e. Objects
+// that need a namespace and name none get the given one. It returns the objects in the order of
 // their kinds, then of the files.
 func (s *Server) Apply(ctx context.Context, namespace string, files ...string) ([]*unstructured.Unstructured, error) {
 	objects, err := readManifests(files)
 	if err != nil {
 		return nil, err
 	}
-	// The kinds of a server and its clients are asked for anew, for a manifest
-	// may have added some.
+	// The kinds of the server are read again, because a manifest may have added some.
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(s.Client.Discovery()))
 	config := rest.CopyConfig(s.Config())
 	config.ContentType = ""

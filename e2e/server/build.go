@@ -13,15 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The programs that Kubernetes' modules hold: tool lines of e2e/go.mod.
+// The programs in Kubernetes' modules, as tool lines of e2e/go.mod.
 const (
 	etcd              = "go.etcd.io/etcd/server/v3"
 	apiServer         = "k8s.io/kubernetes/cmd/kube-apiserver"
 	controllerManager = "k8s.io/kubernetes/cmd/kube-controller-manager"
 )
 
-// programs are those that have been built, by what they are built from. Many tests at once
-// ask for the same.
+// programs are the programs built so far, by their source. Many tests request the same one at
+// once.
 type programs struct {
 	mu    sync.Mutex
 	paths map[string]string
@@ -42,25 +42,24 @@ func (p *programs) of(what string, build func() (string, error)) (path string, e
 	return path, err
 }
 
-// build makes a program of a tool line of e2e/go.mod, or takes the one that is
-// in Go's build cache, and returns its path.
+// build builds the program of a tool line of e2e/go.mod, or finds it in Go's build cache, and
+// returns its path.
 func build(ctx context.Context, tool string) (string, error) {
 	return goCommand(ctx, ".", "tool", "-n", tool)
 }
 
-// BuildMain does the same for the main package of a folder that is a module of its own; its
-// path is relative to e2e or absolute. The program that go run leaves in the build cache is not run, its
-// path is printed.
+// BuildMain does the same for the main package of a folder with its own module; its path is
+// absolute or relative to e2e. It prints the path of the program that go run leaves in the
+// build cache, instead of running it.
 func BuildMain(ctx context.Context, dir string) (string, error) {
-	// A program that is not in the cache yet is first put into a folder that
-	// go run removes.
+	// go run puts a program that is not in the cache yet into a folder that it removes.
 	if _, err := goCommand(ctx, dir, "run", "-exec", "true", "."); err != nil {
 		return "", err
 	}
 	return goCommand(ctx, dir, "run", "-exec", "echo", ".")
 }
 
-// goCommand runs go in a folder, and returns what it prints.
+// goCommand runs go in a folder, and returns its output.
 func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
 	dir, err := absolute(dir)
 	if err != nil {
@@ -76,7 +75,7 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 	return strings.TrimSpace(out.String()), nil
 }
 
-// absolute returns an absolute path for one that is relative to e2e or absolute.
+// absolute makes a path relative to e2e absolute.
 func absolute(path string) (string, error) {
 	if filepath.IsAbs(path) {
 		return path, nil
@@ -85,8 +84,7 @@ func absolute(path string) (string, error) {
 	return filepath.Join(root, path), err
 }
 
-// moduleRoot finds the folder of e2e/go.mod from within it: tests run in the
-// folder of their package.
+// moduleRoot finds the folder of e2e/go.mod: tests run in the folder of their package.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -103,17 +101,18 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// turn is that of this process among the test binaries of this module.
+// turn is the turn of this process among the test binaries of this module.
 var turn struct {
 	mu    sync.Mutex
 	users int
 	dir   *os.File
 }
 
-// Turn waits until no other test binary of this module has a server, and keeps them waiting
+// Turn waits until no other test binary of this module has a server, and blocks the others
 // until it is given back as often as it was taken. Go runs the tests of several packages at
-// once; they would build the same programs twice and measure each other. Start takes it by
-// itself; a TestMain that takes it first keeps the wait out of the time of its tests.
+// once; they would build the same programs twice and disturb each other's measurements. Start
+// takes the turn by itself. A TestMain that takes it first excludes the wait from the time of
+// its tests.
 func Turn() (giveBack func(), err error) {
 	turn.mu.Lock()
 	defer turn.mu.Unlock()

@@ -12,37 +12,36 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// ManagedBy is the name that the controller of jobfate answers to unless an
-// option says otherwise.
+// ManagedBy is the default name of the controller of jobfate.
 const ManagedBy = "jobfate.dev/controller"
 
-// The programs of this repository, from e2e.
+// The programs of this repository, relative to e2e.
 const (
 	controllerDir = "../examples/controller"
 	groupDir      = "../examples/jobgroup"
 	suiteDir      = "../examples/suite"
 )
 
-// controllerDeploy are the manifests of the controller of jobfate.
+// controllerDeploy are the manifests of jobfate's controller.
 const controllerDeploy = controllerDir + "/deploy/"
 
-// Options of a Job controller. The zero value gives equal limits to both.
+// Options configures a Job controller. The zero value gives both controllers equal limits.
 type Options struct {
-	// Name of the log file, when there are several controllers of a kind.
+	// Name is the name of the log file, if there are several controllers of a kind.
 	Name string
-	// Via changes where the controller finds the server, as proxy.Proxy.Config does.
+	// Via changes the address of the server, as proxy.Proxy.Config does.
 	Via func(*rest.Config) *rest.Config
-	// Workers is how many Jobs are looked at at once; 0: 5, as in Kubernetes.
+	// Workers is the number of concurrent syncs; 0 means 5, as in Kubernetes.
 	Workers int
-	// QPS and Burst limit the requests; 0: 200 and 400. Kubernetes' defaults, 20
-	// and 30, would make tests of many pods wait for the limit and nothing else.
+	// QPS and Burst limit the requests; 0 means 200 and 400. With Kubernetes' defaults, 20 and
+	// 30, tests of many pods would only wait for the limit.
 	QPS, Burst int
-	// Namespaces are those in which the controller of jobfate has rights and looks for Jobs;
-	// none: all.
+	// Namespaces are the namespaces in which jobfate's controller has permissions and runs
+	// Jobs; none means all.
 	Namespaces []string
-	// Metrics is whether metrics are served, for Controller.Metrics.
+	// Metrics switches metrics on, for Controller.Metrics.
 	Metrics bool
-	// Args are put behind all others.
+	// Args are appended to the other arguments.
 	Args []string
 
 	metrics string // where they are served
@@ -61,7 +60,7 @@ func (o Options) withDefaults(name string) Options {
 	return o
 }
 
-// Controller is a Job controller, or none while it is killed.
+// Controller is a Job controller, which may be killed and started again.
 type Controller struct {
 	*Process // the present one, or the last
 
@@ -69,7 +68,7 @@ type Controller struct {
 	args                  []string
 }
 
-// Start starts a controller again that was killed or stopped.
+// Start starts a controller that was killed or stopped.
 func (c *Controller) Start() error {
 	p, err := launch(c.dir, c.Name, c.program, c.args...)
 	if err == nil {
@@ -78,10 +77,10 @@ func (c *Controller) Start() error {
 	return err
 }
 
-// BuiltIn starts Kubernetes' own Job controller, which answers for every Job
-// that names no other. It has the rights that Kubernetes gives it.
+// BuiltIn starts Kubernetes' own Job controller, which runs every Job that names no other, with
+// the permissions that Kubernetes gives it.
 func (s *Server) BuiltIn(ctx context.Context, o Options) (*Controller, error) {
-	// The server of metrics makes up a certificate and asks for none.
+	// The metrics server generates a certificate and requires none.
 	o = o.withDefaults("built-in").serving("https",
 		"--bind-address=ADDRESS", "--secure-port=8080", "--authorization-always-allow-paths=/metrics")
 	return s.manager(ctx, o.Name, "job-controller", o,
@@ -92,7 +91,7 @@ func (s *Server) BuiltIn(ctx context.Context, o Options) (*Controller, error) {
 	)
 }
 
-// Jobfate starts examples/controller with the rights of its manifests.
+// Jobfate starts examples/controller with the permissions of its manifests.
 func (s *Server) Jobfate(ctx context.Context, o Options) (*Controller, error) {
 	o = o.withDefaults("jobfate").serving("http", "--metrics-bind-address=ADDRESS:8080")
 	manifests := []string{controllerDeploy + "account.yaml"}
@@ -113,14 +112,14 @@ func (s *Server) Jobfate(ctx context.Context, o Options) (*Controller, error) {
 	)
 }
 
-// JobGroups starts examples/jobgroup, which runs its Jobs itself, with the rights of its
-// manifests. Of the options those of limits and workers are not for it.
+// JobGroups starts examples/jobgroup, which runs its Jobs itself, with the permissions of its
+// manifests. It ignores the options for limits and workers.
 func (s *Server) JobGroups(ctx context.Context, o Options) (*Controller, error) {
 	return s.example(ctx, groupDir, o.withDefaults("jobgroup"), crdAndRights(groupDir))
 }
 
-// Suites starts examples/suite with the rights of its manifests. Of the options those of
-// limits and workers are not for it.
+// Suites starts examples/suite with the permissions of its manifests. It ignores the options
+// for limits and workers.
 func (s *Server) Suites(ctx context.Context, o Options) (*Controller, error) {
 	return s.example(ctx, suiteDir, o.withDefaults("suite"), crdAndRights(suiteDir))
 }
@@ -129,8 +128,8 @@ func crdAndRights(dir string) []string {
 	return []string{dir + "/deploy/crd.yaml", dir + "/deploy/rbac.yaml"}
 }
 
-// example starts the controller of a folder as the service account that its manifests name,
-// with the rights that they give it.
+// example starts the controller of a folder as the service account of its manifests, with their
+// permissions.
 func (s *Server) example(ctx context.Context, dir string, o Options, manifests []string, args ...string) (*Controller, error) {
 	program, err := s.builds.of(dir, func() (string, error) { return BuildMain(ctx, dir) })
 	if err != nil {
@@ -149,14 +148,14 @@ func (s *Server) example(ctx context.Context, dir string, o Options, manifests [
 	return nil, fmt.Errorf("none of %v is a ServiceAccount", manifests)
 }
 
-// Program starts a controller of another project as a service account. Of the options
-// those of limits and workers are not for it.
+// Program starts a controller of another project as a service account. It ignores the options
+// for limits and workers.
 func (s *Server) Program(ctx context.Context, program, namespace, account string, o Options) (*Controller, error) {
 	return s.controller(ctx, o.Name, program, namespace, account, o)
 }
 
-// manager starts a kube-controller-manager for one of its controllers, as the
-// service account that Kubernetes has a role for.
+// manager starts a kube-controller-manager for one of its controllers, as the service account
+// for which Kubernetes has a role.
 func (s *Server) manager(ctx context.Context, name, account string, o Options, args ...string) (*Controller, error) {
 	program, err := s.builds.of(controllerManager, func() (string, error) { return build(ctx, controllerManager) })
 	if err != nil {
@@ -189,8 +188,7 @@ func (s *Server) controller(ctx context.Context, name, program, namespace, accou
 	return c, nil
 }
 
-// Kubeconfig writes the configuration of a client into a file in the folder of the server,
-// for a program to read.
+// Kubeconfig writes the configuration of a client into a file in the folder of the server.
 func (s *Server) Kubeconfig(name string, config *rest.Config) (file string, err error) {
 	file = filepath.Join(s.dir, name+".kubeconfig")
 	kubeconfig := clientcmdapi.NewConfig()

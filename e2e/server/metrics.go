@@ -16,17 +16,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// metricsPrefix is that of the metrics of Job controllers.
+// metricsPrefix is the common prefix of the metrics of Job controllers.
 const metricsPrefix = "job_controller_"
 
-// Loopback makes up an address for a controller to serve something at. Connections
-// begin at 127.0.0.1, so that no port of another address is ever taken.
+// Loopback returns a new loopback address for a controller to serve on. Connections begin at
+// 127.0.0.1, so ports of other addresses are never taken.
 func Loopback() string {
 	return fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
 }
 
-// serving adds the flags that a controller needs to serve metrics at ADDRESS:8080,
-// if that is asked for.
+// serving adds the flags with which a controller serves metrics at ADDRESS:8080, if requested.
 func (o Options) serving(scheme string, flags ...string) Options {
 	if !o.Metrics {
 		return o
@@ -39,9 +38,9 @@ func (o Options) serving(scheme string, flags ...string) Options {
 	return o
 }
 
-// Metrics returns the metrics of Job controllers as a controller gives them that was
-// started with the option Metrics: by name and labels, as in
-// jobs_finished_total{result="failed"}, without the prefix that all share.
+// Metrics returns the Job controller metrics of a controller that was started with the option
+// Metrics, by name and labels without the common prefix, as in
+// jobs_finished_total{result="failed"}.
 func (c *Controller) Metrics(ctx context.Context) (map[string]float64, error) {
 	all, err := c.AllMetrics(ctx)
 	ours := map[string]float64{}
@@ -53,8 +52,8 @@ func (c *Controller) Metrics(ctx context.Context) (map[string]float64, error) {
 	return ours, err
 }
 
-// AllMetrics returns all metrics that a controller gives. It waits until one that has just
-// been started gives any.
+// AllMetrics returns all metrics of a controller. It waits until a controller that was just
+// started has some.
 func (c *Controller) AllMetrics(ctx context.Context) (map[string]float64, error) {
 	text, err := c.scrape(ctx)
 	for late := time.After(startTime); errors.Is(err, unix.ECONNREFUSED) && c.Err() == nil; text, err = c.scrape(ctx) {
@@ -88,7 +87,7 @@ func (c *Controller) scrape(ctx context.Context) (text string, err error) {
 	if err != nil {
 		return "", err
 	}
-	// kube-controller-manager makes up a certificate of its own.
+	// kube-controller-manager generates its own certificate.
 	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
 	answer, err := client.Do(request)
 	if err != nil {

@@ -7,10 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// port is a TCP port of 127.0.0.1 that is ours until it is closed. A socket is
-// bound to it and never listens; a program that asks for port sharing, as
-// kube-apiserver does with --permit-port-sharing, can listen on it, also after a
-// restart, and no other process is given it.
+// port is a reserved TCP port of 127.0.0.1. A socket is bound to it and never listens. A
+// program that uses port sharing, as kube-apiserver does with --permit-port-sharing, can listen
+// on it, also after a restart, and no other process gets it.
 type port struct {
 	number int
 	socket *os.File

@@ -12,14 +12,13 @@ import (
 	"time"
 )
 
-// stopTime is how long a process may take to stop when it is asked to.
+// stopTime is the longest time that a process may take to stop after SIGTERM.
 const stopTime = 30 * time.Second
 
-// Process is a child process. It is killed when the test binary ends, however
-// that ends.
+// Process is a child process. It is killed when the test binary ends for any reason.
 type Process struct {
 	Name string
-	// LogFile holds what the process and those of the same name before it wrote.
+	// LogFile holds the output of this process and of earlier ones of the same name.
 	LogFile string
 
 	cmd  *exec.Cmd
@@ -28,7 +27,7 @@ type Process struct {
 	told atomic.Bool   // it was told to end
 }
 
-// launch starts a process in a folder; its log is a file there.
+// launch starts a process in a folder, with its log file there.
 func launch(dir, name, path string, args ...string) (*Process, error) {
 	p := &Process{Name: name, LogFile: filepath.Join(dir, name+".log"), done: make(chan struct{})}
 	log, err := os.OpenFile(p.LogFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -57,8 +56,8 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
-// Stop asks the process to end (SIGTERM) and waits until it has. One that does
-// not is killed, which is an error.
+// Stop sends SIGTERM and waits until the process has ended. A process that does not end is
+// killed, which is an error.
 func (p *Process) Stop() error {
 	p.told.Store(true)
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
@@ -71,23 +70,23 @@ func (p *Process) Stop() error {
 	}
 }
 
-// Freeze stops the process where it is, until Thaw. It may end by itself after that:
-// a leader that finds that it leads no more does.
+// Freeze stops the process until Thaw. It may end by itself afterwards: a leader ends when it
+// finds that it has lost the lease.
 func (p *Process) Freeze() error {
 	p.told.Store(true)
 	return p.cmd.Process.Signal(syscall.SIGSTOP)
 }
 
-// Thaw lets a frozen process go on.
+// Thaw resumes a frozen process.
 func (p *Process) Thaw() error { return p.cmd.Process.Signal(syscall.SIGCONT) }
 
-// Pid is the number of the process.
+// Pid returns the number of the process.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err is an error if the process has ended without having been told to.
+// Err returns an error if the process has ended by itself.
 func (p *Process) Err() error {
 	select {
 	case <-p.done:

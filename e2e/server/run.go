@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// Run runs the tests of a package against a server of their own, for TestMain:
+// Run runs the tests of a package on their own server, for TestMain:
 //
 //	func TestMain(m *testing.M) {
 //		os.Exit(server.Run(m, func(ctx context.Context, s *server.Server) error { … }))
 //	}
 //
-// The function keeps the server for the tests and starts what they share. When
-// all is well the logs are removed; otherwise it says where they are.
+// The function stores the server for the tests and starts what they share. If all tests pass
+// the logs are removed; otherwise it prints where they are.
 func Run(m *testing.M, ready func(context.Context, *Server) error) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// startTime is how long the API server may take to be ready.
+	// startTime is the longest time until the API server is ready.
 	startTime = 2 * time.Minute
-	// pollTime is how often it is asked. Nothing tells when it is ready.
+	// pollTime is the interval at which readiness is checked. No event reports it.
 	pollTime = 50 * time.Millisecond
 
 	adminToken = "admin"
@@ -30,7 +30,7 @@ const (
 
 // Server is a running API server.
 type Server struct {
-	// Client has all rights and no limit of requests.
+	// Client has all permissions and no limit of requests.
 	Client kubernetes.Interface
 
 	dir        string // of this server alone: logs, keys, the data of etcd
@@ -46,9 +46,8 @@ type Server struct {
 	controllers []*Controller
 }
 
-// Start builds what is not built yet and starts etcd, kube-apiserver and the
-// garbage collector. It waits while another test binary of this module has a
-// server.
+// Start builds what is missing, and starts etcd, kube-apiserver and the garbage collector. It
+// waits while another test binary of this module has a server.
 func Start(ctx context.Context) (*Server, error) {
 	s := &Server{}
 	if err := s.start(ctx); err != nil {
@@ -84,8 +83,8 @@ func (s *Server) start(ctx context.Context) (err error) {
 	return err
 }
 
-// startEtcd uses sockets in the file system, which no other process can take. What is
-// written need not survive the machine, so nothing is synced to disk.
+// startEtcd uses Unix sockets, which no other process can take. The data need not survive a
+// crash of the machine, so nothing is synced to disk.
 func (s *Server) startEtcd(ctx context.Context) error {
 	program, err := build(ctx, etcd)
 	if err != nil {
@@ -105,8 +104,8 @@ func (s *Server) startEtcd(ctx context.Context) error {
 	return err
 }
 
-// writeKeys makes the key that signs the tokens of service accounts, and the
-// token of the one who may do everything.
+// writeKeys creates the key that signs the tokens of service accounts, and the token of the
+// administrator.
 func (s *Server) writeKeys() error {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -134,13 +133,13 @@ func (s *Server) startAPI(ctx context.Context, more ...string) error {
 		"--service-account-key-file=account.key",
 		"--service-account-signing-key-file=account.key",
 		"--service-cluster-ip-range=10.0.0.0/24",
-		// Pods need no service account, since the default one is not made.
+		// Pods need no service account, because the default one does not exist.
 		"--disable-admission-plugins=ServiceAccount",
-		// It is off by default, and asks of controllers the right to update finalizers.
+		// It is off by default, and requires the permission to update finalizers.
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
-		// Accounts of kube-system would come before all others.
+		// Accounts of kube-system would take precedence over all others.
 		"--enable-priority-and-fairness=false",
-		// Without it there is a plain limit, and what is above is answered with 429. A
+		// Without priority and fairness there is a plain limit, above which requests get 429. A
 		// controller that sends 500 requests at once would have to send half of them twice.
 		"--max-requests-inflight=2000",
 		"--max-mutating-requests-inflight=2000",
@@ -172,8 +171,8 @@ func (s *Server) awaitAPI(ctx context.Context) error {
 	}
 }
 
-// ready asks the server whether it is. The client can be made only when the
-// server has written its certificate, soon after its first start.
+// ready checks whether the server is ready. The client can be created only when the server has
+// written its certificate, soon after its first start.
 func (s *Server) ready(ctx context.Context) error {
 	if s.Client == nil {
 		client, err := kubernetes.NewForConfig(s.Config())
@@ -186,9 +185,8 @@ func (s *Server) ready(ctx context.Context) error {
 	return err
 }
 
-// Restart kills the API server and starts it again, with the same address and
-// the same objects. It returns when the server is ready. More flags hold until the next
-// restart.
+// Restart kills the API server and starts it again with the same address and objects. It
+// returns when the server is ready. Additional flags apply until the next restart.
 func (s *Server) Restart(ctx context.Context, flags ...string) error {
 	if err := s.awaitCollector(ctx); err != nil {
 		return err
@@ -197,8 +195,8 @@ func (s *Server) Restart(ctx context.Context, flags ...string) error {
 	return s.startAPI(ctx, flags...)
 }
 
-// awaitCollector waits until the garbage collector is at work. One that starts ends by itself
-// when the server is not ready within ten seconds.
+// awaitCollector waits until the garbage collector is running. It ends by itself if the server
+// is not ready within ten seconds after its start.
 func (s *Server) awaitCollector(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -239,10 +237,10 @@ func (s *Server) Stop() error {
 	return errors.Join(errs...)
 }
 
-// Dir is the folder of the logs.
+// Dir returns the folder of the logs.
 func (s *Server) Dir() string { return s.dir }
 
-// Config is for a client that may do everything, without a limit of requests.
+// Config returns the configuration of a client with all permissions and no limit of requests.
 func (s *Server) Config() *rest.Config {
 	config := s.anonymous()
 	config.BearerToken = adminToken
@@ -259,7 +257,7 @@ func (s *Server) anonymous() *rest.Config {
 	return config
 }
 
-// Namespace makes a new namespace whose name begins with a prefix.
+// Namespace creates a namespace whose name begins with a prefix.
 func (s *Server) Namespace(ctx context.Context, prefix string) (string, error) {
 	made, err := s.Client.CoreV1().Namespaces().Create(ctx,
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix + "-"}}, metav1.CreateOptions{})

@@ -19,8 +19,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// The server asks who may do what: the account of the built-in controller may
-// create pods, and may not read secrets.
+// The server enforces permissions: the account of the built-in controller may create pods, but
+// may not read secrets.
 func TestAccountHasTheRightsOfItsRoleOnly(t *testing.T) {
 	config, err := api.Account(t.Context(), "kube-system", "job-controller")
 	if err != nil {
@@ -48,7 +48,7 @@ func TestAccountHasTheRightsOfItsRoleOnly(t *testing.T) {
 	}
 }
 
-// A restarted server has the same address and the same objects.
+// A restarted server has the same address and objects.
 func TestRestart(t *testing.T) {
 	name, err := api.Namespace(t.Context(), "restart")
 	if err != nil {
@@ -66,7 +66,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// A controller that is killed can be started again, and says what it used.
+// A killed controller can be started again, and its usage can be read.
 func TestControllerLives(t *testing.T) {
 	c, err := api.BuiltIn(t.Context(), Options{})
 	if err != nil {

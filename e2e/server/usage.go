@@ -9,17 +9,16 @@ import (
 	"time"
 )
 
-// clockTick is the unit of the times in /proc: USER_HZ is 100 on every platform
-// that Go runs on.
+// clockTick is the unit of times in /proc: USER_HZ is 100 on every platform of Go.
 const clockTick = time.Second / 100
 
-// Usage is what a process has used of the machine.
+// Usage is the resource usage of a process.
 type Usage struct {
 	CPU    time.Duration // user and system
 	MaxRSS int64         // bytes of memory, the most at any time
 }
 
-// Usage returns what the process has used up to now, or up to its end.
+// Usage returns the usage of the process so far, or until its end.
 func (p *Process) Usage() (Usage, error) {
 	select {
 	case <-p.done:
@@ -40,8 +39,8 @@ func runningUsage(pid int) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	// The second field, the name in brackets, may contain spaces; utime and stime
-	// are the 14th and 15th.
+	// The second field, the name in brackets, may contain spaces; utime and stime are fields 14
+	// and 15.
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	if len(fields) < 13 {
 		return Usage{}, fmt.Errorf("/proc/%d/stat has only %d fields", pid, len(fields)+2)

@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// All that the controller needs, its cluster role gives; and all that this gives, it uses.
-// A shard fails once, and the controller is killed in between.
+// The cluster role has all permissions that the controller needs, and no others. A shard fails
+// once, and the controller is killed meanwhile.
 func TestSuite(t *testing.T) {
 	p, err := proxy.Start(api.Config())
 	must(t, err)
@@ -81,12 +81,11 @@ func TestSuite(t *testing.T) {
 	unused(t, p.Counts())
 }
 
-// unused compares the rights of the cluster role with what was asked for.
+// unused compares the permissions of the cluster role with the requests.
 func unused(t *testing.T, used proxy.Counts) {
 	t.Helper()
-	// What other servers ask for, those that check owner references and those that cannot
-	// fill a cache by a watch; and what a creation and a status write ask for that have
-	// not been answered.
+	// These permissions are for other API servers, which check owner references or cannot fill
+	// a cache by a watch, and for creations and status writes without an answer.
 	unasked := []string{"update suites/finalizers", "list suites", "get suites", "get pods", "patch events"}
 	rights, err := proxy.ClusterRights(deploy + "/rbac.yaml")
 	must(t, err)
