@@ -1,5 +1,5 @@
-// Package apibehaviour plays the scripts of jobtest/kube/behaviour on a real
-// kube-apiserver. With -record it takes the answers as right.
+// Package apibehaviour plays the scripts of jobtest/kube/behaviour on a real kube-apiserver, and
+// compares the answers with the recorded ones. With -record it records them.
 package apibehaviour
 
 import (
@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	record = flag.Bool("record", false, "record the answers as right")
+	record = flag.Bool("record", false, "record the answers")
 	api    *server.Server
 )
 

@@ -86,7 +86,7 @@ func TestWhatMattersIsCompared(t *testing.T) {
 			a, b := run("1", time.Now()), run("2", time.Now())
 			change(b)
 			if Ends(a, b) == "" {
-				t.Error("no difference is seen")
+				t.Error("no difference is found")
 			}
 		})
 	}
@@ -97,6 +97,6 @@ func TestJobsThatAreGoneAreEqual(t *testing.T) {
 		t.Errorf("two Jobs that are gone differ:\n%s", got)
 	}
 	if Ends(observe.State{}, run("1", time.Now())) == "" {
-		t.Error("a Job that is gone is like one that is there")
+		t.Error("a deleted Job equals an existing one")
 	}
 }

@@ -1,6 +1,6 @@
-// Package faults has tests in which a controller, its connection or the server is
-// disturbed. What is disturbed must come to the same end as what is not, and must
-// agree with what the kubelet knows of every pod.
+// Package faults tests a controller while the controller, its connection or the server is
+// disturbed. The final states must equal those of undisturbed runs, and must agree with the
+// kubelet's record of every pod.
 package faults
 
 import (
@@ -16,9 +16,9 @@ import (
 )
 
 var (
-	kills    = flag.Int("kills", 50, "how often to kill the controller (SIGKILL)")
-	indexes  = flag.Int("indexes", 500, "the `size` of the Jobs whose controller is killed; those of the other tests are a fifth of it")
-	seedFlag = flag.Uint64("seed", 0, "the seed of what is random; 0: a new one")
+	kills    = flag.Int("kills", 50, "the number of SIGKILLs of the controller")
+	indexes  = flag.Int("indexes", 500, "the `size` of the Jobs whose controller is killed; the Jobs of other tests have a fifth of it")
+	seedFlag = flag.Uint64("seed", 0, "the random seed; 0: a new one")
 )
 
 // atOnce is the number of tests that run in parallel. They mostly wait.

@@ -42,7 +42,7 @@ func endure(t *testing.T, side world.Side, n int, difference func(a, b observe.S
 	}
 	for name, state := range got {
 		if differs := difference(want[name], state); differs != "" {
-			t.Errorf("%s has come to another end (-undisturbed +got):\n%s", name, differs)
+			t.Errorf("%s: the final state differs (-undisturbed +got):\n%s", name, differs)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func perform(t *testing.T, side world.Side, n int) map[string]observe.State {
 				p.run(w, int32(n))
 				catchUp(w)
 				w.Settle()
-				w.When("no pod is on its way", func(s observe.State) bool {
+				w.When("no pod is left", func(s observe.State) bool {
 					return len(s.Sorted(func(p *corev1.Pod) bool { return p.DeletionTimestamp != nil })) == 0
 				})
 				checkCounts(w)

@@ -50,7 +50,7 @@ func TestPermissionsAreUsed(t *testing.T) {
 	s.must(err)
 	for _, right := range rights {
 		if used.Of(right) == 0 && !slices.Contains(unasked, right.String()) {
-			t.Errorf("the right to %s is not used; what is:\n%s", right, used)
+			t.Errorf("the permission for %s is not used; used are:\n%s", right, used)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package jobgroup runs examples/jobgroup, a process with the rights of its manifests:
-// both user stories of KEP-4443, and restarts in which it is killed.
+// Package jobgroup runs examples/jobgroup as a process with the permissions of its manifests: both
+// user stories of KEP-4443, and restarts during which it is killed.
 package jobgroup
 
 import (

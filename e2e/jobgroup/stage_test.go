@@ -138,7 +138,7 @@ func (s *stage) until(what string, holds func() bool) {
 		select {
 		case <-s.news:
 		case <-late:
-			s.t.Fatalf("did not come: %s\nwhat was seen:\n%s\nthe log of the controller:\n%s",
+			s.t.Fatalf("not observed: %s\nobserved:\n%s\nthe log of the controller:\n%s",
 				what, strings.Join(s.story, "\n"), s.controller.Log("", 20))
 		}
 	}

@@ -42,6 +42,6 @@ func TestSmall(t *testing.T) {
 		}
 	}
 	if beside := r.rows[4]; len(beside.jobfate[0].waits) == 0 {
-		t.Error("no small Job came beside the large one")
+		t.Error("no small Job was measured beside the large one")
 	}
 }

@@ -1,6 +1,6 @@
-// The command load runs the same Jobs with the controller of jobfate and with the
-// built-in one, one after the other on the same server, and prints a table of what
-// each has cost. README.md has such a table and says how to read it.
+// The command load runs the same Jobs with jobfate's controller and with the built-in one, one
+// after the other on the same server, and prints a table of their costs. README.md explains the
+// table.
 package main
 
 import (
@@ -31,14 +31,14 @@ type settings struct {
 func (s *settings) register(flags *flag.FlagSet) {
 	flags.IntVar(&s.indexes, "indexes", 10000, "the `size` of the large Job")
 	flags.IntVar(&s.failing, "failing", 10000, "the `size` of the Jobs whose indexes all fail once")
-	flags.IntVar(&s.jobs, "jobs", 1000, "how many small Jobs of 10 pods there are")
-	flags.IntVar(&s.qps, "qps", 1000, "the most requests per second of each controller")
-	flags.IntVar(&s.fairQPS, "fair-qps", 200, "the same, where the waiting times of small Jobs are measured")
-	flags.IntVar(&s.workers, "workers", 5, "how many Jobs each controller looks at at once")
-	flags.StringVar(&s.order, "order", "ABBA", "which controller runs when: A is jobfate's, B the built-in one")
+	flags.IntVar(&s.jobs, "jobs", 1000, "the number of small Jobs of 10 pods")
+	flags.IntVar(&s.qps, "qps", 1000, "the limit of each controller's requests per second")
+	flags.IntVar(&s.fairQPS, "fair-qps", 200, "the same limit where the waits of small Jobs are measured")
+	flags.IntVar(&s.workers, "workers", 5, "the number of concurrent syncs of each controller")
+	flags.StringVar(&s.order, "order", "ABBA", "the order of the controllers: A is jobfate's, B the built-in one")
 	flags.StringVar(&s.only, "only", "", "the only workload to run")
-	flags.StringVar(&s.args, "jobfate-args", "", "more arguments for jobfate's controller, separated by spaces")
-	flags.DurationVar(&s.quiet, "quiet", 3*time.Second, "a controller that has sent nothing for so long is done")
+	flags.StringVar(&s.args, "jobfate-args", "", "additional arguments of jobfate's controller, separated by spaces")
+	flags.DurationVar(&s.quiet, "quiet", 3*time.Second, "a run ends when the controller has sent nothing for this time")
 }
 
 func main() {

@@ -1,6 +1,6 @@
-// Package metrics compares what the controller of jobfate and the built-in one count
-// in their metrics. It has a server of its own, for some metrics count the pods of
-// the whole cluster, and all those of a whole process.
+// Package metrics compares the metrics of jobfate's controller and the built-in one. It has its
+// own server, because some metrics count the pods of the whole cluster, and all count those of a
+// whole process.
 package metrics
 
 import (

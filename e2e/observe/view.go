@@ -139,7 +139,7 @@ func (v *View) When(t testing.TB, what string, holds func(State) bool) State {
 	for !holds(v.state) {
 		c, ok := v.take(t.Context(), time.After(v.patience))
 		if took := time.Since(began); !ok || took > atMost*v.patience {
-			t.Fatalf("did not come within %s: %s\n%s", took, what, v.Story())
+			t.Fatalf("not observed within %s: %s\n%s", took, what, v.Story())
 		}
 		v.step(t, c)
 	}
@@ -187,7 +187,7 @@ func (v *View) step(t testing.TB, c change) {
 	v.apply(c)
 	for _, a := range v.always {
 		if !a.holds(v.state) {
-			t.Fatalf("must always be: %s\n%s", a.what, v.Story())
+			t.Fatalf("must always hold: %s\n%s", a.what, v.Story())
 		}
 	}
 }
@@ -256,14 +256,14 @@ func (v *View) Story() string {
 	if len(lines) > storyLines {
 		lines = lines[len(lines)-storyLines:]
 	}
-	return "what was seen:\n" + strings.Join(lines, "\n")
+	return "observed:\n" + strings.Join(lines, "\n")
 }
 
 // Basics adds invariants that hold for every Job.
 func (v *View) Basics() {
 	var before batchv1.JobStatus
 	var uid types.UID
-	v.Always("the count of failures never falls, what has ended stays ended, and no more is ready than active", func(s State) bool {
+	v.Always("the count of failures never decreases, an ended Job stays ended, and ready is at most active", func(s State) bool {
 		if s.Job == nil {
 			return true
 		}

@@ -92,7 +92,7 @@ func TestInvariantsHoldInEveryState(t *testing.T) {
 	v := view(t, newJob(0, 2), newJob(0, 1), newJob(0, 3))
 	v.Basics()
 	said := fails(t, func(t testing.TB) { v.Until(t, Want{Failed: 3}) })
-	if !strings.Contains(said, "never falls") {
+	if !strings.Contains(said, "never decreases") {
 		t.Errorf("the wrong invariant: %s", said)
 	}
 }

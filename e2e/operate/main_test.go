@@ -1,5 +1,5 @@
-// Package operate has tests of what operators of the controller of jobfate count on: its
-// rights, flags, metrics, events and leases, and that the objects of others are safe.
+// Package operate tests what operators of jobfate's controller rely on: its permissions, flags,
+// metrics, events and leases, and that it does not touch objects of other owners.
 package operate
 
 import (
@@ -76,7 +76,7 @@ func await(t *testing.T, what string, lacking func() string) {
 		select {
 		case <-time.After(pollTime):
 		case <-late:
-			t.Fatalf("did not come within %s: %s: %s", patience, what, lacks)
+			t.Fatalf("not reached within %s: %s: %s", patience, what, lacks)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package restart measures how long a new Job waits for its pod when the controller has just
-// started, beside the built-in controller on the same API server.
+// Package restart measures how long a new Job waits for its pod after a start of the controller,
+// and compares that with the built-in controller.
 package restart
 
 import (

@@ -1,4 +1,4 @@
-// Package suite runs examples/suite as a process with the rights of its manifests.
+// Package suite runs examples/suite as a process with the permissions of its manifests.
 package suite
 
 import (
@@ -91,7 +91,7 @@ func unused(t *testing.T, used proxy.Counts) {
 	must(t, err)
 	for _, right := range rights {
 		if used.Of(right) == 0 && !slices.Contains(unasked, right.String()) {
-			t.Errorf("the right to %s is not used; what is:\n%s", right, used)
+			t.Errorf("the permission for %s is not used; used are:\n%s", right, used)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func until(t *testing.T, suites dynamic.ResourceInterface, what string, holds fu
 			return status
 		}
 	}
-	t.Fatalf("it did not come true that %s; the status is %+v", what, status)
+	t.Fatalf("not reached: %s; the status is %+v", what, status)
 	return status
 }
 

@@ -1,5 +1,5 @@
-// Package world is the stage of a test: a namespace, in which a controller runs a
-// Job, a kubelet its pods, and a view follows both.
+// Package world sets up a test: a namespace in which a controller runs a Job and a kubelet runs its
+// pods, and a view that follows both.
 package world
 
 import (
