@@ -174,12 +174,12 @@ func twoSets() (all []any) {
 		return b.Set().String()
 	}
 	sets := []string{"", "0", "5", "4-6", "0-9", "3,5,7", "2147483646", "2147483640-2147483646", spread(10, 10, 3, 0), spread(10, 10, 3, 3), spread(10, 10, 3, 4),
-		spread(80, 4, 2, 0), spread(80, 4, 1, 2), spread(100, 1000, 1, 7), quadratic(90), spread(3, 200, 130, 1)}
+		spread(80, 4, 2, 0), spread(80, 4, 1, 2), spread(100, 1000, 1, 7), quadratic(90), spread(3, 200, 130, 1), "0," + spread(80, 2, 1, 1_000_000_000)}
 	for _, a := range sets {
 		for _, b := range sets {
 			all = append(all, vectors.TwoSets{A: a, B: b, N: 5})
 		}
-		for _, n := range []int32{-1, 0, 1, 2, 3, 4, 6, 7, 9, 10, 11, 63, 64, 65, 99, 130, 131, 201, 202, 203, 225, 226, 7000, 7007, 7921, 8000, math.MaxInt32 - 1, math.MaxInt32} {
+		for _, n := range []int32{-1, 0, 1, 2, 3, 4, 6, 7, 9, 10, 11, 63, 64, 65, 99, 130, 131, 201, 202, 203, 225, 226, 7000, 7007, 7921, 8000, 1_000_000_000, 1_000_000_004, 1_000_000_007, 1_000_000_158, 1_000_000_160, math.MaxInt32 - 1, math.MaxInt32} {
 			all = append(all, vectors.TwoSets{A: a, N: n})
 		}
 	}

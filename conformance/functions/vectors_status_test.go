@@ -22,9 +22,9 @@ var aboutStatus = []subject{
 			out.Equal = equality.Semantic.DeepEqual(withLists(in.A), withLists(in.B))
 		})},
 	{name: "statusPatch", aimed: statusesToPatch()},
-	{name: "demand", draw: func(d draw) any { return d.jobAndPods() }, shrinks: true, cases: 500},
-	{name: "count", draw: func(d draw) any { return d.jobAndPods() }, shrinks: true, cases: 250},
-	{name: "enterTracking", shrinks: true, draw: func(d draw) any {
+	{name: "demand", draw: func(d draw) any { return d.jobAndPods() }, shrinks: true, cases: 900},
+	{name: "count", draw: func(d draw) any { return d.jobAndPods() }, shrinks: true, cases: 500},
+	{name: "enterTracking", shrinks: true, cases: 250, draw: func(d draw) any {
 		in := d.jobAndPods()
 		if d.percent(95) {
 			in.Job.Status.UncountedTerminatedPods = nil

@@ -31,7 +31,8 @@ type subject struct {
 	name  string
 	draw  func(draw) any
 	aimed []any // further inputs
-	// shrinks says that drawn inputs are made smaller while the function returns the same.
+	// shrinks says that drawn inputs are large, and made smaller while the function returns
+	// the same.
 	shrinks bool
 	cases   int // that are drawn; 0: perFunction
 	// oracle is the function of Kubernetes that kubernetes runs: on an input, with what
@@ -137,11 +138,13 @@ func TestMakeVectors(t *testing.T) {
 			}
 			want := cmp.Or(s.cases, perFunction)
 			for seed := uint64(0); s.draw != nil && len(seen) < want; seed++ {
-				in := s.draw(draw{rand.New(rand.NewPCG(1, seed)), min(10*len(seen)/want, 9)})
-				if s.shrinks {
-					in = s.shrink(t, in)
+				d := draw{rand.New(rand.NewPCG(1, seed)), min(10*len(seen)/want, 9)}
+				if !s.shrinks {
+					add(s.draw(d))
+					continue
 				}
-				add(in)
+				d.size = 9
+				add(s.shrink(t, s.draw(d)))
 			}
 			for _, in := range s.aimed {
 				add(in)
