@@ -44,7 +44,11 @@ func exported(t *testing.T, fset *token.FileSet, files []*ast.File) (out []strin
 			if err := format.Node(&b, fset, decl); err != nil {
 				t.Fatal(err)
 			}
-			out = append(out, gaps.ReplaceAllString(b.String(), "\n"))
+			text, err := format.Source(gaps.ReplaceAll(b.Bytes(), []byte("\n"))) // aligned as if comments had never been
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, string(text))
 		}
 	}
 	slices.Sort(out)
