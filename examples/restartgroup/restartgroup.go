@@ -19,7 +19,7 @@ import (
 type Action int
 
 const (
-	// Nothing: no Job has failed.
+	// Nothing means that no Job has failed.
 	Nothing Action = iota
 	// FailJob leaves the Job failed, and the other Jobs continue.
 	FailJob

@@ -223,3 +223,10 @@ func (g *Ghost) ripe(s *cluster.Step) *Violation {
 	}
 	return nil
 }
+
+// isTrue reports whether a condition is true, also behind a false one of the same type.
+func isTrue(st *batchv1.JobStatus, kind batchv1.JobConditionType) bool { return listed(st, kind) > 0 }
+
+func isIndexed(job *batchv1.Job) bool {
+	return job.Spec.CompletionMode != nil && *job.Spec.CompletionMode == batchv1.IndexedCompletion
+}

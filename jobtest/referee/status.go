@@ -384,13 +384,6 @@ func uncounted(st *batchv1.JobStatus) (failed, succeeded []types.UID) {
 	return nil, nil
 }
 
-// isTrue reports whether a condition is true, also behind a false one of the same type.
-func isTrue(st *batchv1.JobStatus, kind batchv1.JobConditionType) bool { return listed(st, kind) > 0 }
-
-func isIndexed(job *batchv1.Job) bool {
-	return job.Spec.CompletionMode != nil && *job.Spec.CompletionMode == batchv1.IndexedCompletion
-}
-
 func find(pods []*corev1.Pod, uid types.UID) *corev1.Pod {
 	for _, pod := range pods {
 		if pod.UID == uid {
