@@ -17,7 +17,7 @@ var elsewhere = []struct{ lesson, file, test string }{
 	{"seen: the parser reads intervals that are none", "../../indexset/parse_test.go", "TestLessons"},
 	{"seen: the lowest pending indexes hold back others; the same by default", "../../lessons_test.go", "seen_lowest_pending_indexes_first"},
 	{"seen: activeDeadlineSeconds overflows", "../../lessons_test.go", "seen_a_deadline_far_away"},
-	{"annotations at MaxInt32, negative, not a number", "../../lessons_test.go", "annotations_that_somebody_edited"},
+	{"annotations at MaxInt32, negative, not a number", "../../lessons_test.go", "edited_annotations"},
 	{"k54870, k67859, k95438: OnFailure sums restarts, off by one", "../../lessons_test.go", "k54870_k67859_k95438_OnFailure"},
 	{"k115688: a failed pod whose containers exited 0", "../../lessons_test.go", "k115688_failed_though_all_containers_exited_0"},
 	{"precedence of ends", "../../lessons_test.go", "precedence_of_ends"},
