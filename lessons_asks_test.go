@@ -190,7 +190,7 @@ func outcome(t *testing.T) {
 	w.End("pod-1", 0)
 	w.settle()
 	got = append(got, phase())
-	want := []jobstatus.Phase{jobstatus.Running, jobstatus.SuspendedPhase, jobstatus.Running, jobstatus.Complete}
+	want := []jobstatus.Phase{jobstatus.Running, jobstatus.Suspended, jobstatus.Running, jobstatus.Complete}
 	if !slices.Equal(got, want) {
 		t.Errorf("the phases are %v, want %v", got, want)
 	}

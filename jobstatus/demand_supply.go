@@ -46,7 +46,7 @@ func readDemandRules(spec *batchv1.JobSpec) demandRules {
 	default:
 		r.workQueue = true
 	}
-	if mode := spec.CompletionMode; mode != nil && *mode == batchv1.IndexedCompletion && !r.workQueue {
+	if lifecycle.IsIndexed(spec) && !r.workQueue {
 		r.indexed = true
 		r.perIndex = r.limit.Target == backoff.TargetIndex
 		if p := lifecycle.NewSuccessPolicy(spec.SuccessPolicy, int32(r.completions)); p != nil {
@@ -116,7 +116,7 @@ func newSupply(job *batchv1.Job, pods []*corev1.Pod, k tracking.Keys) *supply {
 	s.edited = job.Generation > 1
 	s.closing = job.Spec.Suspend != nil && *job.Spec.Suspend
 	neverActive := job.Generation == 1
-	s.closed = outcome.Decided() || job.DeletionTimestamp != nil || s.closing && (neverActive || outcome.Phase == SuspendedPhase)
+	s.closed = outcome.Decided() || job.DeletionTimestamp != nil || s.closing && (neverActive || outcome.Phase == Suspended)
 	s.readCounters(&job.Status)
 	if sets := Indexes(job); s.perIndex {
 		s.completed, s.failedIndexes = sets.Completed, sets.Failed

@@ -6,6 +6,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/lifecycle"
 )
 
 // PodsHeld returns how many pods of the Job still hold resources according to its status:
@@ -26,21 +27,17 @@ func PodsHeld(job *batchv1.Job) int32 {
 // failed, below completions, each counted once. For other Jobs it returns the number of
 // succeeded pods, up to completions.
 func IndexesFinished(job *batchv1.Job) int {
-	if isIndexed(job) {
-		return Indexes(job).Finished.Len()
-	}
 	if job == nil {
 		return 0
+	}
+	if lifecycle.IsIndexed(&job.Spec) {
+		return Indexes(job).Finished.Len()
 	}
 	succeeded := max(job.Status.Succeeded, 0)
 	if job.Spec.Completions != nil {
 		succeeded = min(succeeded, max(*job.Spec.Completions, 0))
 	}
 	return int(succeeded)
-}
-
-func isIndexed(job *batchv1.Job) bool {
-	return job != nil && job.Spec.CompletionMode != nil && *job.Spec.CompletionMode == batchv1.IndexedCompletion
 }
 
 // IndexSets are the indexes of an Indexed Job by their state in the status.
@@ -56,7 +53,7 @@ type IndexSets struct {
 // Indexes parses the indexes in the status of an Indexed Job, as the Job controller does.
 // For other Jobs it returns empty sets.
 func Indexes(job *batchv1.Job) IndexSets {
-	if !isIndexed(job) || job.Spec.Completions == nil {
+	if job == nil || !lifecycle.IsIndexed(&job.Spec) || job.Spec.Completions == nil {
 		return IndexSets{}
 	}
 	completions := *job.Spec.Completions

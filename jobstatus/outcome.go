@@ -14,8 +14,8 @@ type Phase string
 const (
 	// Running Jobs are neither suspended nor ending.
 	Running Phase = "Running"
-	// SuspendedPhase Jobs are suspended.
-	SuspendedPhase Phase = "Suspended"
+	// Suspended Jobs are suspended.
+	Suspended Phase = "Suspended"
 	// Succeeding Jobs will be complete once their pods are gone.
 	Succeeding Phase = "Succeeding"
 	// Failing Jobs will be failed once their pods are gone.
@@ -39,7 +39,7 @@ type Outcome struct {
 // Decided reports whether the Job has an interim or terminal condition, so that its end is
 // known.
 func (o Outcome) Decided() bool {
-	return o.Phase != Running && o.Phase != SuspendedPhase
+	return o.Phase != Running && o.Phase != Suspended
 }
 
 // Terminal reports whether the Job has ended. A Job that is decided but not terminal still
@@ -55,7 +55,7 @@ var outcomes = [...]struct {
 	{batchv1.JobComplete, Complete},
 	{batchv1.JobSuccessCriteriaMet, Succeeding},
 	{batchv1.JobFailureTarget, Failing},
-	{batchv1.JobSuspended, SuspendedPhase},
+	{batchv1.JobSuspended, Suspended},
 }
 
 // Finished returns the terminal condition of the Job, Complete or Failed, or nil

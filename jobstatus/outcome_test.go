@@ -18,7 +18,7 @@ func TestOutcomeOf(t *testing.T) {
 	}{
 		{"no Job", nil, jobstatus.Running, false, false},
 		{"no conditions", withConditions(), jobstatus.Running, false, false},
-		{"suspended", withConditions(yes(batchv1.JobSuspended)), jobstatus.SuspendedPhase, false, false},
+		{"suspended", withConditions(yes(batchv1.JobSuspended)), jobstatus.Suspended, false, false},
 		{"resumed", withConditions(no(batchv1.JobSuspended)), jobstatus.Running, false, false},
 		{"failing", withConditions(yes(batchv1.JobFailureTarget)), jobstatus.Failing, true, false},
 		{"succeeding", withConditions(yes(batchv1.JobSuccessCriteriaMet)), jobstatus.Succeeding, true, false},

@@ -105,7 +105,7 @@ type legacyStatus struct {
 // decrease, so that pods that are gone stay counted.
 func (k Keys) countLingering(job *batchv1.Job, ended []*corev1.Pod) (s legacyStatus) {
 	spec := &job.Spec
-	indexed := spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
+	indexed := lifecycle.IsIndexed(spec)
 	completions := int32(0)
 	if indexed && spec.Completions != nil {
 		completions = *spec.Completions

@@ -70,7 +70,7 @@ func TestSuite(t *testing.T) {
 	_, err = suites.Patch(t.Context(), "nightly", "application/merge-patch+json", patch, metav1.PatchOptions{})
 	must(t, err)
 	status := until(t, suites, "the suite is paused", func(s batchv1.JobStatus) bool { return s.Active == 0 && *s.Terminating == 0 })
-	if got := jobstatus.OutcomeOf(&batchv1.Job{Status: status}).Phase; got != jobstatus.SuspendedPhase || status.UncountedTerminatedPods == nil {
+	if got := jobstatus.OutcomeOf(&batchv1.Job{Status: status}).Phase; got != jobstatus.Suspended || status.UncountedTerminatedPods == nil {
 		t.Errorf("got the phase %s of %+v, want it suspended", got, status)
 	}
 

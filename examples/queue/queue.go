@@ -52,5 +52,5 @@ func resumed(job *batchv1.Job) *batchv1.Job {
 // the Job may still get pods.
 func waits(job *batchv1.Job) bool {
 	asked := job.Spec.Suspend != nil && *job.Spec.Suspend
-	return asked && jobstatus.OutcomeOf(job).Phase == jobstatus.SuspendedPhase
+	return asked && jobstatus.OutcomeOf(job).Phase == jobstatus.Suspended
 }

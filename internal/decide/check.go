@@ -102,7 +102,7 @@ func checkSpec(spec *batchv1.JobSpec) (errs field.ErrorList) {
 		errs = append(errs, field.NotSupported(field.NewPath("spec", "completionMode"), string(*mode),
 			[]string{string(batchv1.IndexedCompletion), string(batchv1.NonIndexedCompletion)}))
 	}
-	if isIndexed(spec) && spec.Completions == nil && spec.Parallelism != nil {
+	if lifecycle.IsIndexed(spec) && spec.Completions == nil && spec.Parallelism != nil {
 		errs = append(errs, field.Required(field.NewPath("spec", "completions"), "when completion mode is Indexed"))
 	}
 	return errs

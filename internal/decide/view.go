@@ -104,7 +104,7 @@ func readSpec(spec *batchv1.JobSpec, c *Config) Spec {
 	s := Spec{
 		Parallelism:      1,
 		Completions:      spec.Completions,
-		Indexed:          isIndexed(spec),
+		Indexed:          lifecycle.IsIndexed(spec),
 		Suspended:        spec.Suspend != nil && *spec.Suspend,
 		CountRestarts:    spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure,
 		Limit:            backoff.LimitOf(spec),
@@ -130,10 +130,6 @@ func readSpec(spec *batchv1.JobSpec, c *Config) Spec {
 		s.SuccessPolicy = lifecycle.NewSuccessPolicy(spec.SuccessPolicy, *s.Completions)
 	}
 	return s
-}
-
-func isIndexed(spec *batchv1.JobSpec) bool {
-	return spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
 }
 
 // indexes returns the number of indexes of an Indexed Job, and 0 for others.

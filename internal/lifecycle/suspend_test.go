@@ -113,7 +113,7 @@ func TestRandom_suspendAndResume(t *testing.T) {
 			same(t, "start time", start, wantStart)
 			wantPhase := jobstatus.Running
 			if suspend {
-				wantPhase = jobstatus.SuspendedPhase
+				wantPhase = jobstatus.Suspended
 			}
 			same(t, "phase", jobstatus.OutcomeOf(next).Phase, wantPhase)
 			job, was = next, suspend
