@@ -2,7 +2,7 @@
 # main one must not depend on.
 modules := $(shell find . -name go.mod -not -path '*/.*' -not -path '*/testdata/*' -exec dirname {} \; | sort)
 
-.PHONY: test quick check golden vectors bench mutate soak suites releases
+.PHONY: test quick check golden vectors bench mutate soak suites releases release
 
 # All tests of all modules. One that fails does not keep the others from running. On a slow
 # or busy machine those of e2e take longer than go test's ten minutes.
@@ -68,3 +68,13 @@ bench:
 # hours on two cores. docs/mutants.md explains what survives.
 mutate:
 	go -C tools/mutate run . $(shell cat tools/lint/deciding.txt)
+
+# Makes the commit of a release beside main, and the tags of the modules that it offers:
+# make release VERSION=v0.1.0. Push the tags afterwards.
+release:
+	git switch --detach
+	go -C tools run ./release $(VERSION) ..
+	git commit -am "Release $(VERSION)"
+	git tag $(VERSION)
+	for module in controller jobtest/kube jobtest/live cmd/kubectl-jobfate; do git tag $$module/$(VERSION); done
+	git switch -
