@@ -1,14 +1,12 @@
-// Command bench measures jobfate beside the code of the real Job controller,
-// beside general bitmaps, and beside the floor: the least that any decision must
-// do, which is to read each pod once. It prints one table; with -svg it draws
-// how the cost grows with the pods instead.
+// Command bench compares the cost of jobfate with three others: the code of the real Job
+// controller, general bitmaps, and the floor, which is the cost of reading each pod once. It
+// prints one table. With -svg it draws the cost against the number of pods instead.
 //
 //	go run . [-runs 11] [-rows regexp] [-svg file]
 //
-// The sides of a row take turns, and a figure is the median of its runs. Only
-// ratios mean something: each is the median of the ratios of the runs that
-// followed each other. The time is that for which the thread has a processor, so
-// that other work on the machine matters less. What the garbage collector and
-// other goroutines do beside it does not count, which is to the good of the side
-// that allocates more and starts more of them: the real controller.
+// The sides of a row run in turns, and a figure is the median of its runs. Only the ratios
+// are meaningful: each is the median of the ratios of consecutive runs. Times are the CPU
+// times of one thread, so that other work on the machine matters less. The garbage collector
+// and other goroutines are not included. That favors the real controller, which allocates
+// more and starts more goroutines.
 package main

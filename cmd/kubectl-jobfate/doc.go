@@ -1,20 +1,20 @@
-// Kubectl-jobfate is a plugin of kubectl that tells what becomes of Jobs.
+// Kubectl-jobfate is a kubectl plugin that explains, validates and simulates Jobs.
 //
-//	kubectl jobfate                    the Jobs that need attention, the worst first
+//	kubectl jobfate                    the Jobs that need attention, worst first
 //	kubectl jobfate NAME               what the Job controller does next for a Job, and why
-//	kubectl jobfate simulate NAME      what becomes of it, in virtual time
-//	kubectl jobfate validate NAME      what the API server would refuse about it
+//	kubectl jobfate simulate NAME      the rest of its life, in virtual time
+//	kubectl jobfate validate NAME      which of its fields the API server would reject
 //
-// It reads from the cluster what the command jobfate reads from files, and prints the
-// same, with the same exit status. It changes nothing. docs/command.md has examples.
+// It reads from the cluster what the command jobfate reads from files. The output and the
+// exit status are the same. It changes nothing. docs/command.md has examples.
 //
 // The package knows no rule for Jobs: it reads objects from a cluster and passes them to
 // internal/cli.
 //
 // # What it reads
 //
-// Each kind is listed once, in pages: the Jobs, the pods that their selectors select,
-// and then, only when there are pods that they may say something of, the events of the
-// namespace and the nodes. Without the permission for events or nodes it goes on
-// without them, and says so. With -w it watches the kinds instead of listing them again.
+// Each kind is listed once, in pages: the Jobs, the pods that their selectors match, and, if
+// there are pods that they may explain, the events of the namespace and the nodes. Without
+// permission for events or nodes it continues without them, and adds a note. With -w it
+// watches these kinds.
 package main

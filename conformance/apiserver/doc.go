@@ -1,8 +1,7 @@
-// Package apiserver is what the API server of Kubernetes does to a Job between
-// a request and its storage: decoding, defaults, and the real strategies of the
-// Job registry, which drop what a client may not set and validate the rest. No
-// server runs.
+// Package apiserver does to a Job what the API server of Kubernetes does between a request
+// and its storage: decoding, defaults, and the real strategies of the Job registry, which
+// drop fields that a client may not set and validate the rest. No server runs.
 //
-// Jobs come as a client sends them: through JSON. That cuts times to seconds
-// and makes empty lists absent.
+// Jobs are encoded and decoded as JSON, as if a client sent them. That truncates times to
+// seconds and removes empty lists.
 package apiserver

@@ -1,28 +1,25 @@
-// Package lifetime lets jobfate and the Job controller of Kubernetes lead the
-// same Jobs through their lives. It holds tests only.
+// Package lifetime runs the same Jobs through their lives with jobfate and with the Job
+// controller of Kubernetes, and compares them after each step. It contains only tests.
 //
-// A lifetime is a Job, its pods, and up to sixty steps. In each step something
-// happens to them: the kubelet reports, a user interferes, time passes, a cache
-// catches up or does not. Then jobfate and the real controller, each on a copy
-// of the world of its own, sync the Job, and the two worlds must be equal: the
-// Job as the API server stores it, every pod, what is in flight, the memory of
-// the backoff, the next look, the events. So the worlds drift into states that
-// no generator of snapshots thinks of.
+// A lifetime is a Job, its pods and up to sixty steps. In each step something happens: the
+// kubelet reports a status, a user edits an object, time passes, a cache catches up or does
+// not. Then jobfate and the real controller each sync the Job on their own copy of the
+// world. Afterwards the two worlds must be equal: the Job as the API server stores it, every
+// pod, the unobserved writes, the backoff record, the next sync and the events. In this way
+// the worlds reach states that no generator of snapshots would draw.
 //
-// Both write their statuses through the API server's own validation. jobfate's
-// must never be refused. One of the controller's that is refused stays
-// unwritten, as in a cluster.
+// Both write their statuses through the validation of the API server. It must never reject a
+// status of jobfate. If it rejects one of the real controller, the status is not stored, as
+// in a cluster.
 //
-// A difference is excused only under a name of docs/divergences.md, and only if
-// the condition of that entry holds. The lifetime then goes on with jobfate's
-// world.
+// A difference is accepted only if an entry of docs/divergences.md names it and the
+// condition of that entry holds. The lifetime then continues with the world of jobfate.
 //
-// The world is a cluster of package jobtest/cluster, and what happens in it is a
-// life of package jobtest. After the last step jobfate leads the Job to its end
-// alone, and the referee of jobtest, who has watched every write, sees to it that
-// each pod was charged once, that no finalizer is left, and that the counters are
-// right.
+// The world is a cluster of package jobtest/cluster, and the events are a life of package
+// jobtest. After the last step jobfate alone runs the Job to its end. The referee of jobtest
+// checks that each pod was counted once, that no finalizer is left, and that the counters
+// are right.
 //
-// By default some 45 seconds of lifetimes are run. The flag -rapid.checks asks
-// for another number of them.
+// By default the tests run for some 45 seconds. The flag -rapid.checks sets the number of
+// lifetimes.
 package lifetime

@@ -1,5 +1,5 @@
-// The command suites runs tests that the authors of Kubernetes wrote with jobfate, and
-// lists the results in docs/compatibility.md, test by test:
+// The command suites runs Kubernetes' own tests with jobfate in place of the built-in
+// controller, and lists the results in docs/compatibility.md, test by test:
 //
 //	go run ./suites unit               runs the unit tests of the Job controller
 //	go run ./suites integration        runs its integration tests
@@ -9,15 +9,15 @@
 //
 // Without -write, results that differ from the listed ones are an error.
 //
-// The tests are read from the module cache when they run. An overlay makes them a
-// package of this module that exists nowhere on disk: the sources of Kubernetes' package
-// with one function renamed, and beside them our function of that name, from the folder
-// that the suite is named after. No line of Kubernetes is copied into this repository.
+// The tests are read from the module cache when they run. An overlay makes them a package of
+// this module that does not exist on disk. It consists of the sources of Kubernetes' package
+// with some functions renamed, and of our functions of these names, from the folder with the
+// name of the suite. No line of Kubernetes is copied into this repository.
 //
-// In unit, (*Controller).syncJob is that function. It takes the controller's caches and
-// stores, lets jobfate decide and carries the decision out with the controller's own pod
-// control and status handler. Each test that calls it prints a mark, so that the list
-// holds these tests and no others: those of single functions would pass without jobfate.
+// In unit, the most important of these functions is (*Controller).syncJob. Ours uses the
+// caches and stores of the controller, lets jobfate decide, and carries the decision out with
+// the pod control and the status handler of the controller. A controller that calls it
+// prints a mark, so that the list holds only tests that depend on jobfate.
 //
 // In integration, the package that the tests start controllers with is replaced by the
 // controller of the examples. The tests start etcd, which is built as e2e/go.mod says,

@@ -1,18 +1,16 @@
-// Package sync compares one sync of the real Job controller with one decision of
-// jobfate. Everything in it is a test.
+// Package sync compares one sync of the real Job controller with one decision of jobfate. It
+// contains only tests.
 //
-// A trial is a snapshot together with the writes that will fail, the limits in
-// force and the features that are off. The real controller runs one sync of it,
-// through package real. jobfate decides, and a caller that keeps to the protocol
-// in its package comment carries the decision out, against the same faults. Both
-// leave an outcome: each write in its order, the events, the metrics, the time
-// to look again, and what is remembered. The two must be equal.
+// A trial is a snapshot with the writes that will fail, the limits, and the features that
+// are off. The real controller runs one sync of it, through package real. jobfate decides,
+// and a caller carries the decision out against the same faults. Both produce an outcome:
+// the writes in their order, the events, the metrics, the time of the next sync, and the
+// remembered state. The two outcomes must be equal.
 //
-// Where they are not, one of the divergences that docs/divergences.md lists must
-// account for all of the difference. A divergence is an excuse in the table
-// excuses: it changes what the real controller is given, or what it answered, by
-// exactly what the entry says, and then the outcomes must be equal after all.
+// If they are not, an entry of docs/divergences.md must account for the whole difference. In
+// the code such an entry is an excuse in the table excuses: it changes the input or the
+// output of the real controller exactly as the entry says. Then the outcomes must be equal.
 //
-// The real controller gets the pods by index, then by UID, the Job with its
-// defaults; jobfate gets the pods in any order, and the Job without.
+// The real controller gets the pods sorted by index and UID, and the Job with its defaults.
+// jobfate gets the pods in any order, and the Job without defaults.
 package sync

@@ -1,4 +1,4 @@
-// Package upstream reproduces what is wrong with the Job controller of Kubernetes, one
-// test for each report in docs/upstream. A test that fails says that a release no longer
-// does what the report says.
+// Package upstream reproduces defects of the Job controller of Kubernetes, with one test for
+// each report in docs/upstream. If a test fails, the release no longer has the defect that
+// the report describes.
 package upstream

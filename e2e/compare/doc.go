@@ -1,17 +1,16 @@
-// Package compare says where the ends of two runs of the same Job differ: its
+// Package compare lists the differences between the ends of two runs of the same Job: its
 // status and its pods.
 //
-// Left out is what differs between any two runs:
+// It ignores what differs between any two runs:
 //
-//   - UIDs, resource versions, generations, names, namespaces and managed
-//     fields: the server gives them out anew. Where a text quotes the name of a
-//     pod or namespace, what is random in it is replaced.
-//   - times: what counts is whether there is one.
-//   - the order of pods.
-//   - the statuses of pods, but for phase, reason, exit codes and
-//     DisruptionTarget: the kubelet writes them, not the Job controller.
-//   - spec.managedBy, by which the two are told apart.
+//   - UIDs, resource versions, generations, names, namespaces and managed fields, which the
+//     server assigns. The random parts of pod and namespace names in texts are replaced.
+//   - Times: only whether a time is set is compared.
+//   - The order of pods.
+//   - The statuses of pods, except for phase, reason, exit codes and DisruptionTarget,
+//     because the kubelet writes them.
+//   - spec.managedBy, by which the two controllers are distinguished.
 //
-// All else must be equal: also labels, annotations, finalizers, owner references,
-// the whole spec of each pod, and the order of conditions, with their messages.
+// Everything else must be equal, including labels, annotations, finalizers, owner
+// references, the whole spec of each pod, and the order and messages of the conditions.
 package compare

@@ -1,9 +1,8 @@
-// Package observe follows the Jobs and pods of a namespace, and lets a test wait
-// for what it expects of them.
+// Package observe follows the Jobs and pods of a namespace, and lets a test wait for
+// expected states.
 //
-// Nothing passes unseen: a view goes through all changes in the order in which
-// they came, one at a time, and each wait goes on where the last one ended. So a
-// state that lasts for a moment only can be waited for, and an invariant is
-// checked in every state. When what a test waits for does not come, it fails
-// with the story of what came instead.
+// No change is missed: a view goes through all changes one at a time, in their order, and
+// each wait continues where the last one ended. A test can therefore wait for a state that
+// lasts only a moment, and invariants are checked in every state. If an expected state does
+// not come, the test fails with the list of the changes that came instead.
 package observe

@@ -1,5 +1,5 @@
-// Package proxy stands between a controller and the API server. It counts the
-// requests, and disturbs them by rules.
+// Package proxy is a proxy between a controller and the API server. It counts requests and
+// injects faults according to rules.
 //
 //	p, err := proxy.Start(server.Config())
 //	defer p.Close()
@@ -8,5 +8,5 @@
 //	…
 //	p.Remove(rule)
 //
-// It passes on who asks, so that the server still checks permissions.
+// The proxy forwards the identity of the client, so the server still checks its permissions.
 package proxy

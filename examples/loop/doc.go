@@ -1,11 +1,11 @@
-// Package loop is a controller of Jobs in some sixty lines: it sends what a
-// [jobfate.Machine] asks for.
+// Package loop is a Job controller of some sixty lines: it sends the requests of a
+// [jobfate.Machine].
 //
-// It writes through an interface of one method, so it runs on any client library. Its
-// test runs it on a simulated cluster in which requests fail, answers get lost, caches
-// lag and the loop itself is killed, and shows what becomes of a loop that writes in
-// another order.
+// It writes through an interface of one method, so it works with any client library. Its
+// test runs it on a simulated cluster in which requests fail, answers get lost, caches lag
+// and the loop itself is killed. The test also shows what goes wrong in a loop that writes
+// in another order.
 //
-// What is missing is a queue that calls Sync when a Job or a pod changes, and again
-// after the time that it returns, with a Machine for each Job.
+// A complete controller also needs a queue, which calls Sync when a Job or a pod changes and
+// after the time that Sync returns, and a Machine for each Job.
 package loop

@@ -1,16 +1,15 @@
-// Package census keeps what is known of the pods of a Job, and says which of them may be
-// counted and which finalizers may go (KEP-2307).
+// Package census classifies the pods of a Job, and decides which of them may be counted and
+// which finalizers may be removed (KEP-2307).
 //
-// A [Classifier] holds the parts of the Job that decide how a pod is classified, a
-// [Record] what is known of one pod, and a [Census] the records and what follows from
-// them. Pods go in and out one by one.
-// [Census.Account] works out the next step of counting, and [Account.Settle] what the
-// counters are once finalizers are gone. For Indexed Jobs [Census.IndexResults] says
-// which indexes are done, and [Census.Predecessors] which failed pods wait for their
-// replacement.
+// A [Classifier] holds the parts of the Job that the classification depends on. A [Record]
+// is the classification of one pod. A [Census] holds all records and the totals; pods are
+// added to it and removed from it one by one. [Census.Account] returns the next step of
+// counting, and [Account.Settle] the counters after the finalizers are removed. For Indexed
+// Jobs [Census.IndexResults] returns which indexes are done, and [Census.Predecessors] which
+// failed pods wait for their replacement.
 //
-// The first classification of a pod sticks. A UID that a list of the status holds as
-// failed stays failed, whatever phase the pod shows later, so no pod is charged twice.
+// The first classification of a pod is final. A UID that a list of the status holds as
+// failed remains failed, whatever phase the pod shows later, so no pod is counted twice.
 //
 // The package does not know how many pods a Job should have: it decides nothing about
 // their number.

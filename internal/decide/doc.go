@@ -1,17 +1,17 @@
-// Package decide is the decision itself, as values in four steps. Each is returned
-// by the function that makes it, and none changes after that, but for the census in a
-// View: it is that of its [Tally], which may go on to the next decision.
+// Package decide makes a decision about a Job in four steps. Each step is a function that
+// returns a complete value. The values do not change afterwards, except for the census in a
+// View: it belongs to the [Tally], which goes on to the next decision.
 //
-//	Tally: Input → View         what there is, checked, with defaults, and what to claim
-//	plan:  View → Plan          how the Job stands; which pods to create and delete
-//	Close: Plan → Outcome       the status, the finalizers, the end, when to look again
-//	Settle: Outcome → Settled   the status once finalizers are gone
+//	Tally: Input → View         the checked input with its defaults, and the pods to claim
+//	plan:  View → Plan          the state of the Job; which pods to create and delete
+//	Close: Plan → Outcome       the status, the finalizers, the end, the next sync
+//	Settle: Outcome → Settled   the status after finalizers are removed
 //
-// An Outcome takes for granted that everything of its Plan succeeds. [Outcome.Close]
-// closes the same Plan again, with what has become of it.
+// An Outcome assumes that all writes of its Plan succeed. If some failed, [Outcome.Close]
+// closes the same Plan again with their results.
 //
-// The files stand in this order: input, check, tally, texts, view, policy, totals, plan, manage, choose,
-// remove, create, rebuild, outcome, throttle, status, settle, metrics.
+// Read the files in this order: input, check, tally, texts, view, policy, totals, plan,
+// manage, choose, remove, create, rebuild, outcome, throttle, status, settle, metrics.
 //
 // The package knows no requests and no answers: package machine does.
 package decide

@@ -1,6 +1,6 @@
-// Package decidetest is for tests of decisions that wait for writes to be observed, and
-// of what follows when writes fail: the public [jobfate.Snapshot] knows neither. It draws
-// what package decide is given, makes public decisions of outcomes, and reads Jobs.
+// Package decidetest helps to test decisions that wait for writes to be observed or follow
+// failed writes. The public [jobfate.Snapshot] expresses neither. The package draws inputs
+// for package decide, converts outcomes to public decisions, and parses Jobs.
 //
 // The package knows no rule for Jobs: it does not say which decision is right.
 package decidetest

@@ -1,13 +1,12 @@
-// Package lifecycle decides how a Job ends, and moves its status there: suspended and
-// resumed, the interim condition, the terminal one.
+// Package lifecycle decides whether a Job is suspended and how it ends, and updates the
+// conditions of its status.
 //
-// A Job ends in two steps. First an interim condition says what has been decided:
-// SuccessCriteriaMet or FailureTarget. Only when no pod is active or terminating and
-// every pod is counted does the terminal condition follow, Complete or Failed, with the
-// same reason and message. Whether a Job can end in several ways at once is settled by
-// one ordered table; [Ends] returns its rows.
+// A Job ends in two steps. First an interim condition, SuccessCriteriaMet or FailureTarget,
+// records the decision. The terminal condition, Complete or Failed, follows when no pod is
+// active or terminating and every pod is counted. It has the same reason and message. If a
+// Job can end in several ways at once, one ordered table decides; [Ends] returns its rows.
 //
-// A condition counts only when its status is True.
+// A condition counts only if its status is True.
 //
 // The package knows no pods: only numbers of them, and conditions.
 package lifecycle

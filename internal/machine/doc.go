@@ -1,13 +1,13 @@
-// Package machine carries decisions out, without doing I/O: it names the requests to
-// send, takes their answers, and remembers from sync to sync what the caches do not
-// show yet. A [Machine] is for one Job.
+// Package machine carries out the decisions for one Job without doing I/O. A [Machine]
+// returns the requests to send, takes their answers, and remembers from sync to sync which
+// writes the caches do not show yet.
 //
-// A sync is a list of steps, in the order of the table in steps.go. Each step asks for
-// requests that do not depend on each other, and hears what became of them. What
-// outlives a sync is the [Memory].
+// A sync is a list of steps, in the order of the table in steps.go. Each step returns
+// requests that do not depend on each other, and handles their answers. The [Memory]
+// outlives the sync.
 //
-// The files stand in this order: request, answer, memory, view, machine, steps, reads,
-// decision, pods, status.
+// Read the files in this order: request, answer, memory, view, machine, steps, reads,
+// decision, claims, writes, pods, status. The files orphans and route stand on their own.
 //
 // The package knows no rule for Jobs and no client: only requests, their order and their
 // answers.

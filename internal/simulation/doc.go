@@ -1,11 +1,11 @@
-// Package simulation plays a Job in virtual time: a [Scenario] says what becomes
-// of its pods and what happens to the Job, and [Play] carries the decisions of
-// jobfate out on a simulated cluster until the Job has ended. The [Result] has every
-// pod, every wait and every change of a condition.
+// Package simulation runs a Job in virtual time. A [Scenario] defines how its pods behave
+// and what else happens to the Job. [Play] carries out the decisions of jobfate on a
+// simulated cluster until the Job has ended. The [Result] contains every pod, every wait and
+// every change of a condition.
 //
-// No simulation runs forever or fills the memory: see [Bounds].
+// The time and the memory of a simulation are limited: see [Bounds].
 //
-// It is pure. The same Job, scenario and seed always give the same result.
+// The package is pure: the same Job, scenario and seed always give the same result.
 //
 // The package knows no rule for Jobs: the decisions are those of jobfate.
 package simulation

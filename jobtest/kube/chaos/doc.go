@@ -1,5 +1,5 @@
-// Package chaos runs a Reconciler under random schedules of faults, and says when it breaks
-// a property that every controller of Jobs must hold:
+// Package chaos runs a Reconciler under random schedules of faults, and reports when it
+// violates a property that every Job controller must have:
 //
 //	func TestReconciler(t *testing.T) {
 //		chaos.Test(t, func(env *chaos.Env) reconcile.Reconciler {
@@ -23,39 +23,42 @@
 //
 // # Several Jobs
 //
-// In each fourth schedule there are two Jobs: in one namespace, with selectors of their own
-// or with selectors that match the pods of both, or in two namespaces under one name. Jobs
-// are deleted and created again under their name, and pods are orphaned and adopted. The
-// referee judges each Job by its own ledger. While Reconcile runs for a Job, it must not write
-// to another Job or its pods.
+// Every fourth schedule has two Jobs. They are in one namespace, with separate selectors or
+// with selectors that match the pods of both, or they have the same name in two namespaces.
+// Jobs are deleted and created again with the same name, and pods are orphaned and adopted.
+// The referee keeps a ledger for each Job. While Reconcile runs for one Job, it must not
+// write to another Job or to the pods of another Job.
 //
 // # A report
 //
-// The first schedule that breaks a property is shortened while it breaks the same one in the
-// same words, and told: the property, what it means, the steps, the cause of a stall, and the
-// command that runs it again, in 60 lines at most. The flag -chaos.seed runs one schedule,
-// -chaos.schedules as many as it says, from -chaos.first on.
+// The first schedule that violates a property is shrunk as long as it violates the same
+// property in the same words. The report has at most 60 lines: the property and its meaning,
+// the steps, the cause of a stall, and the command that runs the schedule again. The flag
+// -chaos.seed runs one schedule, -chaos.schedules sets their number, and -chaos.first the
+// first seed.
 //
-// [Env.Fail] reports what a test has found itself, for example in what the Reconciler counts
-// or logs. The schedule is then shortened and told like any other.
+// With [Env.Fail] a test reports a violation of its own, for example in the metrics or the
+// log of the Reconciler. The schedule is then shrunk and reported in the same way.
 //
 // # How Reconcile is called
 //
-// Directly, from one goroutine, in a bubble of [testing/synctest]: time.Now is the time of
-// the cluster. It never goes back. Each call is for one Job; [Config.Requests] adds calls. An error discards the result, a RequeueAfter with it, as
-// in controller-runtime: [Env.RateLimiter] then says when Reconcile is called next. A
-// terminal error is not retried. Reconcile is also called when nothing has changed, which is
-// always allowed.
+// Reconcile is called directly, from one goroutine, in a bubble of [testing/synctest].
+// time.Now is the time of the cluster, which never goes back. Each call is for one Job;
+// [Config.Requests] adds calls. As in controller-runtime, an error discards the result with
+// its RequeueAfter, and [Env.RateLimiter] says when Reconcile is called next. A terminal
+// error is not retried. Reconcile is also called when nothing has changed, which is always
+// allowed.
 //
-// What Reconcile reads from a cache, and when, is known, and it is judged by that: by any of
-// its reads, where it has read twice. A Reconciler that depends on chance, as on the order of
-// a map or of goroutines, may not do the same again for the same seed.
+// The referee knows what Reconcile has read from a cache, and judges its writes by any of
+// these reads. A Reconciler that depends on chance, such as the order of a map or of
+// goroutines, may behave differently when a seed is repeated.
 //
 // # What is served
 //
-// Reads of Jobs and pods, cached and live; creations, updates, strategic and merge patches of
-// metadata, and deletions of pods; updates and merge patches of the status of a Job. Objects
-// of other kinds are stored in package kube, without faults. What is asked for beyond that,
-// such as a watch, a change of the Job's spec or server-side apply, fails the test and says
-// so. A cache never goes back in time within the life of its process, as those of client-go.
+// Served are cached and live reads of Jobs and pods; creations, updates, deletions, and
+// strategic and merge patches of the metadata of pods; updates and merge patches of the
+// status of a Job. Objects of other kinds are stored by package kube, without faults. Any
+// other request, such as a watch, a change of the Job's spec or a server-side apply, fails
+// the test with an explanation. As in client-go, a cache never goes back in time within one
+// process.
 package chaos
