@@ -93,10 +93,11 @@ func (s *sight) look(now View, kind Kind) {
 	if slices.Equal(before.Jobs, s.cached.Jobs) && slices.Equal(before.Pods, s.cached.Pods) {
 		return
 	}
-	s.earlier = append(s.earlier, before)
-	known := s.earlier[:len(s.earlier)-1]
+	known := s.earlier
+	s.remember(before)
 	if kind == Pods {
-		s.earlier = append(s.earlier, mixed(before, s.cached.Pods), mixed(s.cached, before.Pods))
+		s.remember(mixed(before, s.cached.Pods))
+		s.remember(mixed(s.cached, before.Pods))
 	}
 	for _, v := range known { // each with what is new
 		if kind == Jobs {
@@ -104,9 +105,17 @@ func (s *sight) look(now View, kind Kind) {
 		} else {
 			v.Pods = s.cached.Pods
 		}
-		s.earlier = append(s.earlier, v)
+		s.remember(v)
 	}
 	s.earlier = s.earlier[max(0, len(s.earlier)-mostSights):]
+}
+
+// remember adds an earlier view, unless it shows what another one or the latest shows.
+func (s *sight) remember(v View) {
+	shown := func(other View) bool { return slices.Equal(v.Jobs, other.Jobs) && slices.Equal(v.Pods, other.Pods) }
+	if !shown(s.cached) && !slices.ContainsFunc(s.earlier, shown) {
+		s.earlier = append(s.earlier, v)
+	}
 }
 
 // mixed is what two lists show together: the pods of the Job in one read, the others in
@@ -142,7 +151,7 @@ func (s *sight) pass(now time.Time) {
 	}
 }
 
-// mostSights is how many combinations of earlier reads are remembered.
+// mostSights is how many different combinations of earlier reads are remembered.
 const mostSights = 32
 
 // read is a view with what was read live.
