@@ -2,9 +2,7 @@ package jobfate_test
 
 import (
 	"fmt"
-	"math"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -139,58 +137,5 @@ func TestCreations_areMadeWhenNeeded(t *testing.T) {
 	}
 	if got := (jobfate.Creation{}).Pod(); got != nil {
 		t.Errorf("the zero Creation makes %v, want nil", got)
-	}
-}
-
-// proportion returns the time of one call with size 100n divided by the time of 100 calls with
-// size n. It is about 1 if the time grows in proportion to the size, and about 100 if it grows
-// with the square. The minimum of several measurements is used, because other processes use the
-// processor too.
-func proportion(once func(n int) func()) float64 {
-	const n = 200
-	few, many := once(n), once(100*n)
-	least := func(times int, f func()) time.Duration {
-		best := time.Duration(math.MaxInt64)
-		for range 5 {
-			began := time.Now()
-			for range times {
-				f()
-			}
-			best = min(best, time.Since(began))
-		}
-		return best
-	}
-	return float64(least(1, many)) / float64(least(100, few))
-}
-
-// The time grows in proportion to the input: 20,000 sidecars of one pod must not take a second,
-// and the UIDs of 20,000 pods must not take minutes, even if an attacker chose them.
-func TestTimeGrowsInProportion(t *testing.T) {
-	for _, tc := range []struct {
-		name string
-		once func(n int) func()
-	}{
-		{"sidecars of a failed pod", func(n int) func() {
-			pod := withSidecars(podIn(specJob(t, "completions: 1"), 1, corev1.PodFailed), n)
-			return func() { backoff.FinishTime(pod) }
-		}},
-		{"sidecars of a surplus pod", func(n int) func() {
-			job := specJob(t, "completions: 1\nparallelism: 1")
-			s := jobfate.Snapshot{Job: job, Now: jobtest.Noon()}
-			for i := range 2 {
-				pod := withSidecars(podIn(job, 1, corev1.PodRunning), n)
-				pod.UID = types.UID(fmt.Sprint(i))
-				s.Pods = append(s.Pods, pod)
-			}
-			return func() { mustDecide(t, s) }
-		}},
-		{"UIDs", func(n int) func() {
-			pods := similarUIDs(n)
-			return func() { census.FirstRepeated(pods) }
-		}},
-	} {
-		if times := proportion(tc.once); times > 15 {
-			t.Errorf("%s: 100 times as many take %.0f times the proportionate time", tc.name, times)
-		}
 	}
 }
