@@ -172,9 +172,17 @@ func (s *Server) awaitAPI(ctx context.Context) error {
 }
 
 // ready checks whether the server is ready. The client can be created only when the server has
-// written its certificate, soon after its first start.
+// written its certificate, soon after its first start: with an empty file, client-go would trust
+// the authorities of the system, and never the server.
 func (s *Server) ready(ctx context.Context) error {
 	if s.Client == nil {
+		pem, err := os.ReadFile(s.certificate())
+		if err != nil {
+			return err
+		}
+		if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+			return fmt.Errorf("%s holds no certificate yet", s.certificate())
+		}
 		client, err := kubernetes.NewForConfig(s.Config())
 		if err != nil {
 			return err
@@ -247,10 +255,15 @@ func (s *Server) Config() *rest.Config {
 	return config
 }
 
+// certificate is the file to which kube-apiserver writes its certificate.
+func (s *Server) certificate() string {
+	return filepath.Join(s.dir, "certificates", "apiserver.crt")
+}
+
 func (s *Server) anonymous() *rest.Config {
 	config := &rest.Config{
 		Host:            fmt.Sprintf("https://127.0.0.1:%d", s.port.number),
-		TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(s.dir, "certificates", "apiserver.crt")},
+		TLSClientConfig: rest.TLSClientConfig{CAFile: s.certificate()},
 		QPS:             -1,
 	}
 	config.ContentType = "application/vnd.kubernetes.protobuf"

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -91,5 +92,19 @@ func TestControllerLives(t *testing.T) {
 	}
 	if used.MaxRSS <= 0 {
 		t.Errorf("the killed controller used %d bytes of memory, want more", used.MaxRSS)
+	}
+}
+
+// With an empty file of authorities, a client would trust those of the system for ever.
+func TestReady_withoutACertificate(t *testing.T) {
+	s := &Server{dir: t.TempDir()}
+	if err := os.MkdirAll(filepath.Dir(s.certificate()), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.certificate(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ready(t.Context()); err == nil || s.Client != nil {
+		t.Errorf("got the error %v, want one, and no client", err)
 	}
 }
