@@ -120,7 +120,7 @@ func (c *controller) record(job *batchv1.Job, e jobfate.Event) {
 }
 
 // next returns when to sync the Job again. It returns every error, so that controller-runtime
-// counts it. After its first sync a Job no longer has the low priority of the backlog.
+// counts it. After its first sync a Job has the priority of all others.
 func (c *controller) next(r reconcile.Request, result jobfate.Result) (reconcile.Result, error) {
 	next := reconcile.Result{Priority: new(0)}
 	switch err := result.Err; {

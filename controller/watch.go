@@ -256,8 +256,8 @@ type source[T comparable] struct {
 func (s source[T]) Start(ctx context.Context, q workqueue.TypedRateLimitingInterface[T]) error {
 	for _, space := range s.spaces {
 		err := errors.Join(
-			handle(space.jobs, q, s.job),
-			handle(space.pods, q, s.pod),
+			handle(space.jobs, q, firstSync, s.job),
+			handle(space.pods, q, 0, s.pod),
 		)
 		if err != nil {
 			return err
@@ -276,13 +276,14 @@ func (s source[T]) WaitForSync(ctx context.Context) error {
 
 func (s source[T]) String() string { return "Jobs and pods" }
 
-func handle[O any, T comparable](informer cache.SharedIndexInformer, q workqueue.TypedRateLimitingInterface[T], changed func(q workqueue.TypedRateLimitingInterface[T], before, after *O)) error {
+// handle passes changes of objects to a handler, and new objects with a priority.
+func handle[O any, T comparable](informer cache.SharedIndexInformer, q workqueue.TypedRateLimitingInterface[T], priority int, changed func(q workqueue.TypedRateLimitingInterface[T], before, after *O)) error {
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
 			if isInInitialList {
-				changed(backlog[T]{q}, nil, obj.(*O))
+				changed(prioritized[T]{q, handler.LowPriority}, nil, obj.(*O))
 			} else {
-				changed(q, nil, obj.(*O))
+				changed(prioritized[T]{q, priority}, nil, obj.(*O))
 			}
 		},
 		UpdateFunc: func(old, obj any) { changed(q, old.(*O), obj.(*O)) },
@@ -296,16 +297,21 @@ func handle[O any, T comparable](informer cache.SharedIndexInformer, q workqueue
 	return err
 }
 
-// backlog queues objects that existed before this process, with low priority: after a restart
-// a new Job does not wait for the syncs of all running Jobs.
-type backlog[T comparable] struct {
+// firstSync is the priority of the first sync of a Job: its pods do not wait until those of other
+// Jobs are counted. Objects that existed before this process have a low priority, so a new Job
+// does not wait for the syncs of all running Jobs after a restart.
+const firstSync = 1
+
+// prioritized is a queue that adds with a priority.
+type prioritized[T comparable] struct {
 	workqueue.TypedRateLimitingInterface[T]
+	priority int
 }
 
-func (b backlog[T]) AddAfter(r T, after time.Duration) {
-	if q, ok := b.TypedRateLimitingInterface.(priorityqueue.PriorityQueue[T]); ok {
-		q.AddWithOpts(priorityqueue.AddOpts{After: after, Priority: new(handler.LowPriority)}, r)
+func (p prioritized[T]) AddAfter(r T, after time.Duration) {
+	if q, ok := p.TypedRateLimitingInterface.(priorityqueue.PriorityQueue[T]); ok {
+		q.AddWithOpts(priorityqueue.AddOpts{After: after, Priority: &p.priority}, r)
 		return
 	}
-	b.TypedRateLimitingInterface.AddAfter(r, after)
+	p.TypedRateLimitingInterface.AddAfter(r, after)
 }

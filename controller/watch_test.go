@@ -14,6 +14,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	fcache "k8s.io/client-go/tools/cache/testing"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -192,25 +195,47 @@ func TestLyingOwner(t *testing.T) {
 // recorded is a queue that records the priority of each item.
 type recorded struct {
 	priorityqueue.PriorityQueue[string]
-	added []string
+	added chan string
 }
 
 func (q *recorded) AddWithOpts(o priorityqueue.AddOpts, items ...string) {
-	q.added = append(q.added, fmt.Sprint(items, " after ", o.After, " priority ", *o.Priority))
+	q.added <- fmt.Sprint(items, " after ", o.After, " priority ", *o.Priority)
 }
 
-// Existing objects are queued with a lower priority than new ones.
-func TestBacklog(t *testing.T) {
-	q := &recorded{}
-	backlog[string]{q}.AddAfter("job", time.Second)
-	wantList(t, "added", q.added, []string{"[job] after 1s priority -100"})
+// A new Job comes first, and what existed before this process last.
+func TestHandle_priorities(t *testing.T) {
+	old, created := newJob(), newJob()
+	created.Name = "created"
+	jobs := fcache.NewFakeControllerSource()
+	jobs.Add(old)
+	informer := cache.NewSharedIndexInformer(jobs, &batchv1.Job{}, 0, nil)
+	q := &recorded{added: make(chan string, 2)}
+	err := handle(informer, q, firstSync, func(q workqueue.TypedRateLimitingInterface[string], _, after *batchv1.Job) {
+		q.AddAfter(after.Name, time.Second)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go informer.RunWithContext(t.Context())
+	added := []string{<-q.added}
+	jobs.Add(created)
+	added = append(added, <-q.added)
+	wantList(t, "added", added, []string{"[job] after 1s priority -100", "[created] after 1s priority 1"})
+}
+
+// Other queues have no priorities.
+func TestPrioritized_ofAQueueWithoutPriorities(t *testing.T) {
 	plain := &asked[string]{}
-	backlog[string]{plain}.AddAfter("job", time.Second)
-	wantList(t, "added to another queue", plain.all, []string{"job after 1s"})
+	prioritized[string]{plain, firstSync}.AddAfter("job", time.Second)
+	wantList(t, "added", plain.all, []string{"job after 1s"})
+}
+
+// After its first sync a Job has the priority of all others.
+func TestReconcile_priority(t *testing.T) {
 	job := newJob()
 	b := newBench(t, job)
 	b.show(t, job)
 	if result := b.reconcile(t); result.Priority == nil || *result.Priority != 0 {
-		t.Errorf("a Job that was synced has the priority %v, want 0", result.Priority)
+		t.Errorf("the priority is %v, want 0", result.Priority)
 	}
 }

@@ -121,6 +121,12 @@ func (s *stage) done(ctx context.Context) error {
 	return s.until(ctx, s.allComplete)
 }
 
+func (s *stage) isComplete(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.jobs[name].complete
+}
+
 func (s *stage) allComplete() bool {
 	for _, job := range s.jobs {
 		if !job.complete {
