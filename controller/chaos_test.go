@@ -34,6 +34,9 @@ func TestSchedules(t *testing.T) {
 			if r.Name != "" {
 				return c.Reconcile(ctx, r)
 			}
+			if err := mirror(c.stores[""].pods, env.Pods); err != nil {
+				return reconcile.Result{}, err
+			}
 			return reconcile.Result{}, freeAll(ctx, c)
 		})
 	})
@@ -43,18 +46,58 @@ func TestSchedules(t *testing.T) {
 func scheduled(env *chaos.Env) (*controller, error) {
 	server, errServer := kubernetes.NewForConfig(env.Config())
 	o, errOptions := Options{ManagedBy: managedBy}.complete()
-	if err := errors.Join(errServer, errOptions, env.Pods.AddIndexers(cache.Indexers{byController: controllerIndex(tracking.Controller{Name: managedBy})})); err != nil {
+	if err := errors.Join(errServer, errOptions); err != nil {
 		return nil, err
 	}
 	c, err := newController(o, jobsOf(server))
 	if err != nil {
 		return nil, err
 	}
-	c.stores[""] = &store{jobs: env.Jobs, pods: env.Pods}
+	pods := newPodCache(c.me, nil)
+	c.stores[""] = &store{jobs: podsAfterJob{env.Jobs, pods, env.Pods}, pods: pods}
 	c.recorder = &record.FakeRecorder{}
 	env.RateLimiter = c.retries
 	c.metrics, err = newMetrics(prometheus.NewRegistry(), tracking.Keys{})
 	return c, err
+}
+
+// podsAfterJob fills the cache of pods when a Job has been read, so that the pods are no older.
+type podsAfterJob struct {
+	cache.Indexer
+	pods  *podCache
+	shown cache.Store
+}
+
+func (p podsAfterJob) GetByKey(key string) (any, bool, error) {
+	job, ok, err := p.Indexer.GetByKey(key)
+	return job, ok, errors.Join(err, mirror(p.pods, p.shown))
+}
+
+// mirror makes a cache hold what the lagging cache of a schedule shows: change by change, and now
+// and then as a new list.
+func mirror(pods *podCache, shown cache.Store) error {
+	version, list := shown.LastStoreSyncResourceVersion(), shown.List()
+	if pods.changes%7 == 0 {
+		return pods.Replace(list, version)
+	}
+	there := map[types.NamespacedName]bool{}
+	for _, obj := range list {
+		pod := obj.(*corev1.Pod)
+		there[nameOfPod(pod)] = true
+		if pods.pods[nameOfPod(pod)] != pod {
+			if err := pods.Update(pod); err != nil {
+				return err
+			}
+		}
+	}
+	for name, pod := range pods.pods {
+		if !there[name] {
+			if err := pods.Delete(pod); err != nil {
+				return err
+			}
+		}
+	}
+	return pods.Bookmark(version)
 }
 
 // freeAll frees all orphans in the cache, with and without an owner.
@@ -63,8 +106,7 @@ func freeAll(ctx context.Context, c *controller) (failed error) {
 	for _, namespace := range []string{"default", "other"} {
 		all = append(all, orphanKey{NamespacedName: types.NamespacedName{Namespace: namespace}})
 	}
-	for _, obj := range c.stores[""].pods.List() {
-		pod := obj.(*corev1.Pod)
+	for _, pod := range c.stores[""].pods.pods {
 		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == "Job" && ref.APIVersion == batchv1.SchemeGroupVersion.String() {
 			all = append(all, orphanKey{types.NamespacedName{Namespace: pod.Namespace, Name: ref.Name}, ref.UID})
 		}

@@ -13,8 +13,8 @@
 // not use the manager's cache.
 //
 // To read the code, begin with reconcile.go, one sync of a Job: a [jobfate.Machine]
-// decides and returns the requests, send.go sends them, and store.go reads the caches.
-// watch.go fills the caches, and route.go decides which Jobs a change triggers. orphans.go
+// decides and returns the requests, send.go sends them, and store.go and pods.go are the
+// caches. watch.go fills them, and route.go decides which Jobs a change triggers. orphans.go
 // frees pods without a Job. kind.go contains the differences for custom resources.
 //
 // The package knows no rule for Jobs: it watches, and sends what a [jobfate.Machine]

@@ -46,7 +46,7 @@ type bench struct {
 	events *record.FakeRecorder
 }
 
-func newBench(t *testing.T, onServer ...runtime.Object) *bench {
+func newBench(t testing.TB, onServer ...runtime.Object) *bench {
 	t.Helper()
 	server := fake.NewClientset(onServer...)
 	server.PrependReactor("patch", "*", newVersion(server.Tracker()))
@@ -54,7 +54,7 @@ func newBench(t *testing.T, onServer ...runtime.Object) *bench {
 	s := &store{
 		barrier: "1",
 		jobs:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
-		pods:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byController: controllerIndex(tracking.Controller{})}),
+		pods:    newPodCache(tracking.Controller{}, nil),
 	}
 	o, err := Options{ManagedBy: managedBy}.complete()
 	if err != nil {
@@ -101,19 +101,21 @@ func newUID(tracker ktesting.ObjectTracker) ktesting.ReactionFunc {
 }
 
 // show puts objects into the caches, which are then complete up to the server's last version.
-func (b *bench) show(t *testing.T, objects ...runtime.Object) {
+func (b *bench) show(t testing.TB, objects ...runtime.Object) {
 	t.Helper()
 	for _, o := range objects {
-		indexer := b.store.jobs
+		var add interface{ Add(any) error } = b.store.jobs
 		if _, ok := o.(*corev1.Pod); ok {
-			indexer = b.store.pods
+			add = b.store.pods
 		}
-		if err := indexer.Add(o); err != nil {
+		if err := add.Add(o); err != nil {
 			t.Fatal(err)
 		}
 	}
 	b.store.jobs.Bookmark("1000")
-	b.store.pods.Bookmark("1000")
+	if err := b.store.pods.Bookmark("1000"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // writes returns the verbs and resources of the writes so far, in order.

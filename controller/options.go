@@ -54,8 +54,8 @@ type Options struct {
 	// delays from an annotation.
 	DecideFor func(*batchv1.Job) []jobfate.Option
 	// Transform removes fields from a pod that need not be cached. It must keep the
-	// metadata, and everything that the Job's pod failure policy matches. For pods of
-	// other owners only metadata is cached anyway.
+	// metadata, and everything that the Job's pod failure policy matches. Pods of other
+	// owners are not cached.
 	Transform func(*corev1.Pod)
 	// Manager are the options of the manager that [NewManager] creates.
 	Manager ctrl.Options

@@ -36,12 +36,14 @@ type controller struct {
 // a Job to one worker at a time.
 type memory struct {
 	machine  *jobfate.Machine
+	read     position // what the machine has read of the pods
 	reported reported
 }
 
 // Reconcile syncs a Job.
 func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
-	view := c.stores.of(r.Namespace).view(r.NamespacedName)
+	store := c.stores.of(r.Namespace)
+	view := store.view(r.NamespacedName)
 	view.Now = c.now()
 	job, managed := view.Job, c.me.Manages(view.Job)
 	kept, found := c.memories.Load(r)
@@ -60,10 +62,10 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	if job != nil {
 		m.reported.resetFor(job)
 		options = c.optionsOf(job, m)
+		m.observe(store.pods, &view)
 	}
 	began := time.Now()
-	// An error of Begin is in the result too.
-	over := m.machine.Begin(view, options...) != nil || c.drive(ctx, m.machine, job, inFlight(c.QPS))
+	over := m.begin(view, options) != nil || c.drive(ctx, m.machine, job, inFlight(c.QPS))
 	result := m.machine.Result()
 	if job != nil {
 		c.report(job, m, result)
@@ -79,6 +81,26 @@ func (c *controller) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 		c.memories.Delete(r)
 	}
 	return c.next(r, result)
+}
+
+// observe reads the pods of a Job: only the changed ones, if the Machine knows the others.
+func (m *memory) observe(pods *podCache, view *jobfate.View) {
+	r := pods.read(view.Job, m.read)
+	view.PodsVersion, view.Pods, view.Fed = r.version, r.all, r.fed
+	for name, pod := range r.changed {
+		m.machine.Feed(name, pod)
+	}
+	m.read = r.next
+}
+
+// begin begins a sync. An error is in the result, too. Without a Job, or after an error, the
+// Machine does not know the pods.
+func (m *memory) begin(view jobfate.View, options []jobfate.Option) error {
+	err := m.machine.Begin(view, options...)
+	if view.Job == nil || err != nil {
+		m.read = position{}
+	}
+	return err
 }
 
 // optionsOf returns the options of one sync: the names of the Job's rules, if any, and the

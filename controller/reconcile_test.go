@@ -118,62 +118,42 @@ func TestCachesBehindTheBarrier(t *testing.T) {
 	}
 }
 
-// The versions of the caches are read before their objects.
-func TestVersionsComeFirst(t *testing.T) {
+// The version of the cache of Jobs is read before the Job.
+func TestVersionComesFirst(t *testing.T) {
 	job := newJob()
 	b := newBench(t)
-	b.show(t, job, newPod(job, "pod", "5"), newPod(job, "alone", "5", ownerless), newPod(newJob(func(job *batchv1.Job) { job.UID = "other" }), "other", "5"))
+	b.show(t, job)
 	b.store.jobs.Bookmark("20")
-	b.store.pods.Bookmark("30")
-	late := &lateIndexer{Indexer: b.store.jobs, before: func(string) {
-		b.store.pods.Bookmark("31")
-	}}
-	b.store.jobs = late
-	v := b.store.view(theJob.NamespacedName)
-	if v.Job != job || len(v.Pods) != 2 || v.JobsVersion != "20" || v.PodsVersion != "30" || v.Barrier != "1" {
-		t.Errorf("got Job %v, %d pods, versions %s and %s, barrier %s, want the Job, 2, 20, 30, 1",
-			v.Job, len(v.Pods), v.JobsVersion, v.PodsVersion, v.Barrier)
+	b.store.jobs = &lateIndexer{Indexer: b.store.jobs, before: func() { b.store.jobs.Bookmark("21") }}
+	if v := b.store.view(theJob.NamespacedName); v.Job != job || v.JobsVersion != "20" || v.Barrier != "1" {
+		t.Errorf("got Job %v, version %s, barrier %s, want the Job, 20, 1", v.Job, v.JobsVersion, v.Barrier)
 	}
 }
 
-// The adoption of a pod is observed between the list of the Job's pods and the list of the pods
-// without a controller.
-func TestAdoptedBetweenTwoLists(t *testing.T) {
-	job := newJob()
-	b := newBench(t)
-	b.show(t, job, newPod(job, "pod", "5"), newPod(job, "alone", "5", ownerless))
-	pods, last := b.store.pods, ""
-	b.store.pods = &lateIndexer{Indexer: pods, before: func(key string) {
-		if key == uncontrolled("default") && last == string(job.UID) {
-			if err := pods.Update(newPod(job, "alone", "40")); err != nil {
-				t.Error(err)
-			}
+// Without a Job, or after an error, the next sync reads all pods.
+func TestMemory_readsAllPodsAfterAnError(t *testing.T) {
+	invalid := newJob(func(job *batchv1.Job) { job.Spec.CompletionMode = new(batchv1.CompletionMode("None")) })
+	for _, view := range []jobfate.View{{Now: noon}, {Now: noon, Job: invalid, Barrier: "1", JobsVersion: "1", PodsVersion: "1"}} {
+		m := &memory{machine: jobfate.NewMachine(jobfate.ManagedBy(managedBy)), read: position{"uid", 5}}
+		err := m.begin(view, nil)
+		if (err != nil) != (view.Job != nil) {
+			t.Errorf("got %v", err)
 		}
-		last = key
-	}}
-	if v := b.store.view(theJob.NamespacedName); len(v.Pods) != 2 {
-		t.Errorf("the view has %d pods, want 2", len(v.Pods))
-	}
-	b.store.pods = pods
-	if v := b.store.view(theJob.NamespacedName); len(v.Pods) != 2 {
-		t.Errorf("got %d pods, want 2", len(v.Pods))
+		if m.read != (position{}) {
+			t.Errorf("after %v the next sync reads changes since %v, want all pods", err, m.read)
+		}
 	}
 }
 
-// lateIndexer calls a function before objects are read.
+// lateIndexer calls a function before an object is read.
 type lateIndexer struct {
 	cache.Indexer
-	before func(key string)
+	before func()
 }
 
 func (l *lateIndexer) GetByKey(key string) (any, bool, error) {
-	l.before(key)
+	l.before()
 	return l.Indexer.GetByKey(key)
-}
-
-func (l *lateIndexer) ByIndex(index, key string) ([]any, error) {
-	l.before(key)
-	return l.Indexer.ByIndex(index, key)
 }
 
 // An invalid Job gets one event and is not requeued. Every sync fails, and controller-runtime

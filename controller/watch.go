@@ -12,16 +12,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apimachinery/pkg/util/wait"
-	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-
-	"github.com/jobfate/jobfate/tracking"
 )
 
 // oldest is the first release of Kubernetes whose API server keeps spec.managedBy and accepts
@@ -31,10 +30,10 @@ var oldest = version.MustParseGeneric("1.32")
 // namespaceRetry is the time between two attempts to watch a namespace.
 const namespaceRetry = 10 * time.Second
 
-// watcher holds the informers of each namespace, which fill the stores of a controller. It does
-// not use the manager's cache, for three reasons. That cache is filled before the process
-// leads, so it would be older than the barrier. Its other users may need the fields that are
-// dropped here. And its client copies each pod, while indexers return pointers.
+// watcher fills the stores of a controller, one for each namespace. It does not use the
+// manager's cache. That cache is filled before the process leads, so it would be older than the
+// barrier. Its other users may need the fields that are dropped here. Its client copies each
+// pod. And it does not tell which pods have changed up to its version.
 type watcher struct {
 	client    kubernetes.Interface
 	log       logr.Logger
@@ -48,8 +47,8 @@ type watcher struct {
 
 // space is a watched namespace.
 type space struct {
-	namespace  string
-	jobs, pods cache.SharedIndexInformer
+	namespace string
+	jobs      cache.SharedIndexInformer
 	*store
 
 	mu    sync.Mutex
@@ -65,37 +64,11 @@ func newWatcher(o Options, objects objects) (*watcher, error) {
 		if err != nil {
 			return nil, err
 		}
-		pods := coreinformers.NewFilteredPodInformer(w.client, namespace, 0, cache.Indexers{byController: controllerIndex(me)}, consistent)
-		if err := pods.SetTransform(dropUnused(me, o.Transform)); err != nil {
-			return nil, err
-		}
-		s := &space{namespace: namespace, jobs: jobs, pods: pods, store: &store{jobs: jobs.GetIndexer(), pods: pods.GetIndexer()}}
+		s := &space{namespace: namespace, jobs: jobs, store: &store{jobs: jobs.GetIndexer(), pods: newPodCache(me, o.Transform)}}
 		w.spaces = append(w.spaces, s)
 		w.stores[namespace] = s.store
 	}
 	return w, nil
-}
-
-// dropUnused drops unused fields of a pod before it is cached: nearly all fields of a pod that
-// an object of another kind controls. Of such a pod only the loss of its controller matters.
-func dropUnused(me tracking.Controller, more func(*corev1.Pod)) cache.TransformFunc {
-	return func(obj any) (any, error) {
-		pod, ok := obj.(*corev1.Pod)
-		if !ok {
-			return obj, nil
-		}
-		if ofOthers(me, pod) {
-			return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-				Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
-				OwnerReferences: pod.OwnerReferences,
-			}}, nil
-		}
-		pod.ManagedFields = nil
-		if more != nil {
-			more(pod)
-		}
-		return pod, nil
-	}
 }
 
 // consistent makes the first list of an informer consistent. With resource version 0 the API
@@ -109,7 +82,7 @@ func consistent(options *metav1.ListOptions) {
 // synced reports whether the caches of all namespaces that can be watched are filled.
 func (w *watcher) synced() bool {
 	for _, s := range w.spaces {
-		if s.problem() == nil && !(s.jobs.HasSynced() && s.pods.HasSynced()) {
+		if s.problem() == nil && !(s.jobs.HasSynced() && s.pods.filled()) {
 			return false
 		}
 	}
@@ -171,10 +144,26 @@ func (w *watcher) watch(ctx context.Context, s *space) {
 		}
 	}
 	w.running.Go(func() { s.jobs.RunWithContext(ctx) })
-	w.running.Go(func() { s.pods.RunWithContext(ctx) })
+	w.running.Go(func() { w.reflector(s).RunWithContext(ctx) })
 	s.mu.Lock()
 	s.fault = nil
 	s.mu.Unlock()
+}
+
+// reflector fills the cache of the pods of a namespace.
+func (w *watcher) reflector(s *space) *cache.Reflector {
+	pods := w.client.CoreV1().Pods(s.namespace)
+	source := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			consistent(&o)
+			return pods.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			consistent(&o)
+			return pods.Watch(ctx, o)
+		},
+	}, w.client)
+	return cache.NewReflectorWithOptions(source, &corev1.Pod{}, s.pods, cache.ReflectorOptions{Name: "pods"})
 }
 
 // retry retries until the API server answers.
@@ -255,13 +244,12 @@ type source[T comparable] struct {
 // Start is called once this process leads.
 func (s source[T]) Start(ctx context.Context, q workqueue.TypedRateLimitingInterface[T]) error {
 	for _, space := range s.spaces {
-		err := errors.Join(
-			handle(space.jobs, q, firstSync, s.job),
-			handle(space.pods, q, 0, s.pod),
-		)
-		if err != nil {
+		if err := s.handleJobs(space.jobs, q); err != nil {
 			return err
 		}
+		space.pods.handle(func(before, after *corev1.Pod, initial bool) {
+			s.pod(queueOf(q, initial, 0), before, after)
+		})
 	}
 	return s.begin(ctx)
 }
@@ -276,25 +264,32 @@ func (s source[T]) WaitForSync(ctx context.Context) error {
 
 func (s source[T]) String() string { return "Jobs and pods" }
 
-// handle passes changes of objects to a handler, and new objects with a priority.
-func handle[O any, T comparable](informer cache.SharedIndexInformer, q workqueue.TypedRateLimitingInterface[T], priority int, changed func(q workqueue.TypedRateLimitingInterface[T], before, after *O)) error {
+func (s source[T]) handleJobs(informer cache.SharedIndexInformer, q workqueue.TypedRateLimitingInterface[T]) error {
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
-			if isInInitialList {
-				changed(prioritized[T]{q, handler.LowPriority}, nil, obj.(*O))
-			} else {
-				changed(prioritized[T]{q, priority}, nil, obj.(*O))
-			}
+			s.job(queueOf(q, isInInitialList, firstSync), nil, obj.(*batchv1.Job))
 		},
-		UpdateFunc: func(old, obj any) { changed(q, old.(*O), obj.(*O)) },
+		UpdateFunc: func(old, obj any) { s.job(q, old.(*batchv1.Job), obj.(*batchv1.Job)) },
 		DeleteFunc: func(obj any) {
 			if missed, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 				obj = missed.Obj
 			}
-			changed(q, obj.(*O), nil)
+			s.job(q, obj.(*batchv1.Job), nil)
 		},
 	})
 	return err
+}
+
+// queueOf returns a queue that adds with a priority; a low one for objects that existed before
+// this process.
+func queueOf[T comparable](q workqueue.TypedRateLimitingInterface[T], initial bool, priority int) workqueue.TypedRateLimitingInterface[T] {
+	switch {
+	case initial:
+		return prioritized[T]{q, handler.LowPriority}
+	case priority != 0:
+		return prioritized[T]{q, priority}
+	}
+	return q
 }
 
 // firstSync is the priority of the first sync of a Job: its pods do not wait until those of other

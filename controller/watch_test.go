@@ -3,7 +3,6 @@ package controller
 import (
 	"fmt"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -105,12 +104,12 @@ func TestOldServer(t *testing.T) {
 	}
 }
 
-// Of pods that another kind controls, only metadata is cached.
+// Of pods that another kind controls, only metadata is read.
 func TestSlim(t *testing.T) {
-	w := dropUnused(newBench(t).me, func(pod *corev1.Pod) { pod.Spec.Volumes = nil })
+	drop := newPodCache(newBench(t).me, func(pod *corev1.Pod) { pod.Spec.Volumes = nil }).Transformer()
 	kept := func(pod *corev1.Pod) *corev1.Pod {
 		t.Helper()
-		obj, err := w(pod)
+		obj, err := drop(pod)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +128,7 @@ func TestSlim(t *testing.T) {
 	if got := kept(foreign(1)); got.Name != "web-1" || got.UID != "uid-1" || len(got.Spec.Containers) > 0 || metav1.GetControllerOf(got) == nil {
 		t.Errorf("a pod of a ReplicaSet: got %+v, want its name, UID and owner", got)
 	}
-	if got, err := w("other"); got != "other" || err != nil {
+	if got, err := drop("other"); got != "other" || err != nil {
 		t.Errorf("not a pod: got %v, %v, want it as it is", got, err)
 	}
 }
@@ -151,28 +150,12 @@ func foreign(n int) *corev1.Pod {
 	return pod
 }
 
-// 100,000 pods of other owners take some 150 MB in the cache; unreduced, they take a gigabyte.
-func TestMemoryOfForeignPods(t *testing.T) {
-	const pods = 10_000
-	heap := func(keep func(*corev1.Pod) any) float64 {
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		kept := make([]any, 0, pods)
-		for n := range pods {
-			kept = append(kept, keep(foreign(n)))
-		}
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		runtime.KeepAlive(kept)
-		return float64(after.HeapAlloc) - float64(before.HeapAlloc)
-	}
-	drop := dropUnused(newBench(t).me, nil)
-	whole := heap(func(pod *corev1.Pod) any { return pod })
-	reduced := heap(func(pod *corev1.Pod) any { obj, _ := drop(pod); return obj })
-	t.Logf("100,000 pods of other owners: %.0f MB, unreduced: %.0f MB", reduced*10/1e6, whole*10/1e6)
-	if reduced*10 > 200e6 || reduced*5 > whole {
-		t.Errorf("got %.0f bytes per pod, unreduced %.0f, want at most 2,000 and a fifth", reduced/pods, whole/pods)
+// Pods of other owners are not cached.
+func TestForeignPods(t *testing.T) {
+	b := newBench(t)
+	b.show(t, foreign(1), newPod(newJob(), "pod", "5"))
+	if n := len(b.store.pods.pods); n != 1 {
+		t.Errorf("%d pods are cached, want 1", n)
 	}
 }
 
@@ -183,8 +166,8 @@ func TestLyingOwner(t *testing.T) {
 	lies := newPod(job, "lies", "5", func(pod *corev1.Pod) { pod.OwnerReferences[0].APIVersion = "batch.example.com/v1" })
 	b := newBench(t, job, lies)
 	b.show(t, job, lies)
-	if v := b.store.view(theJob.NamespacedName); len(v.Pods) != 0 {
-		t.Errorf("the view has %d pods, want none", len(v.Pods))
+	if r := b.store.pods.read(job, position{}); len(r.all) != 0 {
+		t.Errorf("the Job has %d pods, want none", len(r.all))
 	}
 	listed, err := b.send(t.Context(), jobfate.Request{Verb: jobfate.ListPods, Namespace: "default"}, nil)
 	if list, ok := listed.(*corev1.PodList); err != nil || !ok || len(list.Items) != 0 {
@@ -203,17 +186,17 @@ func (q *recorded) AddWithOpts(o priorityqueue.AddOpts, items ...string) {
 }
 
 // A new Job comes first, and what existed before this process last.
-func TestHandle_priorities(t *testing.T) {
+func TestHandleJobs_priorities(t *testing.T) {
 	old, created := newJob(), newJob()
 	created.Name = "created"
 	jobs := fcache.NewFakeControllerSource()
 	jobs.Add(old)
 	informer := cache.NewSharedIndexInformer(jobs, &batchv1.Job{}, 0, nil)
 	q := &recorded{added: make(chan string, 2)}
-	err := handle(informer, q, firstSync, func(q workqueue.TypedRateLimitingInterface[string], _, after *batchv1.Job) {
+	s := source[string]{job: func(q workqueue.TypedRateLimitingInterface[string], _, after *batchv1.Job) {
 		q.AddAfter(after.Name, time.Second)
-	})
-	if err != nil {
+	}}
+	if err := s.handleJobs(informer, q); err != nil {
 		t.Fatal(err)
 	}
 	go informer.RunWithContext(t.Context())

@@ -1,0 +1,252 @@
+package controller
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/tracking"
+)
+
+// reader reads the pods of a Job now and then, as a Machine does.
+type reader struct {
+	job  *batchv1.Job
+	last position
+	pods map[string]*corev1.Pod
+}
+
+// read returns whether only changes were read.
+func (r *reader) read(c *podCache) (fed bool) {
+	got := c.read(r.job, r.last)
+	if !got.fed {
+		r.pods = map[string]*corev1.Pod{}
+		for _, pod := range got.all {
+			r.pods[pod.Name] = pod
+		}
+	}
+	for name, pod := range got.changed {
+		if r.pods[name] = pod; pod == nil {
+			delete(r.pods, name)
+		}
+	}
+	r.last = got.next
+	return got.fed
+}
+
+// server is a plain copy of what the cache should hold.
+type server map[types.NamespacedName]*corev1.Pod
+
+func (s server) of(job *batchv1.Job) map[string]*corev1.Pod {
+	pods := map[string]*corev1.Pod{}
+	for name, pod := range s {
+		if key := keyOf(pod); name.Namespace == job.Namespace && (key.controller == "" || key.controller == job.UID) {
+			pods[name.Name] = pod
+		}
+	}
+	return pods
+}
+
+// However seldom a Machine reads the cache, the pods that it knows are those of the server:
+// after creations, updates, deletions, changes of the owner and new lists.
+func TestPodCache_readersKnowAllPods(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		c, now := newPodCache(tracking.Controller{}, nil), server{}
+		var readers []*reader
+		for i := range 4 {
+			job := newJob(func(job *batchv1.Job) {
+				job.Namespace = fmt.Sprint("ns", i%2)
+				job.Name, job.UID = fmt.Sprint("job", i), types.UID(fmt.Sprint("uid", i/2)) // in both namespaces
+			})
+			readers = append(readers, &reader{job: job})
+		}
+		for version := 1; version < 300; version++ {
+			job := readers[random.IntN(len(readers))].job
+			pod := newPod(job, fmt.Sprint("pod", random.IntN(6)), strconv.Itoa(version))
+			pod.Namespace = job.Namespace
+			switch random.IntN(6) {
+			case 0:
+				ownerless(pod)
+			case 1:
+				pod.OwnerReferences[0].Kind = "ReplicaSet"
+			}
+			name := nameOfPod(pod)
+			var err error
+			switch n := random.IntN(100); {
+			case n == 0:
+				var list []any
+				for _, pod := range now {
+					list = append(list, pod)
+				}
+				err = c.Replace(list, pod.ResourceVersion)
+			case n < 30:
+				delete(now, name)
+				err = c.Delete(pod)
+			default:
+				if delete(now, name); !ofOthers(c.me, pod) {
+					now[name] = pod
+				}
+				err = c.Update(pod)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, r := range readers {
+				if random.IntN(2+5*i) > 0 {
+					continue
+				}
+				if r.read(c); !maps.Equal(r.pods, now.of(r.job)) {
+					t.Fatalf("seed %d, version %d: %s knows %v, want %v", seed, version, r.job.Name,
+						slices.Sorted(maps.Keys(r.pods)), slices.Sorted(maps.Keys(now.of(r.job))))
+				}
+			}
+		}
+	}
+}
+
+// After its first reading, a Job with pods reads only what has changed, until the pods are listed
+// anew or more has changed than it has pods.
+func TestPodCache_fed(t *testing.T) {
+	job := newJob()
+	c, r := newPodCache(tracking.Controller{}, nil), &reader{job: job}
+	add := func(name, version string, change ...func(*corev1.Pod)) {
+		t.Helper()
+		if err := c.Add(newPod(job, name, version, change...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Replace([]any{newPod(job, "a", "1"), newPod(job, "b", "2")}, "3"); err != nil {
+		t.Fatal(err)
+	}
+	want := func(what string, fed bool, names ...string) {
+		t.Helper()
+		got := r.read(c)
+		if got != fed {
+			t.Errorf("%s: read only the changes: %t, want %t", what, got, fed)
+		}
+		var keys []string
+		for _, name := range names {
+			if r.pods[name] != nil {
+				keys = append(keys, name)
+			}
+		}
+		wantList(t, what, keys, names)
+	}
+	want("the first time", false, "a", "b")
+	want("nothing has changed", true, "a", "b")
+	add("c", "4")
+	want("a new pod", true, "a", "b", "c")
+	add("alone", "5", ownerless)
+	want("a pod without a controller", true, "a", "b", "c", "alone")
+	add("alone", "6")
+	want("it is adopted", true, "a", "b", "c", "alone")
+	for i := range 2000 {
+		add("a", strconv.Itoa(7+i))
+	}
+	want("too many changes", false, "a", "b", "c", "alone")
+	want("nothing has changed since", true, "a", "b", "c", "alone")
+	for i := range 2000 {
+		add("other", strconv.Itoa(3000+i), ownerless)
+	}
+	want("too many changes of pods without a controller", false, "a", "b", "c", "alone", "other")
+	if logged := len(c.groups[groupKey{"default", job.UID}].log); logged > 1100 {
+		t.Errorf("%d changes are kept, want at most 1100", logged)
+	}
+	if err := c.Replace([]any{newPod(job, "a", "6000")}, "6000"); err != nil {
+		t.Fatal(err)
+	}
+	want("a new list", false, "a")
+	r.last.job = "other"
+	want("of another Job", false, "a")
+}
+
+// A handler is told of each change in order, and of the pods that are there when it is added.
+func TestPodCache_handlers(t *testing.T) {
+	job := newJob()
+	c := newPodCache(tracking.Controller{}, nil)
+	var got []string
+	record := func(before, after *corev1.Pod, initial bool) {
+		text := ""
+		for _, pod := range []*corev1.Pod{before, after} {
+			if pod == nil {
+				text += "- "
+			} else {
+				text += pod.Name + "@" + pod.ResourceVersion + " "
+			}
+		}
+		got = append(got, text+fmt.Sprint(initial))
+	}
+	c.handle(record)
+	replaced := func(pod *corev1.Pod) { pod.OwnerReferences[0].Kind = "ReplicaSet" }
+	for _, err := range []error{
+		c.Replace([]any{newPod(job, "a", "1"), newPod(job, "other", "1", replaced)}, "2"),
+		c.Add(newPod(job, "b", "3")),
+		c.Update(newPod(job, "a", "4")),
+		c.Update(newPod(job, "a", "5", replaced)),
+		c.Update(newPod(job, "a", "6", replaced)),
+		c.Update(newPod(job, "a", "7", ownerless)),
+		c.Delete(newPod(job, "a", "8")),
+		c.Replace([]any{newPod(job, "b", "3")}, "9"),
+		c.Replace([]any{newPod(job, "c", "10")}, "11"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.handle(record)
+	wantList(t, "told", got, []string{
+		"- a@1 true", "- b@3 false", "a@1 a@4 false", "a@4 - false", "- a@7 false", "a@7 - false",
+		"b@3 - false", "- c@10 false", "- c@10 true",
+	})
+	if c.version != "11" {
+		t.Errorf("the version is %s, want 11", c.version)
+	}
+}
+
+// BenchmarkReconcile syncs a Job of which one pod has changed, and reads only that pod or all.
+func BenchmarkReconcile(b *testing.B) {
+	for _, count := range []int32{1000, 100_000} {
+		for _, fed := range []bool{true, false} {
+			b.Run(fmt.Sprintf("pods=%d/fed=%t", count, fed), func(b *testing.B) {
+				job := newJob(started, func(job *batchv1.Job) {
+					job.Spec.Completions, job.Spec.Parallelism = &count, &count
+					job.Status.Active, job.Status.Ready, job.Status.Terminating = count, new(int32), new(int32)
+					job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
+				})
+				bench := newBench(b, job)
+				list := make([]any, count)
+				for i := range list {
+					list[i] = newPod(job, fmt.Sprint("pod", i), "5")
+				}
+				if err := bench.store.pods.Replace(list, "6"); err != nil {
+					b.Fatal(err)
+				}
+				bench.show(b, job)
+				sync := func() {
+					if _, err := bench.Reconcile(b.Context(), theJob); err != nil {
+						b.Fatal(err)
+					}
+				}
+				sync()
+				for b.Loop() {
+					bench.show(b, newPod(job, "pod1", "7"))
+					if !fed {
+						m, _ := bench.memories.Load(theJob)
+						m.(*memory).read = position{}
+					}
+					sync()
+				}
+				if wrote := bench.writes(); len(wrote) > 0 {
+					b.Fatalf("wrote %q, want nothing", wrote)
+				}
+			})
+		}
+	}
+}
