@@ -172,7 +172,7 @@ func uidLabel(job *batchv1.Job) string {
 
 // objects returns the objects that were read, with notes about those that were not.
 func (c *cluster) objects() cli.Objects {
-	in := &kubefile.Input{Jobs: c.jobs.values(), Pods: c.pods.values(), Evidence: kubefile.Evidence{Events: c.events.values(), Nodes: c.nodes.values()}}
+	in := &kubefile.Input{Jobs: c.jobs.values(), Pods: c.pods.values(), Events: c.events.values(), Nodes: c.nodes.values()}
 	for _, pod := range in.Pods {
 		in.PodsAt = append(in.PodsAt, kubefile.Place{File: "pod/" + pod.Name})
 	}

@@ -123,7 +123,7 @@ func (x *Explain) decide(in Objects, m *kubefile.Manifest, now time.Time) (*repo
 	if err != nil {
 		return nil, locate(err, m, in.Pods, in.PodsAt)
 	}
-	e := why.Of(d, why.Evidence(in.Evidence))
+	e := why.Of(d, why.Evidence{Events: in.Events, Nodes: in.Nodes})
 	causes := e.Causes()
 	if x.managedBy == "" && manager != "" {
 		causes = elsewhere(m.Job, causes)

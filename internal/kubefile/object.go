@@ -1,51 +1,39 @@
 package kubefile
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-
-	"github.com/jobfate/jobfate/failurepolicy"
 )
 
-// object is an object of the input, with its JSON and its place.
-type object struct {
+// raw is the text of a JSON value.
+type raw = json.RawMessage
+
+// header says what an object is.
+type header struct {
 	metav1.TypeMeta
-	json raw
-	pod  *corev1.Pod // set for a pod that can be decoded
-	at   Place
+	Items []raw `json:"items"` // of a list
 }
 
-// newObject returns an object; is is its type if the JSON names none. Most objects are pods.
-// It decodes them here, without the parts that do not influence decisions.
-func newObject(json raw, is metav1.TypeMeta) object {
-	var pod struct {
-		metav1.TypeMeta
-		Metadata metav1.ObjectMeta `json:"metadata"`
-		Spec     *struct {
-			corev1.PodSpec
-			Containers skipped `json:"containers"`
-			Volumes    skipped `json:"volumes"`
-		} `json:"spec"`
-		Status *corev1.PodStatus `json:"status"`
-	}
-	pod.TypeMeta = is
-	err := utiljson.Unmarshal(json, &pod)
-	if err == nil && pod.Kind == "Pod" && pod.Spec != nil && pod.Status != nil {
-		p := &corev1.Pod{ObjectMeta: pod.Metadata, Spec: pod.Spec.PodSpec, Status: *pod.Status}
-		p.ManagedFields, p.Spec.EphemeralContainers = nil, nil
-		return object{TypeMeta: pod.TypeMeta, json: json, pod: p}
-	}
-	_ = utiljson.Unmarshal(json, &is) // check and decode report errors
-	return object{TypeMeta: is, json: json}
+// object is an object of the input, with its JSON and its place. Most objects are pods, so it
+// has the fields of a pod that influence decisions.
+type object struct {
+	header
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     *struct {
+		corev1.PodSpec
+		Containers skipped `json:"containers"`
+		Volumes    skipped `json:"volumes"`
+	} `json:"spec"`
+	Status *corev1.PodStatus `json:"status"`
+	json   raw
+	wrong  error // why it is not a pod; header is set all the same
+	at     Place
 }
 
 // skipped is a value that is not decoded.
@@ -53,6 +41,15 @@ type skipped struct{}
 
 // UnmarshalJSON does nothing.
 func (*skipped) UnmarshalJSON([]byte) error { return nil }
+
+// newObject decodes an object; is is its type if the JSON names none.
+func newObject(json raw, is metav1.TypeMeta) object {
+	o := object{header: header{TypeMeta: is}, json: json}
+	if o.wrong = utiljson.Unmarshal(json, &o); o.wrong != nil {
+		_ = utiljson.Unmarshal(json, &o.header)
+	}
+	return o
+}
 
 // check fails unless the object has a kind, and the right version if the kind is one that
 // this package reads.
@@ -82,84 +79,36 @@ func (o object) complete() error {
 	return nil
 }
 
+// add adds an object to the input.
+func (in *Input) add(o object) error {
+	switch o.APIVersion + " " + o.Kind {
+	case "v1 Pod":
+		if o.wrong != nil || o.Spec == nil || o.Status == nil {
+			return cmp.Or(o.complete(), o.decode(new(corev1.Pod)))
+		}
+		p := &corev1.Pod{ObjectMeta: o.Metadata, Spec: o.Spec.PodSpec, Status: *o.Status}
+		p.ManagedFields, p.Spec.EphemeralContainers = nil, nil
+		in.Pods, in.PodsAt = append(in.Pods, p), append(in.PodsAt, o.at)
+	case "batch/v1 Job":
+		m := o.manifest()
+		in.Jobs = append(in.Jobs, m)
+		return firstOf(m.Problems, o.at)
+	case "v1 Event":
+		in.Events = append(in.Events, &corev1.Event{})
+		return o.decode(in.Events[len(in.Events)-1])
+	case "v1 Node":
+		in.Nodes = append(in.Nodes, &corev1.Node{})
+		return o.decode(in.Nodes[len(in.Nodes)-1])
+	default:
+		in.Skipped[o.Kind]++
+	}
+	return nil
+}
+
 // decode decodes the object into the API type that into points to.
 func (o object) decode(into any) error { return firstOf(o.problems(into), o.at) }
 
 // problems decodes the object like decode, and returns everything that cannot be decoded.
 func (o object) problems(into any) []Problem {
 	return problemsIn(o.json, func(json []byte) error { return utiljson.Unmarshal(json, into) })
-}
-
-// Manifest is a Job as a user wrote it, or as the API server returned it.
-type Manifest struct {
-	Job *batchv1.Job
-	At  Place
-	// Path is the path of the Job template in a CronJob; empty for a Job.
-	Path string
-	// RuleNames are the names of the rules of the Job's pod failure policy, as a
-	// cluster with KEP-4443 stores them; nil if no rule has a name.
-	RuleNames []string
-	// Unknown are the fields of the Job that this version of the API does not have:
-	// they are from a later release, or misspelt.
-	Unknown []string
-	// Problems are the fields that cannot be read. The Job is then incomplete.
-	Problems []Problem
-}
-
-// strict is the decoder with which the API server finds unknown fields.
-var strict = serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, runtime.NewScheme(), runtime.NewScheme(), serializer.SerializerOptions{Strict: true})
-
-// manifest reads a Job.
-func (o object) manifest() *Manifest {
-	m := &Manifest{Job: &batchv1.Job{}, At: o.at}
-	_, _, err := strict.Decode(o.json, nil, m.Job)
-	if found, is := runtime.AsStrictDecodingError(err); is {
-		for _, err := range found.Errors() {
-			var what, field string
-			if _, err := fmt.Sscanf(err.Error(), "%s field %q", &what, &field); err == nil && what == "unknown" {
-				m.Unknown = append(m.Unknown, field)
-			} else {
-				m.Problems = append(m.Problems, Problem{field, "the field occurs twice"})
-			}
-		}
-	} else if err != nil {
-		m.Problems = o.problems(m.Job)
-	}
-	var named struct {
-		Spec struct {
-			PodFailurePolicy failurepolicy.Spec `json:"podFailurePolicy"`
-		} `json:"spec"`
-	}
-	if m.Problems == nil {
-		m.Problems = o.problems(&named)
-	}
-	rules := named.Spec.PodFailurePolicy.Rules
-	if slices.ContainsFunc(rules, func(r failurepolicy.Rule) bool { return r.Name != "" }) {
-		for _, rule := range rules {
-			m.RuleNames = append(m.RuleNames, rule.Name)
-		}
-	}
-	return m
-}
-
-// template reads the template of a CronJob as a Job with the name of the CronJob.
-func (o object) template() *Manifest {
-	const path = "spec.jobTemplate"
-	var cron struct {
-		Metadata metav1.ObjectMeta `json:"metadata"`
-		Spec     struct {
-			JobTemplate json.RawMessage `json:"jobTemplate"`
-		} `json:"spec"`
-	}
-	m := &Manifest{Job: &batchv1.Job{}, At: o.at, Problems: o.problems(&cron)}
-	switch o.json = cron.Spec.JobTemplate; {
-	case m.Problems != nil:
-	case o.json == nil:
-		m.Problems = []Problem{{path, "the CronJob has no template"}}
-	default:
-		o.at = o.at.in(path)
-		m = o.manifest()
-	}
-	m.Path, m.Job.Name, m.Job.Namespace = path, cron.Metadata.Name, cron.Metadata.Namespace
-	return m
 }

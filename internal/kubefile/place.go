@@ -58,12 +58,6 @@ func (p Place) At(field string) string {
 	return p.File
 }
 
-// in returns the place of the value at a path within the object.
-func (p Place) in(path string) Place {
-	p.path += "." + path
-	return p
-}
-
 // parsed is the parsed text at an offset.
 type parsed struct {
 	offset int

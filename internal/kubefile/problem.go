@@ -15,11 +15,10 @@ type Problem struct{ Field, Message string }
 
 // firstOf returns the first of the problems of an object, with its place.
 func firstOf(problems []Problem, at Place) error {
-	if len(problems) == 0 {
-		return nil
+	for _, p := range problems {
+		return fmt.Errorf("%s: %s", at.At(p.Field), strings.TrimPrefix(p.Field+": "+p.Message, ": "))
 	}
-	p := problems[0]
-	return fmt.Errorf("%s: %s", at.At(p.Field), strings.TrimPrefix(p.Field+": "+p.Message, ": "))
+	return nil
 }
 
 var decoderNoise = regexp.MustCompile(`^(error unmarshaling JSON: )?(while decoding JSON: )?(json: )?|Go (struct field \S+|value) of type `)

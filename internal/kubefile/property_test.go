@@ -21,10 +21,7 @@ func seen(input string) (objects []string, err error) {
 
 // whole returns a text with the same meaning that cutList does not cut.
 func whole(input string) string {
-	if listStart.MatchString(input) {
-		return strings.Replace(input, "\nitems:\n- ", "\nitems: \n- ", 1)
-	}
-	return input
+	return strings.Replace(input, "\nitems:\n- ", "\nitems: \n- ", 1)
 }
 
 // listLines are lines that may occur in a list, including lines that are easily misread.

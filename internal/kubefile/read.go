@@ -1,3 +1,18 @@
+// Package kubefile reads Jobs and their pods from what kubectl prints.
+//
+// The input is YAML or JSON: single objects, lists (List, JobList, PodList), or several
+// documents, in one file or in many, in any order. Events and Nodes are kept, and objects of
+// other kinds are counted. Pods of other Jobs are kept as well, because ownership takes more
+// than reading to find out.
+//
+// YAML is converted to JSON by kubectl's parser, except that duplicate keys are errors. A
+// second parser finds the lines and columns of fields.
+//
+// Truncated or damaged input is rejected as a whole, because a decision about a part of the
+// pods would be wrong without looking wrong. The error names the file, document, item and
+// field.
+//
+// The package knows nothing of decisions: only files, and the objects in them.
 package kubefile
 
 import (
@@ -29,15 +44,11 @@ type Input struct {
 	// Pods are all pods of the input in their order, and PodsAt their places.
 	Pods   []*corev1.Pod
 	PodsAt []Place
-	Evidence
-	// Skipped counts the objects of other kinds.
-	Skipped Kinds
-}
-
-// Evidence is other objects of the input that may explain why a pod does not run.
-type Evidence struct {
+	// Events and Nodes may explain why a pod does not run.
 	Events []*corev1.Event
 	Nodes  []*corev1.Node
+	// Skipped counts the objects of other kinds.
+	Skipped Kinds
 }
 
 // Kinds counts objects by their kind.
@@ -58,9 +69,7 @@ func (k Kinds) String() string {
 func Read(sources ...Source) (*Input, error) {
 	return read(sources, "a Job and its pods", func(in *Input, o object) error {
 		if o.Kind == "Job" {
-			if err := o.complete(); err != nil {
-				return err
-			}
+			return cmp.Or(o.complete(), in.add(o))
 		}
 		return in.add(o)
 	})
@@ -69,12 +78,11 @@ func Read(sources ...Source) (*Input, error) {
 // ReadStart reads the Job with which a simulation starts: a new one, or an existing one with
 // its status and pods.
 func ReadStart(sources ...Source) (*Input, error) {
-	return read(sources, "a Job", func(in *Input, o object) error {
-		if o.Kind == "Job" && len(in.Jobs) > 0 {
-			return fmt.Errorf("%s is a second Job; the first is %s", o.at, in.Jobs[0].At)
-		}
-		return in.add(o)
-	})
+	in, err := read(sources, "a Job", (*Input).add)
+	if err == nil && len(in.Jobs) > 1 {
+		return nil, fmt.Errorf("%s is a second Job; the first is %s", in.Jobs[1].At, in.Jobs[0].At)
+	}
+	return in, err
 }
 
 // ReadManifests reads the Jobs of the sources and the templates of CronJobs, with all their
@@ -120,10 +128,10 @@ func read(sources []Source, want string, add func(*Input, object) error) (*Input
 	for _, s := range sources {
 		names = append(names, s.Name)
 		err := each(s, want, func(o object) error {
+			kinds[o.Kind]++
 			if err := o.check(want); err != nil {
 				return err
 			}
-			kinds[o.Kind]++
 			return add(in, o)
 		})
 		if err != nil {
@@ -138,28 +146,4 @@ func read(sources []Source, want string, add func(*Input, object) error) (*Input
 		only = ", only " + kinds.String()
 	}
 	return nil, fmt.Errorf("%s: the input has no Job%s; want %s", strings.Join(names, ", "), only, want)
-}
-
-// add adds an object to the input.
-func (in *Input) add(o object) error {
-	switch o.APIVersion + " " + o.Kind {
-	case "v1 Pod":
-		if o.pod == nil {
-			return cmp.Or(o.complete(), o.decode(new(corev1.Pod)))
-		}
-		in.Pods, in.PodsAt = append(in.Pods, o.pod), append(in.PodsAt, o.at)
-	case "batch/v1 Job":
-		m := o.manifest()
-		in.Jobs = append(in.Jobs, m)
-		return firstOf(m.Problems, o.at)
-	case "v1 Event":
-		in.Events = append(in.Events, &corev1.Event{})
-		return o.decode(in.Events[len(in.Events)-1])
-	case "v1 Node":
-		in.Nodes = append(in.Nodes, &corev1.Node{})
-		return o.decode(in.Nodes[len(in.Nodes)-1])
-	default:
-		in.Skipped[o.Kind]++
-	}
-	return nil
 }

@@ -33,7 +33,7 @@ func each(s Source, want string, add func(object) error) error {
 	r := reader{Source: s, size: len(whole.text), want: want, add: add, last: &parsed{}}
 	for _, document := range whole.documents() {
 		read := r.readYAML
-		if r.format = "YAML"; bytes.HasPrefix(document.trimmed().text, []byte("{")) {
+		if r.format = "YAML"; bytes.HasPrefix(bytes.TrimLeft(document.text, space), []byte("{")) {
 			r.format, read = "JSON", r.readJSON
 		}
 		if err := read(document); err != nil {
@@ -60,77 +60,65 @@ func (r *reader) progress(done int) {
 	}
 }
 
-// raw is the text of a value.
-type raw = json.RawMessage
-
-// document is an object or a list of them.
-type document struct {
-	metav1.TypeMeta
-	Items []raw `json:"items"`
-	json  raw
-	wrong error // why it cannot be decoded
-}
-
-// newDocument decodes the type and the items of a JSON document.
-func newDocument(text raw) document {
-	d := document{json: text}
-	d.wrong = utiljson.Unmarshal(text, &d)
-	return d
-}
-
-// addAll adds the object in a document, or the items of a list. Items of a PodList are Pods,
-// even if they do not name their kind. texts are the items as they occur in the document, one
-// after the other; nil if only the YAML parser knows where they are.
-func (r *reader) addAll(d document, at Place, texts []raw) error {
-	kind, isList := strings.CutSuffix(d.Kind, "List")
-	element := metav1.TypeMeta{Kind: kind, APIVersion: d.APIVersion}
-	switch {
-	case !isList:
-		d.Items, element = []raw{d.json}, metav1.TypeMeta{}
-	case d.wrong != nil:
-		return fmt.Errorf("%s: the items of the %s are not a list", at, d.Kind)
-	}
-	rest := at.part
-	for i, o := range parallel.InOrder(len(d.Items), func(i int) object { return newObject(d.Items[i], element) }) {
-		if o.at = at; isList {
-			o.at.Item = i + 1
-		}
-		if isList && texts == nil {
-			o.at.path = fmt.Sprintf("items[%d]", i)
-		} else if isList {
-			_, rest = rest.cut(bytes.Index(rest.text, texts[i]))
-			o.at.part, rest = rest.cut(len(texts[i]))
-		}
-		r.progress(o.at.offset)
-		if o.json[0] != '{' {
-			return fmt.Errorf("%s is not an object; want %s", o.at, r.want)
-		}
-		if err := r.add(o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // readJSON reads JSON values that follow each other.
 func (r *reader) readJSON(rest part) error {
-	for rest = rest.trimmed(); len(rest.text) > 0; rest = rest.trimmed() {
+	rest.text = bytes.TrimRight(rest.text, space)
+	for {
+		_, rest = rest.cut(len(rest.text) - len(bytes.TrimLeft(rest.text, space)))
+		if len(rest.text) == 0 {
+			return nil
+		}
 		value, after := rest, part{}
-		d := newDocument(value.text)
+		o := newObject(value.text, metav1.TypeMeta{})
 		var syntax *json.SyntaxError
-		if d.wrong != nil && errors.As(json.Unmarshal(value.text, &raw{}), &syntax) { // the offset of the next value, or of an error in this one
+		if o.wrong != nil && errors.As(json.Unmarshal(value.text, &raw{}), &syntax) { // the offset of the next value, or of an error in this one
 			value, after = rest.cut(int(syntax.Offset) - 1)
-			value = value.trimmed()
-			d = newDocument(value.text)
+			value.text = bytes.TrimRight(value.text, space)
+			o = newObject(value.text, metav1.TypeMeta{})
 		}
-		at := r.place(value)
+		o.at = r.place(value)
 		if syntax != nil && !json.Valid(value.text) {
-			return fmt.Errorf("%s: line %d: %w", at, after.line, syntax)
+			return fmt.Errorf("%s: line %d: %w", o.at, after.line, syntax)
 		}
-		if err := r.addAll(d, at, d.Items); err != nil {
+		if err := r.addAll(o, o.Items); err != nil {
 			return err
 		}
 		rest = after
 	}
+}
+
+// addAll adds an object or, if it is a list, its items. Items of a PodList are Pods, even if
+// they do not name their kind. texts are the items as they occur in the text, one after the
+// other; nil if only the YAML parser knows where they are.
+func (r *reader) addAll(o object, texts []raw) error {
+	kind, isList := strings.CutSuffix(o.Kind, "List")
+	if !isList {
+		return r.addOne(o)
+	}
+	if o.wrong != nil && utiljson.Unmarshal(o.json, &o.header) != nil {
+		return fmt.Errorf("%s: the items of the %s are not a list", o.at, o.Kind)
+	}
+	at, rest, element := o.at, o.at.part, metav1.TypeMeta{Kind: kind, APIVersion: o.APIVersion}
+	for i, item := range parallel.InOrder(len(o.Items), func(i int) object { return newObject(o.Items[i], element) }) {
+		at.Item = i + 1
+		if texts == nil {
+			at.path = fmt.Sprintf("items[%d]", i)
+		} else {
+			_, rest = rest.cut(bytes.Index(rest.text, texts[i]))
+			at.part, rest = rest.cut(len(texts[i]))
+		}
+		item.at = at
+		if err := r.addOne(item); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+func (r *reader) addOne(o object) error {
+	r.progress(o.at.offset)
+	if o.json[0] != '{' {
+		return fmt.Errorf("%s is not an object; want %s", o.at, r.want)
+	}
+	return r.add(o)
 }

@@ -31,13 +31,9 @@ func (p part) cut(at int) (before, after part) {
 	return before, after
 }
 
-// trimmed returns the part without the space around it.
-func (p part) trimmed() part {
-	const space = " \t\n\uFEFF"
-	_, p = p.cut(len(p.text) - len(bytes.TrimLeft(p.text, space)))
-	p.text = bytes.TrimRight(p.text, space)
-	return p
-}
+// space is what may surround a JSON value; files that are joined may have several byte order
+// marks.
+const space = " \t\n\uFEFF"
 
 var marker = regexp.MustCompile(`^((?:---|\.\.\.)(?:\s*$)?)(?:\s|$)`)
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobfate/jobfate/internal/parallel"
@@ -28,37 +29,41 @@ func (r *reader) readYAML(p part) error {
 		r.progress(done)
 	}
 	if items != nil && len(list.Items) == len(items) {
-		return r.addAll(list, r.place(p).in("[0]"), items)
+		list.at = r.place(p)
+		list.at.path = "[0]"
+		return r.addAll(list, items)
 	}
 	text, err := toJSON(asItem(p.text))
 	if string(text) == "null" {
 		return nil
 	}
 	at := r.place(p)
-	if err != nil {
-		return fmt.Errorf("%s: %w", at, located(err, p))
+	if err != nil { // again, with the line numbers of the whole text
+		_, err = toJSON(append(bytes.Repeat([]byte("\n"), p.line-1), asItem(p.text)...))
+		return fmt.Errorf("%s: %w", at, err)
 	}
-	return r.addAll(newDocument(text), at, nil)
+	o := newObject(text, metav1.TypeMeta{})
+	o.at = at
+	return r.addAll(o, nil)
 }
 
-// The beginning and the end of a list in the format of kubectl. The items begin with a dash.
-// The pattern of the version excludes unquoted texts that YAML reads as numbers or booleans.
-var (
-	listStart = regexp.MustCompile(`^(?:#.*\n|\n)*apiVersion: ((?:[a-z][a-z0-9.-]*/)?v[0-9][a-z0-9]*)\nitems:\n- `)
-	listEnd   = regexp.MustCompile(`^\nkind: (\w*List)\n(?:metadata:\n(?:  \w+: "\w*"\n)*)?\n*$`)
-)
+// listFrame matches a list in the format of kubectl, without its items. The pattern of the
+// version excludes unquoted texts that YAML reads as numbers or booleans.
+var listFrame = regexp.MustCompile(`^(?:#.*\n|\n)*apiVersion: ((?:[a-z][a-z0-9.-]*/)?v[0-9][a-z0-9]*)\nitems:\nkind: (\w*List)\n(?:metadata:\n(?:  \w+: "\w*"\n)*)?\n*$`)
 
 // cutList cuts a list in the format of kubectl at the lines that start with a dash. For any
 // other text it returns no items.
-func cutList(text []byte) (list document, items []raw) {
-	end := max(0, bytes.LastIndex(text, []byte("\nkind: ")))
-	first, last := listStart.FindSubmatch(text), listEnd.FindSubmatch(text[end:])
-	if first == nil || last == nil || slices.ContainsFunc(otherBreaks, func(b []byte) bool { return bytes.Contains(text, b) }) {
-		return document{}, nil
+func cutList(text []byte) (list object, items []raw) {
+	start, end := bytes.Index(text, []byte("\n- "))+1, bytes.LastIndex(text, []byte("\nkind: "))+1
+	if start == 0 || end < start || slices.ContainsFunc(otherBreaks, func(b []byte) bool { return bytes.Contains(text, b) }) {
+		return object{}, nil
 	}
-	list.APIVersion, list.Kind = string(first[1]), string(last[1])
-	rest := text[len(first[0])-len("- ") : end+1]
-	for {
+	frame := listFrame.FindSubmatch(slices.Concat(text[:start], text[end:]))
+	if frame == nil {
+		return object{}, nil
+	}
+	list.APIVersion, list.Kind = string(frame[1]), string(frame[2])
+	for rest := text[start:end]; ; {
 		n := bytes.Index(rest, []byte("\n- ")) + 1
 		if n == 0 {
 			return list, append(items, rest)
@@ -80,16 +85,22 @@ func asItem(document []byte) []byte {
 	return append([]byte("- "+indented.Replace(string(document[:last]))), document[last:]...)
 }
 
+var yamlPrefix = regexp.MustCompile(`^(error converting YAML to JSON: )?yaml: (unmarshal errors:\s*)?`)
+
 // toJSON converts a YAML list to the JSON of its single item. The list starts at the beginning
-// of a line.
+// of a line. Of the errors of the parser, one for each line, it returns the first.
 func toJSON(list []byte) (raw, error) {
 	var items []raw
 	err := parse(list, mostValues, func() error { return yaml.UnmarshalStrict(list, &items) })
-	if err == nil && len(items) != 1 {
-		err = errors.New("this is not a single document")
-	}
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil:
+		message, _, _ := strings.Cut(yamlPrefix.ReplaceAllString(err.Error(), ""), "\n")
+		if strings.Contains(message, "already set in map") {
+			message += " (separate documents with a line ---)"
+		}
+		return nil, errors.New(message)
+	case len(items) != 1:
+		return nil, errors.New("this is not a single document")
 	}
 	return items[0], nil
 }
@@ -113,20 +124,4 @@ func parse(text []byte, most int, parser func() error) (err error) {
 		}
 	}()
 	return parser()
-}
-
-var yamlPrefix = regexp.MustCompile(`^(error converting YAML to JSON: )?yaml: (unmarshal errors:\s*)?`)
-
-// located returns an error of the YAML parser with line numbers of the whole text. It keeps
-// only the first message, because there may be one for each line.
-func located(err error, p part) error {
-	before := strings.Repeat("\n", p.line-1)
-	if _, again := toJSON(append([]byte(before), asItem(p.text)...)); again != nil {
-		err = again
-	}
-	message, _, _ := strings.Cut(yamlPrefix.ReplaceAllString(err.Error(), ""), "\n")
-	if strings.Contains(message, "already set in map") {
-		message += " (separate documents with a line ---)"
-	}
-	return errors.New(message)
 }
