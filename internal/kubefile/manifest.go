@@ -1,7 +1,6 @@
 package kubefile
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -34,7 +33,8 @@ var strict = serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, 
 
 // manifest reads a Job.
 func (o object) manifest() *Manifest {
-	m := &Manifest{Job: &batchv1.Job{}, At: o.at}
+	job := &batchv1.Job{}
+	m := &Manifest{Job: job, At: o.at, Problems: o.problems(into(job))}
 	_, _, err := strict.Decode(o.json, nil, m.Job)
 	if found, is := runtime.AsStrictDecodingError(err); is {
 		for _, err := range found.Errors() {
@@ -45,8 +45,6 @@ func (o object) manifest() *Manifest {
 				m.Problems = append(m.Problems, Problem{field, "the field occurs twice"})
 			}
 		}
-	} else if err != nil {
-		m.Problems = o.problems(m.Job)
 	}
 	var named struct {
 		Spec struct {
@@ -54,7 +52,7 @@ func (o object) manifest() *Manifest {
 		} `json:"spec"`
 	}
 	if m.Problems == nil {
-		m.Problems = o.problems(&named)
+		m.Problems = o.problems(into(&named))
 	}
 	rules := named.Spec.PodFailurePolicy.Rules
 	if slices.ContainsFunc(rules, func(r failurepolicy.Rule) bool { return r.Name != "" }) {
@@ -71,10 +69,10 @@ func (o object) template() *Manifest {
 	var cron struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
 		Spec     struct {
-			JobTemplate json.RawMessage `json:"jobTemplate"`
+			JobTemplate raw `json:"jobTemplate"`
 		} `json:"spec"`
 	}
-	m := &Manifest{Job: &batchv1.Job{}, At: o.at, Problems: o.problems(&cron)}
+	m := &Manifest{Job: &batchv1.Job{}, At: o.at, Problems: o.problems(into(&cron))}
 	switch o.json = cron.Spec.JobTemplate; {
 	case m.Problems != nil:
 	case o.json == nil:

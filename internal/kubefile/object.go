@@ -105,10 +105,10 @@ func (in *Input) add(o object) error {
 	return nil
 }
 
-// decode decodes the object into the API type that into points to.
-func (o object) decode(into any) error { return firstOf(o.problems(into), o.at) }
+// decode decodes the object into the API type that v points to.
+func (o object) decode(v any) error { return firstOf(o.problems(into(v)), o.at) }
 
-// problems decodes the object like decode, and returns everything that cannot be decoded.
-func (o object) problems(into any) []Problem {
-	return problemsIn(o.json, func(json []byte) error { return utiljson.Unmarshal(json, into) })
+// into returns a decoder into v.
+func into(v any) func([]byte) error {
+	return func(json []byte) error { return utiljson.Unmarshal(json, v) }
 }

@@ -23,11 +23,11 @@ func firstOf(problems []Problem, at Place) error {
 
 var decoderNoise = regexp.MustCompile(`^(error unmarshaling JSON: )?(while decoding JSON: )?(json: )?|Go (struct field \S+|value) of type `)
 
-// problemsIn returns the smallest parts of a document that decode rejects on their own, at
-// most 100. A decoder reports only the first error, and not always its position. There are
-// none if decode accepts the document.
-func problemsIn(document []byte, decode func([]byte) error) (found []Problem) {
-	// narrow decodes a part of the document within its parents, without other fields.
+// problems returns the smallest parts of the object that decode rejects on their own, at most
+// 100. A decoder reports only the first error, and not always its position. There are none if
+// decode accepts the object.
+func (o object) problems(decode func([]byte) error) (found []Problem) {
+	// narrow decodes a part of the object within its parents, without other fields.
 	var narrow func(path, before string, part []byte, after string)
 	narrow = func(path, before string, part []byte, after string) {
 		around := func(part string) error { return decode([]byte(before + part + after)) }
@@ -53,6 +53,6 @@ func problemsIn(document []byte, decode func([]byte) error) (found []Problem) {
 			found = append(found, Problem{path, decoderNoise.ReplaceAllString(err.Error(), "")})
 		}
 	}
-	narrow("", "", document, "")
+	narrow("", "", o.json, "")
 	return found
 }

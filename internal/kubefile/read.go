@@ -113,7 +113,7 @@ func ReadDocument(s Source, want string, decode func([]byte) error) (at Place, e
 			return fmt.Errorf("%s is a %s; want %s", o.at, o.Kind, want)
 		}
 		at = o.at
-		return firstOf(problemsIn(o.json, decode), at)
+		return firstOf(o.problems(decode), at)
 	})
 	if err == nil && at.Document == 0 {
 		err = fmt.Errorf("%s: an empty list; want %s", s.Name, want)
