@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -43,7 +44,8 @@ func newInputLimit(limit sizeLimit) *inputLimit {
 	return &inputLimit{limit: limit, left: limit.Value()}
 }
 
-// limitedReader fails once the limit is exceeded.
+// limitedReader fails once the limit is exceeded. Its errors do not name the file, because
+// those of kubefile do.
 type limitedReader struct {
 	io.Reader
 	*inputLimit
@@ -53,6 +55,9 @@ func (r limitedReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p[:min(int64(len(p)), r.left+1)])
 	if r.left -= int64(n); r.left < 0 {
 		return 0, fmt.Errorf("the input is larger than %s; raise the limit with --max-input", r.limit.String())
+	}
+	if named, ok := err.(*fs.PathError); ok {
+		err = named.Err
 	}
 	return n, err
 }

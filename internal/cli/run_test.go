@@ -34,7 +34,7 @@ func TestStatusAndMessages(t *testing.T) {
 		{reason: "an invalid time", args: []string{"explain", "-now", "noon"}, status: exitUsage, stderr: `invalid value "noon" for flag -now`},
 		{reason: "standard input twice", args: []string{"explain", "-", "-"}, status: exitUsage, stderr: "standard input (-) is given twice"},
 		{reason: "no such file", args: []string{"explain", "nowhere.yaml"}, status: exitInput, stderr: "nowhere.yaml"},
-		{reason: "a folder is no file", args: []string{"explain", samples}, status: exitInput, stderr: samples},
+		{reason: "a folder is no file", args: []string{"explain", samples}, status: exitInput, stderr: "jobfate explain: " + samples + ": is a directory\n"},
 		{reason: "an empty input", args: []string{"explain"}, status: exitInput, stderr: "jobfate explain: standard input: the input is empty; want a Job and its pods\n"},
 		{reason: "pods alone", args: []string{"explain", pods}, status: exitInput, stderr: "pods.yaml: the input has no Job"},
 		{reason: "one Job given twice", args: []string{"explain", job, job}, status: exitInput,
