@@ -267,15 +267,20 @@ func TestInput_tolerated(t *testing.T) {
 			{Code: explain.NoteMemoryDropped, Text: "the backoff record belongs to an earlier Job of this name"},
 		}},
 		{"an invalid index", func(s *decide.Input) { s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "-1", "-1" },
-			[]explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "-1"`}}},
+			[]explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "-1"; the pod was treated as one without an index`}}},
+		{"an index that is too large", func(s *decide.Input) {
+			s.Pods[0].Annotations[index], s.Pods[0].Labels[index] = "99999999999", "99999999999"
+		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "99999999999"; 2147483647 was used`}}},
 		{"label and annotation differ", func(s *decide.Input) { s.Pods[0].Labels[index] = "2" },
-			[]explain.Reason{{Code: explain.NoteIndexConflict, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "0", the label "2"`}}},
+			[]explain.Reason{{Code: explain.NoteIndexConflict, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "0", the label "2"; 0 was used`}}},
+		{"a label without an annotation", func(s *decide.Input) { delete(s.Pods[0].Annotations, index) },
+			[]explain.Reason{{Code: explain.NoteIndexConflict, Text: `pod job-0-1: the annotation batch.kubernetes.io/job-completion-index is "", the label "0"; the pod was treated as one without an index`}}},
 		{"an invalid failure count", func(s *decide.Input) {
 			s.Pods[1].Annotations[batchv1.JobIndexFailureCountAnnotation] = "99999999999999999999"
-		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-failure-count is "99999999999999999999"`}}},
+		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-failure-count is "99999999999999999999"; 0 was used`}}},
 		{"an invalid ignored count", func(s *decide.Input) {
 			s.Pods[1].Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation] = ""
-		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-ignored-failure-count is ""`}}},
+		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-ignored-failure-count is ""; 0 was used`}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, "completions: 3\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")

@@ -251,7 +251,7 @@ func editedIndex(t *testing.T) {
 	w.runAll()
 	w.Edit("pod-2", func(pod *corev1.Pod) { pod.Annotations[batchv1.JobCompletionIndexAnnotation] = "0" })
 	w.sync()
-	want := explain.Reason{Code: explain.NoteIndexConflict, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-completion-index is "0", the label "1"`}
+	want := explain.Reason{Code: explain.NoteIndexConflict, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-completion-index is "0", the label "1"; 0 was used`}
 	if n := explain.Of(w.last).Notes(); len(n) != 1 || n[0] != want {
 		t.Errorf("notes %v, want %v", n, want)
 	}

@@ -29,7 +29,8 @@ const (
 	// NoteNotCounted: a pod of the Job has finished and cannot be counted, because it
 	// has no tracking finalizer or no valid index.
 	NoteNotCounted Code = "NotCounted"
-	// NoteBadAnnotation: an annotation that should hold a number does not.
+	// NoteBadAnnotation: an annotation that should hold a number does not. The text says
+	// what was used instead.
 	NoteBadAnnotation Code = "BadAnnotation"
 	// NoteIndexesLarge: the lists of indexes in the status come near their size limit.
 	NoteIndexesLarge Code = "IndexesLarge"
@@ -80,15 +81,27 @@ func (e Explanation) Notes() []Reason {
 }
 
 func notesOf(pod *corev1.Pod, names keys.Keys) (notes []Reason) {
+	index, counts := names.IndexOf(pod), names.CountsOf(pod.Annotations)
 	if names.IndexConflict(pod) {
-		notes = append(notes, Reason{Code: NoteIndexConflict, Text: fmt.Sprintf("pod %s: the annotation %s is %q, the label %q",
-			pod.Name, names.Index, pod.Annotations[names.Index], pod.Labels[names.Index])})
+		notes = append(notes, Reason{Code: NoteIndexConflict, Text: fmt.Sprintf("pod %s: the annotation %s is %q, the label %q; %s",
+			pod.Name, names.Index, pod.Annotations[names.Index], pod.Labels[names.Index], inPlace(index))})
 	}
-	for _, key := range [...]string{names.Index, names.FailureCount, names.IgnoredFailureCount} {
-		text, ok := pod.Annotations[key]
+	for _, a := range [...]struct {
+		key  string
+		used int32
+	}{{names.Index, index}, {names.FailureCount, counts.Failures}, {names.IgnoredFailureCount, counts.Ignored}} {
+		text, ok := pod.Annotations[a.key]
 		if n, err := strconv.Atoi(text); ok && (err != nil || n < 0 || n > 1<<31-1) {
-			notes = append(notes, Reason{Code: NoteBadAnnotation, Text: fmt.Sprintf("pod %s: the annotation %s is %q", pod.Name, key, text)})
+			notes = append(notes, Reason{Code: NoteBadAnnotation, Text: fmt.Sprintf("pod %s: the annotation %s is %q; %s", pod.Name, a.key, text, inPlace(a.used))})
 		}
 	}
 	return notes
+}
+
+// inPlace says which number was used in place of a wrong one.
+func inPlace(used int32) string {
+	if used == keys.NoIndex {
+		return "the pod was treated as one without an index"
+	}
+	return fmt.Sprintf("%d was used", used)
 }
