@@ -153,31 +153,19 @@ func (c *Validate) errors(m, old *kubefile.Manifest) (errs field.ErrorList) {
 		return validation.Status(m.Job)
 	case old != nil:
 		errs = distinct(validation.Update(replacing(m.Job, old.Job), stored(old.Job)))
-		errs = append(errs, renamed(m, old)...)
+		errs = append(errs, validation.RuleNamesUpdate(namedPolicy(m), namedPolicy(old), policyPath)...)
 	default:
 		errs = validation.Create(validation.PrepareCreate(named(m.Job)))
 	}
-	spec := failurepolicy.FromAPI(m.Job.Spec.PodFailurePolicy, m.RuleNames...)
-	return append(errs, validation.RuleNames(spec, policyPath)...)
+	return append(errs, validation.RuleNames(namedPolicy(m), policyPath)...)
 }
 
 var policyPath = field.NewPath("spec", "podFailurePolicy")
 
-// renamed rejects changed names of rules, because the policy is immutable. The API types
-// lack the names, so the validation of an update does not see them.
-func renamed(m, old *kubefile.Manifest) (errs field.ErrorList) {
-	name := func(names []string, i int) string {
-		if i < len(names) {
-			return names[i]
-		}
-		return ""
-	}
-	for i := range max(len(m.RuleNames), len(old.RuleNames)) {
-		if is := name(m.RuleNames, i); is != name(old.RuleNames, i) {
-			errs = append(errs, field.Invalid(policyPath.Child("rules").Index(i).Child("name"), is, "field is immutable"))
-		}
-	}
-	return errs
+// namedPolicy returns the pod failure policy of a Job with the names of its rules, which the API
+// types lack.
+func namedPolicy(m *kubefile.Manifest) *failurepolicy.Spec {
+	return failurepolicy.FromAPI(m.Job.Spec.PodFailurePolicy, m.RuleNames...)
 }
 
 // placeholder is used as the UID of a new Job, which only the API server knows.
