@@ -21,7 +21,7 @@ func TestWrongInput(t *testing.T) {
 		{"an empty file", "", "validate", "standard input: the input is empty; want a Job"},
 		{"a Deployment", "apiVersion: apps/v1\nkind: Deployment\n", "explain", "the input has no Job, only Deployment; want a Job and its pods"},
 		{"a Deployment", "apiVersion: apps/v1\nkind: Deployment\n", "validate", "the input has no Job, only Deployment; want a Job"},
-		{"half a Job", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n", "explain", "document 1: the Job has no spec; is the input truncated?"},
+		{"half a Job", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n", "explain", "document 1: the Job has no spec; is the input truncated, or not from kubectl get?"},
 		{"cut within a pod of a List", cut, "explain", "document 2 has no kind"},
 		{"cut within a line", whole[:strings.LastIndex(whole, "data:")], "explain", "standard input: document 2: line 305: could not find expected ':'"},
 		{"an invalid number", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  completions: many\nstatus: {}\n", "explain",

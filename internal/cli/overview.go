@@ -30,12 +30,22 @@ func choose(in *kubefile.Input, wanted string) error {
 	case wanted == "":
 		return nil
 	case len(chosen) == 0:
-		return fmt.Errorf("no Job %s in the input, which has %s", wanted, count(len(in.Jobs), "Job"))
+		return fmt.Errorf("no Job %s in the input, which has %s", wanted, someNames(in.Jobs))
 	case len(chosen) > 1:
 		return fmt.Errorf("the input has %d Jobs named %s; add the namespace, as in --job %s/%s", len(chosen), wanted, chosen[0].Job.Namespace, wanted)
 	}
 	in.Jobs = chosen
 	return nil
+}
+
+// someNames returns the names of Jobs, at most five.
+func someNames(jobs []*kubefile.Manifest) string {
+	const most = 5
+	names := mapped(jobs, func(m *kubefile.Manifest) string { return strings.TrimPrefix(m.Job.Namespace+"/"+m.Job.Name, "/") })
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // overview is the output of explain for several Jobs.

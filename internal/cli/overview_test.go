@@ -25,7 +25,7 @@ func TestSeveralJobs(t *testing.T) {
 		{"the status of the worst", []string{"--exit-status"}, 5, []string{"Finished"}},
 		{"one of them", []string{"--job", "report"}, exitOK, []string{"Finished: the Job is Complete", "OtherKinds: "}},
 		{"with its namespace", []string{"--job", "default/nightly", "--exit-status"}, 4, []string{"Suspended: the Job is suspended"}},
-		{"none of them", []string{"--job", "other"}, exitInput, []string{"no Job other in the input, which has 4 Jobs"}},
+		{"none of them", []string{"--job", "other"}, exitInput, []string{"no Job other in the input, which has default/report, default/crawl, default/nightly, default/import\n"}},
 		{"a Job that --managed-by does not manage", []string{"--managed-by", "me"}, exitInput, []string{"spec.managedBy: "}},
 	} {
 		got := runWith(input, append([]string{"explain", "--now", "2023-08-21T10:00:40Z"}, tc.args...)...)
@@ -40,6 +40,11 @@ func TestSeveralJobs(t *testing.T) {
 			checkPart(t, tc.reason, text, want)
 		}
 	}
+	seven := strings.Join(docs, "\n---\n")
+	for _, name := range []string{"b", "c", "d"} {
+		seven += "\n---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: " + name + "}\nspec: {}\nstatus: {}\n"
+	}
+	checkPart(t, "none of seven", runWith(seven, "explain", "--job", "other").Stderr, "default/import, b, 2 more\n")
 	if first, _, _ := strings.Cut(runWith(input, "explain").Stdout, "\n"); !strings.HasPrefix(first, "default/") || !strings.Contains(first, "the Job fails") {
 		t.Errorf("got %q first, want the Job that fails", first)
 	}

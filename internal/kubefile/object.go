@@ -73,7 +73,7 @@ func (o object) complete() error {
 	_ = utiljson.Unmarshal(o.json, &has)
 	for _, field := range []string{"spec", "status"} {
 		if has[field] == nil {
-			return fmt.Errorf("%s: the %s has no %s; is the input truncated?", o.at, o.Kind, field)
+			return fmt.Errorf("%s: the %s has no %s; is the input truncated, or not from kubectl get?", o.at, o.Kind, field)
 		}
 	}
 	return nil

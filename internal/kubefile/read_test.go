@@ -108,7 +108,7 @@ func TestRefused(t *testing.T) {
 		{"null among the items", []string{fmt.Sprintf(listJSON, jobJSON+",null")}, "f1: document 1, item 2 is not an object"},
 		{"a header of the wrong type", []string{"kind: [Job]\n"}, "f1: document 1 has no kind"},
 		{"half a Job: the status is missing", []string{strings.Replace(jobYAML, "status: {}\n", "", 1)},
-			"f1: document 1: the Job has no status; is the input truncated?"},
+			"f1: document 1: the Job has no status; is the input truncated, or not from kubectl get?"},
 		{"half a Job: the status has no value", []string{strings.Replace(jobYAML, "status: {}\n", "status:\n", 1)}, "f1: document 1: the Job has no status"},
 		{"half a Job: the spec is missing", []string{strings.Replace(jobYAML, "spec: {completions: 3}\n", "", 1)}, "f1: document 1: the Job has no spec"},
 		{"half a pod", []string{jobYAML + "---\napiVersion: v1\nkind: Pod\nspec: {}\n"}, "f1: document 2: the Pod has no status"},
