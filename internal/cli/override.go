@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -71,11 +70,7 @@ func (o overrides) apply(flag string, job *batchv1.Job) (*batchv1.Job, error) {
 func (o override) apply(job *batchv1.Job) (*batchv1.Job, error) {
 	job = job.DeepCopy()
 	job.APIVersion, job.Kind = batchv1.SchemeGroupVersion.String(), "Job"
-	var object any
-	if err := json.Unmarshal(encode(job), &object); err != nil {
-		return nil, err
-	}
-	object, err := o.within(object, fieldStep.FindAllString(o.field, -1))
+	object, err := o.within(plainly(job), fieldStep.FindAllString(o.field, -1))
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -11,6 +10,8 @@ import (
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobfate/jobfate/internal/kubefile"
@@ -200,20 +201,16 @@ func (v *verdict) tellDifferences(m *kubefile.Manifest, old, job *batchv1.Job) {
 	}
 }
 
-// plainly returns the JSON of a Job, decoded into maps and lists.
-func plainly(job *batchv1.Job) (out any) {
-	text, _ := json.Marshal(job) // cannot fail for a Job
-	_ = json.Unmarshal(text, &out)
+// plainly returns a Job as maps and lists.
+func plainly(job *batchv1.Job) map[string]any {
+	out, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(job) // cannot fail for a Job
 	return out
 }
 
 // valueAt returns the value of a field; nil if there is none, or if the path leads into a
 // list.
-func valueAt(value any, path string) any {
-	for name := range strings.SplitSeq(path, ".") {
-		m, _ := value.(map[string]any)
-		value = m[name]
-	}
+func valueAt(job map[string]any, path string) any {
+	value, _, _ := unstructured.NestedFieldNoCopy(job, strings.Split(path, ".")...)
 	return value
 }
 
