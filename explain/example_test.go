@@ -22,5 +22,5 @@ func ExampleOf() {
 	fmt.Println(why.Prospect().Text)
 	// Output:
 	// Suspended
-	// yes: 1 of 1 pods to go; once it is resumed; at most 6 failures, 0 so far
+	// yes: 1 of 1 pod to go; once it is resumed; at most 6 failures, 0 so far
 }

@@ -125,7 +125,7 @@ func (o outcome) toGo() string {
 	case o.View.Spec.Indexed:
 		return fmt.Sprintf("%d of %d indexes to go", need, *o.View.Spec.Completions)
 	}
-	return fmt.Sprintf("%d of %d pods to go", need, *o.View.Spec.Completions)
+	return fmt.Sprintf("%d of %s to go", need, pods(int(*o.View.Spec.Completions)))
 }
 
 // conditions says on what conditions the Job succeeds.

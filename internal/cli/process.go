@@ -39,8 +39,10 @@ func catch() (caught func() bool, release func()) {
 	}, func() { signal.Stop(signals) }
 }
 
-// terminal reports whether a file is a terminal or another character device.
+// terminal reports whether a file is a terminal or another character device, except the null
+// device, which is the standard input of many jobs without a user.
 func terminal(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	null, _ := os.Stat(os.DevNull)
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && !os.SameFile(info, null)
 }

@@ -34,6 +34,12 @@ func TestProcess(t *testing.T) {
 	t.Run("Ctrl-C while it reads", func(t *testing.T) { interruptReading(t, binary, "explain") })
 	t.Run("Ctrl-C while simulate reads", func(t *testing.T) { interruptReading(t, binary, "simulate") })
 	t.Run("Ctrl-C while it simulates", func(t *testing.T) { interruptPlaying(t, binary) })
+	t.Run("no input", func(t *testing.T) {
+		out, err := exec.Command(binary, "explain").CombinedOutput() // reads the null device
+		if want := "jobfate explain: standard input: the input is empty; want a Job and its pods\n"; err == nil || string(out) != want {
+			t.Errorf("got %v and %q, want %q", err, out, want)
+		}
+	})
 	t.Run("no permission", func(t *testing.T) { forbidden(t, binary) })
 	t.Run("head", func(t *testing.T) {
 		explain := append([]string{"explain", "--now", time.Unix(0, 0).UTC().Format(time.RFC3339)}, sampleFiles(t, "failed-by-rule")...)

@@ -76,12 +76,17 @@ func newVerdict(m *kubefile.Manifest, status bool) verdict {
 
 // find returns a finding about a field of the Job.
 func (v *verdict) find(level, rule, name, message string) finding {
-	f := finding{Rule: rule, Field: name, File: v.File, Message: message, level: level}
+	f := finding{Rule: rule, Field: v.path(name), File: v.File, Message: message, level: level}
 	f.Line, f.Column = v.manifest.At.Position(name)
-	if path := v.manifest.Path; path != "" && !strings.HasPrefix(name, path) {
-		f.Field = strings.TrimSuffix(path+"."+name, ".")
-	}
 	return f
+}
+
+// path returns the path of a field of the Job in the object that contains the Job.
+func (v *verdict) path(name string) string {
+	if path := v.manifest.Path; path != "" && !strings.HasPrefix(name, path) {
+		return strings.TrimSuffix(path+"."+name, ".")
+	}
+	return name
 }
 
 func (v *verdict) refuse(rule, name, message string) {
@@ -113,7 +118,7 @@ func (v *verdict) unknown(m *kubefile.Manifest, strict bool) {
 		if ruleName.MatchString(name) {
 			message = "KEP-4443 proposes names of rules; kubectl rejects them unless the cluster knows them"
 		} else if known := suggestion(reflect.TypeFor[batchv1.Job](), name); known != "" {
-			message = "unknown field; did you mean " + known + "?"
+			message = "unknown field; did you mean " + v.path(known) + "?"
 		}
 		switch {
 		case strict:
