@@ -56,6 +56,8 @@ func TestRead(t *testing.T) {
 		{"a byte order mark", []string{"\uFEFF" + jobJSON}, "f1: document 1", nil},
 		{"a List, as kubectl get job,pods prints it", []string{fmt.Sprintf(listJSON, p+","+jobJSON+","+q)}, "f1: document 1, item 2",
 			[]string{"p f1: document 1, item 1", "q f1: document 1, item 3"}},
+		{"a List with something else that is wrong", []string{strings.Replace(fmt.Sprintf(listJSON, p+","+jobJSON), `"items"`, `"metadata":{"creationTimestamp":"x"},"items"`, 1)}, "f1: document 1, item 2",
+			[]string{"p f1: document 1, item 1"}},
 		{"an empty List", []string{jobJSON + fmt.Sprintf(listJSON, "")}, "f1: document 1", nil},
 		{"typed lists, whose items need not say what they are", []string{
 			`{"apiVersion":"v1","kind":"PodList","items":[{"metadata":{"name":"p"},"spec":{},"status":{}}]}`,
