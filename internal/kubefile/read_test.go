@@ -117,6 +117,7 @@ func TestRefused(t *testing.T) {
 		{"half a JSON", []string{jobJSON + "\n" + pod(podJSON, "p")[:40]}, "f1: document 2: line 2: unexpected end of JSON input"},
 		{"a field of the wrong type, in the Job", []string{strings.Replace(jobYAML, "3", "three", 1)}, "f1:4: spec.completions: cannot unmarshal string into int32"},
 		{"a field of the wrong type, in a pod", []string{jobYAML + "---\n" + strings.Replace(pod(podYAML, "p"), "Running", "[1]", 1)}, "f1:11: status.phase: cannot unmarshal array into v1.PodPhase"},
+		{"a field that is wrong before the kind", []string{`{"metadata":{"creationTimestamp":"x"},"kind":"Job","apiVersion":"batch/v1","spec":{},"status":{}}`}, "f1:1: metadata.creationTimestamp: parsing time"},
 		{"a rule's name of the wrong type", []string{strings.Replace(jobYAML, "{completions: 3}", "{podFailurePolicy: {rules: [{name: 5}]}}", 1)}, "f1:4: spec.podFailurePolicy.rules[0].name: cannot unmarshal number"},
 		{"a JSON key twice", []string{strings.Replace(jobJSON, `"spec":`, `"spec":{},"spec":`, 1)}, `f1:1: spec: the field occurs twice`},
 		{"broken YAML", []string{jobYAML + "---\nkind: Pod\n  name: [\n"}, "f1: document 2: line 8: mapping values are not allowed in this context"},
