@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"iter"
 	"strconv"
 	"time"
 
@@ -67,8 +68,10 @@ type Step struct {
 	For types.NamespacedName
 	// Read is View with what the controller has read live since; nil if that is nothing.
 	Read *View
-	// Earlier is what it may also have decided on, if it has read its caches more than once.
-	Earlier []View
+	// Earlier is what it may have decided on, if it has read its caches more than once: each
+	// read of the Jobs with each read of the pods and with each time. It is nil if there is
+	// only one.
+	Earlier iter.Seq[View]
 	// Job is the Job after the change, OldJob before. If a pod has changed, both are the
 	// Job in focus.
 	Job, OldJob *batchv1.Job

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -21,7 +20,7 @@ import (
 func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 	var out Outcome
 	view := cache.View()
-	saw := &sight{focus: c.Focused(), cached: view, jobs: map[types.NamespacedName]*batchv1.Job{}}
+	saw := newSight(c.Focused(), view)
 	client := &Client{View: view, Name: c.Focused()}
 	client.Send = func(r *Request) (Answer, error) {
 		if out.Killed {
@@ -63,147 +62,6 @@ func (c *Cluster) Run(controller Controller, cache *Cache) Outcome {
 		out.At = c.Now.Add(out.After)
 	}
 	return out
-}
-
-// sight is what a controller has seen in a sync: what its caches showed each time that it
-// read them, and what it has read live.
-type sight struct {
-	focus   types.NamespacedName // whose Job is that of the views
-	cached  View                 // by the last reads
-	earlier []View
-	looks   bool        // it reads its caches itself, and the clock
-	times   []time.Time // that it may have read, but for the first
-	syncs   types.NamespacedName
-	jobs    map[types.NamespacedName]*batchv1.Job // those that were read live
-	pods    []*corev1.Pod
-	hasPods bool // the pods were read live
-}
-
-// look enters that the controller has read one of its caches again. It may go by any of
-// its reads.
-func (s *sight) look(now View, kind Kind) {
-	before := s.cached
-	s.looks = true
-	s.pass(now.Now)
-	if kind == Jobs {
-		s.cached.Job, s.cached.Jobs, s.cached.JobsVersion = now.Job, now.Jobs, now.JobsVersion
-	} else {
-		s.cached.Pods, s.cached.PodsVersion = now.Pods, now.PodsVersion
-	}
-	if slices.Equal(before.Jobs, s.cached.Jobs) && slices.Equal(before.Pods, s.cached.Pods) {
-		return
-	}
-	known := s.earlier
-	s.remember(before)
-	if kind == Pods {
-		s.remember(mixed(before, s.cached.Pods))
-		s.remember(mixed(s.cached, before.Pods))
-	}
-	for _, v := range known { // each with what is new
-		if kind == Jobs {
-			v.Job, v.Jobs = s.cached.Job, s.cached.Jobs
-		} else {
-			v.Pods = s.cached.Pods
-		}
-		s.remember(v)
-	}
-	s.earlier = s.earlier[max(0, len(s.earlier)-mostSights):]
-}
-
-// remember adds an earlier view, unless it shows what another one or the latest shows.
-func (s *sight) remember(v View) {
-	shown := func(other View) bool { return slices.Equal(v.Jobs, other.Jobs) && slices.Equal(v.Pods, other.Pods) }
-	if !shown(s.cached) && !slices.ContainsFunc(s.earlier, shown) {
-		s.earlier = append(s.earlier, v)
-	}
-}
-
-// mixed is what two lists show together: the pods of the Job in one read, the others in
-// another. Controllers list orphans apart.
-func mixed(own View, others []*corev1.Pod) View {
-	if own.Job == nil {
-		return own
-	}
-	var pods []*corev1.Pod
-	seen := map[types.UID]bool{}
-	for _, pod := range own.Pods {
-		if metav1.IsControlledBy(pod, own.Job) {
-			pods, seen[pod.UID] = append(pods, pod), true
-		}
-	}
-	for _, pod := range others {
-		if !seen[pod.UID] {
-			pods = append(pods, pod)
-		}
-	}
-	own.Pods = pods
-	return own
-}
-
-// pass enters the time. A controller may read it whenever it likes.
-func (s *sight) pass(now time.Time) {
-	last := s.cached.Now
-	if n := len(s.times); n > 0 {
-		last = s.times[n-1]
-	}
-	if s.looks && !now.Equal(last) {
-		s.times = append(s.times, now)
-	}
-}
-
-// mostSights is how many different combinations of earlier reads are remembered.
-const mostSights = 32
-
-// read is a view with what was read live.
-func (s *sight) read(v View) *View {
-	if len(s.jobs) > 0 {
-		jobs := slices.Clone(v.Jobs)
-		for name, live := range s.jobs {
-			jobs = slices.DeleteFunc(jobs, func(job *batchv1.Job) bool { return nameOf(job) == name })
-			if live != nil {
-				jobs = append(jobs, live)
-			}
-			if name == s.focus {
-				v.Job = live
-			}
-		}
-		v.Jobs = jobs
-	}
-	if s.hasPods {
-		v.Pods = s.pods
-	}
-	return &v
-}
-
-// step completes a step of the controller with what it has seen.
-func (s *sight) step(step Step) Step {
-	if s == nil {
-		return step
-	}
-	step.View, step.For = &s.cached, s.syncs
-	if len(s.jobs) > 0 || s.hasPods {
-		step.Read = s.read(s.cached)
-	}
-	for _, v := range s.earlier {
-		step.Earlier = append(step.Earlier, v)
-		if step.Read != nil {
-			step.Earlier = append(step.Earlier, *s.read(v))
-		}
-	}
-	if len(s.times) == 0 {
-		return step
-	}
-	all := append(slices.Clone(step.Earlier), s.cached)
-	if step.Read != nil {
-		all = append(all, *step.Read)
-	}
-	for _, now := range s.times {
-		for _, v := range all {
-			v.Now = now
-			step.Earlier = append(step.Earlier, v)
-		}
-	}
-	return step
 }
 
 // serve does what an API server does.

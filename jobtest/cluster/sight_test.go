@@ -7,43 +7,68 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
-// A controller that has read two versions of the Job and eight lists of pods may have decided
-// on each Job with each list. Every combination is remembered once: repeated combinations once
-// displaced others, and a correct status was taken for wrong (seed 17363 of the controller's
-// schedules).
-func TestSight_remembersEachCombinationOnce(t *testing.T) {
-	versions := []*batchv1.Job{{ObjectMeta: metav1.ObjectMeta{UID: "job", ResourceVersion: "1"}}, {ObjectMeta: metav1.ObjectMeta{UID: "job", ResourceVersion: "2"}}}
+// A controller that has read two versions of the Job and many lists of pods may have decided
+// on each version with each list, and may have taken the pods of the Job from one list and the
+// others from another, however many there are. A kit that forgot the first of them took a
+// correct status for wrong.
+func TestSight_remembersEachCombination(t *testing.T) {
+	job := func(version string) *batchv1.Job {
+		return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "job", ResourceVersion: version}}
+	}
+	versions := []*batchv1.Job{job("1"), job("2")}
 	view := func(job *batchv1.Job, pods []*corev1.Pod) View {
 		return View{Job: job, Jobs: []*batchv1.Job{job}, Pods: pods}
 	}
+	// Each list has one pod of the Job and one orphan more than the last.
 	lists := [][]*corev1.Pod{nil}
-	for i := range 7 {
+	for i := range 39 {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Name:            fmt.Sprint("pod-", i),
+			UID:             types.UID(fmt.Sprint("pod-", i)),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(versions[0], batchv1.SchemeGroupVersion.WithKind("Job"))},
 		}}
-		lists = append(lists, append(lists[i][:i:i], pod))
+		orphan := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(fmt.Sprint("orphan-", i))}}
+		lists = append(lists, append(lists[i][:2*i:2*i], pod, orphan))
 	}
 
-	s := &sight{cached: view(versions[0], lists[0])}
+	s := newSight(types.NamespacedName{}, view(versions[0], lists[0]))
 	for i, pods := range lists {
 		job := versions[i*len(versions)/len(lists)]
-		s.look(view(job, pods), Jobs)
-		s.look(view(job, pods), Pods)
+		for range 2 { // to read the same again changes nothing
+			s.look(view(job, pods), Jobs)
+			s.look(view(job, pods), Pods)
+		}
 	}
 
-	seen := map[string]int{}
-	for _, v := range append(s.earlier, s.cached) {
-		seen[fmt.Sprint("version ", v.Job.ResourceVersion, ", pods ", len(v.Pods))]++
+	type combination struct {
+		version      string
+		own, orphans int
 	}
-	for _, job := range versions {
-		for _, pods := range lists {
-			combination := fmt.Sprint("version ", job.ResourceVersion, ", pods ", len(pods))
-			if seen[combination] != 1 {
-				t.Errorf("%s: remembered %d times, want once", combination, seen[combination])
+	seen := map[combination]int{}
+	step := s.step(Step{})
+	for v := range step.Earlier {
+		c := combination{version: v.Job.ResourceVersion}
+		for _, pod := range v.Pods {
+			if metav1.IsControlledBy(pod, v.Job) {
+				c.own++
+			} else {
+				c.orphans++
 			}
 		}
+		seen[c]++
+	}
+	for _, version := range []string{"1", "2"} {
+		for own := range lists {
+			for orphans := range lists {
+				if c := (combination{version, own, orphans}); seen[c] != 1 {
+					t.Errorf("%+v: remembered %d times, want once", c, seen[c])
+				}
+			}
+		}
+	}
+	if want := len(versions) * len(lists) * len(lists); len(seen) != want {
+		t.Errorf("%d combinations, want %d", len(seen), want)
 	}
 }

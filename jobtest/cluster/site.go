@@ -92,11 +92,15 @@ func (s Step) Of(name types.NamespacedName) Step {
 		s.OldJob = s.Job
 	}
 	s.View, s.Read = s.View.of(name), s.Read.of(name)
-	earlier := make([]View, len(s.Earlier))
-	for i := range s.Earlier {
-		earlier[i] = *s.Earlier[i].of(name)
+	if earlier := s.Earlier; earlier != nil {
+		s.Earlier = func(yield func(View) bool) {
+			for v := range earlier {
+				if !yield(*v.of(name)) {
+					return
+				}
+			}
+		}
 	}
-	s.Earlier = earlier
 	return s
 }
 

@@ -38,7 +38,7 @@ func (r Rules) Judge(all Ledgers, s *cluster.Step) (types.NamespacedName, *Viola
 		return of, nil
 	case known:
 		if controlled(s, of) {
-			if seenAs(s, s.For) && s.For != of {
+			if s.For != of && seenAs(s, s.For) {
 				// The pod has changed hands since: to its Job this is what others do to it.
 				other := *s
 				other.Request = nil
@@ -101,14 +101,12 @@ func controlled(s *cluster.Step, name types.NamespacedName) bool {
 // seenAs reports whether the controller may have seen the pod as one of the Job of a name.
 func seenAs(s *cluster.Step, name types.NamespacedName) bool {
 	step := s.Of(name)
-	views := append(step.Earlier, *step.View)
-	if step.Read != nil {
-		views = append(views, *step.Read)
+	for v := range step.Views() {
+		if pod := find(v.Pods, podOf(s).UID); pod != nil && ownedBy(pod, v.Job) {
+			return true
+		}
 	}
-	return slices.ContainsFunc(views, func(v cluster.View) bool {
-		pod := find(v.Pods, podOf(s).UID)
-		return pod != nil && ownedBy(pod, v.Job)
-	})
+	return false
 }
 
 func podOf(s *cluster.Step) *corev1.Pod {

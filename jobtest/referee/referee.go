@@ -52,28 +52,27 @@ func violated(property, format string, args ...any) *Violation {
 // live, or has read its caches again, may decide on any of that: a write is right if one
 // of them says so.
 func (r Rules) See(g *Ghost, s *cluster.Step) *Violation {
-	if s.Read == nil && len(s.Earlier) == 0 {
+	if s.Read == nil && s.Earlier == nil {
 		return r.see(g, s)
 	}
-	views := []*cluster.View{s.View}
-	if s.Read != nil {
-		views = []*cluster.View{s.Read, s.View}
-	}
-	for i := range s.Earlier {
-		views = append(views, &s.Earlier[i])
-	}
 	before := g.Clone()
-	v := r.seeWith(g, s, views[0])
-	for _, view := range views[1:] {
-		if v == nil {
-			break
+	var found *Violation
+	for view := range s.Views() {
+		ghost := g
+		if found != nil {
+			other := before.Clone()
+			ghost = &other
 		}
-		other := before.Clone()
-		if r.seeWith(&other, s, view) == nil {
-			*g, v = other, nil
+		v := r.seeWith(ghost, s, &view)
+		if v == nil {
+			*g = *ghost
+			return nil
+		}
+		if found == nil {
+			found = v
 		}
 	}
-	return v
+	return found
 }
 
 // seeWith judges a step by one of the views that the controller had.
