@@ -3,7 +3,9 @@ package controller
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
@@ -22,9 +25,38 @@ import (
 
 // The two controllers, of Jobs and of orphans, under random schedules of faults.
 func TestSchedules(t *testing.T) {
-	c := chaos.Config{ManagedBy: managedBy, Requests: []string{"default/"}}
-	c.Test(t, func(env *chaos.Env) reconcile.Reconciler {
-		c, err := scheduled(env)
+	o := Options{ManagedBy: managedBy}
+	schedules(t, chaos.Config{ManagedBy: managedBy}, o, func(_ *chaos.Env, api clients) objects { return jobs{api} })
+}
+
+// The same for the controllers of custom resources. Here they run Jobs, as objects of which
+// they only know a Job spec and a status.
+func TestSchedules_ofAKind(t *testing.T) {
+	kind := Kind[*batchv1.Job]{
+		Spec:   func(job *batchv1.Job) batchv1.JobSpec { return job.Spec },
+		Status: func(job *batchv1.Job) *batchv1.JobStatus { return &job.Status },
+	}
+	schedules(t, chaos.Config{Schedules: 300}, Options{ReplaceBuiltIn: true}, func(env *chaos.Env, api clients) objects {
+		gvk := batchv1.SchemeGroupVersion.WithKind("Job")
+		return customKind[*batchv1.Job]{Kind: kind, clients: api, gvk: gvk, read: reading{live: env.Live}, write: env.Client}
+	})
+}
+
+// reading reads past the caches.
+type reading struct {
+	client.WithWatch
+	live client.Reader
+}
+
+func (r reading) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	return r.live.Get(ctx, key, o, options...)
+}
+
+// schedules tests the controllers of what runs.
+func schedules(t *testing.T, config chaos.Config, o Options, what func(*chaos.Env, clients) objects) {
+	config.Requests = []string{"default/"}
+	config.Test(t, func(env *chaos.Env) reconcile.Reconciler {
+		c, err := scheduled(env, o, what)
 		if err != nil {
 			t.Error(err)
 			return nil
@@ -43,13 +75,14 @@ func TestSchedules(t *testing.T) {
 }
 
 // scheduled returns a controller that uses the caches and the API server of a schedule.
-func scheduled(env *chaos.Env) (*controller, error) {
+func scheduled(env *chaos.Env, o Options, what func(*chaos.Env, clients) objects) (*controller, error) {
 	server, errServer := kubernetes.NewForConfig(env.Config())
-	o, errOptions := Options{ManagedBy: managedBy}.complete()
+	o, errOptions := o.complete()
+	runs := what(env, clients{reader: server, writer: server})
 	if err := errors.Join(errServer, errOptions); err != nil {
 		return nil, err
 	}
-	c, err := newController(o, jobsOf(server))
+	c, err := newController(o, runs)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +139,8 @@ func freeAll(ctx context.Context, c *controller) (failed error) {
 	for _, namespace := range []string{"default", "other"} {
 		all = append(all, orphanKey{NamespacedName: types.NamespacedName{Namespace: namespace}})
 	}
-	for _, pod := range c.stores[""].pods.pods {
+	byName := func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) }
+	for _, pod := range slices.SortedFunc(maps.Values(c.stores[""].pods.pods), byName) {
 		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == "Job" && ref.APIVersion == batchv1.SchemeGroupVersion.String() {
 			all = append(all, orphanKey{types.NamespacedName{Namespace: pod.Namespace, Name: ref.Name}, ref.UID})
 		}
