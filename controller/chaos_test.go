@@ -38,17 +38,17 @@ func TestSchedules_ofAKind(t *testing.T) {
 	}
 	schedules(t, chaos.Config{Schedules: 300}, Options{ReplaceBuiltIn: true}, func(env *chaos.Env, api clients) objects {
 		gvk := batchv1.SchemeGroupVersion.WithKind("Job")
-		return customKind[*batchv1.Job]{Kind: kind, clients: api, gvk: gvk, read: reading{live: env.Live}, write: env.Client}
+		return customKind[*batchv1.Job]{Kind: kind, clients: api, gvk: gvk, read: liveClient{live: env.Live}, write: env.Client}
 	})
 }
 
-// reading reads past the caches.
-type reading struct {
+// liveClient reads past the caches.
+type liveClient struct {
 	client.WithWatch
 	live client.Reader
 }
 
-func (r reading) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+func (r liveClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
 	return r.live.Get(ctx, key, o, options...)
 }
 
