@@ -52,6 +52,37 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
+// TestDialogues checks of every dialogue what a Machine asks for, and what it returns.
+func TestDialogues(t *testing.T) {
+	failed := 0
+	for line, err := range vectors.Lines[vectors.Dialogue]("dialogues/*.jsonl") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if problem := replay(t, line.Case); problem != "" {
+			t.Errorf("%s: %s", line.Case.ID, problem)
+			if failed++; failed == enough {
+				t.Fatalf("%d dialogues have failed, and no more are tried", failed)
+			}
+		}
+	}
+}
+
+// replay says where a Machine departs from a dialogue; nothing if it does not.
+func replay(t *testing.T, d *vectors.Dialogue) string {
+	m := d.Machine()
+	for i, s := range d.Steps {
+		got, err := d.Play(m, s)
+		if err != nil {
+			return fmt.Sprintf("step %d: %v", i, err)
+		}
+		if want, got := text(t, s), text(t, got); want != got {
+			return fmt.Sprintf("step %d, -want +got:\n%s", i, cmp.Diff(want, got))
+		}
+	}
+	return ""
+}
+
 // TestCases checks of every case what jobfate does, write by write, and that the one that
 // README.md shows is among them.
 func TestCases(t *testing.T) {

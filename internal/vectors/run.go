@@ -227,17 +227,23 @@ func (r *run) outcome(result jobfate.Result) (*Outcome, error) {
 			out.Events = append(out.Events, Event{e.Type, e.Reason, e.Message})
 		}
 	}
-	for _, m := range result.Metrics {
+	out.Metrics = countsOf(result.Metrics)
+	return out, nil
+}
+
+// countsOf adds up the increments of each counter, by its name and labels.
+func countsOf(metrics []jobfate.Metric) (counts map[string]int64) {
+	for _, m := range metrics {
 		var labels []string
 		for _, name := range slices.Sorted(maps.Keys(m.Labels)) {
 			labels = append(labels, fmt.Sprintf("%s=%q", name, m.Labels[name]))
 		}
-		if out.Metrics == nil {
-			out.Metrics = map[string]int64{}
+		if counts == nil {
+			counts = map[string]int64{}
 		}
-		out.Metrics[m.Name+"{"+strings.Join(labels, ",")+"}"] += m.Add
+		counts[m.Name+"{"+strings.Join(labels, ",")+"}"] += m.Add
 	}
-	return out, nil
+	return counts
 }
 
 // errorOf returns a fault as an error of the API server; nil for no fault.
