@@ -25,9 +25,10 @@ check:
 golden:
 	go test ./internal/cli ./internal/house -update
 
-# Writes the cases of the folder vectors anew, from the comparison with the real
-# controller: the same each time. It takes some ten minutes.
+# Writes the cases of the folder vectors anew, from random lives of Jobs and the comparison with
+# the real controller: the same each time. It takes some ten minutes.
 vectors:
+	go test ./vectors -run TestMakeDialogues -vectors
 	go -C conformance test ./functions -run TestMakeVectors -vectors
 	go -C conformance test ./sync -timeout 0 -run TestMakeVectors -vectors -v
 

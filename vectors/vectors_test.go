@@ -52,12 +52,16 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestDialogues checks of every dialogue what a Machine asks for, and what it returns.
+// TestDialogues checks of every dialogue what a Machine asks for, and what it returns, and that
+// every request is in one of them.
 func TestDialogues(t *testing.T) {
-	failed := 0
+	failed, shown := 0, map[string]bool{}
 	for line, err := range vectors.Lines[vectors.Dialogue]("dialogues/*.jsonl") {
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, what := range line.Case.Shows {
+			shown[what] = true
 		}
 		if problem := replay(t, line.Case); problem != "" {
 			t.Errorf("%s: %s", line.Case.ID, problem)
@@ -66,11 +70,24 @@ func TestDialogues(t *testing.T) {
 			}
 		}
 	}
+	for v := jobfate.GetJob; v <= jobfate.PatchStatus; v++ {
+		if v != jobfate.PatchPod && !shown[v.String()] {
+			t.Errorf("no dialogue has a request to %s", v)
+		}
+	}
+	for _, what := range []string{"adopt", "release", "strip", "untrack", "orphans"} {
+		if !shown[what] {
+			t.Errorf("no dialogue shows %s", what)
+		}
+	}
 }
 
 // replay says where a Machine departs from a dialogue; nothing if it does not.
 func replay(t *testing.T, d *vectors.Dialogue) string {
 	m := d.Machine()
+	if m == nil {
+		return "there is another number of Machines for the orphans"
+	}
 	for i, s := range d.Steps {
 		got, err := d.Play(m, s)
 		if err != nil {

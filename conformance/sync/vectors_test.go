@@ -24,13 +24,7 @@ func TestVectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(line.Text))
-		if err == nil {
-			err = schema.Validate(value)
-		}
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", line.File, err, line.Text)
-		}
+		validate(t, schema, line.File, line.Text)
 		reproduce(t, line.Case)
 		shown = append(shown, line.Case.Divergences...)
 	}
@@ -38,6 +32,32 @@ func TestVectors(t *testing.T) {
 		if !slices.Contains(shown, name) && !slices.Contains(untold, name) {
 			t.Errorf("no case shows the divergence %s", name)
 		}
+	}
+}
+
+// TestDialogues checks every dialogue of the folder vectors against the schema there. Kubernetes
+// has no counterpart to compare with.
+func TestDialogues(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(vectorsDir, "dialogues", "schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, err := range vectors.Lines[vectors.Dialogue](filepath.Join(vectorsDir, "dialogues", "*.jsonl")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		validate(t, schema, line.File, line.Text)
+	}
+}
+
+func validate(t *testing.T, schema *jsonschema.Schema, file string, line []byte) {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+	if err == nil {
+		err = schema.Validate(value)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", file, err, line)
 	}
 }
 

@@ -21,10 +21,21 @@ type Dialogue struct {
 	ID      string   `json:"id"`
 	Shows   []string `json:"shows"`
 	Options Options  `json:"options,omitzero"`
+	// Orphans is set in a dialogue of a Machine that frees orphans. It has no syncs.
+	Orphans *Orphans `json:"orphans,omitempty"`
 	// Jobs and Pods are the versions of the Job and of the pods that the steps refer to.
 	Jobs  map[string]*batchv1.Job `json:"jobs,omitempty"`
 	Pods  map[string]*corev1.Pod  `json:"pods,omitempty"`
 	Steps []Step                  `json:"steps"`
+}
+
+// Orphans are versions of the pods and the Jobs that the caches show. There are Of Machines for
+// their orphans, and the dialogue is that of the one numbered At from 0.
+type Orphans struct {
+	Pods []string `json:"pods"`
+	Jobs []string `json:"jobs,omitempty"`
+	At   int      `json:"at"`
+	Of   int      `json:"of"`
 }
 
 // Step is one step of a dialogue. One field is set.
@@ -119,9 +130,22 @@ func (d *Dialogue) Play(m *jobfate.Machine, s Step) (Step, error) {
 	return s, nil
 }
 
-// Machine returns the Machine of the dialogue, before its first step.
+// Machine returns the Machine of the dialogue, before its first step; nil if there are not as many
+// Machines for orphans as the dialogue says.
 func (d *Dialogue) Machine() *jobfate.Machine {
-	return jobfate.NewMachine((&Case{Options: d.Options}).JobfateOptions()...)
+	options := (&Case{Options: d.Options}).JobfateOptions()
+	if d.Orphans == nil {
+		return jobfate.NewMachine(options...)
+	}
+	var jobs []*batchv1.Job
+	for _, v := range d.Orphans.Jobs {
+		jobs = append(jobs, d.Jobs[v])
+	}
+	all := jobfate.OrphansIn(d.pods(d.Orphans.Pods), jobs, options...)
+	if len(all) != d.Orphans.Of {
+		return nil
+	}
+	return all[d.Orphans.At]
 }
 
 func (d *Dialogue) pods(versions []string) (pods []*corev1.Pod) {

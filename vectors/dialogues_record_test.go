@@ -1,0 +1,228 @@
+package vectors
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/vectors"
+	"github.com/jobfate/jobfate/jobtest/chaos"
+	"github.com/jobfate/jobfate/jobtest/cluster"
+)
+
+// record returns the dialogues of the controllers of one random lifetime.
+func record(t *testing.T, seed uint64) (all []*vectors.Dialogue) {
+	dice := rand.New(rand.NewPCG(seed, 17))
+	report := chaos.Run(chaos.Config{Seed: seed, Steps: 60, Retries: -1, Controller: func() cluster.Controller {
+		d := &vectors.Dialogue{Jobs: map[string]*batchv1.Job{}, Pods: map[string]*corev1.Pod{}}
+		if dice.IntN(4) == 0 {
+			d.Options.MaxChanges, d.Options.MaxRemovals = dice.IntN(3), dice.IntN(3)
+		}
+		all = append(all, d)
+		return &recorder{Dialogue: d, T: t, machine: d.Machine(), dice: dice, feeding: dice.IntN(2) == 0, all: &all}
+	}})
+	if report.Violation != nil {
+		t.Errorf("seed %d: %v", seed, report.Violation)
+	}
+	return all
+}
+
+// recorder is a controller that records what its Machine and the API server say.
+type recorder struct {
+	*vectors.Dialogue
+	*testing.T
+	machine *jobfate.Machine
+	dice    *rand.Rand
+	feeding bool
+	fed     map[string]string // the versions of the pods that the Machine was fed with
+	held    []vectors.Answer  // answers that arrive late
+	syncs   int
+	all     *[]*vectors.Dialogue // those of orphans are added
+}
+
+// step plays a step, and records it with what the Machine does.
+func (r *recorder) step(s vectors.Step) vectors.Step {
+	s, err := r.Play(r.machine, s)
+	if err != nil {
+		r.Fatalf("%v\n%s", err, text(r.T, s))
+	}
+	if r.syncs <= mostSyncs {
+		r.Steps = append(r.Steps, s)
+	}
+	return s
+}
+
+// Sync implements cluster.Controller.
+func (r *recorder) Sync(client *cluster.Client) (time.Duration, error) {
+	if err := r.free(client); err != nil {
+		return 0, err
+	}
+	r.syncs++
+	r.step(vectors.Step{Begin: r.begin(&client.View)})
+	for _, late := range r.held {
+		r.step(vectors.Step{Answer: &late})
+	}
+	r.held = nil
+	return r.drive(client)
+}
+
+// drive sends the requests of the Machine, until it has none.
+func (r *recorder) drive(client *cluster.Client) (time.Duration, error) {
+	for {
+		s := r.step(vectors.Step{})
+		if s.Result != nil {
+			return r.machine.Result().Requeue, r.machine.Result().Err
+		}
+		for _, i := range r.dice.Perm(len(s.Requests)) {
+			if err := r.send(client, s.Requests[i]); err != nil {
+				return 0, err
+			}
+		}
+	}
+}
+
+// free frees orphans, each with a Machine and a dialogue of its own.
+func (r *recorder) free(client *cluster.Client) error {
+	of := len(jobfate.OrphansIn(client.Pods, client.Jobs))
+	for at := range of {
+		d := &vectors.Dialogue{Jobs: map[string]*batchv1.Job{}, Pods: map[string]*corev1.Pod{}, Orphans: &vectors.Orphans{At: at, Of: of}}
+		o := &recorder{Dialogue: d, T: r.T, dice: r.dice}
+		for _, pod := range client.Pods {
+			d.Orphans.Pods = append(d.Orphans.Pods, o.pod(pod))
+		}
+		for _, job := range client.Jobs {
+			d.Orphans.Jobs = append(d.Orphans.Jobs, o.job(job))
+		}
+		o.machine = d.Machine()
+		*r.all = append(*r.all, d)
+		if _, err := o.drive(client); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin returns what the caches show.
+func (r *recorder) begin(v *cluster.View) *vectors.Begin {
+	b := &vectors.Begin{Now: v.Now, JobsVersion: v.JobsVersion, PodsVersion: v.PodsVersion, Barrier: v.Barrier, Fed: r.fed != nil}
+	if v.Job != nil {
+		b.Job = r.job(v.Job)
+	}
+	shows := map[string]string{}
+	for _, pod := range v.Pods {
+		version := r.pod(pod)
+		if shows[pod.Name] = version; !b.Fed {
+			b.Pods = append(b.Pods, version)
+		} else if r.fed[pod.Name] != version {
+			r.step(vectors.Step{Feed: &vectors.Feed{Name: pod.Name, Pod: version}})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.fed)) {
+		if shows[name] == "" {
+			r.step(vectors.Step{Feed: &vectors.Feed{Name: name}})
+		}
+	}
+	if r.feeding {
+		r.fed = shows
+	}
+	return b
+}
+
+// send sends a request, and gives the Machine the answer now, later or never. It returns an
+// error if the sync cannot go on.
+func (r *recorder) send(client *cluster.Client, q vectors.Request) error {
+	if r.dice.IntN(100) == 0 {
+		return cluster.ErrGivenUp
+	}
+	object, err := client.Do(r.request(q))
+	a := vectors.Answer{To: q.ID}
+	var status apierrors.APIStatus
+	switch {
+	case errors.Is(err, cluster.ErrKilled), errors.Is(err, cluster.ErrGivenUp):
+		return err
+	case errors.Is(err, cluster.ErrNoAnswer):
+		if r.dice.IntN(2) == 0 {
+			return nil
+		}
+		a.Fail = &vectors.Failure{Broken: true}
+	case errors.As(err, &status):
+		of := status.Status()
+		a.Fail = &vectors.Failure{Status: &of}
+	case err != nil:
+		r.Fatal(err)
+	default:
+		r.answer(&a, object)
+	}
+	if r.dice.IntN(30) == 0 {
+		r.held = append(r.held, a)
+		return nil
+	}
+	r.step(vectors.Step{Answer: &a})
+	return nil
+}
+
+// request returns a recorded request as the caller of a Machine gets it.
+func (r *recorder) request(q vectors.Request) jobfate.Request {
+	out := jobfate.Request{ID: q.ID, Verb: jobfate.GetJob, Name: q.Name, UID: q.UID, Patch: q.Patch}
+	for out.Verb.String() != q.Verb {
+		out.Verb++
+	}
+	if q.Pod != nil {
+		out.Pod = new(corev1.Pod)
+		if err := json.Unmarshal(q.Pod, out.Pod); err != nil {
+			r.Fatal(err)
+		}
+	}
+	if q.Precondition != "" {
+		out.Options.Preconditions = metav1.NewUIDPreconditions(string(q.Precondition))
+	}
+	return out
+}
+
+func (r *recorder) answer(a *vectors.Answer, object runtime.Object) {
+	switch object := object.(type) {
+	case *batchv1.Job:
+		a.Job = r.job(object)
+	case *corev1.Pod:
+		a.Pod = r.pod(object)
+	case *corev1.PodList:
+		a.List = &vectors.List{Version: object.ResourceVersion}
+		for i := range object.Items {
+			a.List.Pods = append(a.List.Pods, r.pod(&object.Items[i]))
+		}
+	}
+}
+
+// job and pod keep an object as it reads after it was sent, and return its version.
+func (r *recorder) job(job *batchv1.Job) string {
+	if r.Jobs[job.ResourceVersion] == nil {
+		r.Jobs[job.ResourceVersion] = sent(r.T, job)
+	}
+	return job.ResourceVersion
+}
+
+func (r *recorder) pod(pod *corev1.Pod) string {
+	if r.Pods[pod.ResourceVersion] == nil {
+		r.Pods[pod.ResourceVersion] = sent(r.T, pod)
+	}
+	return pod.ResourceVersion
+}
+
+func sent[T any](t *testing.T, object *T) *T {
+	out := new(T)
+	if err := json.Unmarshal([]byte(text(t, object)), out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
