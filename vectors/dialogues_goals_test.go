@@ -1,7 +1,6 @@
 package vectors
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -73,7 +72,7 @@ func happenings(d *vectors.Dialogue) (syncs [][]string) {
 			case f != nil && f.Broken:
 				add(what + ": broken connection")
 			case f != nil:
-				add(fmt.Sprintf("%s: %d", what, f.Status.Code))
+				add(what + ": " + string(f.Status.Reason))
 			case s.Answer.Job+s.Answer.Pod == "" && s.Answer.List == nil:
 				add(what + ": no object")
 			default:

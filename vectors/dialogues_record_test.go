@@ -29,6 +29,7 @@ func record(t *testing.T, seed uint64) (all []*vectors.Dialogue) {
 		if dice.IntN(4) == 0 {
 			d.Options.MaxChanges, d.Options.MaxRemovals = dice.IntN(3), dice.IntN(3)
 		}
+		d.Named = dice.IntN(3) == 0
 		all = append(all, d)
 		return &recorder{Dialogue: d, T: t, machine: d.Machine(), dice: dice, feeding: dice.IntN(2) == 0, all: &all}
 	}})
@@ -145,7 +146,7 @@ func (r *recorder) send(client *cluster.Client, q vectors.Request) error {
 	if r.dice.IntN(100) == 0 {
 		return cluster.ErrGivenUp
 	}
-	object, err := client.Do(r.request(q))
+	object, err := r.do(client, q)
 	a := vectors.Answer{To: q.ID}
 	var status apierrors.APIStatus
 	switch {
@@ -161,7 +162,7 @@ func (r *recorder) send(client *cluster.Client, q vectors.Request) error {
 		a.Fail = &vectors.Failure{Status: &of}
 	case err != nil:
 		r.Fatal(err)
-	default:
+	case reads(q.Verb) || r.dice.IntN(50) > 0: // the object of a write may be missing
 		r.answer(&a, object)
 	}
 	if r.dice.IntN(30) == 0 {
@@ -170,6 +171,20 @@ func (r *recorder) send(client *cluster.Client, q vectors.Request) error {
 	}
 	r.step(vectors.Step{Answer: &a})
 	return nil
+}
+
+func reads(verb string) bool {
+	return verb == jobfate.GetJob.String() || verb == jobfate.ListPods.String() || verb == jobfate.GetPod.String()
+}
+
+// do sends a request. It answers some creations as if the namespace were being deleted.
+func (r *recorder) do(client *cluster.Client, q vectors.Request) (runtime.Object, error) {
+	if q.Verb == jobfate.CreatePod.String() && r.dice.IntN(50) == 0 {
+		err := apierrors.NewForbidden(corev1.Resource("pods"), q.Name, errors.New("the namespace is being terminated"))
+		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+		return nil, err
+	}
+	return client.Do(r.request(q))
 }
 
 // request returns a recorded request as the caller of a Machine gets it.

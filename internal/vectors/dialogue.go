@@ -3,6 +3,7 @@ package vectors
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -21,6 +22,8 @@ type Dialogue struct {
 	ID      string   `json:"id"`
 	Shows   []string `json:"shows"`
 	Options Options  `json:"options,omitzero"`
+	// Named says that the Machine names its pods itself: the prefix, and a number from 00001 on.
+	Named bool `json:"named,omitempty"`
 	// Orphans is set in a dialogue of a Machine that frees orphans. It has no syncs.
 	Orphans *Orphans `json:"orphans,omitempty"`
 	// Jobs and Pods are the versions of the Job and of the pods that the steps refer to.
@@ -134,6 +137,13 @@ func (d *Dialogue) Play(m *jobfate.Machine, s Step) (Step, error) {
 // Machines for orphans as the dialogue says.
 func (d *Dialogue) Machine() *jobfate.Machine {
 	options := (&Case{Options: d.Options}).JobfateOptions()
+	if d.Named {
+		n := 0
+		options = append(options, jobfate.Names(func(prefix string) string {
+			n++
+			return fmt.Sprintf("%s%05d", prefix, n)
+		}))
+	}
 	if d.Orphans == nil {
 		return jobfate.NewMachine(options...)
 	}
