@@ -5,6 +5,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/internal/vectors"
@@ -48,6 +50,8 @@ var aboutPods = []subject{{
 	},
 	kubernetes: asks(func(in vectors.Orphan, out *vectors.Frees) { out.Frees = real.StripsOrphan(in.Pod, in.Job) }),
 }, {
+	name: "route", aimed: changesOfPods(),
+}, {
 	name: "podIndex", oracle: "getCompletionIndex", aimed: indexMarks(),
 	kubernetes: asks(func(in vectors.Marks, out *vectors.Index) {
 		out.Index = nil
@@ -85,6 +89,43 @@ func ownKeys() (all []any) {
 		{Finalizer: a, Index: b, IndexVariable: "I", FailureCount: "example.com/c", IgnoredFailureCount: "example.com/d", ControllerUID: "example.com/e", JobName: "example.com/f"},
 	} {
 		all = append(all, k)
+	}
+	return all
+}
+
+// changesOfPods are changes between pods of all kinds that a Job may be concerned with.
+func changesOfPods() (all []any) {
+	job := func(name string, labels map[string]string) *batchv1.Job {
+		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}}
+		if labels != nil {
+			j.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
+		}
+		return j
+	}
+	elsewhere := job("elsewhere", map[string]string{"x": "1"})
+	elsewhere.Namespace = "other"
+	invalid := job("invalid", map[string]string{"/": "/"})
+	jobs := []*batchv1.Job{job("x", map[string]string{"x": "1"}), job("y", map[string]string{"y": "1"}), elsewhere, job("none", nil), invalid}
+	pods := []*corev1.Pod{nil}
+	for _, finalizers := range [][]string{nil, {batchv1.JobTrackingFinalizer}} {
+		for _, labels := range []map[string]string{{"x": "1"}, {"x": "1", "y": "1"}, {"z": "1"}} {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", UID: "pod", Labels: labels, Finalizers: finalizers}}
+			pods = append(pods, pod)
+		}
+		for _, owner := range []metav1.OwnerReference{
+			*metav1.NewControllerRef(jobs[0], batchv1.SchemeGroupVersion.WithKind("Job")),
+			*metav1.NewControllerRef(job("gone", nil), batchv1.SchemeGroupVersion.WithKind("Job")),
+			*metav1.NewControllerRef(jobs[1], corev1.SchemeGroupVersion.WithKind("ReplicationController")),
+		} {
+			pod := pods[len(pods)-1].DeepCopy()
+			pod.OwnerReferences = []metav1.OwnerReference{owner}
+			pods = append(pods, pod)
+		}
+	}
+	for _, before := range pods {
+		for _, after := range pods {
+			all = append(all, vectors.Change{Before: before, After: after, Jobs: jobs})
+		}
 	}
 	return all
 }

@@ -23,7 +23,7 @@ var aboutStatus = []subject{
 		})},
 	{name: "statusPatch", aimed: statusesToPatch()},
 	{name: "demand", draw: func(d draw) any { return d.jobAndPods() }, shrinks: true, cases: 900},
-	{name: "count", draw: func(d draw) any { return d.jobAndPods() }, shrinks: true, cases: 500},
+	{name: "count", draw: func(d draw) any { return d.jobAndPods() }, shrinks: true, cases: 500, aimed: podsToCount()},
 	{name: "enterTracking", shrinks: true, cases: 250, draw: func(d draw) any {
 		in := d.jobAndPods()
 		if d.percent(95) {
@@ -143,6 +143,61 @@ func (d draw) jobAndPods() vectors.JobAndPods {
 		in.Pods = append(in.Pods, in.Pods[0])
 	}
 	return in
+}
+
+// podsToCount are pods that look as if they were counted: without a UID, twice, without a
+// controller or under a Job without a UID. And a failed pod matches a rule that fails its Job,
+// which is running, or ends in one of several ways.
+func podsToCount() (all []any) {
+	failsJob := &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: batchv1.PodFailurePolicyActionFailJob,
+		OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42}}}}}
+	add := func(change func(*batchv1.Job, *corev1.Pod)) {
+		for _, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded, corev1.PodRunning} {
+			job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "uid"}}
+			pods := []*corev1.Pod{{}, {}}
+			for i, p := range pods {
+				own(job, p, i)
+				p.Status.Phase = phase
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c0"}}
+				if phase == corev1.PodFailed {
+					p.Status.ContainerStatuses[0].State.Terminated = &corev1.ContainerStateTerminated{ExitCode: int32(42 + i)}
+				}
+			}
+			change(job, pods[0])
+			all = append(all, vectors.JobAndPods{Job: job, Pods: pods})
+		}
+	}
+	add(func(*batchv1.Job, *corev1.Pod) {})
+	add(func(_ *batchv1.Job, p *corev1.Pod) { p.UID = "" })
+	add(func(_ *batchv1.Job, p *corev1.Pod) { p.UID = "uid-1" })
+	add(func(_ *batchv1.Job, p *corev1.Pod) { p.OwnerReferences = nil })
+	add(func(j *batchv1.Job, p *corev1.Pod) { j.UID, p.OwnerReferences[0].UID = "", "" })
+	for _, status := range []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse} {
+		for _, kind := range []batchv1.JobConditionType{batchv1.JobSuspended, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet, batchv1.JobFailed, batchv1.JobComplete} {
+			add(func(j *batchv1.Job, p *corev1.Pod) {
+				j.Spec.PodFailurePolicy = failsJob
+				j.Status.Conditions = []batchv1.JobCondition{{Type: kind, Status: status}}
+			})
+		}
+	}
+	add(func(j *batchv1.Job, p *corev1.Pod) {
+		j.Spec.PodFailurePolicy, j.DeletionTimestamp = failsJob, ptr(metav1.NewTime(noon))
+	})
+	add(func(j *batchv1.Job, p *corev1.Pod) {
+		j.Status.Failed, j.Status.Succeeded = math.MaxInt32-1, math.MaxInt32
+	})
+	// A counter is above the number of indexes, and lists of indexes are damaged.
+	add(func(j *batchv1.Job, p *corev1.Pod) {
+		j.Spec.CompletionMode, j.Spec.Completions = ptr(batchv1.IndexedCompletion), ptr[int32](5)
+		j.Status.Succeeded, j.Status.CompletedIndexes, j.Status.FailedIndexes = 4, "1,x,3-9", ptr("2,y")
+		p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "2"}
+	})
+	add(func(j *batchv1.Job, p *corev1.Pod) {
+		j.Spec.CompletionMode, j.Spec.Completions, j.Spec.BackoffLimitPerIndex = ptr(batchv1.IndexedCompletion), ptr[int32](5), ptr[int32](0)
+		j.Status.CompletedIndexes, j.Status.FailedIndexes = "1,x,3", ptr("0,y")
+		p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "2"}
+	})
+	return all
 }
 
 // statusesToRead are the statuses that the validation is checked with, and times to live.

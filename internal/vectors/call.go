@@ -39,6 +39,7 @@ var Functions = map[string]func(in []byte) (any, error){
 	"ruleNames":     calls(ruleNames),
 	"successPolicy": calls(successPolicy),
 	"orphan":        calls(orphan),
+	"route":         calls(route),
 	"podIndex":      calls(podIndex),
 	"checkKeys":     calls(checkKeys),
 	"readStatus":    calls(readStatus),

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -23,6 +24,27 @@ type Frees struct {
 }
 
 func orphan(in Orphan) Frees { return Frees{tracking.Controller{}.Frees(in.Pod, in.Job)} }
+
+// Change is the input of route: a pod before and after a change, absent if it does not exist then,
+// and the Jobs of its namespace.
+type Change struct {
+	Before *corev1.Pod    `json:"before,omitempty"`
+	After  *corev1.Pod    `json:"after,omitempty"`
+	Jobs   []*batchv1.Job `json:"jobs,omitempty"`
+}
+
+// Route is the result of route: the names of the Jobs that the change concerns; an empty name if it
+// leaves an orphan.
+type Route struct {
+	Jobs []string `json:"jobs,omitempty"`
+}
+
+func route(in Change) (out Route) {
+	for _, name := range jobfate.RouteOf(in.Before, in.After, func(string) []*batchv1.Job { return in.Jobs }) {
+		out.Jobs = append(out.Jobs, name.Name)
+	}
+	return out
+}
 
 // Marks is the input of podIndex.
 type Marks struct {
