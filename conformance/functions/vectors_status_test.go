@@ -24,7 +24,7 @@ var aboutStatus = []subject{
 	{name: "statusPatch", aimed: statusesToPatch()},
 	{name: "demand", draw: func(d draw) any { return d.jobAndPods() }, shrinks: true, cases: 900},
 	{name: "count", draw: func(d draw) any { return d.jobAndPods() }, shrinks: true, cases: 500, aimed: podsToCount()},
-	{name: "enterTracking", shrinks: true, cases: 250, draw: func(d draw) any {
+	{name: "enterTracking", shrinks: true, cases: 250, aimed: podsToTrack(), draw: func(d draw) any {
 		in := d.jobAndPods()
 		if d.percent(95) {
 			in.Job.Status.UncountedTerminatedPods = nil
@@ -197,6 +197,47 @@ func podsToCount() (all []any) {
 		j.Status.CompletedIndexes, j.Status.FailedIndexes = "1,x,3", ptr("0,y")
 		p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "2"}
 	})
+	return all
+}
+
+// podsToTrack are pods that get no finalizer, or do not count, when tracking begins.
+func podsToTrack() (all []any) {
+	for _, indexed := range []bool{false, true} {
+		for _, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded, corev1.PodRunning} {
+			for _, change := range []func(*batchv1.Job, *corev1.Pod){
+				func(*batchv1.Job, *corev1.Pod) {},
+				func(_ *batchv1.Job, p *corev1.Pod) { p.Finalizers = []string{batchv1.JobTrackingFinalizer} },
+				func(_ *batchv1.Job, p *corev1.Pod) { p.DeletionTimestamp = ptr(metav1.NewTime(noon)) },
+				func(_ *batchv1.Job, p *corev1.Pod) { p.Annotations = nil },
+				func(_ *batchv1.Job, p *corev1.Pod) { p.Annotations[batchv1.JobCompletionIndexAnnotation] = "3" },
+				func(j *batchv1.Job, _ *corev1.Pod) {
+					j.Status.Failed, j.Status.Succeeded, j.Status.CompletedIndexes = 3, 2, "0,2"
+				},
+				func(j *batchv1.Job, _ *corev1.Pod) {
+					j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: batchv1.PodFailurePolicyActionIgnore,
+						OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}}}}
+				},
+				func(j *batchv1.Job, _ *corev1.Pod) {
+					j.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
+				},
+				func(j *batchv1.Job, _ *corev1.Pod) {
+					j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+				},
+			} {
+				job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job", UID: "uid", ResourceVersion: "7"}}
+				p := &corev1.Pod{}
+				own(job, p, 0)
+				p.Finalizers, p.ResourceVersion, p.Status.Phase = nil, "8", phase
+				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
+				if p.Annotations = map[string]string{}; indexed {
+					job.Spec.CompletionMode, job.Spec.Completions = ptr(batchv1.IndexedCompletion), ptr[int32](3)
+					p.Annotations[batchv1.JobCompletionIndexAnnotation] = "1"
+				}
+				change(job, p)
+				all = append(all, vectors.JobAndPods{Job: job, Pods: []*corev1.Pod{p}})
+			}
+		}
+	}
 	return all
 }
 
