@@ -68,7 +68,7 @@ bench:
 # Makes mistakes in what decides and looks whether a test fails. It takes about two
 # hours on two cores. docs/mutants.md explains what survives.
 mutate:
-	go -C tools/mutate run . $(shell cat tools/lint/deciding.txt)
+	go -C tools run ./mutate $(shell cat tools/lint/deciding.txt)
 
 # Makes the commit of a release beside main, and the tags of the modules that it offers:
 # make release VERSION=v0.1.0. Push the tags afterwards.

@@ -57,3 +57,20 @@ func TestRandom_statuses(t *testing.T) {
 		}
 	})
 }
+
+// A pod that has not started costs nothing, however many sidecars it has.
+func TestStatuses_ofNoneDoesNotReadContainers(t *testing.T) {
+	always := corev1.ContainerRestartPolicyAlways
+	pod := &corev1.Pod{}
+	for i := range 10_000 {
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{Name: fmt.Sprint(i), RestartPolicy: &always})
+	}
+	count := testing.AllocsPerRun(5, func() {
+		for status := range sidecar.Statuses(pod) {
+			t.Errorf("got a status of %s, want none", status.Name)
+		}
+	})
+	if count > 4 {
+		t.Errorf("got %.0f allocations, want at most 4", count)
+	}
+}

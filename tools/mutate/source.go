@@ -1,150 +1,109 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
-	"go/token"
+	"go/printer"
 	"go/types"
-	"hash/fnv"
-	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"golang.org/x/tools/go/packages"
 )
 
-// sourceFile is a Go file of the package under test.
-type sourceFile struct {
-	path string // absolute
-	name string // without the folder
-	text string
-	tree *ast.File
+// source is a package of the main module, without its tests.
+type source struct {
+	*packages.Package
+	options
+	work    string            // a folder for what is built
+	texts   map[string]string // of the files
+	mutants []*mutant
 }
 
-// sourcePackage is a package under test, without its tests.
-type sourcePackage struct {
-	dir   string // from the root of the module
-	name  string
-	fset  *token.FileSet
-	files []*sourceFile
+const mode = packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |
+	packages.NeedTypesInfo | packages.NeedImports
 
-	imports types.Importer
-	reasons reasons
-	only    *regexp.Regexp
-	share   uint32
-	blocks  []block // of the code, if the tests need not run all of it
-}
-
-// title is what explanations call the package: its folder, and the root by its name.
-func (p *sourcePackage) title() string {
-	if p.dir == "." {
-		return p.name
-	}
-	return p.dir
-}
-
-// loadPackage reads a package of the main module.
-func (r *runner) loadPackage(dir string) (*sourcePackage, error) {
-	listed, err := r.goCommand("list", "-f", `{{.Name}} {{join .GoFiles " "}}`, "./"+dir)
+func (o options) load(dir string) (*source, error) {
+	root, err := filepath.Abs(o.root)
 	if err != nil {
 		return nil, err
 	}
-	names := strings.Fields(listed)
-	p := &sourcePackage{dir: dir, name: names[0], fset: token.NewFileSet(), reasons: r.reasons, only: r.only, share: r.share}
-	for _, name := range names[1:] {
-		path := filepath.Join(r.root, dir, name)
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		tree, err := parser.ParseFile(p.fset, path, text, parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
-		}
-		p.files = append(p.files, &sourceFile{path: path, name: name, text: string(text), tree: tree})
-	}
-	if p.imports, err = r.importer(p); err != nil {
+	o.root = root
+	loaded, err := packages.Load(&packages.Config{Mode: mode, Dir: root}, "./"+dir)
+	if err != nil {
 		return nil, err
 	}
-	if err := p.check(nil, ""); err != nil {
-		return nil, fmt.Errorf("does not compile: %w", err)
+	p := &source{Package: loaded[0], options: o, texts: map[string]string{}}
+	for _, err := range p.Errors {
+		return nil, err
 	}
-	if r.tests != "" {
-		p.blocks, err = r.runTests(p, r.tests)
+	for _, name := range p.GoFiles {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		p.texts[name] = string(text)
 	}
+	p.work, err = os.MkdirTemp("", "mutate-")
 	return p, err
 }
 
-// importer returns what finds the types of the imported packages, in the files that
-// the compiler writes.
-func (r *runner) importer(p *sourcePackage) (types.Importer, error) {
-	listed, err := r.goCommand("list", "-deps", "-export", "-f", "{{.ImportPath}}\t{{.Export}}", "./"+p.dir)
+// title is what docs/mutants.md calls the package: its folder, and the root by its name.
+func (p *source) title() string {
+	if p.Dir == p.root {
+		return p.Name
+	}
+	return filepath.ToSlash(strings.TrimPrefix(p.Dir, p.root)[1:])
+}
+
+// compiles reports whether the package compiles with a mutant.
+func (p *source) compiles(m *mutant) bool {
+	name := m.from.Filename
+	changed, err := parser.ParseFile(p.Fset, name, p.texts[name][:m.from.Offset]+m.text+p.texts[name][m.to.Offset:], parser.SkipObjectResolution)
 	if err != nil {
-		return nil, err
+		return false
 	}
-	exports := map[string]string{}
-	for line := range strings.Lines(listed) {
-		path, file, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		exports[path] = file
+	files := []*ast.File{changed}
+	for _, f := range p.Syntax {
+		if p.Fset.Position(f.Package).Filename != name {
+			files = append(files, f)
+		}
 	}
-	return importer.ForCompiler(p.fset, "gc", func(path string) (io.ReadCloser, error) {
-		return os.Open(exports[path])
-	}), nil
+	config := types.Config{Importer: p}
+	_, err = config.Check(p.PkgPath, p.Fset, files, nil)
+	return err == nil
 }
 
-// wanted reports whether a mutant is to be made.
-func (p *sourcePackage) wanted(at place) bool {
-	return !p.reasons.leavesOut(at) && p.only.MatchString(at.String()) && p.drawn(at)
-}
-
-// drawn reports whether a mutant is among the share to test: its own text decides, so
-// that it is the same ones each time.
-func (p *sourcePackage) drawn(at place) bool {
-	hash := fnv.New32a()
-	io.WriteString(hash, at.pkg+" "+at.String())
-	return hash.Sum32()%100 < p.share
-}
-
-// viable reports whether the package compiles with the change.
-func (p *sourcePackage) viable(c change) bool { return p.check(c.file, c.apply()) == nil }
-
-// check looks for errors that the compiler would find, given another text for one
-// of the files.
-func (p *sourcePackage) check(changed *sourceFile, text string) error {
-	fset, trees := token.NewFileSet(), make([]*ast.File, len(p.files))
-	for i, f := range p.files {
-		source := f.text
-		if f == changed {
-			source = text
-		}
-		tree, err := parser.ParseFile(fset, f.path, source, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		trees[i] = tree
+// Import finds the packages that this one imports, for the type checker.
+func (p *source) Import(path string) (*types.Package, error) {
+	if imported := p.Imports[path]; imported != nil {
+		return imported.Types, nil
 	}
-	config := types.Config{Importer: p.imports}
-	_, err := config.Check(p.dir, fset, trees, nil)
-	return err
+	return nil, fmt.Errorf("%s is not imported", path)
 }
 
-func (p *sourcePackage) offset(pos token.Pos) int { return p.fset.Position(pos).Offset }
-
-// functionAt returns the name of the function around a place in the file, a method
-// with its type; empty outside of functions.
-func (p *sourcePackage) functionAt(f *sourceFile, offset int) string {
-	for _, decl := range f.tree.Decls {
-		fn, ok := decl.(*ast.FuncDecl)
-		if !ok || offset < p.offset(fn.Pos()) || offset >= p.offset(fn.End()) {
-			continue
-		}
-		if fn.Recv == nil {
-			return fn.Name.Name
-		}
-		receiver := types.ExprString(fn.Recv.List[0].Type)
-		return strings.TrimPrefix(receiver, "*") + "." + fn.Name.Name
+func (p *source) print(n ast.Node) string {
+	var out bytes.Buffer
+	if err := printer.Fprint(&out, p.Fset, n); err != nil {
+		return err.Error() // which does not compile
 	}
-	return ""
+	return out.String()
+}
+
+// place returns the place of a node. Of a function it is the body.
+func (p *source) place(n ast.Node) (out place) {
+	of := func(body *ast.BlockStmt, t *ast.FuncType) {
+		n, out.results = body, p.print(&ast.FuncType{Params: &ast.FieldList{}, Results: t.Results})
+	}
+	switch fn := n.(type) {
+	case *ast.FuncDecl:
+		of(fn.Body, fn.Type)
+	case *ast.FuncLit:
+		of(fn.Body, fn.Type)
+	}
+	out.node, out.from, out.to = n, p.Fset.Position(n.Pos()), p.Fset.Position(n.End())
+	return out
 }
