@@ -74,7 +74,7 @@ mutate:
 # make release VERSION=v0.1.0. Push the tags afterwards.
 release:
 	git switch --detach
-	go -C tools run ./release $(VERSION) ..
+	tools/release/rewrite $(VERSION)
 	git commit -am "Release $(VERSION)"
 	git tag $(VERSION)
 	for module in controller jobtest/kube jobtest/live cmd/kubectl-jobfate; do git tag $$module/$(VERSION); done

@@ -1,7 +1,6 @@
-// Lint runs all checks of the main module's source in one load: staticcheck's, and those of
-// this package, whose settings are in rules.go. It also holds the files of all modules
-// against the limits of size, and those of the main module against the rules for names and
-// comments.
+// Lint runs all checks of the source in one command: staticcheck's, depguard's, forbidigo's and
+// those of this package on the main module, with the settings in rules.go; and revive's, with
+// sizes.toml for all modules and style.toml for the main one.
 //
 //	lint ./...
 //
@@ -12,6 +11,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/OpenPeeDeeP/depguard/v2"
 	"golang.org/x/tools/go/analysis"
 	"honnef.co/go/tools/lintcmd"
 	"honnef.co/go/tools/simple"
@@ -20,19 +20,20 @@ import (
 	"honnef.co/go/tools/unused"
 )
 
-// own are the analyzers besides those of staticcheck.
-var own = []*analysis.Analyzer{imports, forbidden, pure, inputs}
-
 func main() {
+	root, err := os.Getwd()
+	if err != nil {
+		panic(err)
+	}
 	cmd := lintcmd.NewCommand("lint")
 	cmd.ParseFlags(os.Args[1:])
 	cmd.AddAnalyzers(simple.Analyzers...)
 	cmd.AddAnalyzers(staticcheck.Analyzers...)
 	cmd.AddAnalyzers(stylecheck.Analyzers...)
 	cmd.AddAnalyzers(unused.Analyzer)
-	cmd.AddBareAnalyzers(own...)
+	cmd.AddBareAnalyzers(own(root)...)
 	status := cmd.Execute()
-	findings, err := style(".")
+	findings, err := style(root)
 	if err != nil {
 		findings = append(findings, err.Error())
 	}
@@ -41,4 +42,13 @@ func main() {
 		status = 1
 	}
 	os.Exit(status)
+}
+
+// own returns the analyzers besides those of staticcheck, for the files in a folder.
+func own(root string) []*analysis.Analyzer {
+	imports, err := depguard.NewAnalyzer(imports(root))
+	if err != nil {
+		panic(err)
+	}
+	return []*analysis.Analyzer{imports, forbidden(), pure, inputs}
 }

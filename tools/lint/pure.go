@@ -22,11 +22,6 @@ var pure = &analysis.Analyzer{
 			return nil, nil
 		}
 		for _, f := range sources(pass) {
-			for _, spec := range f.Imports {
-				if spec.Name != nil && spec.Name.Name == "." {
-					pass.Reportf(spec.Pos(), "imports %s with a dot: its names would escape other checks", strings.Trim(spec.Path.Value, `"`))
-				}
-			}
 			for _, decl := range f.Decls {
 				fn, _ := decl.(*ast.FuncDecl)
 				must := fn != nil && strings.HasPrefix(fn.Name.Name, "Must")

@@ -1,86 +1,60 @@
 package main
 
-import (
-	"slices"
-
-	"github.com/mgechev/revive/lint"
-	"github.com/mgechev/revive/rule"
-)
-
 // The rules, all of them data. A why completes what a finding says.
 
 // mainModule is the path of the main module.
 const mainModule = "github.com/jobfate/jobfate"
 
-// A layer is a folder of the main module and what its non-test files may import
-// besides the standard library. A folder that ends in /... stands for everything
-// below it as well. The first row that fits a package holds for it.
-type layer struct {
-	dir string
-	may []string
-	why string
+// A layer is a folder of the main module and what its non-test files may import besides the
+// standard library: folders, and names of groups. A folder that ends in /... stands for
+// everything below it as well. The first row that fits a package holds for it.
+type layer struct{ dir, may, why string }
+
+// groups are imports with a name. Leaves are what a decision is composed of and adopters may
+// use alone, inner what it is composed of besides.
+var groups = map[string]string{
+	"k8s":    "k8s.io/api/... k8s.io/apimachinery/...",
+	"gocmp":  "github.com/google/go-cmp/...",
+	"rapid":  "pgregory.net/rapid/...",
+	"yaml":   "go.yaml.in/yaml/... sigs.k8s.io/yaml/...",
+	"leaves": "indexset backoff failurepolicy tracking jobstatus",
+	"inner":  "internal/sidecar internal/keys internal/lifecycle internal/owner internal/census",
+	"every":  "validation leaves",
 }
-
-// What the layers call imports from outside the module.
-const (
-	k8s   = "k8s.io/..." // of it, api and apimachinery
-	gocmp = "github.com/google/go-cmp/..."
-	rapid = "pgregory.net/rapid"
-	yamls = "go.yaml.in/yaml/..."
-	kyaml = "sigs.k8s.io/yaml"
-)
-
-// leaves are what a decision is composed of and adopters may use alone, inner what it is
-// composed of besides; every is the leaves and validation.
-var (
-	leaves = []string{"indexset", "backoff", "failurepolicy", "tracking", "jobstatus"}
-	inner  = []string{"internal/sidecar", "internal/keys", "internal/lifecycle", "internal/owner", "internal/census"}
-	every  = append([]string{"validation"}, leaves...)
-)
-
-// all joins lists of imports.
-func all(lists ...[]string) []string { return slices.Concat(lists...) }
 
 var layers = []layer{
-	{"indexset", nil, "it is a set of numbers and knows no Kubernetes"},
-	{"internal/sidecar", []string{k8s}, "it reads single pods, for what decides"},
-	{"backoff", []string{k8s, "internal/sidecar"}, "it is at the bottom, beside failurepolicy"},
-	{"failurepolicy", []string{k8s}, "it is at the bottom, beside backoff"},
-	{"internal/keys", []string{k8s}, "it reads and writes what is on single pods"},
-	{"internal/lifecycle", []string{k8s, "indexset", "backoff"}, "it decides ends from numbers and knows no pods"},
-	{"internal/owner", []string{k8s, "internal/keys", "internal/lifecycle"}, "it compares a pod with its Job"},
-	{"internal/census", []string{k8s, "indexset", "backoff", "failurepolicy", "internal/keys", "internal/owner"}, "it reads the pods of a Job and decides nothing about their number"},
-	{"tracking", []string{k8s, "indexset", "failurepolicy", "internal/keys", "internal/census", "internal/lifecycle"}, "it is the front door of internal/census"},
-	{"jobstatus", []string{k8s, "indexset", "backoff", "tracking", "internal/keys", "internal/census", "internal/lifecycle"}, "it reads statuses, and pods for the demand alone"},
-	{"validation", []string{k8s, "indexset", "failurepolicy"}, "it stands beside the leaves, under no root"},
-	{"internal/decide", all([]string{k8s}, inner, leaves), "it composes the leaves and nothing else"},
-	{"internal/machine", []string{k8s, "internal/decide", "internal/keys", "internal/owner", "backoff", "jobstatus", "tracking"}, "it carries decisions out, and knows no client"},
-	{".", []string{k8s, "internal/decide", "internal/machine", "backoff", "failurepolicy", "tracking"}, "the root is the front door of internal/decide and internal/machine"},
-	{"explain", []string{k8s, ".", "internal/decide", "internal/sidecar", "internal/keys", "internal/census", "indexset", "backoff", "failurepolicy", "jobstatus", "validation"}, "it reads decisions"},
-	{"jobtest/...", append([]string{k8s, gocmp, rapid, ".", "explain", "internal/decide", "internal/machine", "internal/slowpath", "jobtest/..."}, every...), "it is a test kit: its caller is the Machine itself, which it copies and breaks"},
-	{"internal/simulation", append([]string{k8s, ".", "explain", "jobtest/cluster", "internal/keys", "internal/owner"}, leaves...), "it plays decisions on the simulated cluster, which needs no test helper"},
-	{"internal/parallel", nil, "it knows of nothing that is done"},
-	{"internal/kubefile", []string{k8s, yamls, kyaml, "failurepolicy", "internal/parallel"}, "it reads files with the parsers of kubectl"},
-	{"internal/slowpath", []string{k8s, "internal/decide", "internal/census", "internal/lifecycle", "backoff"}, "it compares decisions, and makes none"},
-	{"internal/decidetest", []string{k8s, rapid, ".", "internal/decide", "failurepolicy", "tracking", "jobtest/..."}, "it is for tests, of the root as well"},
-	{"internal/cli", []string{k8s, yamls, ".", "explain", "internal/keys", "internal/kubefile", "internal/simulation", "indexset", "failurepolicy", "tracking", "jobstatus", "validation"}, "it prints what others read and decide"},
-	{"internal/vectors", []string{k8s, ".", "internal/machine", "internal/keys", "internal/lifecycle", "indexset", "backoff", "failurepolicy", "jobstatus", "tracking", "validation"}, "it runs cases through the Machine and single functions, for tests of several modules"},
-	{"internal/podtest", []string{k8s, gocmp}, "it makes pods for tests of the packages that read them"},
-	{"internal/...", append([]string{k8s, "internal/..."}, every...), "internal packages serve the commands"},
-	{"cmd/...", []string{"internal/cli"}, "a main package only runs internal/cli"},
-	{"examples/...", append([]string{k8s, ".", "explain"}, every...), "an example shows what a caller can do"},
+	{"indexset", "", "it is a set of numbers and knows no Kubernetes"},
+	{"internal/sidecar", "k8s", "it reads single pods, for what decides"},
+	{"backoff", "k8s internal/sidecar", "it is at the bottom, beside failurepolicy"},
+	{"failurepolicy", "k8s", "it is at the bottom, beside backoff"},
+	{"internal/keys", "k8s", "it reads and writes what is on single pods"},
+	{"internal/lifecycle", "k8s indexset backoff", "it decides ends from numbers and knows no pods"},
+	{"internal/owner", "k8s internal/keys internal/lifecycle", "it compares a pod with its Job"},
+	{"internal/census", "k8s indexset backoff failurepolicy internal/keys internal/owner", "it reads the pods of a Job and decides nothing about their number"},
+	{"tracking", "k8s indexset failurepolicy internal/keys internal/census internal/lifecycle", "it is the front door of internal/census"},
+	{"jobstatus", "k8s indexset backoff tracking internal/keys internal/census internal/lifecycle", "it reads statuses, and pods for the demand alone"},
+	{"validation", "k8s indexset failurepolicy", "it stands beside the leaves, under no root"},
+	{"internal/decide", "k8s inner leaves", "it composes the leaves and nothing else"},
+	{"internal/machine", "k8s internal/decide internal/keys internal/owner backoff jobstatus tracking", "it carries decisions out, and knows no client"},
+	{".", "k8s internal/decide internal/machine backoff failurepolicy tracking", "the root is the front door of internal/decide and internal/machine"},
+	{"explain", "k8s . internal/decide internal/sidecar internal/keys internal/census indexset backoff failurepolicy jobstatus validation", "it reads decisions"},
+	{"jobtest/...", "k8s gocmp rapid . explain internal/decide internal/machine internal/slowpath jobtest/... every", "it is a test kit: its caller is the Machine itself, which it copies and breaks"},
+	{"internal/simulation", "k8s . explain jobtest/cluster internal/keys internal/owner leaves", "it plays decisions on the simulated cluster, which needs no test helper"},
+	{"internal/parallel", "", "it knows of nothing that is done"},
+	{"internal/kubefile", "k8s yaml failurepolicy internal/parallel", "it reads files with the parsers of kubectl"},
+	{"internal/slowpath", "k8s internal/decide internal/census internal/lifecycle backoff", "it compares decisions, and makes none"},
+	{"internal/decidetest", "k8s rapid . internal/decide failurepolicy tracking jobtest/...", "it is for tests, of the root as well"},
+	{"internal/cli", "k8s yaml . explain internal/keys internal/kubefile internal/simulation indexset failurepolicy tracking jobstatus validation", "it prints what others read and decide"},
+	{"internal/vectors", "k8s . internal/machine internal/keys internal/lifecycle indexset backoff failurepolicy jobstatus tracking validation", "it runs cases through the Machine and single functions, for tests of several modules"},
+	{"internal/podtest", "k8s gocmp", "it makes pods for tests of the packages that read them"},
+	{"internal/...", "k8s internal/... every", "internal packages serve the commands"},
+	{"cmd/...", "internal/cli", "a main package only runs internal/cli"},
+	{"examples/...", "k8s . explain every", "an example shows what a caller can do"},
 }
 
-// dependencies are the direct requirements of the main module, these and no
-// others. Which package may use which is for the layers to say; tests may use all.
-var dependencies = []string{
-	"k8s.io/api",
-	"k8s.io/apimachinery",
-	"github.com/google/go-cmp",
-	"pgregory.net/rapid",
-	"sigs.k8s.io/yaml",
-	"go.yaml.in/yaml/v3",
-}
+// dependencies are the direct requirements of the main module, these and no others. Which
+// package may use which is for the layers to say; tests may use all.
+const dependencies = "k8s.io/api k8s.io/apimachinery github.com/google/go-cmp pgregory.net/rapid sigs.k8s.io/yaml go.yaml.in/yaml/v3"
 
 // bannedImports may not be imported by what decides, nor what begins with their paths.
 var bannedImports = map[string]string{
@@ -119,35 +93,4 @@ var mutators = map[string][]string{
 	"slices": {"Sort", "SortFunc", "SortStableFunc", "Reverse", "Compact", "CompactFunc", "Delete", "DeleteFunc", "Insert", "Replace"},
 	"maps":   {"Copy", "DeleteFunc", "Insert"},
 	"sort":   {"Slice", "SliceStable", "Sort", "Stable", "Ints", "Strings"},
-}
-
-// A setting is a rule of revive, its arguments, and the files that it leaves out.
-type setting struct {
-	rule      lint.Rule
-	arguments lint.Arguments
-	not       []string
-}
-
-// sizeRules are for all files of all modules, tests included, but for what they leave out.
-var sizeRules = []setting{
-	{&rule.FileLengthLimitRule{}, lint.Arguments{map[string]any{"max": int64(600)}}, nil},
-	{&rule.FunctionLength{}, lint.Arguments{int64(0), int64(100)}, []string{"TEST"}},
-}
-
-// styleRules are for what the main module has besides tests.
-var styleRules = []setting{
-	{rule: &rule.FileLengthLimitRule{}, arguments: lint.Arguments{map[string]any{"max": int64(400)}}},
-	{rule: &rule.FunctionLength{}, arguments: lint.Arguments{int64(0), int64(60)}},
-	{rule: &rule.ExportedRule{}, arguments: lint.Arguments{"disableStutteringCheck"}},
-	{rule: &rule.PackageCommentsRule{}},
-	{rule: &rule.VarNamingRule{}},
-	{rule: &rule.ReceiverNamingRule{}},
-	{rule: &rule.ErrorNamingRule{}},
-	{rule: &rule.ErrorReturnRule{}},
-	{rule: &rule.TimeNamingRule{}},
-	{rule: &rule.UnexportedReturnRule{}},
-	{rule: &rule.DotImportsRule{}},
-	{rule: &rule.IndentErrorFlowRule{}},
-	{rule: &rule.SuperfluousElseRule{}},
-	{rule: &rule.UnreachableCodeRule{}},
 }

@@ -1,4 +1,5 @@
-package main
+// Package release_test makes a release and uses it.
+package release_test
 
 import (
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"golang.org/x/mod/zip"
 )
 
+const ours = "github.com/jobfate/jobfate"
+
 // users imports what a release offers beside the commands.
 const users = `package users
 
@@ -25,16 +28,19 @@ import (
 )
 `
 
+// copyFiles copies what git knows of, and is there.
+const copyFiles = `git ls-files -z --cached --others --exclude-standard |
+	while IFS= read -rd '' file; do if [ -e "$file" ]; then printf '%s\0' "$file"; fi; done |
+	xargs -0 cp --parents -t `
+
 // TestRelease installs the commands of a release and builds a user of its modules, from a
 // module proxy that has them.
 func TestRelease(t *testing.T) {
 	// A version is cached for good, so every run has its own, and removes it.
 	version := fmt.Sprintf("v0.0.0-test.%d", time.Now().UnixNano())
 	root, proxy, bin := t.TempDir(), t.TempDir(), t.TempDir()
-	copyRepository(t, root)
-	if err := release(version, root); err != nil {
-		t.Fatal(err)
-	}
+	run(t, "../..", "bash", "-c", copyFiles+root)
+	run(t, root, "tools/release/rewrite", version)
 	for _, dir := range []string{".", "controller", "jobtest/kube", "jobtest/live", "cmd/kubectl-jobfate"} {
 		publish(t, filepath.Join(root, dir), proxy, version)
 	}
@@ -43,7 +49,9 @@ func TestRelease(t *testing.T) {
 	t.Setenv("GOFLAGS", "-modcacherw")
 	t.Setenv("GONOSUMDB", ours+","+ours+"/*")
 	t.Setenv("GOBIN", bin)
-	t.Cleanup(func() { removeVersion(t, cache, version) })
+	t.Cleanup(func() {
+		run(t, cache, "find", "github.com/jobfate", "cache/download/github.com/jobfate", "-name", "*"+version+"*", "-prune", "-exec", "rm", "-rf", "{}", "+")
+	})
 
 	run(t, t.TempDir(), "go", "install", ours+"/cmd/jobfate@"+version)
 	run(t, t.TempDir(), "go", "install", ours+"/cmd/kubectl-jobfate@"+version)
@@ -58,33 +66,6 @@ func TestRelease(t *testing.T) {
 	run(t, user, "go", "mod", "init", "example.com/users")
 	run(t, user, "go", "get", ours+"@"+version, ours+"/controller@"+version, ours+"/jobtest/kube@"+version, ours+"/jobtest/live@"+version)
 	run(t, user, "go", "build", "./...")
-}
-
-func TestRelease_rejectsAVersion(t *testing.T) {
-	if err := release("0.1", t.TempDir()); err == nil {
-		t.Error("got no error for 0.1")
-	}
-}
-
-// copyRepository copies what git knows of this repository.
-func copyRepository(t *testing.T, to string) {
-	t.Helper()
-	from := filepath.Join("..", "..")
-	for name := range strings.SplitSeq(run(t, from, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"), "\x00") {
-		text, err := os.ReadFile(filepath.Join(from, name))
-		if name == "" || os.IsNotExist(err) {
-			continue
-		}
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(filepath.Join(to, name)), 0o700)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(to, name), text, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // publish adds the module in a folder to a module proxy.
@@ -112,24 +93,6 @@ func publish(t *testing.T, dir, proxy, version string) {
 		if err := os.WriteFile(filepath.Join(to, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// removeVersion removes a version of our modules from the module cache.
-func removeVersion(t *testing.T, cache, version string) {
-	t.Helper()
-	for _, top := range []string{cache, filepath.Join(cache, "cache", "download")} {
-		_ = filepath.WalkDir(filepath.Join(top, "github.com", "jobfate"), func(path string, d os.DirEntry, err error) error {
-			if err == nil && strings.Contains(d.Name(), version) {
-				if err := os.RemoveAll(path); err != nil {
-					t.Error(err)
-				}
-				if d.IsDir() {
-					return filepath.SkipDir
-				}
-			}
-			return nil
-		})
 	}
 }
 
