@@ -3,6 +3,7 @@ package loop_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"testing"
 	"time"
@@ -130,11 +131,13 @@ func ExampleSync() {
 	// succeeded 2 failed 1
 }
 
+var schedules = flag.Uint64("schedules", 200, "number of random schedules")
+
 // TestLoopUnderFire runs the loop while requests fail, answers are lost, caches lag, users
 // interfere and the loop is killed. A referee checks every write. In every second run the faults
 // then stop, and the Job must end.
 func TestLoopUnderFire(t *testing.T) {
-	for seed := range uint64(1000) {
+	for seed := range *schedules {
 		report := chaos.Run(chaos.Config{Seed: seed, Mode: chaos.Mode(seed % 2), Controller: func() cluster.Controller { return newOn() }})
 		if report.Violation != nil {
 			t.Fatal(report.Story)

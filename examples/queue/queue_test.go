@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -126,11 +127,13 @@ func ExampleAdmit() {
 	// low holds 0 - admitted: [high]
 }
 
+var schedules = flag.Uint64("schedules", 10, "number of random schedules")
+
 // TestQuotaIsKept suspends Jobs at random, and ends pods slowly. The quota is never exceeded,
 // and all Jobs end.
 func TestQuotaIsKept(t *testing.T) {
 	const quota = 7
-	for seed := range uint64(50) {
+	for seed := range *schedules {
 		dice := rand.New(rand.NewPCG(seed, 0))
 		var r pool
 		for i := range 4 {
