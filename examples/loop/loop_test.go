@@ -3,7 +3,6 @@ package loop_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/examples/loop"
+	"github.com/jobfate/jobfate/internal/effort"
 	"github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
@@ -131,13 +131,13 @@ func ExampleSync() {
 	// succeeded 2 failed 1
 }
 
-var schedules = flag.Uint64("schedules", 200, "number of random schedules")
+var schedules = effort.Flag("schedules", "number of random schedules", 200, 1000)
 
 // TestLoopUnderFire runs the loop while requests fail, answers are lost, caches lag, users
 // interfere and the loop is killed. A referee checks every write. In every second run the faults
 // then stop, and the Job must end.
 func TestLoopUnderFire(t *testing.T) {
-	for seed := range *schedules {
+	for seed := range uint64(schedules()) {
 		report := chaos.Run(chaos.Config{Seed: seed, Mode: chaos.Mode(seed % 2), Controller: func() cluster.Controller { return newOn() }})
 		if report.Violation != nil {
 			t.Fatal(report.Story)

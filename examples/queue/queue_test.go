@@ -1,7 +1,6 @@
 package queue_test
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate/examples/queue"
+	"github.com/jobfate/jobfate/internal/effort"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -127,13 +127,13 @@ func ExampleAdmit() {
 	// low holds 0 - admitted: [high]
 }
 
-var schedules = flag.Uint64("schedules", 10, "number of random schedules")
+var schedules = effort.Flag("schedules", "number of random schedules", 10, 50)
 
 // TestQuotaIsKept suspends Jobs at random, and ends pods slowly. The quota is never exceeded,
 // and all Jobs end.
 func TestQuotaIsKept(t *testing.T) {
 	const quota = 7
-	for seed := range *schedules {
+	for seed := range uint64(schedules()) {
 		dice := rand.New(rand.NewPCG(seed, 0))
 		var r pool
 		for i := range 4 {

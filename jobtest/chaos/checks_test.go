@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/effort"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 )
@@ -84,6 +85,8 @@ func TestManualSelector(t *testing.T) {
 	}
 }
 
+var large = effort.Flag("large", "number of large Jobs", 2, 10)
+
 // TestLargeJobs leads Jobs that take longer than small ones, and that is all.
 func TestLargeJobs(t *testing.T) {
 	job := func(completions, parallelism int32) *batchv1.Job {
@@ -92,7 +95,7 @@ func TestLargeJobs(t *testing.T) {
 		return job
 	}
 	t.Run("one after another", func(t *testing.T) {
-		for seed := range uint64(10) {
+		for seed := range uint64(large()) {
 			r := Run(Config{Seed: seed, Job: job(120, 1), Mode: Liveness, Without: []string{"parallelism changed"}, Retries: -1})
 			if r.Violation != nil {
 				t.Errorf("seed %d: %v", seed, r.Violation)

@@ -4,16 +4,16 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobfate/jobfate/internal/effort"
 )
+
+var severalSchedules = effort.Flag("several", "number of random schedules with several controllers", 300, 1500)
 
 // The reference caller breaks nothing with two Jobs in one cluster: each is judged by its
 // own ledger.
 func TestSeveral(t *testing.T) {
-	n := uint64(1500)
-	if testing.Short() {
-		n = 150
-	}
-	for seed := range n {
+	for seed := range uint64(severalSchedules()) {
 		r := Run(severalOf(seed))
 		if r.Violation != nil {
 			t.Fatal(r.Story)

@@ -18,7 +18,7 @@ import (
 
 // Each search goes on until it has seen every state, or this number times that of its
 // scope. One that ends early goes on by calm ways alone.
-var unit = effort.Flag("states", "the states of one search, times those of its scope", 10, 4_000)
+var unit = effort.Flag("states", "the states of one search, times those of its scope", 4, 4_000)
 
 var states, calm, complete, searches atomic.Int64
 
