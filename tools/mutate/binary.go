@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -29,42 +30,75 @@ import (
 var chosenMutant, _ = strconv.Atoi(os.Getenv("CHOSEN_MUTANT"))
 `
 
-// testIn runs the tests of a folder on the mutants that have survived so far. What is
-// outside of functions cannot choose, and has a binary of its own.
+// testIn runs the tests of a folder on the mutants that have survived so far. What is outside
+// of functions cannot choose, and has a binary of its own. So has what survives where tests
+// are skipped.
 func (p *source) testIn(dir string) error {
-	var together []*mutant
+	var together, alone []*mutant
 	for _, m := range p.mutants {
-		if m.verdict != "survived" || m.results != "" {
-			continue
+		switch {
+		case m.verdict != "survived":
+		case m.results != "":
+			together = append(together, m)
+		default:
+			alone = append(alone, m)
 		}
+	}
+	all := true
+	if len(together) > 1 {
+		var err error
+		if all, err = p.testTogether(dir, together); err != nil {
+			return err
+		}
+	}
+	for _, m := range together {
+		if m.verdict == "survived" && (!all || len(together) == 1) {
+			alone = append(alone, m)
+		}
+	}
+	for _, m := range alone {
 		run, err := p.build(dir, m)
 		if err == nil {
-			err = m.judge(run(0, time.Hour))
+			err = m.judge(run(0, time.Hour, ""))
 		}
 		if err != nil {
 			return err
 		}
 	}
-	for _, m := range p.mutants {
-		if m.verdict == "survived" && m.results != "" {
-			together = append(together, m)
-		}
+	return nil
+}
+
+var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
+
+// testTogether runs the tests on mutants in one binary, and reports whether it ran all of them:
+// those that fail with none chosen are skipped, since functions with mutants in them allocate
+// more. They must pass in a binary without mutants.
+func (p *source) testTogether(dir string, mutants []*mutant) (all bool, err error) {
+	run, err := p.build(dir)
+	if err == nil {
+		err = run(0, time.Hour, "")
 	}
-	run, err := p.build(dir, together...)
 	if err != nil {
-		return err
+		return false, fmt.Errorf("without a mistake: %w", err)
 	}
-	start := time.Now()
-	if err := run(0, time.Hour); err != nil {
-		return fmt.Errorf("without a mistake: %w", err)
+	if run, err = p.build(dir, mutants...); err != nil {
+		return false, err
+	}
+	skip, start := "", time.Now()
+	for err := run(0, time.Hour, skip); err != nil; err = run(0, time.Hour, skip) {
+		name := failed.FindStringSubmatch(err.Error())
+		if name == nil || strings.Contains(skip, "^"+name[1]+"$") {
+			return false, err
+		}
+		skip, start = strings.TrimPrefix(skip+"|^"+name[1]+"$", "|"), time.Now()
 	}
 	limit := 10 * (time.Since(start) + time.Second)
 	var group errgroup.Group
 	group.SetLimit(runtime.NumCPU())
-	for _, m := range together {
-		group.Go(func() error { return m.judge(run(m.number, limit)) })
+	for _, m := range mutants {
+		group.Go(func() error { return m.judge(run(m.number, limit, skip)) })
 	}
-	return group.Wait()
+	return skip == "", group.Wait()
 }
 
 // judge takes note of how tests have ended.
@@ -77,7 +111,7 @@ func (m *mutant) judge(err error) error {
 
 // build makes the test binary of a folder, with mutants of the package in it, and returns
 // what runs it as one of them, without using all of the machine's memory.
-func (p *source) build(dir string, mutants ...*mutant) (func(number int, limit time.Duration) error, error) {
+func (p *source) build(dir string, mutants ...*mutant) (func(number int, limit time.Duration, skip string) error, error) {
 	texts := mutated(p.texts, mutants)
 	texts[filepath.Join(p.Dir, "chosen_mutant.go")] = fmt.Sprintf(chosenMutant, p.Name)
 	var err error
@@ -95,28 +129,31 @@ func (p *source) build(dir string, mutants ...*mutant) (func(number int, limit t
 		return nil, err
 	}
 	code, err := os.ReadFile(binary)
-	return func(number int, limit time.Duration) error {
+	return func(number int, limit time.Duration, skip string) error {
 		args := []string{fmt.Sprintf("CHOSEN_MUTANT=%d", number), "sh", "-c", `ulimit -v 8388608; exec "$0" "$@"`,
 			binary, "-test.failfast", "-test.timeout=" + limit.String()}
 		if bytes.Contains(code, []byte("rapid.seed")) {
 			args = append(args, "-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=1ns")
+		}
+		if skip != "" {
+			args = append(args, "-test.skip="+skip)
 		}
 		_, err := command(filepath.Join(p.root, dir), "env", args...)
 		return err
 	}, err
 }
 
-// mutated returns texts of files with mutants in them. A function first asks whether to be one
-// of its mutants, which are functions within it.
+// mutated returns texts of files with mutants in them. One takes its place; of several, a function
+// first asks whether to be one of its mutants, which are functions within it.
 func mutated(texts map[string]string, mutants []*mutant) map[string]string {
 	out, mutants := maps.Clone(texts), slices.Clone(mutants)
 	slices.SortFunc(mutants, func(a, b *mutant) int { return b.from.Offset - a.from.Offset })
 	for _, m := range mutants {
 		text, body := out[m.from.Filename], m.from.Offset+1
-		switch m.results {
-		case "":
+		switch {
+		case len(mutants) == 1:
 			text = text[:m.from.Offset] + m.text + text[m.to.Offset:]
-		case "func()":
+		case m.results == "func()":
 			text = fmt.Sprintf("%s if chosenMutant == %d { func() %s(); return }; %s", text[:body], m.number, m.text, text[body:])
 		default:
 			text = fmt.Sprintf("%s if chosenMutant == %d { return %s %s() }; %s", text[:body], m.number, m.results, m.text, text[body:])

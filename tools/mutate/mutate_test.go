@@ -22,6 +22,11 @@ import ("testing"; "sample/part")
 func Test(t *testing.T) {
 	if part.Sum(9) != 2*9+3*3 { t.Error(part.Sum(9)) }
 }
+// It fails once the function is larger than the compiler inlines.
+func TestAllocations(t *testing.T) {
+	sum := 0
+	if n := testing.AllocsPerRun(9, func() { sum += *part.New(1) }); n > 0 || sum != 20 { t.Error(n, sum) }
+}
 -- vectors/vectors_test.go --
 package vectors
 import ("testing"; "sample/part")
@@ -70,6 +75,11 @@ func (s *sum) add(n int) {
 }
 
 func warm(n int) { n++ }
+
+func New(n int) *int {
+	m := n + 1
+	return &m
+}
 `
 
 // tested runs the command on the sample, and returns what it prints.
@@ -120,7 +130,7 @@ func TestRun(t *testing.T) {
 			"survived, in part:\n- `Sum`: `n < 0` → `n <= 0`: \n",
 			"explained, but killed or gone, in part - `Sum`: `n < 0` → `true`: \n",
 			"explained, but killed or gone, in part - `sum.sub`: `n > 2` → `n >= 2`: \n",
-			"./part                  44 mutants,    36 killed: 81.8 %\n",
+			"./part                  45 mutants,    37 killed: 82.2 %\n",
 		}, "warm"},
 		{"other tests", "", options{share: 100, tests: "./vectors"}, true, []string{
 			"survived, in part:\n- `Sum`: `return -1` → nothing: \n",
