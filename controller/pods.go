@@ -93,7 +93,7 @@ func (c *podCache) read(job *batchv1.Job, last position) reading {
 	defer c.mu.RUnlock()
 	r := reading{version: c.version, next: position{job.UID, c.changes}}
 	own, free := c.groups[groupKey{job.Namespace, job.UID}], c.groups[groupKey{job.Namespace, ""}]
-	r.fed = last.job == job.UID && last.change >= c.listed && own.logs(last.change) && (free == nil || free.logs(last.change))
+	r.fed = last.job == job.UID && own.logs(last.change) && (free == nil || free.logs(last.change))
 	for _, g := range []*group{own, free} {
 		switch {
 		case g == nil:
