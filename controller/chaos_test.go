@@ -107,17 +107,19 @@ func (p podsAfterJob) GetByKey(key string) (any, bool, error) {
 }
 
 // mirror makes a cache hold what the lagging cache of a schedule shows: change by change, and now
-// and then as a new list.
+// and then as a new list. The cache gets copies, because it drops fields.
 func mirror(pods *podCache, shown cache.Store) error {
-	version, list := shown.LastStoreSyncResourceVersion(), shown.List()
+	version, list, there := shown.LastStoreSyncResourceVersion(), shown.List(), map[types.NamespacedName]bool{}
+	for i, obj := range list {
+		pod := *obj.(*corev1.Pod)
+		list[i], there[nameOfPod(&pod)] = &pod, true
+	}
 	if pods.changes%7 == 0 {
 		return pods.Replace(list, version)
 	}
-	there := map[types.NamespacedName]bool{}
 	for _, obj := range list {
 		pod := obj.(*corev1.Pod)
-		there[nameOfPod(pod)] = true
-		if pods.pods[nameOfPod(pod)] != pod {
+		if old := pods.pods[nameOfPod(pod)]; old == nil || old.UID != pod.UID || old.ResourceVersion != pod.ResourceVersion {
 			if err := pods.Update(pod); err != nil {
 				return err
 			}
