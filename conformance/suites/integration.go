@@ -58,11 +58,8 @@ func runIntegration(ctx context.Context, r release) (*report, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(temp)
-	overlay, err := integrationOverlay(temp, r)
+	overlay, err := r.forIntegration(ctx, temp)
 	if err != nil {
-		return nil, err
-	}
-	if r.modfile, err = unionModfile(ctx, temp, r.module, "e2e", ourController); err != nil {
 		return nil, err
 	}
 	if err := provideEtcd(ctx, temp, r.module); err != nil {
@@ -80,6 +77,15 @@ func runIntegration(ctx context.Context, r release) (*report, error) {
 		results: results,
 		reasons: integrationReasons,
 	}, err
+}
+
+// forIntegration makes the overlay and the go.mod of the integration tests.
+func (r *release) forIntegration(ctx context.Context, temp string) (overlay string, err error) {
+	if overlay, err = integrationOverlay(temp, *r); err != nil {
+		return "", err
+	}
+	r.modfile, err = unionModfile(ctx, temp, r.module, "e2e", ourController)
+	return overlay, err
 }
 
 // integrationOverlay makes Kubernetes' package of integration tests ./suites/integration.

@@ -29,6 +29,22 @@ func TestUnit(t *testing.T) {
 	}
 }
 
+// What gives our controller the shape of the built-in one compiles. Only make soak runs the
+// integration tests.
+func TestIntegration_compiles(t *testing.T) {
+	r, err := pinned(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := r.forIntegration(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := goCommand(t.Context(), r.module, "build", "-overlay", overlay, "-mod=mod", "-modfile", r.modfile, "./suites/integration/controller"); err != nil {
+		t.Error(err)
+	}
+}
+
 // The lines of go test -json for a test with two subtests, of which the second fails
 // and the third never ends. The controller that the test before makes syncs in it, and in
 // the second subtest, which makes none.

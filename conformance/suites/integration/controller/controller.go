@@ -47,9 +47,9 @@ type Controller struct {
 	client kubernetes.Interface
 }
 
-// NewController returns a controller that uses the informers of the test. The last two
-// are of Workloads and PodGroups, which it does not know.
-func NewController(_ context.Context, client kubernetes.Interface, pods coreinformers.PodInformer, ofJobs batchinformers.JobInformer,
+// NewController returns a controller that uses the test's informer of Jobs, and has a cache of
+// pods of its own. The last two informers are of Workloads and PodGroups, which it does not know.
+func NewController(_ context.Context, client kubernetes.Interface, _ coreinformers.PodInformer, ofJobs batchinformers.JobInformer,
 	_ schedulinginformers.WorkloadInformer, _ schedulinginformers.PodGroupInformer) (*Controller, error) {
 	o, err := Options{ReplaceBuiltIn: true, Decide: []jobfate.Option{
 		jobfate.FillFreeSlots(), jobfate.MaxUncounted(MaxUncountedPods), jobfate.MaxChanges(MaxPodCreateDeletePerSync),
@@ -64,8 +64,8 @@ func NewController(_ context.Context, client kubernetes.Interface, pods coreinfo
 		return nil, err
 	}
 	watch := c.spaces[0]
-	watch.jobs, watch.pods = running{managedJobs{ofJobs.Informer()}}, running{pods.Informer()}
-	watch.store.jobs, watch.store.pods = watch.jobs.GetIndexer(), watch.pods.GetIndexer()
+	watch.jobs = running{managedJobs{ofJobs.Informer()}}
+	watch.store.jobs = watch.jobs.GetIndexer()
 	c.metrics = metricsOfKubernetes()
 	_, err = watch.jobs.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
 		// A controller beside the built-in one has no such metric.
@@ -73,7 +73,7 @@ func NewController(_ context.Context, client kubernetes.Interface, pods coreinfo
 			kubemetrics.JobByExternalControllerTotal.WithLabelValues(*job.Spec.ManagedBy).Inc()
 		}
 	}})
-	return &Controller{c, client}, errors.Join(err, watch.pods.AddIndexers(cache.Indexers{byController: controllerIndex(c.me)}))
+	return &Controller{c, client}, err
 }
 
 // running is an informer that the test starts.
@@ -92,7 +92,7 @@ func metricsOfKubernetes() *metrics {
 			"job_finished_indexes_total":                   kubemetrics.JobFinishedIndexesTotal.CounterVec,
 			"job_pods_creation_total":                      kubemetrics.JobPodsCreationTotal.CounterVec,
 			"pod_failures_handled_by_failure_policy_total": kubemetrics.PodFailuresHandledByFailurePolicy.CounterVec,
-			gaugedTotal:                                    kubemetrics.TerminatedPodsTrackingFinalizerTotal.CounterVec,
+			trackedTotal:                                   kubemetrics.TerminatedPodsTrackingFinalizerTotal.CounterVec,
 		},
 		duration: kubemetrics.JobSyncDurationSeconds.HistogramVec,
 	}
@@ -111,7 +111,7 @@ func (c *Controller) Run(ctx context.Context, workers int) {
 		return runner[reconcile.Request](ctx, "job", c.controller, c.retries, workers, source[reconcile.Request]{c.watcher, c.jobChanged, c.podChanged})
 	})
 	group.Go(func() error {
-		return runner[orphaned](ctx, "orphans", free, newRetries[orphaned](), 1, source[orphaned]{c.watcher, free.jobChanged, free.podChanged})
+		return runner[orphanKey](ctx, "orphans", free, newRetries[orphanKey](), 1, source[orphanKey]{c.watcher, free.jobChanged, free.podChanged})
 	})
 	if err := group.Wait(); err != nil && ctx.Err() == nil {
 		panic(err)
