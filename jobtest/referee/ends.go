@@ -195,7 +195,7 @@ func reasonOf(st *batchv1.JobStatus, kind batchv1.JobConditionType) string {
 // decided, by the status that was seen.
 func (g *Ghost) ripe(s *cluster.Step) *Violation {
 	spec, st := &s.View.Job.Spec, &s.View.Job.Status
-	failed, _ := uncounted(st)
+	failed, succeeded := uncounted(st)
 	switch {
 	case spec.BackoffLimitPerIndex == nil && st.Failed+int32(len(failed)) > limitOf(spec):
 		return violated("S17", "%s is created, and %d have failed", s.Pod.UID, st.Failed+int32(len(failed)))
@@ -204,7 +204,9 @@ func (g *Ghost) ripe(s *cluster.Step) *Violation {
 	}
 	view := *s.View
 	view.Pods = slices.DeleteFunc(slices.Clone(view.Pods), func(pod *corev1.Pod) bool {
-		return !ownedBy(pod, view.Job) || !selects(view.Job, pod) || !hasFinalizer(pod) || g.Strange[pod.UID] || g.failed(pod.UID)
+		// One that was charged as succeeded has not failed, whatever it shows now.
+		flipped := pod.Status.Phase == corev1.PodFailed && slices.Contains(succeeded, pod.UID)
+		return flipped || !ownedBy(pod, view.Job) || !selects(view.Job, pod) || !hasFinalizer(pod) || g.Strange[pod.UID] || g.failed(pod.UID)
 	})
 	e := &ending{Ghost: g, spec: spec, now: st, view: &view}
 	switch {

@@ -54,6 +54,12 @@ func (k *court) sync() {
 	}
 }
 
+// failOn1 fails a Job of which a container exits with 1.
+var failOn1 = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+	Action:      batchv1.PodFailurePolicyActionFailJob,
+	OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{1}},
+}}}
+
 func indexed(n int32) batchv1.JobSpec {
 	return batchv1.JobSpec{Completions: &n, Parallelism: &n, CompletionMode: ptr(batchv1.IndexedCompletion)}
 }
@@ -302,15 +308,20 @@ func TestVerdicts(t *testing.T) {
 			k.Delete("pod-2", 30)
 		}, ""},
 		{"a pod that was charged as failed fails the Job, whatever it shows now", all(indexed(2), func(s *batchv1.JobSpec) {
-			s.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
-				Action:      batchv1.PodFailurePolicyActionFailJob,
-				OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{1}},
-			}}}
+			s.PodFailurePolicy = failOn1
 		}), referee.Rules{}, func(k *court) {
 			k.End("pod-1", 1)
 			k.Edit("pod-1", func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded })
 			status := k.Job().Status.DeepCopy()
 			status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"pod-1"}}
+			k.SetStatus(*status)
+		}, ""},
+		{"a pod that was charged as succeeded fails no Job, whatever it shows now", batchv1.JobSpec{
+			Completions: ptr[int32](3), Parallelism: ptr[int32](2), PodFailurePolicy: failOn1,
+		}, referee.Rules{}, func(k *court) {
+			k.End("pod-1", 1)
+			status := k.Job().Status.DeepCopy()
+			status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"pod-1"}}
 			k.SetStatus(*status)
 		}, ""},
 		{"a replacement comes before its delay", two, referee.Rules{Backoff: backoff.Policy{Base: 20 * time.Second}}, func(k *court) {
