@@ -10,11 +10,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -172,9 +174,10 @@ func newProcess(c Config, factory func(*Env) reconcile.Reconciler) *process {
 }
 
 // Sync implements [cluster.Controller]: it calls Reconcile as controller-runtime does. An
-// error discards the result, a RequeueAfter with it; the rate limiter says when to retry.
+// error discards the result, a RequeueAfter with it; the rate limiter says when to retry. The
+// context has a logger, because without one controller-runtime keeps each that it is asked for.
 func (p *process) Sync(c *cluster.Client) (time.Duration, error) {
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(log.IntoContext(context.Background(), logr.Discard()))
 	defer stop()
 	p.now, p.stop, p.discarded = c, stop, 0
 	defer func() { p.now = nil }()
