@@ -14,10 +14,20 @@ const (
 	garbagePercent = 150
 )
 
+// A simulation keeps little of the memory that it uses.
+const simulationPercent = 400
+
 func main() {
 	if os.Getenv("GOMEMLIMIT") == "" && os.Getenv("GOGC") == "" {
 		debug.SetMemoryLimit(softLimit)
-		debug.SetGCPercent(garbagePercent)
+		debug.SetGCPercent(percent(os.Args))
 	}
 	os.Exit(cli.Run(os.Args[1:], cli.Process("jobfate")))
+}
+
+func percent(args []string) int {
+	if len(args) > 1 && args[1] == "simulate" {
+		return simulationPercent
+	}
+	return garbagePercent
 }

@@ -150,7 +150,7 @@ bound is exceeded, 2 wrong usage, 130 interrupted.`,
 			return s.Play(p.env, in.Input)
 		},
 	}
-	addFlags(command, func(fs *flag.FlagSet) { s.Flags(fs, "svg") })
+	addFlags(command, func(fs *flag.FlagSet) { s.Flags(fs, p.env.Clock, "svg") })
 	return command
 }
 

@@ -44,11 +44,7 @@ func (x *Explain) Flags(fs *flag.FlagSet, clock func() time.Time) {
 	fs.BoolVar(&x.all, "all", false, "print everything; by default the text truncates long lists")
 	fs.BoolVar(&x.exitStatus, "exit-status", false, "report the state of the Job by the exit status")
 	fs.StringVar(&x.managedBy, "managed-by", "", "decide as the controller with this `name` in spec.managedBy;\nby default, as the controller that the Job names")
-	fs.Func("now", "the `time` of the decision, as in 2023-08-21T10:00:00Z, 2023-08-21T10:00:00 (local time)\nor -10m (ten minutes ago); by default, the present", func(text string) error {
-		at, err := instantOf(text, clock())
-		x.at = &at
-		return err
-	})
+	nowFlag(fs, clock, "the decision", func(at time.Time) { x.at = &at })
 }
 
 // View is the explanation of one Job, or of a list of Jobs.

@@ -35,9 +35,8 @@ func explainFiles(env Environment, args []string) error {
 	var name string
 	fs := newFlags("explain")
 	x.Flags(fs, env.Clock)
-	env.limitFlag(fs)
 	fs.StringVar(&name, "job", "", "explain the Job of this `name`, or namespace/name, in an input with several")
-	files, err := parse(env, fs, explainUsage, args)
+	files, err := env.parseFiles(fs, explainUsage, args)
 	if err != nil {
 		return err
 	}

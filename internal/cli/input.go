@@ -62,14 +62,25 @@ func (r limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// limitFlag adds the flag that limits the input.
-func (env *Environment) limitFlag(fs *flag.FlagSet) {
+// parseFiles parses the arguments of a command that reads files, with the flags that name
+// files and limit their size. Without files the command reads the standard input.
+func (env *Environment) parseFiles(fs *flag.FlagSet, usage string, args []string) ([]string, error) {
+	var named []string
+	fs.Func("f", "a `file` to read, like an argument", func(name string) error {
+		named = append(named, name)
+		return nil
+	})
 	fs.Var(&env.maxInput, "max-input", "the maximum number of `bytes` to read, as in 500Mi (default 1Gi)")
+	files, err := parse(*env, fs, usage, args)
+	if files = append(named, files...); len(files) == 0 {
+		files = []string{"-"}
+	}
+	return files, err
 }
 
-// readFiles reads Jobs and their pods. Without files it reads the standard input.
+// readFiles reads Jobs and their pods.
 func readFiles(env Environment, names []string) (in Objects, err error) {
-	err = withFiles(env, orStandardInput(names), func(sources []kubefile.Source) (err error) {
+	err = withFiles(env, names, func(sources []kubefile.Source) (err error) {
 		in.Input, err = kubefile.Read(sources...)
 		return err
 	})
@@ -83,13 +94,6 @@ func ReadManifests(env Environment, names ...string) (in *kubefile.Input, err er
 		return err
 	})
 	return in, err
-}
-
-func orStandardInput(names []string) []string {
-	if len(names) == 0 {
-		return []string{"-"}
-	}
-	return names
 }
 
 // withFiles opens the files, the standard input for -, and calls f with them. Long reads

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"flag"
 	"runtime/debug"
 	"time"
 )
@@ -22,6 +23,15 @@ func instantOf(text string, now time.Time) (time.Time, error) {
 		}
 	}
 	return time.Time{}, errors.New("want a time, as in 2023-08-21T10:00:00Z or 2023-08-21 10:00, or -10m")
+}
+
+// nowFlag adds the flag that sets the present of a command.
+func nowFlag(fs *flag.FlagSet, clock func() time.Time, what string, set func(time.Time)) {
+	fs.Func("now", "the `time` of "+what+", as in 2023-08-21T10:00:00Z, 2023-08-21T10:00:00 (local time)\nor -10m (ten minutes ago); by default, the present", func(text string) error {
+		at, err := instantOf(text, clock())
+		set(at)
+		return err
+	})
 }
 
 // Version returns the version line of a program. release is empty unless the program is part

@@ -223,3 +223,14 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 		})
 	}
 }
+
+// TestFileFlag names files with -f, before and after others.
+func TestFileFlag(t *testing.T) {
+	files := sampleFiles(t, "finished")
+	want := runWith("", append([]string{"explain"}, files...)...)
+	got := runWith("", append([]string{"explain", "-f", files[0]}, files[1:]...)...)
+	if got != want || got.Status != exitOK {
+		t.Errorf("explain -f: got %+v, want %+v", got, want)
+	}
+	checkPart(t, "validate -f", runWith("", "validate", "-f", simulated("job")).Stdout, "accepted")
+}

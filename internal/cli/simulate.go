@@ -77,23 +77,17 @@ const mostRuns = 100_000
 // simulateFiles is the command simulate, which reads the Job from files.
 func simulateFiles(env Environment, args []string) error {
 	s := NewSimulate(env)
-	var named []string
 	fs := newFlags("simulate")
-	s.Flags(fs, "svg")
-	env.limitFlag(fs)
-	fs.Func("f", "a `file` with the Job or its pods", func(name string) error {
-		named = append(named, name)
-		return nil
-	})
-	files, err := parse(env, fs, simulateUsage, args)
+	s.Flags(fs, env.Clock, "svg")
+	files, err := env.parseFiles(fs, simulateUsage, args)
 	if err != nil {
 		return err
 	}
-	return s.PlayFiles(env, orStandardInput(append(named, files...)))
+	return s.PlayFiles(env, files)
 }
 
 // Flags adds the flags; more are formats beside text, JSON and YAML.
-func (s *Simulate) Flags(fs *flag.FlagSet, more ...string) {
+func (s *Simulate) Flags(fs *flag.FlagSet, clock func() time.Time, more ...string) {
 	s.output.flags(fs, more...)
 	fs.StringVar(&s.scenarioFile, "scenario", "", "the `file` with the scenario")
 	fs.Func("set", "change a field of the Job, or of both if two are compared, as in spec.parallelism=50 or\nspec.podFailurePolicy.rules[0].action=Count; null unsets it", s.sets.add)
@@ -107,10 +101,7 @@ func (s *Simulate) Flags(fs *flag.FlagSet, more ...string) {
 	fs.IntVar(&s.runs, "runs", 0, "the `number` of runs whose distribution to print (default: print one run)")
 	fs.BoolVar(&s.full, "full", false, "print every line; by default output of more than 50 lines is folded")
 	fs.BoolVar(&s.fromCreation, "from-creation", false, "run a Job that exists from its creation: ignore its status and pods")
-	fs.Func("now", "the `time` of the status and the pods of a Job that exists, as in 2023-08-21T10:00:00Z;\nby default, the present", func(text string) (err error) {
-		s.now, err = time.Parse(time.RFC3339, text)
-		return err
-	})
+	nowFlag(fs, clock, "the status and the pods of a Job that exists", func(at time.Time) { s.now = at })
 	fs.Func("limit", "the virtual `time` at which to give up, instead of the limit of the scenario (default 168h)", func(text string) (err error) {
 		d, err := time.ParseDuration(text)
 		s.limit = &d

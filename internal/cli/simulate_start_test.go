@@ -110,6 +110,7 @@ status: {phase: Pending}
 `, stdout: "pod early starts"},
 		{reason: "a Job that is being deleted", args: []string{"simulate"}, stdin: strings.Replace(active, "uid: u", "uid: u, deletionTimestamp: 2023-08-21T10:00:00Z", 1) + "status: {failed: 1}\n",
 			status: exitInput, stderr: "standard input:3: the Job is being deleted; add --from-creation"},
+		{reason: "ten minutes ago", args: append([]string{"simulate", "--now", "-10m"}, sampleFiles(t, "indexes-backing-off")...), stdout: "All times are relative to 2023-08-21T09:50:09Z."},
 		{reason: "no time", args: []string{"simulate", job, "--now", "noon"}, status: exitUsage, stderr: `invalid value "noon" for flag -now`},
 	} {
 		t.Run(tc.reason, func(t *testing.T) { checkRun(t, tc.stdin, tc.args, tc.status, tc.stdout, tc.stderr) })

@@ -63,13 +63,11 @@ func validateFiles(env Environment, args []string) error {
 	var old string
 	fs := newFlags("validate")
 	c.Flags(fs, "sarif")
-	env.limitFlag(fs)
 	fs.StringVar(&old, "old", "", "the `file` with the old Job; the other file replaces it")
-	files, err := parse(env, fs, validateUsage, args)
+	files, err := env.parseFiles(fs, validateUsage, args)
 	if err != nil {
 		return err
 	}
-	files = orStandardInput(files)
 	if old != "" {
 		files = append([]string{old}, files...)
 	}

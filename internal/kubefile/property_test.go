@@ -10,13 +10,13 @@ import (
 )
 
 // seen returns each object in a text with its place, or the error.
-func seen(input string) (objects []string, err error) {
-	err = each(Source{Name: "f", Reader: strings.NewReader(input)}, "anything", func(o object) error {
+func seen(input string) (out []string, err error) {
+	all, err := objects(Source{Name: "f", Reader: strings.NewReader(input)}, "anything")
+	for _, o := range all {
 		line, column := o.at.Position("")
-		objects = append(objects, fmt.Sprintf("%s:%d:%d %s", o.at, line, column, o.json))
-		return nil
-	})
-	return objects, err
+		out = append(out, fmt.Sprintf("%s:%d:%d %s", o.at, line, column, o.json))
+	}
+	return out, err
 }
 
 // whole returns a text with the same meaning that cutList does not cut.
@@ -113,11 +113,11 @@ func TestPosition(t *testing.T) {
 		{strings.Repeat("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"x\":1}]}\n", 2), "x", "2:44"},
 		{"--- {\"x\": 1}\n\t\n", "x", "1:6"},
 	} {
-		var at Place
-		if err := each(Source{Name: "f", Reader: strings.NewReader(tc.input)}, "anything", func(o object) error { at = o.at; return nil }); err != nil {
+		all, err := objects(Source{Name: "f", Reader: strings.NewReader(tc.input)}, "anything")
+		if err != nil {
 			t.Fatal(err)
 		}
-		if line, column := at.Position(tc.field); fmt.Sprintf("%d:%d", line, column) != tc.want {
+		if line, column := all[len(all)-1].at.Position(tc.field); fmt.Sprintf("%d:%d", line, column) != tc.want {
 			t.Errorf("%s: got %d:%d, want %s, in\n%s", tc.field, line, column, tc.want, tc.input)
 		}
 	}

@@ -9,46 +9,49 @@
 // second parser finds the lines and columns of fields.
 //
 // Truncated or damaged input is rejected as a whole, because a decision about a part of the
-// pods would be wrong without looking wrong. The error names the file, document, item and
-// field.
+// pods would be wrong without looking wrong.
 //
 // The package knows nothing of decisions: only files, and the objects in them.
 package kubefile
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/jobfate/jobfate/failurepolicy"
 )
 
 // Source is a file, or something else to read from, with its name.
 type Source struct {
 	Name string
 	io.Reader
-	// Size is the number of bytes, if it is known.
-	Size int
-	// Progress, if set, is called repeatedly while a large text is read. kind is YAML or
-	// JSON, and done the number of bytes that have been read.
-	Progress func(kind string, done, total int)
+	Size int // the number of bytes, if it is known
+	// Progress, if set, is called with the format, and the number of bytes that have been
+	// read.
+	Progress func(format string, done, total int)
 }
 
 // Input is Jobs and their pods, with their places.
 type Input struct {
-	// Jobs are in the order of the input; there is at least one.
-	Jobs []*Manifest
-	// Pods are all pods of the input in their order, and PodsAt their places.
-	Pods   []*corev1.Pod
-	PodsAt []Place
-	// Events and Nodes may explain why a pod does not run.
-	Events []*corev1.Event
-	Nodes  []*corev1.Node
-	// Skipped counts the objects of other kinds.
-	Skipped Kinds
+	Jobs    []*Manifest // at least one, in the order of the input
+	Pods    []*corev1.Pod
+	PodsAt  []Place         // of the Pods
+	Events  []*corev1.Event // with the Nodes, they may explain why a pod does not run
+	Nodes   []*corev1.Node
+	Skipped Kinds // the objects of other kinds
 }
 
 // Kinds counts objects by their kind.
@@ -58,9 +61,7 @@ type Kinds map[string]int
 func (k Kinds) String() string {
 	out := slices.Sorted(maps.Keys(k))
 	for i, kind := range out {
-		if n := k[kind]; n > 1 {
-			out[i] = fmt.Sprintf("%s (%d)", kind, n)
-		}
+		out[i] = strings.TrimSuffix(fmt.Sprintf("%s (%d)", kind, k[kind]), " (1)")
 	}
 	return strings.Join(out, ", ")
 }
@@ -75,8 +76,7 @@ func Read(sources ...Source) (*Input, error) {
 	})
 }
 
-// ReadStart reads the Job with which a simulation starts: a new one, or an existing one with
-// its status and pods.
+// ReadStart reads the Job with which a simulation starts, which may be new, and its pods.
 func ReadStart(sources ...Source) (*Input, error) {
 	in, err := read(sources, "a Job", (*Input).add)
 	if err == nil && len(in.Jobs) > 1 {
@@ -85,8 +85,8 @@ func ReadStart(sources ...Source) (*Input, error) {
 	return in, err
 }
 
-// ReadManifests reads the Jobs of the sources and the templates of CronJobs, with all their
-// problems. There must be at least one. Other objects are counted.
+// ReadManifests reads Jobs and the templates of CronJobs, with all their problems. It counts
+// other objects.
 func ReadManifests(sources ...Source) (*Input, error) {
 	return read(sources, "a Job", func(in *Input, o object) error {
 		switch o.Kind {
@@ -101,24 +101,21 @@ func ReadManifests(sources ...Source) (*Input, error) {
 	})
 }
 
-// ReadDocument reads a source with a single document, and passes its JSON to decode. If decode
-// fails, the error names the line of the field that decode rejects. want says what the source
-// should contain, for errors.
-func ReadDocument(s Source, want string, decode func([]byte) error) (at Place, err error) {
-	err = each(s, want, func(o object) error {
-		switch {
-		case at.Document > 0:
-			return fmt.Errorf("%s: a second document; want %s", o.at.At(""), want)
-		case o.Kind != "":
-			return fmt.Errorf("%s is a %s; want %s", o.at, o.Kind, want)
-		}
-		at = o.at
-		return firstOf(o.problems(decode), at)
-	})
-	if err == nil && at.Document == 0 {
-		err = fmt.Errorf("%s: an empty list; want %s", s.Name, want)
+// ReadDocument reads a source with a single document, and passes its JSON to decode. An error of
+// decode gets the line of the field that decode rejects. want is what the source should contain.
+func ReadDocument(s Source, want string, decode func([]byte) error) (Place, error) {
+	all, err := objects(s, want)
+	switch {
+	case err != nil:
+		return Place{}, err
+	case len(all) == 0:
+		return Place{}, fmt.Errorf("%s: an empty list; want %s", s.Name, want)
+	case all[0].Kind != "":
+		return Place{}, fmt.Errorf("%s is a %s; want %s", all[0].at, all[0].Kind, want)
+	case len(all) > 1:
+		return Place{}, fmt.Errorf("%s: a second document; want %s", all[1].at.At(""), want)
 	}
-	return at, err
+	return all[0].at, all[0].first(all[0].problems(decode))
 }
 
 // read calls add with each object. There must be at least one Job.
@@ -127,23 +124,235 @@ func read(sources []Source, want string, add func(*Input, object) error) (*Input
 	var names []string
 	for _, s := range sources {
 		names = append(names, s.Name)
-		err := each(s, want, func(o object) error {
+		all, err := objects(s, want)
+		for _, o := range all {
 			kinds[o.Kind]++
-			if err := o.check(want); err != nil {
-				return err
-			}
-			return add(in, o)
-		})
+			err = cmp.Or(err, o.check(want), add(in, o))
+		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	if len(in.Jobs) > 0 {
-		return in, nil
+	if len(in.Jobs) == 0 {
+		only := strings.TrimSuffix(", only "+kinds.String(), ", only ")
+		return nil, fmt.Errorf("%s: the input has no Job%s; want %s", strings.Join(names, ", "), only, want)
 	}
-	only := ""
-	if len(kinds) > 0 {
-		only = ", only " + kinds.String()
+	return in, nil
+}
+
+// object is an object of the input, with its JSON and its place. Most objects are pods, so it
+// has the fields of a pod that influence decisions.
+type object struct {
+	metav1.TypeMeta
+	Items    []json.RawMessage `json:"items"` // of a list
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     *struct {
+		corev1.PodSpec
+		Containers []struct{} `json:"containers"`
+		Volumes    []struct{} `json:"volumes"`
+	} `json:"spec"`
+	Status *corev1.PodStatus `json:"status"`
+	json   []byte
+	wrong  error // why it is not a pod; type and items are set all the same
+	at     Place
+}
+
+// newObject decodes JSON, or a YAML list of one item; without json if it is not YAML.
+func newObject(text []byte, format string) (o object) {
+	if o.json = text; format == "YAML" {
+		o.json, o.wrong = toJSON(text)
 	}
-	return nil, fmt.Errorf("%s: the input has no Job%s; want %s", strings.Join(names, ", "), only, want)
+	if o.wrong = cmp.Or(o.wrong, utiljson.Unmarshal(o.json, &o)); o.wrong != nil {
+		_ = utiljson.Unmarshal(o.json, &struct {
+			*metav1.TypeMeta
+			Items *[]json.RawMessage `json:"items"`
+		}{&o.TypeMeta, &o.Items})
+	}
+	return o
+}
+
+// check fails unless the object has a kind, and the version of it that this package reads.
+func (o object) check(want string) error {
+	version := map[string]string{"Job": "batch/v1", "CronJob": "batch/v1", "Pod": "v1"}[o.Kind]
+	switch {
+	case o.Kind == "":
+		return fmt.Errorf("%s has no kind; want %s", o.at, want)
+	case strings.HasSuffix(o.Kind, "List"):
+		return fmt.Errorf("%s is a %s; want %s", o.at, o.Kind, want)
+	case version != "" && version != o.APIVersion:
+		return fmt.Errorf("%s is a %s of apiVersion %q; want %s", o.at, o.Kind, o.APIVersion, version)
+	}
+	return nil
+}
+
+// complete fails unless the object has a spec and a status. Objects from kubectl always have
+// both, perhaps empty. The status comes last, so it is missing if the input is truncated.
+func (o object) complete() error {
+	var has map[string]*json.RawMessage
+	_ = utiljson.Unmarshal(o.json, &has)
+	for _, field := range []string{"spec", "status"} {
+		if has[field] == nil {
+			return fmt.Errorf("%s: the %s has no %s; is the input truncated, or not from kubectl get?", o.at, o.Kind, field)
+		}
+	}
+	return nil
+}
+
+// add adds an object to the input.
+func (in *Input) add(o object) error {
+	switch o.APIVersion + " " + o.Kind {
+	case "v1 Pod":
+		p := &corev1.Pod{}
+		if o.wrong == nil && o.Spec != nil && o.Status != nil {
+			p.ObjectMeta, p.Spec, p.Status = o.Metadata, o.Spec.PodSpec, *o.Status
+		} else if err := cmp.Or(o.complete(), o.decode(p)); err != nil {
+			return err
+		}
+		p.ManagedFields, p.Spec.EphemeralContainers = nil, nil
+		in.Pods, in.PodsAt = append(in.Pods, p), append(in.PodsAt, o.at)
+	case "batch/v1 Job":
+		m := o.manifest()
+		in.Jobs = append(in.Jobs, m)
+		return o.first(m.Problems, nil)
+	case "v1 Event":
+		in.Events = append(in.Events, &corev1.Event{})
+		return o.decode(in.Events[len(in.Events)-1])
+	case "v1 Node":
+		in.Nodes = append(in.Nodes, &corev1.Node{})
+		return o.decode(in.Nodes[len(in.Nodes)-1])
+	default:
+		in.Skipped[o.Kind]++
+	}
+	return nil
+}
+
+// decode decodes the object into the API type that v points to.
+func (o object) decode(v any) error {
+	return o.first(o.problems(func(text []byte) error { return utiljson.Unmarshal(text, v) }))
+}
+
+// Manifest is a Job as a user wrote it, or as the API server returned it.
+type Manifest struct {
+	Job  *batchv1.Job
+	At   Place
+	Path string // of the Job template in a CronJob; empty for a Job
+	// RuleNames are the names of the rules of the Job's pod failure policy, which KEP-4443
+	// proposes; nil if no rule has a name.
+	RuleNames []string
+	// Unknown are the fields of the Job that this version of the API does not have:
+	// they are from a later release, or misspelt.
+	Unknown  []string
+	Problems []Problem // the fields that cannot be read, which the Job lacks
+}
+
+// strict is the decoder with which the API server finds unknown fields.
+var strict = serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, runtime.NewScheme(), runtime.NewScheme(), serializer.SerializerOptions{Strict: true})
+
+// namedPolicy has the names of rules, which the API types lack.
+type namedPolicy struct {
+	Spec struct {
+		PodFailurePolicy failurepolicy.Spec `json:"podFailurePolicy"`
+	} `json:"spec"`
+}
+
+// manifest reads a Job.
+func (o object) manifest() *Manifest {
+	m := &Manifest{Job: &batchv1.Job{}, At: o.at}
+	var named namedPolicy
+	var rest []byte
+	m.Problems, rest = o.problems(func(text []byte) error {
+		return cmp.Or(utiljson.Unmarshal(text, &batchv1.Job{}), utiljson.Unmarshal(text, &namedPolicy{}))
+	})
+	_, _, err := strict.Decode(rest, nil, m.Job)
+	if found, is := runtime.AsStrictDecodingError(err); is {
+		for _, err := range found.Errors() {
+			var what, field string
+			if _, err := fmt.Sscanf(err.Error(), "%s field %q", &what, &field); err == nil && what == "unknown" {
+				m.Unknown = append(m.Unknown, field)
+			} else {
+				m.Problems = append(m.Problems, Problem{field, "the field occurs twice"})
+			}
+		}
+	}
+	_ = utiljson.Unmarshal(rest, &named)
+	rules := named.Spec.PodFailurePolicy.Rules
+	if slices.ContainsFunc(rules, func(r failurepolicy.Rule) bool { return r.Name != "" }) {
+		for _, rule := range rules {
+			m.RuleNames = append(m.RuleNames, rule.Name)
+		}
+	}
+	return m
+}
+
+// template reads the template of a CronJob as a Job with the name of the CronJob.
+func (o object) template() *Manifest {
+	const path = "spec.jobTemplate"
+	var cron struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Spec     struct {
+			JobTemplate json.RawMessage `json:"jobTemplate"`
+		} `json:"spec"`
+	}
+	m := &Manifest{Job: &batchv1.Job{}, At: o.at}
+	m.Problems, _ = o.problems(func(text []byte) error { return utiljson.Unmarshal(text, &cron) })
+	switch o.json = cron.Spec.JobTemplate; {
+	case m.Problems != nil:
+	case o.json == nil:
+		m.Problems = []Problem{{path, "the CronJob has no template"}}
+	default:
+		o.at.path += "." + path
+		m = o.manifest()
+	}
+	m.Path, m.Job.Name, m.Job.Namespace = path, cron.Metadata.Name, cron.Metadata.Namespace
+	return m
+}
+
+// Problem says why a field of an object cannot be read. It is empty for the object as a whole.
+type Problem struct{ Field, Message string }
+
+// first returns the first of the problems, with its place.
+func (o object) first(problems []Problem, _ json.RawMessage) error {
+	for _, p := range problems {
+		return fmt.Errorf("%s: %s", o.at.At(p.Field), strings.TrimPrefix(p.Field+": "+p.Message, ": "))
+	}
+	return nil
+}
+
+var parserNoise = regexp.MustCompile(`^(error (unmarshaling JSON|converting YAML to JSON): )?(while decoding JSON: )?(json: |yaml: (unmarshal errors:\s*)?)?|Go (struct field \S+|value) of type `)
+
+// problems returns the smallest parts of the object that decode rejects on their own, and the
+// rest of the object. A decoder reports only the first error, and not always its position.
+// There are none if decode accepts the object.
+func (o object) problems(decode func([]byte) error) (found []Problem, rest json.RawMessage) {
+	// narrow decodes a part of the object within its parents, without other fields. It
+	// returns the part with null for what decode rejects.
+	var narrow func(path, before string, part json.RawMessage, after string) json.RawMessage
+	narrow = func(path, before string, part json.RawMessage, after string) json.RawMessage {
+		around := func(part string) error { return decode([]byte(before + part + after)) }
+		err, known := around(string(part)), len(found)
+		if err == nil {
+			return part
+		}
+		var fields map[string]json.RawMessage
+		var items []json.RawMessage
+		if json.Unmarshal(part, &fields) == nil && around("{}") == nil {
+			for _, name := range slices.Sorted(maps.Keys(fields)) {
+				key, _ := json.Marshal(name)
+				fields[name] = narrow(path+"."+name, before+"{"+string(key)+":", fields[name], "}"+after)
+			}
+			part, _ = json.Marshal(fields)
+		} else if json.Unmarshal(part, &items) == nil && around("[]") == nil {
+			for i, item := range items {
+				items[i] = narrow(fmt.Sprintf("%s[%d]", path, i), before+"[", item, "]"+after)
+			}
+			part, _ = json.Marshal(items)
+		}
+		if len(found) > known {
+			return part
+		}
+		found = append(found, Problem{strings.TrimPrefix(path, "."), parserNoise.ReplaceAllString(err.Error(), "")})
+		return json.RawMessage("null")
+	}
+	rest = narrow("", "", o.json, "")
+	return found, rest
 }

@@ -199,7 +199,7 @@ func TestEncodings(t *testing.T) {
 			t.Errorf("%s: got error %v, want none", name, err)
 			continue
 		}
-		if len(in.Pods) != 2 || in.Pods[1].Name != "q" || in.PodsAt[1].Document != 3 || in.Jobs[0].Job.Labels["x"] != "\U0001F600" {
+		if len(in.Pods) != 2 || in.Pods[1].Name != "q" || in.PodsAt[1].String() != "f1: document 3" || in.Jobs[0].Job.Labels["x"] != "\U0001F600" {
 			t.Errorf("%s: got pods %v of Job %v, want p and q", name, in.Pods, in.Jobs[0].Job)
 		}
 	}
@@ -211,7 +211,7 @@ func TestOtherKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(in.Jobs) != 2 || in.Jobs[1].Job.Name != "b" || in.Jobs[1].At.Item != 7 {
+	if len(in.Jobs) != 2 || in.Jobs[1].Job.Name != "b" || in.Jobs[1].At.String() != "f1: document 1, item 7" {
 		t.Errorf("got Jobs %v, want a and b", in.Jobs)
 	}
 	if len(in.Events) != 1 || in.Events[0].Reason != "FailedCreate" || len(in.Nodes) != 1 || in.Nodes[0].Name != "n" {
@@ -240,6 +240,34 @@ func TestUnknownFields(t *testing.T) {
 	want := []string{"spec.backOffLimit", "spec.podFailurePolicy.rules[0].nam", "spec.podFailurePolicy.rules[0].name", "spec.template.spec.novelty", "status.activ"}
 	if diff := cmp.Diff(want, in.Jobs[0].Unknown); diff != "" {
 		t.Errorf("unknown fields (-want +got):\n%s", diff)
+	}
+}
+
+// TestUnknownBesideWrong checks that a field of the wrong type hides no unknown field, and that
+// the rest of the Job is read.
+func TestUnknownBesideWrong(t *testing.T) {
+	text := strings.Replace(jobYAML, "{completions: 3}", "{completions: three, backOffLimit: 1, parallelism: 2}", 1)
+	in, err := kubefile.ReadManifests(kubefile.Source{Name: "f", Reader: strings.NewReader(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := in.Jobs[0]
+	if len(m.Problems) != 1 || m.Problems[0].Field != "spec.completions" {
+		t.Errorf("got problems %v, want one with spec.completions", m.Problems)
+	}
+	if diff := cmp.Diff([]string{"spec.backOffLimit"}, m.Unknown); diff != "" {
+		t.Errorf("unknown fields (-want +got):\n%s", diff)
+	}
+	if m.Job.Spec.Parallelism == nil || *m.Job.Spec.Parallelism != 2 {
+		t.Errorf("got %v, want the parallelism", m.Job.Spec)
+	}
+}
+
+// TestPodWithItems checks that a pod with a field of lists is not lost.
+func TestPodWithItems(t *testing.T) {
+	in, err := read(jobJSON + strings.Replace(pod(podJSON, "p"), `"spec"`, `"items":5,"spec"`, 1))
+	if err != nil || len(in.Pods) != 1 || in.Pods[0].Name != "p" {
+		t.Errorf("got %v, want pod p", err)
 	}
 }
 
@@ -311,7 +339,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("got %d Jobs, %d pods and %d places, want a Job and as many places as pods", len(in.Jobs), len(in.Pods), len(in.PodsAt))
 		}
 		for i, p := range in.Pods {
-			if p == nil || in.PodsAt[i].Document < 1 {
+			if p == nil || !strings.HasPrefix(in.PodsAt[i].String(), "f1: document ") {
 				t.Fatalf("pod %d: got %v at %v, want a pod at a place", i, p, in.PodsAt[i])
 			}
 		}

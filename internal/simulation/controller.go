@@ -4,10 +4,7 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
@@ -56,11 +53,10 @@ func newController(c *cluster.Cluster, s Settings, backsOff func(until map[int32
 
 // sync syncs once. It returns when to sync again; the zero time means after the next change.
 func (c *controller) sync() (again time.Time, err error) {
-	view := c.cache.View()
 	out := c.cluster.Run(c.caller, c.cache)
-	if d := c.caller.Machine.Result().Decision; d.Basis() != nil && view.Job != nil {
+	if d := c.caller.Machine.Result().Decision; d.Basis() != nil {
 		c.last = d
-		c.backsOff(backingOff(view, d))
+		c.backsOff(backingOff(d))
 	}
 	return out.At, out.Err
 }
@@ -72,30 +68,23 @@ func (c *controller) waitsFor() string { return explain.Of(c.last).Job().Text }
 const wholeJob = -1
 
 // backingOff returns the indexes that back off, or wholeJob if the Job does, and until when.
-func backingOff(s cluster.View, d jobfate.Decision) map[int32]time.Time {
+func backingOff(d jobfate.Decision) map[int32]time.Time {
 	until := map[int32]time.Time{}
-	if backoff.LimitOf(&s.Job.Spec).Target != backoff.TargetIndex {
-		if why := explain.Of(d).Job(); why.Code == explain.JobBackingOff {
+	basis, why := d.Basis().View, explain.Of(d).Job()
+	if !basis.Spec.PerIndex {
+		if why.Code == explain.JobBackingOff {
 			until[wholeJob] = why.Until
 		}
 		return until
 	}
-	if !slices.ContainsFunc(s.Pods, mayBackOff) {
-		return until // skips the explanation of each index, which is slow
+	switch why.Code {
+	case explain.JobFinished, explain.JobEnding, explain.JobDeleting, explain.JobSuspended, explain.JobNoParallelism:
+		return until // no index gets a pod
 	}
-	for why := range explain.Of(d).Indexes() {
-		if why.Code != explain.IndexBackingOff {
-			continue
-		}
-		for i := range why.Indexes.All() {
-			until[i] = why.Until
+	for _, failed := range basis.Census.Predecessors() {
+		if left := basis.IndexDelay(failed.Index); left > 0 {
+			until[failed.Index] = basis.Now.Add(left)
 		}
 	}
 	return until
-}
-
-// mayBackOff reports whether the index of a pod may back off: only failed and deleted pods
-// cause a delay.
-func mayBackOff(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil
 }

@@ -1,0 +1,376 @@
+package kubefile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	yamlnode "go.yaml.in/yaml/v3"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobfate/jobfate/internal/parallel"
+)
+
+// Place is the place of an object in the input. An object that does not come from a text has
+// only a File, which describes the object.
+type Place struct {
+	File string
+	*file
+	number string // of the document, without empty ones, and of the item in a list
+	part   []byte // of the text
+	path   string // of the object in the part
+}
+
+// String returns the place in the form for errors: "pods.yaml: document 1, item 3".
+func (p Place) String() string { return p.File + p.number }
+
+// Position returns the line and the column of a field of the object, such as
+// "spec.completions". A missing field has the position of its nearest parent. Both count from
+// 1; without a text they are 0.
+func (p Place) Position(field string) (line, column int) {
+	if p.file == nil {
+		return 0, 0
+	}
+	line, column = p.position(p.part)
+	root := p.parse(p.part)
+	at := find(root, root, p.path+"."+field)
+	if at.Line > 1 {
+		column = 1
+	}
+	return line + at.Line - 1, column + at.Column - 1
+}
+
+// At returns the file and the line of a field: "job.yaml:12".
+func (p Place) At(field string) string {
+	line, _ := p.Position(field)
+	return strings.TrimSuffix(fmt.Sprintf("%s:%d", p.File, line), ":0")
+}
+
+// find follows a path from node n as far as possible, and returns the last key or item. The
+// key of a map may contain dots: the longest matching key wins.
+func find(at, n *yamlnode.Node, path string) *yamlnode.Node {
+	if n.Kind == yamlnode.AliasNode {
+		n = n.Alias
+	}
+	path = strings.TrimLeft(path, ".[]")
+	index, _, _ := strings.Cut(path, "]")
+	if i, err := strconv.ParseUint(index, 10, 31); err == nil && n.Kind == yamlnode.SequenceNode && int(i) < len(n.Content) {
+		return find(n.Content[i], n.Content[i], path[len(index):])
+	}
+	name, value := "", (*yamlnode.Node)(nil)
+	for i := 0; n.Kind == yamlnode.MappingNode && i < len(n.Content); i += 2 {
+		key := n.Content[i]
+		rest, fits := strings.CutPrefix(path, key.Value)
+		if fits && len(key.Value) > len(name) && strings.ContainsAny((rest + ".")[:1], ".[]") {
+			name, at, value = key.Value, key, n.Content[i+1]
+		}
+	}
+	if value == nil {
+		return at
+	}
+	return find(at, value, path[len(name):])
+}
+
+// file is a source. It remembers the last look-up, because look-ups usually go forward.
+type file struct {
+	Source
+	text    []byte
+	format  string // of the document that is read: JSON or YAML
+	count   int    // of the documents
+	objects []object
+
+	offset, line, column int
+
+	parsed int // the offset of the part that the YAML parser read
+	root   *yamlnode.Node
+}
+
+// start returns the offset of a part of the text, which is a slice of it.
+func (f *file) start(part []byte) int { return cap(f.text) - cap(part) }
+
+// position returns the line and the column of a part of the text. Both count from 1.
+func (f *file) position(part []byte) (line, column int) {
+	if f.line == 0 || f.start(part) < f.offset {
+		f.offset, f.line, f.column = 0, 1, 1
+	}
+	between := f.text[f.offset:f.start(part)]
+	if start := bytes.LastIndexByte(between, '\n') + 1; start > 0 {
+		f.line, f.column = f.line+bytes.Count(between, []byte("\n")), 1
+		between = between[start:]
+	}
+	f.offset, f.column = f.start(part), f.column+utf8.RuneCount(between)
+	return f.line, f.column
+}
+
+// parse finds the positions of the fields in a part. JSON is almost YAML. If the parser rejects
+// the part, or the part has more values than any object that Kubernetes stores, only its start
+// is known. The result is only used for the positions in errors.
+func (f *file) parse(part []byte) *yamlnode.Node {
+	if f.root == nil || f.parsed != f.start(part) {
+		f.parsed, f.root = f.start(part), &yamlnode.Node{Line: 1, Column: 1}
+		var document yamlnode.Node
+		err := guard(part, 3*mostValues, func() error { return yamlnode.Unmarshal(part, &document) })
+		if err == nil && len(document.Content) > 0 {
+			f.root = document.Content[0]
+		}
+	}
+	return f.root
+}
+
+// documents cuts the text at the lines that begin or end a YAML document, even within a
+// construct of YAML. No JSON value contains such a line.
+func (f *file) documents() (out [][]byte) {
+	start, end := 0, 0
+	for line := range bytes.Lines(f.text) {
+		if mark := string(bytes.TrimRight(line[:min(4, len(line))], " \t\n")); mark == "---" || mark == "..." {
+			out, start = append(out, f.text[start:end]), end+len(mark)
+			if len(bytes.TrimSpace(line)) == len(mark) {
+				start = end + len(line)
+			}
+		}
+		end += len(line)
+	}
+	return append(out, f.text[start:])
+}
+
+// readText reads a source to its end, and converts all line ends to line feeds. The text must
+// be UTF-8, or UTF-16 with a byte order mark.
+func readText(s Source) (*file, error) {
+	const sniffed = 4 << 10 // check the beginning first: some devices never end
+	b := bytes.NewBuffer(make([]byte, 0, s.Size+bytes.MinRead))
+	_, err := b.ReadFrom(io.LimitReader(s, sniffed))
+	if _, isText := decoded(b.Bytes()); err == nil && isText != errBinary { // the beginning may end within a character
+		_, err = b.ReadFrom(s)
+	}
+	text, wrong := decoded(b.Bytes())
+	if err = cmp.Or(err, wrong); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
+	}
+	f := &file{Source: s, text: text}
+	if !utf8.Valid(f.text) {
+		line, column := f.position(f.text[bytes.IndexRune(f.text, utf8.RuneError):])
+		return nil, fmt.Errorf("%s:%d:%d: this is not UTF-8 text", s.Name, line, column)
+	}
+	if bytes.IndexByte(f.text, '\r') >= 0 {
+		f.text = bytes.ReplaceAll(bytes.ReplaceAll(f.text, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
+	}
+	return f, nil
+}
+
+var errBinary = errors.New("this is binary data; want UTF-8 text, or UTF-16 with a byte order mark")
+
+// decoded returns a text as UTF-8, without the byte order mark.
+func decoded(text []byte) ([]byte, error) {
+	marks := map[string]binary.ByteOrder{"\xFF\xFE": binary.LittleEndian, "\xFE\xFF": binary.BigEndian}
+	if order := marks[string(text[:min(2, len(text))])]; order != nil {
+		units := make([]uint16, (len(text)+1)/2)
+		_, err := binary.Decode(text, order, units)
+		runes := utf16.Decode(units)
+		if err != nil || !slices.Equal(utf16.Encode(runes), units) {
+			return nil, errors.New("the UTF-16 text has half of a character; is the input truncated?")
+		}
+		text = []byte(string(runes))
+	}
+	if bytes.IndexByte(text, 0) >= 0 {
+		return nil, errBinary
+	}
+	return bytes.TrimPrefix(text, []byte("\uFEFF")), nil
+}
+
+// objects reads the objects of a source, including the items of lists.
+func objects(s Source, want string) ([]object, error) {
+	f, err := readText(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, document := range f.documents() {
+		read := f.readYAML
+		if f.format = "YAML"; utilyaml.IsJSONBuffer(document) {
+			f.format, read = "JSON", f.readJSON
+		}
+		if err := read(document); err != nil {
+			return nil, err
+		}
+	}
+	all := f.objects
+	f.objects = nil // places refer to the file
+	switch i := slices.IndexFunc(all, func(o object) bool { return o.json[0] != '{' }); {
+	case f.count == 0:
+		return nil, fmt.Errorf("%s: the input is empty; want %s", s.Name, want)
+	case i >= 0:
+		return nil, fmt.Errorf("%s is not an object; want %s", all[i].at, want)
+	}
+	return all, nil
+}
+
+// place returns the place of the next document.
+func (f *file) place(document []byte) Place {
+	f.count++
+	return Place{File: f.Name, number: fmt.Sprintf(": document %d", f.count), file: f, part: document}
+}
+
+// readJSON reads JSON values that follow each other.
+func (f *file) readJSON(rest []byte) error {
+	for rest = bytes.TrimSpace(rest); len(rest) > 0; {
+		o := newObject(rest, "JSON")
+		var syntax *json.SyntaxError
+		if o.wrong != nil && errors.As(json.Unmarshal(rest, new(json.RawMessage)), &syntax) { // the offset of the next value, or of an error in this one
+			o = newObject(bytes.TrimSpace(rest[:syntax.Offset-1]), "JSON")
+		}
+		o.at = f.place(o.json)
+		if syntax != nil && !json.Valid(o.json) {
+			line, _ := f.position(rest[syntax.Offset-1:])
+			return fmt.Errorf("%s: line %d: %w", o.at, line, syntax)
+		}
+		if err := f.add(o, o.Items, "JSON"); err != nil {
+			return err
+		}
+		rest = bytes.TrimSpace(rest[len(o.json):])
+	}
+	return nil
+}
+
+// readYAML reads a YAML document unless it is empty. If the document is a list in the format
+// of kubectl, and the parser reads each of its items as a single item, the items are
+// converted one by one, on all cores.
+func (f *file) readYAML(document []byte) error {
+	at := f.place(document)
+	list, items := cutList(document)
+	list.at, list.at.path = at, "[0]"
+	if items != nil && f.add(list, items, "YAML") == nil {
+		return nil
+	}
+	o := newObject(asItem(document), "YAML")
+	switch o.at = at; {
+	case o.json == nil: // again, with the line numbers of the whole text
+		line, _ := f.position(document)
+		_, err := toJSON(append(bytes.Repeat([]byte("\n"), line-1), asItem(document)...))
+		return fmt.Errorf("%s: %w", at, err)
+	case string(o.json) == "null":
+		f.count--
+		return nil
+	}
+	return f.add(o, o.Items, "JSON")
+}
+
+// add adds an object or, if it is a list, its items, unless one of them cannot be converted to
+// JSON. Items of a PodList are Pods, even if they do not name their kind.
+func (f *file) add(list object, items []json.RawMessage, format string) error {
+	kind, isList := strings.CutSuffix(list.Kind, "List")
+	switch {
+	case !isList:
+		f.keep(list, list.at)
+		return nil
+	case list.wrong != nil && list.Items == nil:
+		return fmt.Errorf("%s: the items of the %s are not a list", list.at, list.Kind)
+	}
+	before, at, rest := len(f.objects), list.at, list.at.part
+	for i, o := range parallel.InOrder(len(items), func(i int) object { return newObject(items[i], format) }) {
+		if o.json == nil {
+			f.objects = f.objects[:before]
+			return o.wrong
+		}
+		o.Kind, o.APIVersion = cmp.Or(o.Kind, kind), cmp.Or(o.APIVersion, list.APIVersion)
+		at.number = fmt.Sprintf("%s, item %d", list.at.number, i+1)
+		if format != f.format { // only the YAML parser knows where the items are
+			at.path = fmt.Sprintf("items[%d]", i)
+		} else {
+			rest = rest[bytes.Index(rest, items[i]):]
+			at.part, rest = rest[:len(items[i])], rest[len(items[i]):]
+		}
+		f.keep(o, at)
+	}
+	return nil
+}
+
+// keep adds an object, and reports how much of the text has been read.
+func (f *file) keep(o object, at Place) {
+	o.at = at
+	f.objects = append(f.objects, o)
+	if f.Progress != nil {
+		f.Progress(f.format, f.start(at.part)+len(at.part), len(f.text))
+	}
+}
+
+// listFrame matches a list in the format of kubectl, without its items. The pattern of the
+// version excludes unquoted texts that YAML reads as numbers or booleans.
+var listFrame = regexp.MustCompile(`^(?:#.*\n|\n)*apiVersion: ((?:[a-z][a-z0-9.-]*/)?v[0-9][a-z0-9]*)\nitems:\nkind: (\w*List)\n(?:metadata:\n(?:  \w+: "\w*"\n)*)?\n*$`)
+
+// cutList cuts a list in the format of kubectl into lists of one item, at the lines that start
+// with a dash. For any other text it returns no items.
+func cutList(text []byte) (list object, items []json.RawMessage) {
+	start, end := bytes.Index(text, []byte("\n- "))+1, bytes.LastIndex(text, []byte("\nkind: "))+1
+	frame := listFrame.FindSubmatch(slices.Concat(text[:start], text[max(start, end):]))
+	if frame == nil || slices.ContainsFunc(otherBreaks, func(b []byte) bool { return bytes.Contains(text, b) }) {
+		return object{}, nil
+	}
+	list.APIVersion, list.Kind = string(frame[1]), string(frame[2])
+	for rest := text[start:end]; len(rest) > 0; rest = rest[len(items[len(items)-1]):] {
+		item, _, _ := bytes.Cut(rest, []byte("\n- "))
+		items = append(items, rest[:min(len(item)+1, len(rest))])
+	}
+	return list, items
+}
+
+// otherBreaks also end a line or a document, but only for the YAML parser.
+var otherBreaks = [][]byte{[]byte("\n%"), []byte("\u0085"), []byte("\u2028"), []byte("\u2029")}
+
+var indented = strings.NewReplacer("\n", "\n  ", "\u0085", "\u0085  ", "\u2028", "\u2028  ", "\u2029", "\u2029  ")
+
+// asItem turns a document into a list of one item. The parser stops at the end of the first
+// document without reporting that more follows. With all lines indented, only the end of the
+// text can end the item.
+func asItem(document []byte) []byte {
+	last := max(0, len(document)-1) // no line begins after it
+	return append([]byte("- "+indented.Replace(string(document[:last]))), document[last:]...)
+}
+
+// toJSON converts a YAML list to the JSON of its single item. The list starts at the beginning
+// of a line. Of the errors of the parser, one for each line, it returns the first.
+func toJSON(list []byte) ([]byte, error) {
+	var items []json.RawMessage
+	err := guard(list, mostValues, func() error { return yaml.UnmarshalStrict(list, &items) })
+	switch {
+	case err != nil:
+		message, _, _ := strings.Cut(parserNoise.ReplaceAllString(err.Error(), ""), "\n")
+		if strings.Contains(message, "already set in map") {
+			message += " (separate documents with a line ---)"
+		}
+		return nil, errors.New(message)
+	case len(items) != 1:
+		return nil, errors.New("this is not a single document")
+	}
+	return items[0], nil
+}
+
+// mostValues is the maximum number of YAML values that are converted at once. Even a short
+// value takes some hundred bytes of memory.
+const mostValues = 100_000
+
+// guard calls a YAML parser, unless the text may contain more than most values.
+func guard(text []byte, most int, parser func() error) (err error) {
+	values := 0
+	for _, mark := range []string{",", ":", "[", "{", "- ", "-\n", "? ", "?\n"} { // one of these precedes each value or pair of values
+		values += bytes.Count(text, []byte(mark))
+	}
+	if values > most {
+		return fmt.Errorf("about %d values in one YAML document take too much memory; JSON takes less", values)
+	}
+	defer func() {
+		if recover() != nil { // the parsers panic on some inputs
+			err = errors.New("the YAML parser cannot read this")
+		}
+	}()
+	return parser()
+}
