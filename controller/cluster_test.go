@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -112,6 +113,7 @@ func run(t *testing.T, mgr manager.Manager) (stop func()) {
 	go func() { ended <- mgr.Start(ctx) }()
 	time.Sleep(time.Second)
 	return func() {
+		synctest.Wait() // a queue that hands out an item when it shuts down may block for ever
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)

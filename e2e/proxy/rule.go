@@ -43,10 +43,11 @@ const (
 )
 
 var (
-	// Conflict, TooMany and Internal are answers in place of the server's: 409, 429 and 500.
-	// Clients of Kubernetes retry after a 429 by themselves.
+	// Conflict is the answer 409 in place of the server's.
 	Conflict = Fault{kind: refuse, code: 409}
-	TooMany  = Fault{kind: refuse, code: 429}
+	// TooMany is the answer 429. Clients of Kubernetes retry by themselves.
+	TooMany = Fault{kind: refuse, code: 429}
+	// Internal is the answer 500.
 	Internal = Fault{kind: refuse, code: 500}
 	// Drop cuts the connection before the request reaches the server.
 	Drop = Fault{kind: drop}

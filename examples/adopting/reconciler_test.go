@@ -25,7 +25,7 @@ func TestReconciler(t *testing.T) {
 					var mgr ctrl.Manager
 					mgr, err = ctrl.NewManager(s.Config(), ctrl.Options{
 						Scheme: scheme.Scheme, Metrics: server.Options{BindAddress: "0"},
-						Controller: config.Controller{SkipNameValidation: new(true)},
+						Controller: config.Controller{SkipNameValidation: new(true), UsePriorityQueue: new(false)},
 					})
 					if err != nil {
 						continue

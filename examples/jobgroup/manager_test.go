@@ -32,7 +32,7 @@ func start(t *testing.T, s *kube.Server) (stop func()) {
 	t.Helper()
 	mgr, err := newManager(s.Config(), ctrl.Options{
 		Scheme: newScheme(), Metrics: metricsserver.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: new(true)}, // one is started after the other
+		Controller: config.Controller{SkipNameValidation: new(true), UsePriorityQueue: new(false)}, // one is started after the other
 	}, "")
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())

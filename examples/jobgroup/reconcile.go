@@ -25,8 +25,8 @@ type groupController struct {
 var errStale = errors.New("the cache is stale")
 
 // Reconcile reconciles one group. It may be stopped at any point, and its cache may be stale: the
-// API server then rejects the wrong writes, because a deletion names the UID of the Job, and two
-// Jobs cannot have one name.
+// API server then rejects the wrong writes, because the status names the resource version of the
+// group, and a deletion the UID of the Job. Before it creates Jobs, it reads live.
 func (c *groupController) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	group := &JobGroup{}
 	if err := c.client.Get(ctx, r.NamespacedName, group); err != nil {
@@ -35,7 +35,7 @@ func (c *groupController) Reconcile(ctx context.Context, r reconcile.Request) (r
 	if group.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil // garbage collection deletes its Jobs
 	}
-	jobs, err := c.jobs(ctx, group)
+	jobs, err := jobsOf(ctx, c.client, group)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -46,10 +46,10 @@ func (c *groupController) Reconcile(ctx context.Context, r reconcile.Request) (r
 	return reconcile.Result{}, err
 }
 
-// jobs returns the Jobs that the group controls.
-func (c *groupController) jobs(ctx context.Context, group *JobGroup) (jobs []*batchv1.Job, err error) {
+// jobsOf returns the Jobs that the group controls.
+func jobsOf(ctx context.Context, from client.Reader, group *JobGroup) (jobs []*batchv1.Job, err error) {
 	var list batchv1.JobList
-	if err := c.client.List(ctx, &list, client.InNamespace(group.Namespace), client.MatchingLabels{groupLabel: group.Name}); err != nil {
+	if err := from.List(ctx, &list, client.InNamespace(group.Namespace), client.MatchingLabels{groupLabel: group.Name}); err != nil {
 		return nil, err
 	}
 	for i := range list.Items {
@@ -76,12 +76,23 @@ func (c *groupController) carryOut(ctx context.Context, group *JobGroup, p plan)
 	if len(p.create) == 0 {
 		return nil
 	}
+	return c.createJobs(ctx, group)
+}
+
+// createJobs creates the Jobs that the group lacks. A stale cache may hide a restart of the group,
+// or a Job from before the restart that is not gone yet. So it reads both live.
+func (c *groupController) createJobs(ctx context.Context, group *JobGroup) error {
 	now := &JobGroup{}
 	if err := c.live.Get(ctx, client.ObjectKeyFromObject(group), now); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if now.UID != group.UID || now.ResourceVersion != group.ResourceVersion {
-		return errStale // the group may have restarted
+	jobs, err := jobsOf(ctx, c.live, group)
+	if err != nil {
+		return err
+	}
+	p := decide(group, jobs)
+	if now.UID != group.UID || now.ResourceVersion != group.ResourceVersion || !equality.Semantic.DeepEqual(p.status, group.Status) {
+		return errStale
 	}
 	for _, m := range p.create {
 		if err := c.create(ctx, group, m); apierrors.IsInvalid(err) {

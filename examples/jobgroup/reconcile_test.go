@@ -213,6 +213,25 @@ func TestCachesThatLag(t *testing.T) {
 	}
 }
 
+// After a restart of the group, the cache of a new process shows the group, but none of the Jobs
+// from before, some of which still exist. No Job is created beside them. TestSchedules found this.
+func TestRestartIsHiddenByTheCache(t *testing.T) {
+	w := newWorld(t, newGroup(3, 5))
+	w.showGroup()
+	w.must(w.turn())
+	w.liveOn(1) // g-a-1 fails
+	w.showGroup()
+	w.showJobs()
+	w.must(w.turn())
+	w.liveOn(0) // g-a-0 is gone
+	w.showGroup()
+	w.list.Items = nil
+	w.must(w.turn())
+	if _, jobs := w.now(); len(jobs) != 2 || w.made["g-a-0"] != 1 {
+		t.Errorf("%d Jobs exist, and g-a-0 was made %d times, want the 2 old ones, and 1", len(jobs), w.made["g-a-0"])
+	}
+}
+
 // If the name of a Job is taken, the controller sends an event and retries.
 func TestNameIsTaken(t *testing.T) {
 	group := newGroup(1, 0)

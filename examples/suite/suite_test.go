@@ -55,7 +55,7 @@ func (c *cluster) start() (stop func()) {
 	c.Helper()
 	o := ctrl.Options{
 		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: new(true)}, // one is started after the other
+		Controller: config.Controller{SkipNameValidation: new(true), UsePriorityQueue: new(false)}, // one is started after the other
 	}
 	mgr, err := newManager(c.Config(), o)
 	must(c.T, err)

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	schedules = effort.Flag("schedules", "number of random schedules, of 200 steps each", 500, 50_000)
+	schedules = effort.Flag("schedules", "number of random schedules, of 200 steps each", 250, 50_000)
 	seeds     = flag.Uint64("seeds", 0, "first seed of the random schedules")
 )
 

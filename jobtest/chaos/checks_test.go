@@ -85,7 +85,10 @@ func TestManualSelector(t *testing.T) {
 	}
 }
 
-var large = effort.Flag("large", "number of large Jobs", 2, 10)
+var (
+	large = effort.Flag("large", "number of large Jobs", 1, 10)
+	pods  = effort.Flag("largePods", "number of pods of a large Job", 60, 120)
+)
 
 // TestLargeJobs leads Jobs that take longer than small ones, and that is all.
 func TestLargeJobs(t *testing.T) {
@@ -96,14 +99,14 @@ func TestLargeJobs(t *testing.T) {
 	}
 	t.Run("one after another", func(t *testing.T) {
 		for seed := range uint64(large()) {
-			r := Run(Config{Seed: seed, Job: job(120, 1), Mode: Liveness, Without: []string{"parallelism changed"}, Retries: -1})
+			r := Run(Config{Seed: seed, Job: job(int32(pods()), 1), Mode: Liveness, Without: []string{"parallelism changed"}, Retries: -1})
 			if r.Violation != nil {
 				t.Errorf("seed %d: %v", seed, r.Violation)
 			}
 		}
 	})
 	t.Run("a life", func(t *testing.T) {
-		l := newLife(Config{Seed: 1, Job: job(400, 1)}.orDefault(), nil)
+		l := newLife(Config{Seed: 1, Job: job(3*int32(pods()), 1)}.orDefault(), nil)
 		if l.lead(); l.broken != nil {
 			t.Error(l.broken)
 		}

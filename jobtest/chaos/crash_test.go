@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	traces   = effort.Flag("traces", "number of lives in which the controller is killed at every write", 10, 200)
+	traces   = effort.Flag("traces", "number of lives in which the controller is killed at every write", 5, 200)
 	pairs    = flag.Int("pairs", 12, "kill it at every two writes in lives of at most this number of writes")
 	lifeSeed = flag.Uint64("lives", 0, "first seed of the lives")
 )

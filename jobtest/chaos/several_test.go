@@ -8,7 +8,7 @@ import (
 	"github.com/jobfate/jobfate/internal/effort"
 )
 
-var severalSchedules = effort.Flag("several", "number of random schedules with several controllers", 300, 1500)
+var severalSchedules = effort.Flag("several", "number of random schedules with several controllers", 150, 1500)
 
 // The reference caller breaks nothing with two Jobs in one cluster: each is judged by its
 // own ledger.

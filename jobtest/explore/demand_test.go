@@ -150,12 +150,8 @@ func widest(a, b jobstatus.Demand) jobstatus.Demand {
 
 // demanding are the kinds of Jobs whose searches are complete, so that each bound must
 // be attained, each with the completions that it is searched with.
-var demanding = []struct {
-	n int32
-	kindOfJob
-}{
+var demanding = []demandingKind{
 	{2, plain("no retry", retries(0))},
-	{1, plain("two retries", retries(2))},
 	{2, plain("one at a time", parallelism(1))},
 	{2, plain("no retry, only failed replaced", retries(0), onlyFailed)},
 	{2, plain("work queue, no retry", retries(0), workQueue)},
@@ -169,18 +165,28 @@ var demanding = []struct {
 	{2, plain("indexed, one success, one at a time", indexed, parallelism(1), oneSuccess)},
 	{2, plain("per index, no retry", perIndex, retriesPerIndex(0))},
 	{2, plain("per index, no retry, retries of the Job", perIndex, retriesPerIndex(0), retries(0))},
-	{1, plain("per index, two retries", perIndex, retriesPerIndex(2))},
 	{2, plain("per index, one at a time", perIndex, parallelism(1))},
 	{2, plain("per index, one at a time, no index may fail", perIndex, parallelism(1), maxFailed(0))},
 	{2, plain("per index, no retry, one index may fail", perIndex, retriesPerIndex(0), maxFailed(1))},
 	{2, plain("per index, no retry, success policy", perIndex, retriesPerIndex(0), withSuccess)},
 	{2, plain("per index, no retry, one success, no index may fail", perIndex, retriesPerIndex(0), oneSuccess, maxFailed(0))},
-	{1, mixed("per index, FailIndex", perIndex, rule(failIndex))},
 	{2, mixed("per index, FailIndex, one at a time, no index may fail", perIndex, retriesPerIndex(1), rule(failIndex), parallelism(1), maxFailed(0))},
+	{2, edited("parallelism down", []func(*batchv1.JobSpec){parallelism(1)}, retries(0))},
+}
+
+// withManyStates are more such kinds, whose searches take longer.
+var withManyStates = []demandingKind{
+	{1, plain("two retries", retries(2))},
+	{1, plain("per index, two retries", perIndex, retriesPerIndex(2))},
+	{1, mixed("per index, FailIndex", perIndex, rule(failIndex))},
 	{1, edited("suspended and resumed", []func(*batchv1.JobSpec){suspend(true), suspend(false)})},
 	{1, edited("started suspended", []func(*batchv1.JobSpec){suspend(false)}, indexed, suspend(true))},
-	{2, edited("parallelism down", []func(*batchv1.JobSpec){parallelism(1)}, retries(0))},
 	{1, edited("parallelism zero", []func(*batchv1.JobSpec){parallelism(0)}, workQueue)},
+}
+
+type demandingKind struct {
+	n int32
+	kindOfJob
 }
 
 func retries(n int32) func(*batchv1.JobSpec) {
@@ -218,10 +224,17 @@ func mixed(name string, changes ...func(*batchv1.JobSpec)) kindOfJob {
 	}}
 }
 
-var attained = effort.Flag("attained", "the most completions of a Job whose bounds must be attained", 1, 2)
+var (
+	attained = effort.Flag("attained", "the most completions of a Job whose bounds must be attained", 1, 2)
+	many     = effort.Flag("many", "1 to search the kinds of Jobs with many states too", 0, 1)
+)
 
 func TestDemand_attained(t *testing.T) {
-	for _, k := range demanding {
+	kinds := demanding
+	if many() > 0 {
+		kinds = slices.Concat(demanding, withManyStates)
+	}
+	for _, k := range kinds {
 		if int(k.n) > attained() {
 			continue
 		}
@@ -314,13 +327,14 @@ func TestDemand_holds(t *testing.T) {
 // ended beyond the completions. The Job is scaled up, and the controller, which observes
 // that, still observes the finalizer: it counts the index, which gets no other pod.
 func TestDemand_scaledDownAndUp(t *testing.T) {
-	for _, k := range []struct {
+	kinds := []struct {
 		code int32 // with which all pods exit
 		kindOfJob
 	}{
 		{0, plain("indexed", indexed)},
 		{42, plain("per index, one index may fail", perIndex, rule(failIndex), maxFailed(1))},
-	} {
+	}
+	for _, k := range kinds[:1+many()] {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			c := k.make(2)

@@ -25,7 +25,9 @@
 // If they start in a bubble of [testing/synctest], the server and its clients use virtual
 // time: resyncs, backoffs, leases and watch timeouts take no real time, and synctest.Wait
 // returns when no controller can do anything more. A manager polls its caches while it
-// starts, so sleep a second first. Set k8s.io/apimachinery/pkg/util/runtime.ErrorHandlers
+// starts, so sleep a second first. The priority queue of controller-runtime before 0.25 may
+// leave a blocked goroutine behind when it shuts down, with which a bubble panics: set
+// UsePriorityQueue to false in the options of the manager. Set k8s.io/apimachinery/pkg/util/runtime.ErrorHandlers
 // to nil: by default client-go waits after an error until a moment has passed since the
 // last error. It initializes that time with the start of the process, which is decades
 // after the time in a bubble.

@@ -69,7 +69,7 @@ func startManager(t *testing.T, ctx context.Context, s *kube.Server, options ctr
 	t.Helper()
 	options.Scheme = scheme.Scheme
 	options.Metrics = server.Options{BindAddress: "0"}
-	options.Controller = config.Controller{SkipNameValidation: new(true)}
+	options.Controller = config.Controller{SkipNameValidation: new(true), UsePriorityQueue: new(false)}
 	mgr, err := ctrl.NewManager(s.Config(), options)
 	if err != nil {
 		t.Fatal(err)

@@ -94,7 +94,7 @@ func startOperator(t *testing.T, cfg *rest.Config) client.Client {
 	metav1.AddToGroupVersion(scheme, gv)
 	must(t, clientgoscheme.AddToScheme(scheme))
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true), UsePriorityQueue: new(false)},
 	})
 	must(t, err)
 	must(t, ctrl.NewControllerManagedBy(mgr).For(&Backup{}).Owns(&batchv1.Job{}).Complete(operator{mgr.GetClient()}))

@@ -21,6 +21,8 @@
 //
 // The package knows nothing of how the Reconciler decides: only its requests.
 //
+// A controller that creates Jobs is tested with a [Creator].
+//
 // # Several Jobs
 //
 // Every fourth schedule has two Jobs. They are in one namespace, with separate selectors or
@@ -28,6 +30,19 @@
 // Jobs are deleted and created again with the same name, and pods are orphaned and adopted.
 // The referee keeps a ledger for each Job. While Reconcile runs for one Job, it must not
 // write to another Job or to the pods of another Job.
+//
+// # Controllers that create Jobs
+//
+// [Creator.Test] runs a controller that creates Jobs for the objects of another kind, on the
+// API server of package kube, with the same faults, except for overlapping processes and
+// rejections as invalid. The Jobs have no pods: they end as [Creator.Outcome] says. Each
+// schedule stops its faults after 1 to 200 steps. From then on Reconcile is called only when
+// it is due: after an error, after RequeueAfter, or when the caches show an event of the
+// object or of something that it controls. So a Reconcile that waits for an event that does
+// not come is found. The properties are C1 to C4 of docs/reliability.md. [Creator.Purpose]
+// and [Creator.Judge] say what the package cannot know: which Jobs replace each other, what
+// else must hold, and how everything ends. Of [Env] there are the clients, the Manager, the
+// RateLimiter and the Config: no stores and no informers. [examples/jobgroup] shows a test.
 //
 // # A report
 //
@@ -55,10 +70,12 @@
 //
 // # What is served
 //
-// Served are cached and live reads of Jobs and pods; creations, updates, deletions, and
+// A [Config] serves cached and live reads of Jobs and pods; creations, updates, deletions, and
 // strategic and merge patches of the metadata of pods; updates and merge patches of the
 // status of a Job. Objects of other kinds are stored by package kube, without faults. Any
 // other request, such as a watch, a change of the Job's spec or a server-side apply, fails
 // the test with an explanation. As in client-go, a cache never goes back in time within one
 // process.
+//
+// [examples/jobgroup]: https://github.com/jobfate/jobfate/tree/main/examples/jobgroup
 package chaos

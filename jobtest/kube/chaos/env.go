@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/kube"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -37,7 +38,8 @@ type Env struct {
 	// RateLimiter delays a Reconcile after an error. It is the default of
 	// controller-runtime; a factory that sets another for its controller sets it here too.
 	RateLimiter workqueue.TypedRateLimiter[reconcile.Request]
-	// Jobs and Pods are the stores of the caches, as informers have them.
+	// Jobs and Pods are the stores of the caches, as informers have them. A [Creator] has
+	// none.
 	Jobs, Pods cache.Indexer
 
 	jobs, pods *indexer
@@ -49,6 +51,10 @@ type Env struct {
 	stop   context.CancelFunc
 	broken error // what cannot be served was asked for, or the test has failed
 	others client.Client
+
+	// Of a Creator; else nil.
+	schedule *schedule
+	cache    *kube.Cache
 }
 
 // Barrier is the resource version of a consistent list of pods when the process started.
@@ -76,10 +82,20 @@ func (e *Env) fail(err error) {
 	}
 }
 
+func (e *Env) failed() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.broken
+}
+
 // Informer returns the informer of Jobs or of pods: its store, and its event handlers. They
 // are called when the caches move, also while Reconcile makes a request; they must not need
-// a lock that it holds then.
+// a lock that it holds then. A [Creator] has none.
 func (e *Env) Informer(of client.Object) cache.SharedIndexInformer {
+	if e.schedule != nil {
+		_ = e.unserved("an informer", of) // fails the test
+		return informer{indexer: newIndexer(e, cluster.Jobs)}
+	}
 	if isJob(of) {
 		return informer{indexer: e.jobs}
 	}
@@ -91,9 +107,13 @@ func newEnv() *Env {
 	e.jobs, e.pods = newIndexer(e, cluster.Jobs), newIndexer(e, cluster.Pods)
 	e.Jobs, e.Pods = e.jobs, e.pods
 	e.Client, e.Live = &writer{reader{e, true}}, reader{e, false}
-	e.Manager = setup{Env: e}
-	e.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 1000*time.Second)
+	e.Manager = newManager(e)
+	e.RateLimiter = defaultRateLimiter()
 	return e
+}
+
+func defaultRateLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 1000*time.Second)
 }
 
 // lock is a mutex on which the time of a bubble passes: who waits for a [sync.Mutex] stops it.
@@ -186,7 +206,7 @@ func (p *process) Sync(c *cluster.Client) (time.Duration, error) {
 	var errs []error
 	for i, request := range append(slices.Clip(p.requests), reconcile.Request{NamespacedName: c.Name}) {
 		p.all = i < len(p.requests)
-		result, err := p.reconcile(ctx, request)
+		result, err := call(ctx, p.Reconciler, request)
 		again := result.RequeueAfter
 		switch {
 		case err == nil, errors.Is(err, reconcile.TerminalError(nil)):
@@ -217,13 +237,13 @@ func (p *process) Explain() string {
 	return ""
 }
 
-func (p *process) reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
+func call(ctx context.Context, r reconcile.Reconciler, request reconcile.Request) (result reconcile.Result, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = &referee.Violation{Property: "S16", Text: fmt.Sprintf("Reconcile panics: %v", r)}
 		}
 	}()
-	return p.Reconcile(ctx, request)
+	return r.Reconcile(ctx, request)
 }
 
 // isPod and isJob are the kinds that the cluster itself holds.

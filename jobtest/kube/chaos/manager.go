@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
@@ -26,28 +25,38 @@ import (
 
 // A manager is what SetupWithManager of a Reconciler needs. It starts nothing: Reconcile
 // is called directly.
-type setup struct {
+//
+// R is what GetEventRecorder returns. It has another type since controller-runtime 0.25.
+type setup[R any] struct {
 	manager.Manager // nil: what is not here is not served
 	*Env
 }
 
-func (m setup) GetClient() client.Client             { return m.Client }
-func (m setup) GetAPIReader() client.Reader          { return m.Live }
-func (m setup) GetCache() ctrlcache.Cache            { return caches{m.Client, nil, m.Env} }
-func (m setup) GetFieldIndexer() client.FieldIndexer { return m.Env }
-func (m setup) GetScheme() *runtime.Scheme           { return scheme.Scheme }
-func (m setup) GetRESTMapper() meta.RESTMapper       { return m.Client.RESTMapper() }
-func (m setup) GetConfig() *rest.Config              { return &rest.Config{} }
-func (m setup) GetHTTPClient() *http.Client          { return &http.Client{} }
-func (m setup) GetLogger() logr.Logger               { return logr.Discard() }
-func (m setup) GetControllerOptions() config.Controller {
+// newManager returns the manager of a process.
+func newManager(e *Env) manager.Manager { return setupOf(manager.Manager.GetEventRecorder, e) }
+
+// setupOf infers R from the method of a manager.
+func setupOf[R any](_ func(manager.Manager, string) R, e *Env) manager.Manager {
+	return any(setup[R]{Env: e}).(manager.Manager)
+}
+
+func (m setup[R]) GetClient() client.Client             { return m.Client }
+func (m setup[R]) GetAPIReader() client.Reader          { return m.Live }
+func (m setup[R]) GetCache() ctrlcache.Cache            { return caches{m.Client, nil, m.Env} }
+func (m setup[R]) GetFieldIndexer() client.FieldIndexer { return m.Env }
+func (m setup[R]) GetScheme() *runtime.Scheme           { return m.Client.Scheme() }
+func (m setup[R]) GetRESTMapper() meta.RESTMapper       { return m.Client.RESTMapper() }
+func (m setup[R]) GetConfig() *rest.Config              { return &rest.Config{} }
+func (m setup[R]) GetHTTPClient() *http.Client          { return &http.Client{} }
+func (m setup[R]) GetLogger() logr.Logger               { return logr.Discard() }
+func (m setup[R]) GetControllerOptions() config.Controller {
 	return config.Controller{SkipNameValidation: new(true)}
 }
-func (m setup) Add(manager.Runnable) error                      { return nil }
-func (m setup) AddHealthzCheck(string, healthz.Checker) error   { return nil }
-func (m setup) AddReadyzCheck(string, healthz.Checker) error    { return nil }
-func (m setup) GetEventRecorderFor(string) record.EventRecorder { return &record.FakeRecorder{} }
-func (m setup) GetEventRecorder(string) events.EventRecorder    { return &events.FakeRecorder{} }
+func (m setup[R]) Add(manager.Runnable) error                      { return nil }
+func (m setup[R]) AddHealthzCheck(string, healthz.Checker) error   { return nil }
+func (m setup[R]) AddReadyzCheck(string, healthz.Checker) error    { return nil }
+func (m setup[R]) GetEventRecorderFor(string) record.EventRecorder { return &record.FakeRecorder{} }
+func (m setup[R]) GetEventRecorder(string) R                       { return any(&events.FakeRecorder{}).(R) }
 
 // caches are the informers of a manager.
 type caches struct {
@@ -69,6 +78,7 @@ var errNoInformer = errors.New("chaos: there are informers of Jobs and pods only
 
 func (c caches) GetInformer(_ context.Context, of client.Object, _ ...ctrlcache.InformerGetOption) (ctrlcache.Informer, error) {
 	switch {
+	case c.env.schedule != nil:
 	case isJob(of):
 		return informer{indexer: c.env.jobs}, nil
 	case isPod(of):

@@ -178,7 +178,10 @@ func (r reader) matches(x *indexer, o *client.ListOptions, obj client.Object) (b
 }
 
 // IndexField implements [client.FieldIndexer], for Jobs and pods.
-func (e *Env) IndexField(_ context.Context, of client.Object, field string, extract client.IndexerFunc) error {
+func (e *Env) IndexField(ctx context.Context, of client.Object, field string, extract client.IndexerFunc) error {
+	if e.schedule != nil {
+		return e.cache.IndexField(ctx, of, field, extract)
+	}
 	x := e.pods
 	if isJob(of) {
 		x = e.jobs

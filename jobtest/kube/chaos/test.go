@@ -57,55 +57,55 @@ func Test(t *testing.T, factory func(*Env) reconcile.Reconciler) {
 // breaks a property.
 func (c Config) Test(t *testing.T, factory func(*Env) reconcile.Reconciler) {
 	t.Helper()
-	began := time.Now()
 	if *schedules > 0 {
 		c.Schedules = *schedules
 	}
-	r := c.Search(t, factory)
-	if r.Violation != nil {
-		t.Fatal(r.Story)
-	}
-	t.Logf("%d schedules, %d reconciles and %d writes in %v: no property broken", c.ran(), r.Syncs, r.Writes, time.Since(began).Round(time.Millisecond))
-}
-
-// ran is how many schedules Search runs.
-func (c Config) ran() int {
-	if *seed >= 0 {
-		return 1
-	}
-	return cmp.Or(c.Schedules, 1000)
+	report(t, cmp.Or(c.Schedules, defaultSchedules), func() engine.Report { return c.Search(t, factory) })
 }
 
 // Search runs the schedules and returns what Test reports.
 func (c Config) Search(t *testing.T, factory func(*Env) reconcile.Reconciler) engine.Report {
 	t.Helper()
-	c.Schedules = c.ran()
-	if *seed >= 0 {
-		return c.run(t, uint64(*seed), 0, factory)
-	}
-	found, total := c.search(t, factory)
-	if found < 0 {
-		return total
-	}
-	return c.run(t, uint64(found), 0, factory)
+	return search(cmp.Or(c.Schedules, defaultSchedules), func(seed uint64, retries int) engine.Report {
+		return c.run(t, seed, retries, factory)
+	})
 }
 
-// search runs the schedules on all processors. It returns the first one that breaks a
-// property; -1 is none.
-func (c Config) search(t *testing.T, factory func(*Env) reconcile.Reconciler) (found int, total engine.Report) {
+const defaultSchedules = 1000
+
+// report fails the test if a schedule breaks a property.
+func report(t *testing.T, schedules int, search func() engine.Report) {
+	t.Helper()
+	began := time.Now()
+	if *seed >= 0 {
+		schedules = 1
+	}
+	r := search()
+	if r.Violation != nil {
+		t.Fatal(r.Story)
+	}
+	t.Logf("%d schedules, %d reconciles and %d writes in %v: no property broken", schedules, r.Syncs, r.Writes, time.Since(began).Round(time.Millisecond))
+}
+
+// search runs schedules on all processors. It runs the first that breaks a property once
+// more, with retries, to report it.
+func search(schedules int, run func(seed uint64, retries int) engine.Report) (total engine.Report) {
+	if *seed >= 0 {
+		return run(uint64(*seed), 0)
+	}
 	var mu sync.Mutex
 	next, found := *first, -1
 	take := func() (int, bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		next++
-		return next - 1, next <= *first+c.Schedules && found < 0
+		return next - 1, next <= *first+schedules && found < 0
 	}
 	var wait sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {
 			for n, ok := take(); ok; n, ok = take() {
-				r := c.run(t, uint64(n), -1, factory)
+				r := run(uint64(n), -1)
 				mu.Lock()
 				total.Syncs, total.Writes = total.Syncs+r.Syncs, total.Writes+r.Writes
 				if r.Violation != nil && (found < 0 || n < found) {
@@ -115,8 +115,10 @@ func (c Config) search(t *testing.T, factory func(*Env) reconcile.Reconciler) (f
 			}
 		})
 	}
-	wait.Wait()
-	return found, total
+	if wait.Wait(); found < 0 {
+		return total
+	}
+	return run(uint64(found), 0)
 }
 
 // run runs one schedule in a bubble, in which the time is that of the cluster.

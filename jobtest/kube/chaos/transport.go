@@ -24,6 +24,11 @@ import (
 // Config is for a clientset of client-go, which reads live. It serves what Client and Live
 // do, but for watches: the caches are [Env.Informer].
 func (e *Env) Config() *rest.Config {
+	if e.schedule != nil {
+		config := e.schedule.server.Config()
+		config.UserAgent, config.Transport = agent, answers{e.schedule}
+		return config
+	}
 	return &rest.Config{Host: "http://chaos", Transport: transport{e}, QPS: -1}
 }
 

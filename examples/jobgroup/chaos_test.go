@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+	"github.com/jobfate/jobfate/jobtest/kube/chaos"
+)
+
+// underFaults runs groups of Jobs that fail in every way.
+var underFaults = chaos.Creator{
+	Scheme:  newScheme(),
+	Kinds:   []kube.Kind{{GroupVersionKind: groupVersion.WithKind("JobGroup"), Status: true}},
+	Objects: drawGroups,
+	Purpose: func(job *batchv1.Job) string {
+		return memberOf(job.Name) + " in restart " + job.Annotations[restartAnnotation]
+	},
+	Outcome: drawOutcome,
+	Judge:   judge,
+}
+
+// memberOf returns the first three parts of a name.
+func memberOf(name string) string {
+	return strings.Join(strings.SplitN(name, "-", 4)[:3], "-")
+}
+
+// drawGroups returns one group or two, and sometimes a Job of a user with the label of a group.
+func drawGroups(seed uint64) []client.Object {
+	random := rand.New(rand.NewPCG(seed, 0))
+	var all []client.Object
+	for _, name := range []string{"g", "h"}[:1+random.IntN(4)/3] {
+		all = append(all, drawGroup(random, name))
+	}
+	if random.IntN(3) == 0 {
+		backup := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "backup", Labels: map[string]string{groupLabel: "g"}}}
+		backup.Spec.Template = newTemplate()
+		all = append(all, backup)
+	}
+	return all
+}
+
+// drawGroup draws a group and writes into its template which Jobs fail. The end does not depend on
+// the order in which they fail.
+func drawGroup(random *rand.Rand, name string) *JobGroup {
+	group := newGroup(1+random.IntN(3), random.IntN(3))
+	group.Name, group.UID = name, ""
+	members := []string{name + "-a-0", name + "-a-1", name + "-a-2"}[:group.Spec.Jobs[0].Replicas]
+	one, script := members[random.IntN(len(members))], map[string]string{}
+	switch random.IntN(4) {
+	case 0: // each failure restarts the group
+		script[one] = "BackoffLimitExceeded" + " 0 1 2"[:2+2*random.IntN(3)]
+	case 1:
+		group.Spec.FailurePolicy.Rules = []Rule{on(FailGroup, "PodFailurePolicy_ExitCode2")}
+		script[one] = "PodFailurePolicy_ExitCode2 0 1 2"
+	default: // some Jobs are left failed, and some are restarted once
+		group.Spec.FailurePolicy.Rules = []Rule{on(FailJob, "PodFailurePolicy_ExitCode2"), on(RestartJob, "PodFailurePolicy_ExitCode3")}
+		group.Spec.FailurePolicy.MaxRestarts = 3
+		for _, member := range members {
+			script[member] = []string{"", "PodFailurePolicy_ExitCode2 0", "PodFailurePolicy_ExitCode3 0"}[random.IntN(3)]
+		}
+	}
+	group.Spec.Jobs[0].Spec.Template = newTemplate()
+	group.Spec.Jobs[0].Spec.Template.Annotations = script
+	return group
+}
+
+func newTemplate() corev1.PodTemplateSpec {
+	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
+		Containers: []corev1.Container{{Name: "main", Image: "image"}}}}
+}
+
+// drawOutcome returns the reason with which a Job fails in some restarts.
+func drawOutcome(_ uint64, job *batchv1.Job) string {
+	script := strings.Fields(job.Spec.Template.Annotations[memberOf(job.Name)])
+	if len(script) > 0 && slices.Contains(script[1:], job.Annotations[restartAnnotation]) {
+		return script[0]
+	}
+	return ""
+}
+
+// judge checks that a restart of a whole group creates no Job while old ones exist. In the end no
+// Job of a previous restart is left, and none of a failed group runs.
+func judge(now client.Reader) (end string, violation error) {
+	ctx := context.Background()
+	var groups JobGroupList
+	var jobs batchv1.JobList
+	if err := errors.Join(now.List(ctx, &groups), now.List(ctx, &jobs)); err != nil {
+		return "", err
+	}
+	ended := len(groups.Items) > 0
+	for i := range groups.Items {
+		group := &groups.Items[i]
+		ended = ended && group.Status.ended()
+		end += fmt.Sprintf("%s has %s after %d restarts. ", group.Name, group.Status.Phase, group.Status.Restarts)
+		var restarts []int
+		for j := range jobs.Items {
+			job := &jobs.Items[j]
+			if !metav1.IsControlledBy(job, group) {
+				continue
+			}
+			restarts = append(restarts, madeAt(job))
+			if group.Status.outdated(job) || len(job.Status.Conditions) == 0 {
+				end += "The Job " + job.Name + " is left. "
+			}
+		}
+		whole := len(group.Spec.FailurePolicy.Rules) == 0 // is restarted
+		if whole && len(restarts) > 0 && slices.Min(restarts) != slices.Max(restarts) {
+			violation = fmt.Errorf("the group %s has Jobs of the restarts %d", group.Name, restarts)
+		}
+	}
+	if !ended {
+		end = ""
+	}
+	return end, violation
+}
+
+func newController(env *chaos.Env) *groupController {
+	return &groupController{client: env.Client, live: env.Live, recorder: env.Manager.GetEventRecorder("jobgroup-controller")}
+}
+
+// The controller under random schedules of faults.
+func TestSchedules(t *testing.T) {
+	underFaults.Test(t, func(env *chaos.Env) reconcile.Reconciler { return newController(env) })
+}
+
+// suffixed makes the names of Jobs random, as generateName does.
+type suffixed struct {
+	client.Client
+	names map[types.UID]string
+}
+
+func (c suffixed) Create(ctx context.Context, o client.Object, _ ...client.CreateOption) error {
+	job := o.(*batchv1.Job).DeepCopy()
+	job.Name, job.GenerateName = "", job.Name+"-"
+	return c.Client.Create(ctx, job)
+}
+
+func (c suffixed) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	err := c.Client.List(ctx, list, options...)
+	for i, job := range list.(*batchv1.JobList).Items {
+		c.names[job.UID] = job.Name
+		list.(*batchv1.JobList).Items[i].Name = memberOf(job.Name)
+	}
+	return err
+}
+
+func (c suffixed) Delete(ctx context.Context, o client.Object, options ...client.DeleteOption) error {
+	o.SetName(c.names[o.GetUID()])
+	return c.Client.Delete(ctx, o, options...)
+}
+
+// byLabel takes the Jobs with the label of a group for its own.
+type byLabel struct{ client.Client }
+
+func (c byLabel) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	err := c.Client.List(ctx, list, options...)
+	for i := range list.(*batchv1.JobList).Items {
+		job := &list.(*batchv1.JobList).Items[i]
+		group := &JobGroup{}
+		if c.Get(ctx, client.ObjectKey{Namespace: job.Namespace, Name: job.Labels[groupLabel]}, group) == nil {
+			job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(group, groupVersion.WithKind("JobGroup"))}
+		}
+	}
+	return err
+}
+
+// byName deletes Jobs without their UIDs.
+type byName struct{ client.Client }
+
+func (c byName) Delete(ctx context.Context, o client.Object, _ ...client.DeleteOption) error {
+	return c.Client.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationForeground))
+}
+
+// resigned does not try again what a quota has refused.
+type resigned struct{ client.Client }
+
+func (c resigned) Create(ctx context.Context, o client.Object, options ...client.CreateOption) error {
+	err := c.Client.Create(ctx, o, options...)
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
+}
+
+// planted are bugs of controllers that create Jobs.
+var planted = []struct {
+	name, property string
+	plant          func(*groupController)
+}{
+	{"what is read live comes from the cache", "C1 own", func(c *groupController) { c.live = c.client }},
+	{"names are random, and a lost answer means that there is no Job", "C1", func(c *groupController) {
+		c.client = suffixed{c.client, map[types.UID]string{}}
+		c.live = c.client
+	}},
+	{"Jobs are chosen by their label, and not by their owner", "C2", func(c *groupController) { c.client = byLabel{c.client} }},
+	{"Jobs are deleted by their names", "C1", func(c *groupController) { c.client = byName{c.client} }},
+	{"a quota refuses a Job, which is not created later", "C4", func(c *groupController) { c.client = resigned{c.client} }},
+}
+
+// Each bug is found, with a report that fits on a screen.
+func TestPlanted(t *testing.T) {
+	for _, bug := range planted {
+		t.Run(bug.name, func(t *testing.T) {
+			r := underFaults.Search(t, func(env *chaos.Env) reconcile.Reconciler {
+				c := newController(env)
+				bug.plant(c)
+				return c
+			})
+			if r.Violation == nil || !slices.Contains(strings.Fields(bug.property), r.Violation.Property) {
+				t.Fatalf("found %v, want %s\n%s", r.Violation, bug.property, r.Story)
+			}
+			if t.Log(r.Story); strings.Count(r.Story, "\n") > 60 || !strings.Contains(r.Story, r.Violation.Meaning()) {
+				t.Error("the report has more than 60 lines, or does not say what is violated")
+			}
+		})
+	}
+}

@@ -1,0 +1,129 @@
+package chaos
+
+import (
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+)
+
+// quiet lets everything end without further faults. Reconcile is called when it is due. In
+// some schedules a quota refuses creations at first. Nothing tells the controller when that
+// is over.
+func (s *schedule) quiet() {
+	s.quota = !s.calm && !s.off[overQuotaForAWhile] && s.IntN(100) < 30
+	if s.quota {
+		s.happens(overQuotaForAWhile)
+	}
+	s.calm = true
+	idle, afterwards := 0, 0
+	for round := range patience {
+		time.Sleep(time.Second)
+		s.quota = s.quota && round < 10
+		s.tale.begin(s.step, "without faults", nil)
+		kube.Collector{Server: s.server}.Run()
+		s.p.showAll()
+		writes := s.writes
+		ran, moved := s.runDue(), false
+		if !ran {
+			for _, job := range s.jobs() {
+				moved = s.getOn(job) || moved
+			}
+		}
+		if !ran && !moved {
+			idle++
+			time.Sleep(max(0, time.Until(s.nextDue())))
+		}
+		if s.writes != writes || moved {
+			idle = 0
+		}
+		if s.judge(); s.writes != writes && s.end != "" {
+			afterwards++
+		}
+		switch {
+		case s.isBroken():
+			return
+		case afterwards > patienceAfterwards:
+			s.violate("C4", "it has ended (%s), and the controller still writes", s.end)
+			return
+		case idle >= 3 && s.end != "":
+			s.rest()
+			return
+		}
+	}
+	s.violate("C4", "after %d rounds without faults it has not ended. The last Reconcile %s", patience, s.p.last)
+}
+
+// rest checks the end, and that the controller does nothing more.
+func (s *schedule) rest() {
+	writes := s.writes
+	time.Sleep(time.Second)
+	for _, o := range s.owners {
+		s.reconcile(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
+	}
+	switch {
+	case s.isBroken():
+	case s.writes != writes:
+		s.violate("C4", "everything has ended, nothing has changed since the last Reconcile, and the controller writes")
+	case s.want != "" && s.end != s.want:
+		s.violate("C3", "the end is: %s. Without faults it is: %s", s.end, s.want)
+	}
+}
+
+// runDue calls Reconcile for what is due, and reports whether there was anything.
+func (s *schedule) runDue() bool {
+	ran := false
+	for _, o := range s.owners {
+		request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
+		if at, ok := s.p.due[request]; ok && !at.After(time.Now()) {
+			s.reconcile(request)
+			ran = true
+		}
+	}
+	return ran
+}
+
+// nextDue is when Reconcile is due next; now if it is not.
+func (s *schedule) nextDue() time.Time {
+	next := time.Time{}
+	for _, at := range s.p.due {
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	return next
+}
+
+// jobs are the Jobs that owners control.
+func (s *schedule) jobs() []*batchv1.Job {
+	return slices.DeleteFunc(kube.List[*batchv1.Job](s.server, ""), func(job *batchv1.Job) bool {
+		owner := metav1.GetControllerOfNoCopy(job)
+		return owner == nil || owner.Kind != s.kind.Kind
+	})
+}
+
+// getOn sets the interim condition of a Job, or ends it. A Job that is being deleted no
+// longer changes.
+func (s *schedule) getOn(job *batchv1.Job) bool {
+	if job.DeletionTimestamp != nil || len(job.Status.Conditions) > 1 {
+		return false
+	}
+	next := batchv1.JobCondition{Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(), Reason: s.Outcome(s.seed, job), Message: "as the test says"}
+	switch ends := len(job.Status.Conditions) == 1; {
+	case next.Reason != "" && ends:
+		next.Type = batchv1.JobFailed
+	case next.Reason != "":
+		next.Type = batchv1.JobFailureTarget
+	case ends:
+		next.Type, next.Reason = batchv1.JobComplete, batchv1.JobReasonCompletionsReached
+	default:
+		next.Type, next.Reason = batchv1.JobSuccessCriteriaMet, batchv1.JobReasonCompletionsReached
+	}
+	return kube.Edit(s.server, job.Namespace, job.Name, func(j *batchv1.Job) { j.Status.Conditions = append(j.Status.Conditions, next) })
+}

@@ -1,0 +1,118 @@
+package chaos
+
+import (
+	"fmt"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// judge asks the test, if anything has changed.
+func (s *schedule) judge() {
+	if s.judged == s.server.Revision() || s.isBroken() {
+		return
+	}
+	s.judged = s.server.Revision()
+	s.stored.CatchUp()
+	end, err := s.Judge(s.stored)
+	if s.end = end; err != nil {
+		s.violate("own", "%v", err)
+	}
+}
+
+// observe is told every change.
+func (s *schedule) observe(c kube.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := c.New
+	if o == nil {
+		o = c.Old
+	}
+	kind := gvkOf(o)
+	if kind.Kind == "Event" {
+		return
+	}
+	if !slices.Contains(s.kinds, kind) {
+		s.kinds = append(s.kinds, kind)
+	}
+	if kind == s.kind {
+		s.uids[o.GetUID()] = types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+	}
+	by := c.Request != nil && c.Request.UserAgent == agent
+	if s.told {
+		s.tale.say("%s%s", map[bool]string{true: "writes: "}[by], s.changeLine(&c))
+	}
+	if by {
+		s.writes++
+		s.checkOwner(&c)
+	}
+	if job, ok := o.(*batchv1.Job); ok {
+		s.checkPurpose(&c, job, by)
+	}
+}
+
+// checkOwner checks that the controller writes only to the object that it reconciles, and to
+// what that object controls.
+func (s *schedule) checkOwner(c *kube.Change) {
+	o := c.Old
+	if o == nil {
+		o = c.New
+	}
+	if gvkOf(o) == s.kind {
+		if s.uids[o.GetUID()] != s.p.request.NamespacedName {
+			s.violated("C2", "Reconcile is for %s and writes to %s", s.p.request, nameOf(o))
+		}
+		return
+	}
+	owner := metav1.GetControllerOfNoCopy(o)
+	switch {
+	case owner != nil && s.uids[owner.UID] == s.p.request.NamespacedName:
+	case c.Old == nil:
+		s.violated("C2", "Reconcile is for %s, and creates %s without it as the controller", s.p.request, nameOf(o))
+	default:
+		s.violated("C2", "Reconcile is for %s, and writes to %s, which it does not control", s.p.request, nameOf(o))
+	}
+}
+
+// checkPurpose checks that each Job is created once.
+func (s *schedule) checkPurpose(c *kube.Change, job *batchv1.Job, by bool) {
+	owner := metav1.GetControllerOfNoCopy(job)
+	if owner == nil {
+		return
+	}
+	of := string(owner.UID) + " " + s.Purpose(job)
+	last := s.made[of]
+	switch {
+	case c.Old == nil && by:
+		if last != nil && !last.gone {
+			s.violated("C1", "%s is the second Job for %s, after %s", job.Name, s.Purpose(job), last.name)
+		}
+		s.made[of] = &purpose{job.Name, job.UID, false}
+	case c.Old != nil && !by && last != nil && last.uid == job.UID && c.Old.GetDeletionTimestamp() == nil:
+		last.gone = last.gone || c.New == nil || c.New.GetDeletionTimestamp() != nil
+	}
+}
+
+func (s *schedule) violate(property, format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.violated(property, format, args...)
+}
+
+func (s *schedule) violated(property, format string, args ...any) {
+	if s.broken == nil {
+		s.broken = &referee.Violation{Property: property, Text: fmt.Sprintf(format, args...)}
+		s.tale.say("=> this breaks %s", property)
+	}
+}
+
+func (s *schedule) isBroken() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken != nil
+}

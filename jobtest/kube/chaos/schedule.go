@@ -1,0 +1,334 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/jobfate/jobfate/jobtest/kube"
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// schedule is a run of a [Creator].
+type schedule struct {
+	Creator
+	plan
+	factory func(*Env) reconcile.Reconciler
+	seed    uint64
+
+	*rand.Rand
+	source *rand.PCG
+	server *kube.Server
+	users  client.Client
+	stored *kube.Cache
+	kind   schema.GroupVersionKind // of the owners
+	owners []client.Object         // as users create them
+	p      *creating
+	judged int64 // revision
+	end    string
+
+	happened      []string // actions and faults
+	syncs, writes int
+	fickle        bool
+	step          int
+	calm          bool // there are no faults, or no more
+	quota         bool // refuses every creation
+	tale          tale
+
+	turn lock // a Reconciler may start goroutines
+
+	mu     sync.Mutex // guards what an observer uses
+	kinds  []schema.GroupVersionKind
+	uids   map[types.UID]types.NamespacedName // of the owners, ever
+	made   map[string]*purpose
+	broken *referee.Violation
+}
+
+// purpose is the last Job that was created for a purpose.
+type purpose struct {
+	name string
+	uid  types.UID
+	gone bool // another client has deleted it
+}
+
+// creating is a process of a controller that creates Jobs.
+type creating struct {
+	*Env
+	reconcile.Reconciler
+	due     map[reconcile.Request]time.Time
+	request reconcile.Request // under way
+	stop    context.CancelFunc
+	killed  bool
+	last    string // what the last Reconcile returned
+}
+
+const (
+	agent = "controller" // the user agent of the controller
+	// patience is the number of rounds without faults within which everything ends, and
+	// afterwards the number of those in which something may still be written.
+	patience, patienceAfterwards = 300, 25
+)
+
+// answers is the API server of a controller. It notes what is refused.
+type answers struct{ *schedule }
+
+// RoundTrip implements [http.RoundTripper].
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := a.server.RoundTrip(r)
+	if err != nil || response.StatusCode < 400 || !a.told || r.Method == http.MethodGet {
+		return response, err
+	}
+	text, err := io.ReadAll(response.Body)
+	response.Body = io.NopCloser(bytes.NewReader(text))
+	var status metav1.Status
+	if json.Unmarshal(text, &status) == nil {
+		a.tale.say("%s %s is answered: %s", r.Method, path.Base(strings.TrimSuffix(r.URL.Path, "/status")), status.Message)
+	}
+	return response, err
+}
+
+// live runs the schedule.
+func (s *schedule) live() {
+	s.source = rand.NewPCG(s.seed, 1)
+	s.tale.on = s.told
+	s.Rand, s.turn = rand.New(s.source), make(lock, 1)
+	s.uids, s.made = map[types.UID]types.NamespacedName{}, map[string]*purpose{}
+	s.server = kube.New(kube.Options{Seed: s.seed, Kinds: s.Kinds})
+	s.server.Observe(s.observe)
+	s.stored = s.server.NewCache(s.Scheme)
+	var err error
+	if s.users, err = s.server.Client("users", s.Scheme, nil); err != nil {
+		s.violate("chaos", "%v", err)
+		return
+	}
+	objects := s.Objects(s.seed)
+	if s.kind, err = apiutil.GVKForObject(objects[0], s.Scheme); err != nil {
+		s.violate("chaos", "%v", err)
+		return
+	}
+	for _, o := range objects {
+		if gvk, _ := apiutil.GVKForObject(o, s.Scheme); gvk == s.kind {
+			s.owners = append(s.owners, o.DeepCopyObject().(client.Object))
+		}
+		if err := s.users.Create(context.Background(), o); err != nil {
+			s.violate("chaos", "%v", err)
+			return
+		}
+	}
+	s.calm = len(s.steps) == 0
+	s.server.Intercept(s.intercept)
+	s.start()
+	after := 0 // steps after the end
+	for _, s.step = range s.steps {
+		if s.isBroken() || after > 20 {
+			break
+		}
+		s.source.Seed(s.seed, uint64(s.step)<<8)
+		s.choose(steps)
+		if s.judge(); s.end != "" {
+			after++
+		}
+	}
+	if !s.isBroken() {
+		s.source.Seed(s.seed, 2)
+		s.quiet()
+	}
+}
+
+// start starts the controller, with caches that may lag.
+func (s *schedule) start() {
+	p := &creating{Env: &Env{mu: make(lock, 1), schedule: s, cache: s.server.NewCache(s.Scheme)}, due: map[reconcile.Request]time.Time{}}
+	if !s.calm {
+		for _, kind := range s.seen() {
+			if s.IntN(100) < 60 {
+				_ = p.cache.Jump(kind, max(0, s.server.Revision()-s.Int64N(24))) // nothing is compacted
+			}
+		}
+	}
+	config := p.Config()
+	mapper := s.server.RESTMapper()
+	reads := &client.CacheOptions{Reader: glancing{p, p.cache}, Unstructured: true}
+	cached, err := client.New(config, client.Options{Scheme: s.Scheme, Mapper: mapper, Cache: reads})
+	live, err2 := client.New(config, client.Options{Scheme: s.Scheme, Mapper: mapper})
+	if err := errors.Join(err, err2); err != nil {
+		s.violate("chaos", "%v", err)
+		return
+	}
+	p.Client, p.Live, p.Manager = cached, live, newManager(p.Env)
+	p.RateLimiter = defaultRateLimiter()
+	p.Reconciler = s.factory(p.Env)
+	for _, o := range s.owners {
+		p.due[reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}] = time.Now()
+	}
+	s.p = p
+}
+
+// glancing reads a cache, which may move between two reads.
+type glancing struct {
+	p     *creating
+	cache *kube.Cache
+}
+
+// Get implements [client.Reader].
+func (g glancing) Get(ctx context.Context, key client.ObjectKey, out client.Object, opts ...client.GetOption) error {
+	if err := g.p.schedule.glance(ctx); err != nil {
+		return err
+	}
+	return g.cache.Get(ctx, key, out, opts...)
+}
+
+// List implements [client.Reader].
+func (g glancing) List(ctx context.Context, out client.ObjectList, opts ...client.ListOption) error {
+	if err := g.p.schedule.glance(ctx); err != nil {
+		return err
+	}
+	return g.cache.List(ctx, out, opts...)
+}
+
+func (s *schedule) glance(ctx context.Context) error {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	if s.p == nil || s.p.stop == nil {
+		return errOutside
+	}
+	if !s.calm && s.IntN(100) < 8 {
+		s.choose(aside)
+	}
+	return ctx.Err()
+}
+
+// intercept lets things happen before a request is served, and to the request.
+func (s *schedule) intercept(r *kube.Request) kube.Verdict {
+	if r.UserAgent != agent {
+		return kube.Verdict{}
+	}
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	switch {
+	case s.p == nil || s.p.stop == nil:
+		return kube.Verdict{Err: errOutside}
+	case s.p.killed:
+		return kube.Verdict{Err: context.Canceled}
+	case s.quota && r.Verb == "create":
+		return overQuota(r)
+	case s.calm || s.isBroken():
+		return kube.Verdict{}
+	}
+	s.judge()
+	if s.IntN(100) < 15 {
+		s.choose(aside)
+	}
+	if s.IntN(100) >= 12 {
+		return kube.Verdict{}
+	}
+	f := faults[s.weighted(len(faults), func(i int) int { return faults[i].weight })]
+	if s.off[f.name] || f.on != nil && !f.on(r) {
+		return kube.Verdict{}
+	}
+	s.happens(f.name)
+	v := f.verdict(r)
+	if f.kills {
+		s.p.stop()
+		s.p.killed = true
+		v.Err = context.Canceled
+	}
+	s.tale.say("%s %s %s is %s", r.Verb, r.Resource.Resource, r.Name, f.name)
+	return v
+}
+
+// reconcile calls Reconcile as a controller for the owners and their Jobs does: an error
+// discards the result, and the rate limiter says when to retry.
+func (s *schedule) reconcile(request reconcile.Request) {
+	p := s.p
+	s.tale.begin(s.step, "reconcile "+request.String(), s.late())
+	ctx, stop := context.WithCancel(log.IntoContext(context.Background(), logr.Discard()))
+	defer stop()
+	delete(p.due, request)
+	p.request, p.stop = request, stop
+	s.syncs++
+	result, err := call(ctx, p.Reconciler, request)
+	p.stop = nil
+	if p.killed {
+		s.tale.say("the controller is killed, and starts again")
+		s.start()
+		return
+	}
+	if v := (&referee.Violation{}); errors.As(errors.Join(p.failed(), err), &v) {
+		s.violate(v.Property, "%s", v.Text)
+	}
+	after := result.RequeueAfter
+	p.last = fmt.Sprintf("returned RequeueAfter %v and no error", after)
+	switch {
+	case err == nil:
+		p.RateLimiter.Forget(request)
+	case errors.Is(err, reconcile.TerminalError(nil)):
+		p.RateLimiter.Forget(request)
+		after = 0
+	default:
+		after = max(p.RateLimiter.When(request), time.Nanosecond)
+	}
+	if err != nil {
+		p.last = fmt.Sprintf("returned the error: %v", err)
+		s.tale.say("Reconcile %s", p.last)
+	}
+	at := time.Now().Add(min(after, longest))
+	if already, ok := p.due[request]; after > 0 && (!ok || at.Before(already)) {
+		p.due[request] = at
+	}
+}
+
+// wake makes the owner due for which an event is.
+func (p *creating) wake(e kube.Event) {
+	s, o := p.schedule, e.Object
+	request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}
+	if gvkOf(o) != s.kind {
+		owner := metav1.GetControllerOfNoCopy(o)
+		if owner == nil || owner.Kind != s.kind.Kind {
+			return
+		}
+		request.Name = owner.Name
+	}
+	p.due[request] = time.Now()
+}
+
+// show lets the cache show the next event of a kind.
+func (p *creating) show(kind schema.GroupVersionKind) bool {
+	e, ok := p.cache.Step(kind)
+	if ok {
+		p.wake(e)
+	}
+	return ok
+}
+
+func (p *creating) showAll() {
+	for _, kind := range p.schedule.seen() {
+		for p.show(kind) {
+		}
+	}
+}
+
+// seen are the kinds of which there were objects.
+func (s *schedule) seen() []schema.GroupVersionKind {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.kinds)
+}
