@@ -44,6 +44,7 @@ soak:
 	go test . -timeout 0 -run TestMachine_isLikeDecide -rapid.checks 2000000
 	go -C examples/adopting test . -timeout 0 -run TestReconcilerSchedules -chaos.schedules 100000
 	go -C controller test . -timeout 0 -run '^TestSchedules$$' -chaos.schedules 100000
+	go -C examples/jobgroup test . -timeout 0 -run '^TestSchedules$$' -chaos.schedules 100000
 	go -C conformance test ./sync -timeout 0 -decisions 5000000
 	.ci/fuzz 10000000x
 	go -C e2e test ./restart -timeout 0 -jobs 600,3000 -workers 1,5

@@ -3,7 +3,6 @@ package main
 import (
 	_ "embed"
 	"fmt"
-	"go/ast"
 	"path"
 	"slices"
 	"strings"
@@ -18,19 +17,6 @@ import (
 //
 //go:embed deciding.txt
 var deciding string
-
-// decides reports whether a package is pure; its tests are in it as well.
-func decides(pass *analysis.Pass) bool {
-	name := strings.TrimSuffix(pass.Pkg.Path(), "_test")
-	return slices.ContainsFunc(strings.Fields(deciding), func(d string) bool { return path.Join(mainModule, d) == name })
-}
-
-// sources returns the files that are no tests.
-func sources(pass *analysis.Pass) []*ast.File {
-	return slices.DeleteFunc(slices.Clone(pass.Files), func(f *ast.File) bool {
-		return strings.HasSuffix(pass.Fset.File(f.Pos()).Name(), "_test.go")
-	})
-}
 
 // imports returns the settings of depguard: a list for each layer, whose name is in findings.
 func imports(root string) *depguard.LinterSettings {
@@ -84,14 +70,5 @@ func forbidden() *analysis.Analyzer {
 			panic(err)
 		}
 	}
-	find := f.Run
-	f.Run = func(pass *analysis.Pass) (any, error) {
-		if !decides(pass) {
-			return nil, nil
-		}
-		of := *pass
-		of.Files = sources(pass)
-		return find(&of)
-	}
-	return f
+	return ofDeciding(f)
 }

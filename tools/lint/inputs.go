@@ -1,31 +1,42 @@
 package main
 
 import (
-	"go/ast"
+	"go/token"
 	"go/types"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
-	"golang.org/x/tools/go/types/typeutil"
+	"golang.org/x/tools/go/analysis/passes/buildssa"
+	"golang.org/x/tools/go/ssa"
 )
 
-// inputs finds writes to objects that the caller has passed. It looks at each package that
-// decides as a whole, without the order of statements: a variable or a field is as much
-// the caller's as the least that is ever stored in it. A function that writes to a
-// parameter is no finding in itself, unless callers outside the module can call it: its
-// arguments must then be made by those who call it, which is a fact about the function.
-var inputs = &analysis.Analyzer{
-	Name:      "inputs",
-	Doc:       "inputs finds writes to what the caller has passed",
-	FactTypes: []analysis.Fact{new(needs)},
+// inputs finds writes to objects that the caller has passed. A function may write to a parameter
+// only if it is named out: to what it refers to, but not to what that refers to. Those who call it
+// must pass something new there; callers outside the module need not know that. What comes from
+// another package is the caller's, unless the result is named made: then it is new, and all that it
+// refers to. The analyzer looks at each package as a whole, without the order of
+// statements: a variable or a field is as much the caller's as the least that is ever stored in it.
+var inputs = ofDeciding(&analysis.Analyzer{
+	Name:     "inputs",
+	Doc:      "inputs finds writes to what the caller has passed",
+	Requires: []*analysis.Analyzer{buildssa.Analyzer},
 	Run: func(pass *analysis.Pass) (any, error) {
-		if decides(pass) {
-			(&ownership{Pass: pass, levels: map[*types.Var]level{}, origin: map[*types.Var]*types.Var{}, fns: map[*types.Func]*needs{}}).check()
+		o := &ownership{Pass: pass, levels: map[any]level{}, captured: map[ssa.Value]ssa.Value{}}
+		instructions(pass, func(_ *ssa.Function, in ssa.Instruction) {
+			if store, ok := in.(*ssa.Store); ok && o.cell(store.Addr) != nil && !isNil(store.Val) {
+				o.levels[o.cell(store.Addr)] = made
+			}
+		})
+		for o.changed = true; o.changed; {
+			o.changed = false
+			instructions(pass, o.look)
 		}
+		instructions(pass, o.check)
 		return nil, nil
 	},
-}
+})
 
 // A level is how much of what a value refers to is the package's own.
 type level int
@@ -36,294 +47,225 @@ const (
 	made                // new, and all that it refers to
 )
 
-// needs are the levels that the arguments of a function need, since it writes to them, and
-// the level of its results.
-type needs struct {
-	Params []level
-	Result level
-}
-
-// AFact makes needs a fact.
-func (*needs) AFact() {}
-
-// ownership is what is known of the variables, fields and functions of a package.
+// ownership is what is known of the values of a package. A cell is a variable in memory, or a
+// field of a type of the module, of all values of the type at once.
 type ownership struct {
 	*analysis.Pass
-	levels  map[*types.Var]level
-	origin  map[*types.Var]*types.Var // of variables that hold parts of a parameter
-	fns     map[*types.Func]*needs
-	fn      *types.Func // the one that is looked at
-	changed bool
-	report  bool
+	levels   map[any]level           // of values, of what is in cells, and of what functions return; made if absent
+	captured map[ssa.Value]ssa.Value // the variables that function literals refer to
+	changed  bool
 }
 
-// check goes through the package until nothing new is found, and then reports.
-func (o *ownership) check() {
-	for o.changed = true; !o.report; {
-		o.changed, o.report = false, !o.changed
-		for _, f := range sources(o.Pass) {
-			ast.Inspect(f, o.look)
+// look takes note of what an instruction stores and returns.
+func (o *ownership) look(fn *ssa.Function, in ssa.Instruction) {
+	switch in := in.(type) {
+	case *ssa.Store:
+		o.store(in.Addr, in.Val)
+	case *ssa.MapUpdate:
+		o.store(in.Map, in.Value)
+	case *ssa.MakeClosure:
+		for i, v := range in.Bindings {
+			o.captured[in.Fn.(*ssa.Function).FreeVars[i]] = v
+		}
+	case *ssa.Return:
+		for _, v := range in.Results {
+			o.lower(fn, v.Type(), o.level(v))
 		}
 	}
-	for fn, n := range o.fns {
-		o.ExportObjectFact(fn, n)
-		for i, need := range n.Params {
-			if need > given && fn.Exported() && !strings.Contains(o.Pkg.Path(), "/internal/") {
-				o.Reportf(fn.Pos(), "%s writes to its parameter %s", fn.Name(), fn.Signature().Params().At(i).Name())
+	if v, ok := in.(ssa.Value); ok {
+		o.lower(v, v.Type(), o.found(v))
+	}
+}
+
+// check reports what an instruction writes to, or lets another function write to, if that is not new.
+func (o *ownership) check(fn *ssa.Function, in ssa.Instruction) {
+	if to, how := written(in); to != nil && o.level(to) == given {
+		o.Reportf(in.Pos(), "%s what may be the caller's: copy it first", how)
+	}
+	results := fn.Signature.Results()
+	if r, ok := in.(*ssa.Return); ok {
+		for i, v := range r.Results {
+			if results.At(i).Name() == "made" && o.level(v) < made {
+				o.Reportf(in.Pos(), "returns as made what may be the caller's: copy it first")
+			}
+		}
+	}
+	if call, ok := in.(ssa.CallInstruction); ok {
+		args, params := call.Common().Args, call.Common().Signature().Params()
+		for i := range params.Len() {
+			if params.At(i).Name() == "out" && o.level(args[len(args)-params.Len()+i]) == given {
+				o.Reportf(in.Pos(), "passes as out what may be the caller's: copy it first")
 			}
 		}
 	}
 }
 
-// look takes note of what a node stores and returns, and of what it writes to.
-func (o *ownership) look(n ast.Node) bool {
-	switch n := n.(type) {
-	case *ast.FuncDecl:
-		o.fn = o.TypesInfo.Defs[n.Name].(*types.Func)
-		if o.fns[o.fn] == nil {
-			o.fns[o.fn] = &needs{Params: make([]level, o.fn.Signature().Params().Len()), Result: made}
-		}
-	case *ast.FuncType:
-		for _, field := range n.Params.List {
-			for _, name := range field.Names {
-				o.param(o.TypesInfo.Defs[name].(*types.Var))
-			}
-		}
-	case *ast.AssignStmt:
-		for i, to := range n.Lhs {
-			o.store(to, n.Rhs[min(i, len(n.Rhs)-1)])
-		}
-	case *ast.ValueSpec:
-		for i, value := range n.Values {
-			o.store(n.Names[i], value)
-		}
-	case *ast.RangeStmt:
-		if v, ok := rootOf(o.TypesInfo, n.Value); ok {
-			o.lower(v, o.part(n.X, v.Type()))
-		}
-	case *ast.KeyValueExpr:
-		if key, ok := n.Key.(*ast.Ident); ok {
-			if v, ok := o.TypesInfo.Uses[key].(*types.Var); ok && v.IsField() && v.Pkg() == o.Pkg {
-				o.lower(v.Origin(), o.level(n.Value))
-			}
-		}
-	case *ast.ReturnStmt:
-		for _, e := range n.Results {
-			if l, f := o.level(e), o.fns[o.fn]; l < f.Result && refers(o.TypesInfo.TypeOf(e)) {
-				f.Result, o.changed = l, true
-			}
-		}
-	case *ast.CallExpr:
-		for i, need := range o.needs(n).Params {
-			if need > given && i < len(n.Args) {
-				o.write(n.Args[i], need, "passes to a function that writes to it")
-			}
-		}
-	}
-	for _, c := range changes(o.TypesInfo, n) {
-		written := c.expr
-		if !c.referredTo {
-			written = o.base(c.expr)
-		}
-		if written != nil && !c.may && !ofModule(o.TypesInfo.TypeOf(written)) {
-			o.write(written, copied, c.how+" part of")
-		}
-	}
-	return true
-}
-
-// param notes a parameter: objects of the API that it refers to are the caller's, and what
-// it points to, but for types of the module.
-func (o *ownership) param(v *types.Var) {
-	_, points := v.Type().(*types.Pointer)
-	if holdsAPI(v.Type()) || points && !ofModule(v.Type()) {
-		o.origin[v] = v
-		o.lower(v, given)
+func (o *ownership) lower(key any, t types.Type, to level) {
+	if l, ok := o.levels[key]; (!ok || to < l) && to < made && refers(t) {
+		o.levels[key], o.changed = to, true
 	}
 }
 
-func (o *ownership) lower(v *types.Var, to level) {
-	if l, ok := o.levels[v]; (!ok || to < l) && refers(v.Type()) {
-		o.levels[v], o.changed = to, true
+// store notes that a value is stored: a cell is then no more than the value, and what holds
+// another place no more than a copy.
+func (o *ownership) store(to, value ssa.Value) {
+	if c := o.cell(to); c != nil {
+		o.lower(c, value.Type(), o.level(value))
+	} else if o.level(value) < made && refers(value.Type()) {
+		o.hold(to)
 	}
 }
 
-// store notes that a value is stored: a variable or a field of the package is then no more
-// than the value; what holds another field is no more than a copy.
-func (o *ownership) store(to, value ast.Expr) {
-	l := o.level(value)
-	if o.TypesInfo.Types[value].IsNil() {
+// hold notes that what a value refers to holds what is the caller's.
+func (o *ownership) hold(v ssa.Value) {
+	if o.level(v) < made {
 		return
 	}
-	if sel, ok := to.(*ast.SelectorExpr); ok {
-		if v, ok := o.TypesInfo.Uses[sel.Sel].(*types.Var); ok && v.Pkg() == o.Pkg {
-			o.lower(v.Origin(), l)
-			return
+	o.lower(v, v.Type(), copied)
+	of, _ := origins(v)
+	for _, c := range []any{o.cell(v), o.content(v)} {
+		if c != nil {
+			o.lower(c, v.Type(), copied)
+			of = nil
 		}
 	}
-	v, ok := rootOf(o.TypesInfo, to)
-	if _, whole := to.(*ast.Ident); ok && whole {
-		o.lower(v, l)
-		if from, ok := rootOf(o.TypesInfo, value); ok && o.origin[from] != nil {
-			o.origin[v] = o.origin[from]
-		}
-	} else if ok && l < made && refers(o.TypesInfo.TypeOf(to)) && o.of(v) == made {
-		o.lower(v, copied)
+	for _, v := range of {
+		o.hold(v)
 	}
 }
 
-// needs returns what is known of the function that a call calls.
-func (o *ownership) needs(call *ast.CallExpr) (n needs) {
-	fn := typeutil.StaticCallee(o.TypesInfo, call)
-	if fn == nil || fn.Pkg() == nil {
-		return n
+// A variable is a cell, by the value that is its address.
+type variable struct{ ssa.Value }
+
+// cell returns the cell that has an address, nil for other memory.
+func (o *ownership) cell(v ssa.Value) any {
+	switch v := v.(type) {
+	case *ssa.Alloc:
+		return variable{v}
+	case *ssa.FreeVar:
+		return o.cell(o.captured[v])
+	case *ssa.FieldAddr:
+		return field(v.X, v.Field)
 	}
-	if n := o.fns[fn.Origin()]; n != nil {
-		return *n
-	}
-	switch name := fn.Name(); {
-	case o.ImportObjectFact(fn.Origin(), &n):
-	case clones.MatchString(name) && refers(element(o.TypesInfo.TypeOf(call))):
-		n.Result = copied
-	case fn.Pkg() == o.Pkg || clones.MatchString(name) || strings.HasPrefix(name, "DeepCopy") || !holdsAPI(fn.Signature().Results()):
-		n.Result = made
-	}
-	return n
+	return nil
 }
 
-// clones are the functions of slices and maps that copy.
-var clones = regexp.MustCompile(`^(Clone|Collect|Sorted|Concat)`)
+// content returns the cell that a value was in, nil for other values.
+func (o *ownership) content(v ssa.Value) any {
+	switch v := v.(type) {
+	case *ssa.UnOp:
+		if v.Op == token.MUL {
+			return o.cell(v.X)
+		}
+	case *ssa.Field:
+		return field(v.X, v.Field)
+	}
+	return nil
+}
 
-// write reports a write to what an expression refers to, unless that is new, or a
-// parameter: then it is a fact about the function.
-func (o *ownership) write(e ast.Expr, need level, how string) {
-	if o.level(e) >= need {
-		return
+// field returns a field of a type of the module, nil of other types.
+func field(of ssa.Value, i int) any {
+	t := of.Type()
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
 	}
-	if _, whole := ast.Unparen(e).(*ast.Ident); !whole {
-		need = made
+	if !strings.HasPrefix(t.String(), mainModule) {
+		return nil
 	}
-	if v, ok := rootOf(o.TypesInfo, e); ok && o.origin[v] != nil {
-		for i := range o.fns[o.fn].Params {
-			if n := o.fns[o.fn]; o.fn.Signature().Params().At(i) == o.origin[v] {
-				o.changed = o.changed || need > n.Params[i]
-				n.Params[i] = max(need, n.Params[i])
-				return
+	return t.Underlying().(*types.Struct).Field(i).Origin()
+}
+
+// level returns the level of a value as far as it is known.
+func (o *ownership) level(v ssa.Value) level {
+	p, ok := v.(*ssa.Parameter)
+	switch c := o.cell(v); {
+	case c != nil:
+		return max(copied, o.in(c))
+	case ok && p.Name() == "out" && !refers(element(p.Type())):
+		return made
+	case ok && p.Name() == "out" && (!token.IsExported(p.Parent().Name()) || strings.Contains(o.Pkg.Path(), "/internal/")):
+		return copied
+	case ok && (api.MatchString(p.Type().String()) || strings.HasPrefix(p.Type().String(), "*") && !strings.HasPrefix(p.Type().String(), "*"+mainModule)):
+		return given
+	}
+	return o.in(v)
+}
+
+// in returns the level of what is in a cell, or of a value. A field with an object of the API that
+// the package never stores is set by callers.
+func (o *ownership) in(cell any) level {
+	l, ok := o.levels[cell]
+	if f, field := cell.(*types.Var); field && f.Exported() && api.MatchString(f.Type().String()) && (!ok || f.Pkg() != o.Pkg) {
+		return given
+	} else if !ok {
+		return made
+	}
+	return l
+}
+
+// found returns the level that follows for a value from those that it is made of.
+func (o *ownership) found(v ssa.Value) level {
+	if c := o.content(v); c != nil {
+		return o.in(c)
+	}
+	if call, ok := v.(*ssa.Call); ok {
+		return o.returned(call.Common())
+	}
+	l := made
+	of, deeper := origins(v)
+	for _, v := range of {
+		l = min(l, o.level(v))
+	}
+	if deeper && l == copied {
+		return given
+	}
+	return l
+}
+
+// clones are the functions that copy a list or a map, but not what the elements refer to.
+var clones = regexp.MustCompile(`^append$|^(slices|maps)\.(Clone|Collect|Sorted|Concat)`)
+
+// returned returns the level of what a call returns. What comes from another package is the
+// caller's if it is of the API.
+func (o *ownership) returned(call *ssa.CallCommon) level {
+	name, _ := called(call)
+	static := call.StaticCallee()
+	if static != nil && static.Origin() != nil {
+		static = static.Origin()
+	}
+	switch {
+	case clones.MatchString(name):
+		for _, v := range call.Args {
+			if o.level(v) < made && refers(element(v.Type())) {
+				return copied
+			}
+		}
+	case slices.Contains(mutators, name):
+		return o.level(call.Args[0])
+	case static != nil && static.Pkg != nil && static.Pkg.Pkg == o.Pkg:
+		return o.in(static)
+	case !strings.HasPrefix(name, "DeepCopy"):
+		for v := range call.Signature().Results().Variables() {
+			if v.Name() != "made" && api.MatchString(v.Type().String()) {
+				return given
 			}
 		}
 	}
-	if o.report {
-		o.Reportf(e.Pos(), "%s %s, which may be the caller's: copy it first", how, types.ExprString(e))
-	}
-}
-
-// base returns the expression whose value refers to the memory that another is in; nil if
-// that is in a variable itself.
-func (o *ownership) base(e ast.Expr) ast.Expr {
-	for {
-		switch x := ast.Unparen(e).(type) {
-		case *ast.StarExpr:
-			return x.X
-		case *ast.SelectorExpr:
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		default:
-			return nil
-		}
-		switch o.TypesInfo.TypeOf(e).Underlying().(type) {
-		case *types.Pointer, *types.Slice, *types.Map:
-			return e
-		}
-	}
-}
-
-// level returns the level of the value of an expression.
-func (o *ownership) level(e ast.Expr) level {
-	switch x := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		if v, ok := o.TypesInfo.ObjectOf(x).(*types.Var); ok {
-			return o.of(v)
-		}
-	case *ast.SelectorExpr:
-		if v, ok := o.TypesInfo.Uses[x.Sel].(*types.Var); ok && v.IsField() && !ofModule(o.TypesInfo.TypeOf(x.X)) {
-			return o.part(x.X, v.Type())
-		} else if ok {
-			return o.of(v.Origin())
-		}
-	case *ast.IndexExpr:
-		if o.TypesInfo.Types[x.X].IsValue() {
-			return o.part(x.X, o.TypesInfo.TypeOf(x))
-		}
-	case *ast.StarExpr:
-		return o.part(x.X, o.TypesInfo.TypeOf(x))
-	case *ast.SliceExpr:
-		return o.level(x.X)
-	case *ast.TypeAssertExpr:
-		return o.level(x.X)
-	case *ast.UnaryExpr:
-		if b := o.base(x.X); b != nil {
-			return o.level(b)
-		}
-		return max(copied, o.level(x.X))
-	case *ast.CompositeLit:
-		return o.holding(x.Elts)
-	case *ast.CallExpr:
-		switch name := builtin(o.TypesInfo, x); {
-		case o.TypesInfo.Types[x.Fun].IsType() || mutates(typeutil.Callee(o.TypesInfo, x)):
-			return o.level(x.Args[0])
-		case name == "":
-			return o.needs(x).Result
-		case name == "append":
-			return o.holding(x.Args)
-		}
-	}
 	return made
 }
 
-// of returns the level of a variable or a field of the module. A field with an object of the
-// API that the package never stores is set by callers.
-func (o *ownership) of(v *types.Var) level {
-	if l, ok := o.levels[v]; ok {
-		return l
-	}
-	if v.IsField() && v.Exported() && holdsAPI(v.Type()) {
-		return given
-	}
-	return made
-}
-
-// part returns the level of a part of a value: what a copy refers to is the caller's, if
-// it is of the API.
-func (o *ownership) part(of ast.Expr, t types.Type) level {
-	switch l := o.level(of); {
-	case l != copied || !refers(t):
-		return l
-	case holdsAPI(t) || holdsAPI(o.TypesInfo.TypeOf(of)):
-		return given
-	}
-	return made
-}
-
-// holding returns the level of a new value that holds others.
-func (o *ownership) holding(values []ast.Expr) level {
-	for _, e := range values {
-		if kv, ok := e.(*ast.KeyValueExpr); ok {
-			e = kv.Value
-		}
-		if o.level(e) < made && refers(o.TypesInfo.TypeOf(e)) {
-			return copied
-		}
-	}
-	return made
-}
-
-// element returns the type of the elements of a list or map; the type itself of others.
+// element returns the type of the elements of a list or map, or of what a pointer points to; the
+// type itself of others.
 func element(t types.Type) types.Type {
 	if e, ok := t.Underlying().(interface{ Elem() types.Type }); ok {
 		return e.Elem()
 	}
 	return t
+}
+
+func isNil(v ssa.Value) bool {
+	c, ok := v.(*ssa.Const)
+	return ok && c.IsNil()
 }
 
 // refers reports whether a value of a type can refer to memory that can be changed.
@@ -344,30 +286,5 @@ func refers(t types.Type) bool {
 	return true
 }
 
-var apis = regexp.MustCompile(`^k8s.io/(api/|apimachinery/pkg/apis/)`)
-
-// holdsAPI reports whether a value refers to objects of the Kubernetes API.
-func holdsAPI(t types.Type) bool {
-	switch u := types.Unalias(t).(type) {
-	case *types.Named:
-		return u.Obj().Pkg() != nil && apis.MatchString(u.Obj().Pkg().Path()) && refers(t)
-	case *types.Tuple:
-		for v := range u.Variables() {
-			if holdsAPI(v.Type()) {
-				return true
-			}
-		}
-		return false
-	}
-	e, ok := t.Underlying().(interface{ Elem() types.Type })
-	return ok && holdsAPI(e.Elem())
-}
-
-// ofModule reports whether a type, or what it points to, is a type of the main module.
-func ofModule(t types.Type) bool {
-	if p, ok := t.Underlying().(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	n, ok := types.Unalias(t).(*types.Named)
-	return ok && n.Obj().Pkg() != nil && strings.HasPrefix(n.Obj().Pkg().Path(), mainModule)
-}
+// api matches the types of the Kubernetes API, and lists, maps and pointers of them.
+var api = regexp.MustCompile(`^(\*|\[\d*\]|map\[[^\]]+\])*k8s\.io/(api|apimachinery/pkg/apis)/`)

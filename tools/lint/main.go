@@ -1,6 +1,6 @@
 // Lint runs all checks of the source in one command: staticcheck's, depguard's, forbidigo's and
-// those of this package on the main module, with the settings in rules.go; and revive's, with
-// sizes.toml for all modules and style.toml for the main one.
+// those of this package on the main module, with the settings in rules.go; and revive's on all
+// modules, with sizes.toml and style.toml.
 //
 //	lint ./...
 //
@@ -33,13 +33,15 @@ func main() {
 	cmd.AddAnalyzers(unused.Analyzer)
 	cmd.AddBareAnalyzers(own(root)...)
 	status := cmd.Execute()
-	findings, err := style(root)
-	if err != nil {
-		findings = append(findings, err.Error())
-	}
-	for _, f := range findings {
-		fmt.Println(f)
-		status = 1
+	for _, settings := range []string{"sizes.toml", "style.toml"} {
+		findings, err := style("tools/lint/" + settings)
+		if err != nil {
+			findings = append(findings, err.Error())
+		}
+		for _, f := range findings {
+			fmt.Println(f)
+			status = 1
+		}
 	}
 	os.Exit(status)
 }

@@ -1,5 +1,7 @@
 package main
 
+import "strings"
+
 // The rules, all of them data. A why completes what a finding says.
 
 // mainModule is the path of the main module.
@@ -43,7 +45,7 @@ var layers = []layer{
 	{"internal/parallel", "", "it knows of nothing that is done"},
 	{"internal/kubefile", "k8s yaml failurepolicy internal/parallel", "it reads files with the parsers of kubectl"},
 	{"internal/slowpath", "k8s internal/decide internal/census internal/lifecycle backoff", "it compares decisions, and makes none"},
-	{"internal/decidetest", "k8s rapid . internal/decide failurepolicy tracking jobtest/...", "it is for tests, of the root as well"},
+	{"internal/decidetest", "k8s rapid . explain internal/decide failurepolicy tracking jobtest/...", "it is for tests, of the root as well"},
 	{"internal/cli", "k8s yaml . explain internal/keys internal/kubefile internal/simulation indexset failurepolicy tracking jobstatus validation", "it prints what others read and decide"},
 	{"internal/vectors", "k8s . internal/machine internal/keys internal/lifecycle indexset backoff failurepolicy jobstatus tracking validation", "it runs cases through the Machine and single functions, for tests of several modules"},
 	{"internal/podtest", "k8s gocmp", "it makes pods for tests of the packages that read them"},
@@ -88,9 +90,8 @@ var bannedNames = []struct{ path, names, why string }{
 	{"fmt", "Print|Printf|Println|Scan|Scanf|Scanln", "a decision does no I/O"},
 }
 
-// mutators are functions of packages that change what their first argument refers to.
-var mutators = map[string][]string{
-	"slices": {"Sort", "SortFunc", "SortStableFunc", "Reverse", "Compact", "CompactFunc", "Delete", "DeleteFunc", "Insert", "Replace"},
-	"maps":   {"Copy", "DeleteFunc", "Insert"},
-	"sort":   {"Slice", "SliceStable", "Sort", "Stable", "Ints", "Strings"},
-}
+// mutators are functions that change what their first argument refers to.
+var mutators = strings.Fields(`append copy clear delete
+	slices.Sort slices.SortFunc slices.SortStableFunc slices.Reverse slices.Compact slices.CompactFunc slices.Delete
+	slices.DeleteFunc slices.Insert slices.Replace maps.Copy maps.DeleteFunc maps.Insert
+	sort.Slice sort.SliceStable sort.Sort sort.Stable sort.Ints sort.Strings`)

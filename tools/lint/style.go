@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -14,42 +13,18 @@ import (
 	"github.com/mgechev/revive/lint"
 )
 
-// style runs revive: sizes.toml on the files of all modules, style.toml on the main module.
-func style(root string) ([]string, error) {
-	list := exec.Command("go", "list", "-f", "{{.Dir}}", "./...")
-	list.Dir = root
-	dirs, err := list.Output()
+// style runs revive, with the given settings, on the files of all modules below the working folder.
+func style(settings string) (findings []string, err error) {
+	files, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "*.go", ":!*/testdata/*").Output()
 	if err != nil {
 		return nil, err
 	}
-	every, main := map[string][]string{}, map[string][]string{}
-	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-		dir := filepath.Dir(name)
-		switch base := filepath.Base(name); {
-		case err != nil:
-			return err
-		case entry.IsDir() && name != root && (base == "testdata" || base[0] == '.' || base[0] == '_'):
-			return fs.SkipDir
-		case filepath.Ext(name) == ".go":
-			if every[dir] = append(every[dir], name); slices.Contains(strings.Fields(string(dirs)), dir) {
-				main[dir] = every[dir]
-			}
+	packages := map[string][]string{}
+	for name := range strings.FieldsSeq(string(files)) {
+		if _, err := os.Stat(name); err == nil {
+			packages[filepath.Dir(name)] = append(packages[filepath.Dir(name)], name)
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
-	sizes, err := revive(root+"/tools/lint/sizes.toml", every)
-	if err != nil {
-		return nil, err
-	}
-	others, err := revive(root+"/tools/lint/style.toml", main)
-	return append(sizes, others...), err
-}
-
-// revive returns what revive finds in the files of some folders.
-func revive(settings string, folders map[string][]string) (findings []string, err error) {
 	conf, err := config.GetConfig(settings)
 	if err != nil {
 		return nil, err
@@ -59,7 +34,7 @@ func revive(settings string, folders map[string][]string) (findings []string, er
 		return nil, err
 	}
 	linter := lint.New(os.ReadFile, 100)
-	failures, err := linter.Lint(slices.Collect(maps.Values(folders)), rules, *conf)
+	failures, err := linter.Lint(slices.Collect(maps.Values(packages)), rules, *conf)
 	if err != nil {
 		return nil, err
 	}

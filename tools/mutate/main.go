@@ -9,9 +9,10 @@
 //
 // Gremlins would link a test binary for each mutant. Here one binary holds all mutants of a
 // package, and a variable of the environment chooses one (binary.go). A mutant runs the tests
-// of its package and, if it survives them, those of the root, which go through all packages;
-// with -tests those of one other folder instead. Random tests draw the same in every run. A
-// mutant that makes the tests take ten times as long counts as killed.
+// of its package and, if it survives them, those of the root and then those of stories, which
+// go through all packages; with -tests those of one other folder instead. Random tests draw
+// the same in every run. A mutant that makes the tests take ten times as long counts as
+// killed.
 //
 // The command fails if a package has fewer than the least percentage of its mutants killed,
 // or if docs/mutants.md does not explain a survivor. With -tests or -share it asks for no
@@ -25,6 +26,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // options are the flags of the command.
@@ -98,8 +100,10 @@ func (o options) test(dir string, why reasons) ([]*mutant, error) {
 	if o.tests != "" {
 		return p.mutants, errors.Join(p.leaveOut(), p.testIn(o.tests))
 	}
-	if err := p.testIn(dir); err != nil || p.Dir == p.root {
-		return p.mutants, err
+	for _, tests := range slices.Compact([]string{filepath.Clean(dir), ".", "stories"}) {
+		if err := p.testIn(tests); err != nil {
+			return p.mutants, err
+		}
 	}
-	return p.mutants, p.testIn(".")
+	return p.mutants, nil
 }

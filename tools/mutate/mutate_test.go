@@ -19,13 +19,16 @@ package sample
 -- sample_test.go --
 package sample
 import ("testing"; "sample/part")
-func Test(t *testing.T) {
-	if part.Sum(9) != 2*9+3*3 { t.Error(part.Sum(9)) }
-}
 // It fails once the function is larger than the compiler inlines.
 func TestAllocations(t *testing.T) {
 	sum := 0
 	if n := testing.AllocsPerRun(9, func() { sum += *part.New(1) }); n > 0 || sum != 20 { t.Error(n, sum) }
+}
+-- stories/stories_test.go --
+package stories
+import ("testing"; "sample/part")
+func Test(t *testing.T) {
+	if part.Sum(9) != 2*9+3*3 { t.Error(part.Sum(9)) }
 }
 -- vectors/vectors_test.go --
 package vectors
