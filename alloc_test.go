@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/internal/decidetest"
 )
 
@@ -36,7 +37,7 @@ func TestDecide_allocations(t *testing.T) {
 	const n = 1000
 	for at, tc := range atRest {
 		s := restingJob(t, at, n)
-		count, bytes := allocated(func() { mustDecide(t, s) })
+		count, bytes := allocated(func() { decidetest.MustDecide(t, s) })
 		if count > 32 {
 			t.Errorf("%s: got %d allocations, want at most 32", tc.name, count)
 		}
@@ -55,7 +56,7 @@ func TestDecide_completionsDoNotMatter(t *testing.T) {
 			job.Spec.Completions = &completions
 			with := s
 			with.Job = job
-			count, bytes := allocated(func() { mustDecide(t, with) })
+			count, bytes := allocated(func() { decidetest.MustDecide(t, with) })
 			return [2]uint64{count, bytes}
 		}
 		few, many := usage(100_000), usage(1<<31-1)
@@ -147,4 +148,12 @@ func restingJob(t *testing.T, at int, n int) jobfate.Snapshot {
 	s := largeJob(n, atRest[at].perIndex, atRest[at].state)
 	atRest[at].spec(&s.Job.Spec)
 	return settled(t, s)
+}
+
+// Explaining one index does not explain the others.
+func TestIndex_allocatesForOne(t *testing.T) {
+	d := decidetest.MustDecide(t, largeJob(1000, true, failedJustNow))
+	if n, _ := allocated(func() { explain.Of(d).Index(500) }); n > 40 {
+		t.Errorf("explaining one of 1000 indexes takes %d allocations", n)
+	}
 }

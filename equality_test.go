@@ -180,10 +180,10 @@ func FuzzMachine_isLikeDecide(f *testing.F) { f.Fuzz(rapid.MakeFuzz(livesAreLike
 // A pod without a UID is an error when it is fed, as in a list, until another pod of its name
 // is fed.
 func TestFeed_withoutUID(t *testing.T) {
-	m, job := jobfate.NewMachine(), specJob(t, "completions: 1")
+	m, job := jobfate.NewMachine(), decidetest.SpecJob(t, "completions: 1")
 	view := jobfate.View{Job: job, Now: jobtest.Noon(), Fed: true, JobsVersion: "9", PodsVersion: "9", Barrier: "9"}
 	m.Feed("a", &corev1.Pod{})
-	pod := podIn(job, 1, corev1.PodRunning)
+	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
 	broken := pod.DeepCopy()
 	broken.UID = ""
 	for _, tc := range []struct {
@@ -212,8 +212,8 @@ func TestFeed_withoutUID(t *testing.T) {
 
 // A later list replaces what was fed, and feeding a pod twice changes nothing.
 func TestFeed_listReplaces(t *testing.T) {
-	job := specJob(t, "completions: 2\nparallelism: 2")
-	pods := []*corev1.Pod{podIn(job, 1, corev1.PodRunning), podIn(job, 2, corev1.PodRunning)}
+	job := decidetest.SpecJob(t, "completions: 2\nparallelism: 2")
+	pods := []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 2, corev1.PodRunning)}
 	pods[0].Name, pods[1].Name = "a", "b"
 	view := jobfate.View{Job: job, Now: jobtest.Noon(), Fed: true, JobsVersion: "9", PodsVersion: "9", Barrier: "9"}
 	m := jobfate.NewMachine()

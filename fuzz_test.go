@@ -50,7 +50,7 @@ func checkDecision(t fatal, s decide.Input) {
 				t.Fatalf("options %d: %v", i, m)
 			}
 		}
-		showWhy(d)
+		decidetest.Explanation(d)
 		checkStatuses(t, s.Job, d, decidetest.Settle(d, d.Strip...))
 		half := decidetest.Revise(d, decide.Done{NotCreated: len(d.Create) / 2})
 		checkStatuses(t, s.Job, half, decidetest.Settle(half, half.Strip[:len(half.Strip)/2]...))
@@ -70,7 +70,7 @@ func checkStatuses(t fatal, job *batchv1.Job, d jobfate.Decision, s decide.Settl
 		next := stored.DeepCopy()
 		next.Status = *status
 		if errs := validation.StatusUpdate(next, stored); len(errs) > 0 {
-			t.Fatalf("the API server rejects %s\nafter %s\n%v", toJSON(next.Status), toJSON(stored), errs.ToAggregate())
+			t.Fatalf("the API server rejects %s\nafter %s\n%v", decidetest.ToJSON(next.Status), decidetest.ToJSON(stored), errs.ToAggregate())
 		}
 		stored = next
 	}
@@ -159,14 +159,9 @@ func FuzzDecide(f *testing.F) {
 // FuzzDecideJSON decodes a Job and pods from any JSON, so it reaches inputs that no API server
 // would accept.
 func FuzzDecideJSON(f *testing.F) {
-	for _, s := range stories {
-		w := newWorld(f, s.spec)
-		w.runAll()
-		w.End(w.alive()[0].UID, 1)
-		w.End(w.alive()[0].UID, 0)
-		f.Add([]byte(toJSON(w.Job())), []byte(toJSON(w.Pods())), int64(5))
-		w.settle()
-		f.Add([]byte(toJSON(w.Job())), []byte(toJSON(w.Pods())), int64(3600))
+	for seed := range 20 {
+		s := jobtest.Lived().Example(seed)
+		f.Add([]byte(decidetest.ToJSON(s.Job)), []byte(decidetest.ToJSON(s.Pods)), int64(s.Now.Sub(jobtest.Noon()).Seconds()))
 	}
 	f.Add([]byte(`{"metadata":{"name":"j","uid":"u"}}`), []byte(`[{"metadata":{"uid":"p"}},{}]`), int64(-1))
 	f.Add([]byte(`{"metadata":{"name":"j","uid":"u"},"spec":{"completionMode":"Indexed","podFailurePolicy":{"rules":[{}]},"successPolicy":{"rules":[{}]}}}`), []byte(`[]`), int64(1)<<62)

@@ -20,6 +20,7 @@ import (
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -79,8 +80,8 @@ func TestInput_rejected(t *testing.T) {
 			"[metadata.name: Required value: pods are named after the Job, spec.parallelism: Invalid value: -1: must be greater than or equal to 0, pods[0]: Required value: the pod is nil]"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			job := specJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
-			s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodRunning), podIn(job, 2, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}
+			job := decidetest.SpecJob(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
+			s := jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 2, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}
 			test.change(&s)
 			d, err := jobfate.Decide(s)
 			head, tail, _ := strings.Cut(test.want, "...")
@@ -96,7 +97,7 @@ func TestInput_rejected(t *testing.T) {
 
 // All errors about the input are InputErrors.
 func TestInput_errorsHaveOneShape(t *testing.T) {
-	job := specJob(t, "completions: 2")
+	job := decidetest.SpecJob(t, "completions: 2")
 	bad := job.DeepCopy()
 	bad.Name, bad.Spec.Completions = "", ptrTo[int32](-1)
 	for _, test := range []struct {
@@ -136,7 +137,7 @@ func TestInput_errorsHaveOneShape(t *testing.T) {
 }
 
 func TestInput_whoManagesTheJob(t *testing.T) {
-	job := specJob(t, "completions: 1")
+	job := decidetest.SpecJob(t, "completions: 1")
 	decide := func(managedBy *string, opts ...jobfate.Option) error {
 		job := job.DeepCopy()
 		job.Spec.ManagedBy = managedBy
@@ -194,7 +195,7 @@ func TestInput_defaults(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			job := bare.DeepCopy()
 			job.Spec = test.spec
-			d := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()})
+			d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()})
 			if len(d.Create) != test.create {
 				t.Fatalf("%d to create, want %d", len(d.Create), test.create)
 			}
@@ -210,7 +211,7 @@ func TestInput_defaults(t *testing.T) {
 			}
 			// The Job recognises the pod that it creates, and does not create it again.
 			pod.UID = "pod-1"
-			if d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()}); len(d.Create) != test.create-1 || len(d.Claim) != 0 {
+			if d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()}); len(d.Create) != test.create-1 || len(d.Claim) != 0 {
 				t.Errorf("with its pod: %d to create, claims %v; want %d, none", len(d.Create), d.Claim, test.create-1)
 			}
 		})
@@ -224,7 +225,7 @@ func TestInput_defaults(t *testing.T) {
 		job := bare.DeepCopy()
 		job.Spec = batchv1.JobSpec{CompletionMode: ptrTo(batchv1.IndexedCompletion), Completions: ptrTo[int32](5), BackoffLimitPerIndex: test.perIndex}
 		job.Status.Failed = test.failed
-		if d := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}); len(d.Status.Conditions) > 0 != test.ends {
+		if d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}); len(d.Status.Conditions) > 0 != test.ends {
 			t.Errorf("per index %v, %d failed: conditions %v, want the end %t", test.perIndex, test.failed, d.Status.Conditions, test.ends)
 		}
 	}
@@ -283,15 +284,11 @@ func TestInput_tolerated(t *testing.T) {
 		}, []explain.Reason{{Code: explain.NoteBadAnnotation, Text: `pod job-1-2: the annotation batch.kubernetes.io/job-index-ignored-failure-count is ""; 0 was used`}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, "completions: 3\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
-			w.runAll()
-			s := w.snapshot()
-			s.Job = s.Job.DeepCopy()
-			for i := range s.Pods {
-				s.Pods[i] = s.Pods[i].DeepCopy()
-			}
+			job := decidetest.SpecJob(t, "completions: 3\nparallelism: 2\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
+			pods := []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodRunning), decidetest.PodIn(job, 2, corev1.PodRunning)}
+			s := decide.Input{Job: job, Pods: pods, Now: job.CreationTimestamp.Time}
 			test.change(&s)
-			d := mustDecide(t, s)
+			d := decidetest.MustDecide(t, s)
 			if got := explain.Of(d).Notes(); !slices.Equal(got, test.want) {
 				t.Errorf("the notes are\n%q\nwant\n%q", got, test.want)
 			}
@@ -303,7 +300,7 @@ func TestInput_tolerated(t *testing.T) {
 // indexes come near their largest size, in the status to store or in the last status of a Job
 // that has ended.
 func TestInput_largeIndexes(t *testing.T) {
-	job := specJob(t, "completions: 1000000\nparallelism: 1\ncompletionMode: Indexed")
+	job := decidetest.SpecJob(t, "completions: 1000000\nparallelism: 1\ncompletionMode: Indexed")
 	var odd indexset.Builder
 	for i := int32(100_001); i < 400_000; i += 2 {
 		odd.Add(i)
@@ -316,88 +313,39 @@ func TestInput_largeIndexes(t *testing.T) {
 	}
 	job.Status.CompletedIndexes = odd.Set().String()
 	s := jobfate.Snapshot{Job: job, Now: jobtest.Noon()}
-	if d := mustDecide(t, s); !slices.Equal(notes(d), []explain.Code{explain.NoteIndexesLarge}) {
+	if d := decidetest.MustDecide(t, s); !slices.Equal(notes(d), []explain.Code{explain.NoteIndexesLarge}) {
 		t.Errorf("with %d bytes of indexes: %q, want %s", len(job.Status.CompletedIndexes), notes(d), explain.NoteIndexesLarge)
 	}
 	ended := job.DeepCopy()
 	ended.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
-	if d := mustDecide(t, jobfate.Snapshot{Job: ended, Now: jobtest.Noon()}); !slices.Contains(notes(d), explain.NoteIndexesLarge) {
+	if d := decidetest.MustDecide(t, jobfate.Snapshot{Job: ended, Now: jobtest.Noon()}); !slices.Contains(notes(d), explain.NoteIndexesLarge) {
 		t.Errorf("after the end: %q, want %s", notes(d), explain.NoteIndexesLarge)
 	}
 	// The note is about the status to store, not about the damaged stored one.
 	job.Status.CompletedIndexes = strings.Repeat("1,", 1<<19)
-	if d := mustDecide(t, s); slices.Contains(notes(d), explain.NoteIndexesLarge) {
+	if d := decidetest.MustDecide(t, s); slices.Contains(notes(d), explain.NoteIndexesLarge) {
 		t.Errorf("a status that is repaired: %q, want no note about its size", notes(d))
 	}
 }
 
 // Without indexes, the annotations of an index are ignored.
 func TestInput_annotationsOfAPlainJob(t *testing.T) {
-	job := specJob(t, "completions: 1")
-	pod := podIn(job, 1, corev1.PodRunning)
+	job := decidetest.SpecJob(t, "completions: 1")
+	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
 	pod.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: "x", batchv1.JobIndexFailureCountAnnotation: "y"}
-	if got := explain.Of(mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})).Notes(); len(got) != 0 {
+	if got := explain.Of(decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time})).Notes(); len(got) != 0 {
 		t.Errorf("the notes are %q, want none", got)
-	}
-}
-
-// Contradictory statuses that API servers have accepted. The next status is valid, and the Job
-// runs to its end.
-func TestInput_contradictoryStatuses(t *testing.T) {
-	at := metav1.NewTime(time.Date(2026, 1, 1, 11, 0, 0, 0, time.UTC))
-	for _, test := range []struct {
-		name   string
-		status batchv1.JobStatus
-		phase  string
-	}{
-		{"more ready than active", batchv1.JobStatus{Active: 1, Ready: ptrTo[int32](5)}, "Complete"},
-		{"more counted than completions", batchv1.JobStatus{Succeeded: 9}, "Complete"},
-		{"resumed and never suspended", batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse}}}, "Complete"},
-		{"suspended and started", batchv1.JobStatus{StartTime: &at, Conditions: []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionTrue}}}, "Complete"},
-		{"failed indexes without a limit per index", batchv1.JobStatus{FailedIndexes: ptrTo("1")}, "Complete"},
-		{"a completion time, but not complete", batchv1.JobStatus{StartTime: &at, CompletionTime: &at}, "Complete"},
-		{"about to fail, with all pods done", batchv1.JobStatus{StartTime: &at, Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue, Reason: "R"}}}, "Failed"},
-		{"started in the future", batchv1.JobStatus{StartTime: ptrTo(metav1.NewTime(at.Add(24 * time.Hour)))}, "Complete"},
-	} {
-		for _, mode := range []string{"Indexed", "NonIndexed"} {
-			t.Run(test.name+", "+mode, func(t *testing.T) {
-				w := newWorld(t, "completions: 3\nparallelism: 3\ncompletionMode: "+mode)
-				w.SetStatus(test.status)
-				for range 3 {
-					w.settle() // a rejected status ends the test
-					for _, pod := range w.alive() {
-						w.End(pod.UID, 0)
-					}
-				}
-				w.settle()
-				if last := w.Job().Status.Conditions[len(w.Job().Status.Conditions)-1]; string(last.Type) != test.phase {
-					t.Errorf("it ends as %s, want %s\n%v", last.Type, test.phase, w.log)
-				}
-			})
-		}
-	}
-}
-
-// A zero time counts as unset: the API server writes it as null.
-func TestInput_zeroTimes(t *testing.T) {
-	w := newWorld(t, "completions: 1")
-	w.settle()
-	w.End("pod-1", 0)
-	w.SetStatus(batchv1.JobStatus{StartTime: &metav1.Time{}, CompletionTime: &metav1.Time{}})
-	w.sync() // a rejected status ends the test
-	if st := w.Job().Status; st.StartTime.IsZero() || st.CompletionTime.IsZero() {
-		t.Errorf("started %v, completed %v", st.StartTime, st.CompletionTime)
 	}
 }
 
 // For a Job that is both Complete and Failed, only the finalizers are removed.
 func TestInput_completeAndFailed(t *testing.T) {
-	job := specJob(t, "completions: 1")
-	pod := podIn(job, 1, corev1.PodRunning)
+	job := decidetest.SpecJob(t, "completions: 1")
+	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
 	job.Status = batchv1.JobStatus{Active: -1, Conditions: []batchv1.JobCondition{
 		{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}, {Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R", Message: "M"},
 	}}
-	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()})
+	d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: jobtest.Noon()})
 	if d.Status != nil || len(d.Strip) != 1 || !builtin.HasFinalizer(d.Strip[0]) || explain.Of(d).Job().Text != "the Job is Failed: R: M" {
 		t.Errorf("status %v, %d to strip, %q; want none, 1, Failed", d.Status, len(d.Strip), explain.Of(d).Job().Text)
 	}
@@ -405,11 +353,13 @@ func TestInput_completeAndFailed(t *testing.T) {
 
 // Nil options and arguments are ignored.
 func TestInput_nilArguments(t *testing.T) {
-	job := specJob(t, "completions: 1")
+	job := decidetest.SpecJob(t, "completions: 1")
 	for name, call := range map[string]func(){
-		"an option":         func() { mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, nil) },
-		"a failure policy":  func() { mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.FailurePolicy(nil)) },
-		"no names of rules": func() { mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.RuleNames()) },
+		"an option": func() { decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, nil) },
+		"a failure policy": func() {
+			decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.FailurePolicy(nil))
+		},
+		"no names of rules": func() { decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.RuleNames()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

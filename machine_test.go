@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/decidetest"
 )
 
 // drive answers all requests, and returns them. Reads return the Job, and all writes succeed.
@@ -72,8 +73,8 @@ func patches(asked []jobfate.Request) map[string]string {
 // The patch of a status contains the UID, the resource version and every field. The second
 // patch names the version that the first returned.
 func TestMachine_statusPatch(t *testing.T) {
-	job := specJob(t, "completions: 1")
-	asked, result := requests(t, job, podIn(job, 1, corev1.PodSucceeded))
+	job := decidetest.SpecJob(t, "completions: 1")
+	asked, result := requests(t, job, decidetest.PodIn(job, 1, corev1.PodSucceeded))
 	var verbs, statuses []string
 	for _, r := range asked {
 		verbs = append(verbs, r.Verb.String())
@@ -103,10 +104,10 @@ func TestMachine_statusPatch(t *testing.T) {
 // KEP-2307 § Pod adoption: "adds the finalizer in the same patch request that modifies the
 // owner reference".
 func TestMachine_podPatches(t *testing.T) {
-	job := specJob(t, "completions: 2\nparallelism: 1")
-	orphan := without(podIn(job, 1, corev1.PodRunning))
+	job := decidetest.SpecJob(t, "completions: 2\nparallelism: 1")
+	orphan := decidetest.WithoutFinalizers(decidetest.PodIn(job, 1, corev1.PodRunning))
 	orphan.OwnerReferences = nil
-	odd := podIn(job, 1, corev1.PodRunning)
+	odd := decidetest.PodIn(job, 1, corev1.PodRunning)
 	odd.Labels = map[string]string{"other": "label"}
 	stopped := job.DeepCopy()
 	stopped.Spec.Parallelism = ptrTo[int32](0)
@@ -119,9 +120,9 @@ func TestMachine_podPatches(t *testing.T) {
 	}{
 		{"adoption", job, orphan, `{"metadata":{"uid":"pod-1","resourceVersion":"1","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"job","uid":"job-1","controller":true,"blockOwnerDeletion":true}],"finalizers":["batch.kubernetes.io/job-tracking"]}}`},
 		{"release", job, odd, `{"metadata":{"uid":"pod-1","ownerReferences":[{"$patch":"delete","uid":"job-1"}],"$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`},
-		{"deletion that does not count", stopped, podIn(job, 1, corev1.PodRunning), free},
-		{"deletion of a pod without the finalizer", stopped, without(podIn(job, 1, corev1.PodRunning)), ""},
-		{"counted", job, podIn(job, 1, corev1.PodFailed), `{"metadata":{"uid":"pod-1","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`},
+		{"deletion that does not count", stopped, decidetest.PodIn(job, 1, corev1.PodRunning), free},
+		{"deletion of a pod without the finalizer", stopped, decidetest.WithoutFinalizers(decidetest.PodIn(job, 1, corev1.PodRunning)), ""},
+		{"counted", job, decidetest.PodIn(job, 1, corev1.PodFailed), `{"metadata":{"uid":"pod-1","$deleteFromPrimitiveList/finalizers":["batch.kubernetes.io/job-tracking"]}}`},
 	} {
 		asked, _ := requests(t, test.job, test.pod)
 		if got := patches(asked)[test.pod.Name]; got != test.want {
@@ -138,8 +139,8 @@ func TestMachine_podPatches(t *testing.T) {
 // Pods of a finished Job that have no owner, or that it does not select, are freed. They are
 // neither adopted nor released.
 func TestMachine_freesAfterTheEnd(t *testing.T) {
-	job := specJob(t, "completions: 1\nparallelism: 1")
-	orphan, odd := podIn(job, 1, corev1.PodFailed), podIn(job, 2, corev1.PodRunning)
+	job := decidetest.SpecJob(t, "completions: 1\nparallelism: 1")
+	orphan, odd := decidetest.PodIn(job, 1, corev1.PodFailed), decidetest.PodIn(job, 2, corev1.PodRunning)
 	orphan.OwnerReferences = nil
 	odd.Labels = map[string]string{"other": "label"}
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
@@ -155,7 +156,7 @@ func TestMachine_freesAfterTheEnd(t *testing.T) {
 
 // Begin returns an error for an invalid view and for a Job of another manager.
 func TestMachine_begin(t *testing.T) {
-	job := specJob(t, "completions: 1")
+	job := decidetest.SpecJob(t, "completions: 1")
 	view := jobfate.View{Job: job, Now: job.CreationTimestamp.Time, JobsVersion: "1", PodsVersion: "1", Barrier: "1"}
 	managed := view
 	managed.Job = job.DeepCopy()
@@ -194,7 +195,7 @@ func TestMachine_begin(t *testing.T) {
 
 // With the option Names, a Machine names its pods.
 func TestMachine_names(t *testing.T) {
-	job := specJob(t, "completions: 1")
+	job := decidetest.SpecJob(t, "completions: 1")
 	m := jobfate.NewMachine(jobfate.Names(func(prefix string) string { return prefix + "12345" }))
 	if err := m.Begin(jobfate.View{Job: job, Now: job.CreationTimestamp.Time, JobsVersion: "1", PodsVersion: "1", Barrier: "1"}); err != nil {
 		t.Fatal(err)
@@ -207,9 +208,9 @@ func TestMachine_names(t *testing.T) {
 // KEP-2307 § Deleted Jobs: orphans lose their finalizer once a live read has shown that their
 // Job is gone.
 func TestOrphansIn(t *testing.T) {
-	job := specJob(t, "completions: 1")
-	pod := podIn(job, 1, corev1.PodRunning)
-	pods := []*corev1.Pod{pod, without(pod)}
+	job := decidetest.SpecJob(t, "completions: 1")
+	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
+	pods := []*corev1.Pod{pod, decidetest.WithoutFinalizers(pod)}
 	gone := jobfate.OrphansIn(pods, nil)
 	if len(gone) != 1 {
 		t.Fatalf("there are %d, want 1", len(gone))
@@ -235,8 +236,8 @@ func TestOrphansIn(t *testing.T) {
 }
 
 func TestRouteOf(t *testing.T) {
-	job := specJob(t, "completions: 1")
-	pod := podIn(job, 1, corev1.PodRunning)
+	job := decidetest.SpecJob(t, "completions: 1")
+	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
 	free := pod.DeepCopy()
 	free.OwnerReferences = nil
 	jobs := func(string) []*batchv1.Job { return nil }
@@ -251,7 +252,7 @@ func TestRouteOf(t *testing.T) {
 
 // The options of a sync do not apply to the next one.
 func TestMachine_optionsOfASync(t *testing.T) {
-	job := specJob(t, "completions: 3\nparallelism: 3")
+	job := decidetest.SpecJob(t, "completions: 3\nparallelism: 3")
 	job.ResourceVersion = "7"
 	view := jobfate.View{Job: job, Now: job.CreationTimestamp.Time, JobsVersion: "1", PodsVersion: "1", Barrier: "1"}
 	m := jobfate.NewMachine(jobfate.MaxChanges(2))

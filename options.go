@@ -134,7 +134,9 @@ func Names(make func(prefix string) string) Option {
 }
 
 // WithoutPerIndexBackoff decides as if spec.backoffLimitPerIndex were not set
-// and no rule said FailIndex (KEP-3850 § Feature Enablement and Rollback).
+// and no rule said FailIndex (KEP-3850 § Feature Enablement and Rollback). A
+// backoffLimit that the API server has defaulted beside it is MaxInt32: then failed pods
+// are replaced without end, unless a user lowers it.
 func WithoutPerIndexBackoff() Option {
 	return func(c *decide.Config) { c.WithoutPerIndex = true }
 }

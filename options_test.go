@@ -24,32 +24,15 @@ import (
 	"github.com/jobfate/jobfate/tracking"
 )
 
-// Some options are tested elsewhere: Throttle in algorithm_test.go, Backoff, BatchPeriod and
-// matchers in lessons_asks_test.go, ManagedBy in input_test.go, FillFreeSlots in
-// story_blog_test.go, and RuleNames and WithoutPerIndexBackoff in testdata/scenarios.
-
-// A caller runs objects of its own kind as Jobs.
-func TestOptions_ownerKind(t *testing.T) {
-	kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Simulation"}
-	w := newWorld(t, "completions: 1", jobfate.OwnerKind(kind))
-	w.rules.Owner = kind.GroupKind()
-	w.settle()
-	if ref := w.Pods()[0].OwnerReferences[0]; ref.APIVersion != "example.com/v1" || ref.Kind != "Simulation" || ref.UID != w.Job().UID {
-		t.Errorf("the pod's owner is %+v", ref)
-	}
-	w.End("pod-1", 0)
-	w.settle()
-	if w.Job().Status.Succeeded != 1 {
-		t.Errorf("%d succeeded, want 1", w.Job().Status.Succeeded)
-	}
-}
+// What options change in one decision. ManagedBy is tested in input_test.go, and what options
+// change over several syncs in the folder stories.
 
 // Objects of typed clients and caches have an empty kind. If that meant the default, the pods
 // would be owned by a Job that does not exist, and would be garbage collected.
 func TestOptions_noOwnerKind(t *testing.T) {
-	w := newWorld(t, "completions: 1")
+	job := decidetest.SpecJob(t, "completions: 1")
 	for _, kind := range []schema.GroupVersionKind{{}, {Group: "example.com", Version: "v1"}} {
-		d, err := decidetest.Decide(w.snapshot(), jobfate.OwnerKind(kind))
+		d, err := jobfate.Decide(jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.OwnerKind(kind))
 		if err == nil || !strings.Contains(err.Error(), "OwnerKind.kind") || !d.Idle() {
 			t.Errorf("%v: got %v and %v, want an error that names OwnerKind.kind", kind, d, err)
 		}
@@ -64,9 +47,9 @@ func TestOptions_keys(t *testing.T) {
 		Finalizer: "example.com/counted", Index: "example.com/part", IndexVariable: "PART", FailureCount: "example.com/failures",
 		IgnoredFailureCount: "example.com/ignored", ControllerUID: "example.com/suite-uid", JobName: "example.com/suite",
 	})
-	job := specJob(t, "completions: 2\nparallelism: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
+	job := decidetest.SpecJob(t, "completions: 2\nparallelism: 1\ncompletionMode: Indexed\nbackoffLimitPerIndex: 1")
 	job.Spec.Selector, job.Spec.Template.Labels = nil, nil
-	pod := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, own).Create[0].Pod()
+	pod := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, own).Create[0].Pod()
 	want := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Finalizers:  []string{"example.com/counted"},
 		Labels:      map[string]string{"example.com/part": "0", "example.com/suite": job.Name, "example.com/suite-uid": string(job.UID)},
@@ -86,7 +69,7 @@ func TestOptions_keys(t *testing.T) {
 	foreign := pod.DeepCopy()
 	foreign.Name, foreign.UID, foreign.Finalizers = "pod-1", "pod-1", []string{batchv1.JobTrackingFinalizer}
 	foreign.Annotations["example.com/part"] = "1"
-	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod, foreign}, Now: jobtest.Noon()}, own)
+	d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod, foreign}, Now: jobtest.Noon()}, own)
 	if d.Status.CompletedIndexes != "0" {
 		t.Errorf("completed indexes %q, want 0", d.Status.CompletedIndexes)
 	}
@@ -97,166 +80,6 @@ func TestOptions_keys(t *testing.T) {
 	if routed := jobfate.RouteOf(nil, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "lost", Namespace: "ns", Finalizers: []string{"example.com/counted"}}},
 		func(string) []*batchv1.Job { return nil }, own); len(routed) != 1 {
 		t.Errorf("a pod without a controller that carries the finalizer is routed to %v", routed)
-	}
-}
-
-// The caps of UIDs in the lists, of created pods and of deleted surplus pods.
-func TestOptions_caps(t *testing.T) {
-	for _, test := range []struct {
-		uncounted, changes           int
-		wantUncounted, wantedChanges int
-	}{{3, 2, 3, 2}, {0, 0, 12, 12}, {-1, -1, 12, 12}, {1, 100, 1, 12}} {
-		w := newWorld(t, "completions: 12\nparallelism: 12", jobfate.MaxUncounted(test.uncounted), jobfate.MaxChanges(test.changes))
-		if d := mustDecide(t, w.snapshot(), w.opts...); len(d.Create) != test.wantedChanges {
-			t.Errorf("%+v: %d to create", test, len(d.Create))
-		}
-		w.runAll()
-		w.edit("parallelism: 0")
-		if d := mustDecide(t, w.snapshot(), w.opts...); len(d.Delete) != test.wantedChanges {
-			t.Errorf("%+v: %d to delete", test, len(d.Delete))
-		}
-		// All pods of a suspended Job are deleted at once, as in the Job controller.
-		w.edit("suspend: true")
-		if d := mustDecide(t, w.snapshot(), w.opts...); len(d.Delete) != 12 {
-			t.Errorf("%+v: %d to delete for suspension, want 12", test, len(d.Delete))
-		}
-		for _, pod := range w.alive() {
-			w.End(pod.UID, 0)
-		}
-		if d := mustDecide(t, w.snapshot(), w.opts...); len(d.Status.UncountedTerminatedPods.Succeeded) != test.wantUncounted || len(d.Strip) != test.wantUncounted {
-			t.Errorf("%+v: %d recorded, %d to strip", test, len(d.Status.UncountedTerminatedPods.Succeeded), len(d.Strip))
-		}
-	}
-}
-
-// The decision and its explanation show the work beyond a cap, and the next sync is due after
-// the batch period.
-func TestOptions_workLeft(t *testing.T) {
-	caps := []jobfate.Option{jobfate.MaxUncounted(10), jobfate.MaxChanges(4), jobfate.BatchPeriod(3 * time.Second)}
-	w := newWorld(t, "completions: 12\nparallelism: 12", caps...)
-	expect := func(what string, want jobfate.Left, text string, requeue time.Duration) {
-		t.Helper()
-		d := mustDecide(t, w.snapshot(), w.opts...)
-		if d.Left != want || d.Requeue != requeue || !strings.HasSuffix(explain.Of(d).Job().Text, text) {
-			t.Errorf("%s: left %+v, requeue %s, %q; want %+v, %s, a text that ends with %q",
-				what, d.Left, d.Requeue, explain.Of(d).Job().Text, want, requeue, text)
-		}
-	}
-	const soon = 3 * time.Second
-	expect("12 are missing", jobfate.Left{Create: 8}, "; 8 more pods to create", soon)
-	w.sync()
-	expect("8 are missing", jobfate.Left{Create: 4}, "; 4 more pods to create", soon)
-	w.sync()
-	expect("4 are missing", jobfate.Left{}, "creating 4 pods", 0)
-	w.runAll()
-	w.edit("parallelism: 7")
-	expect("5 are too many", jobfate.Left{Delete: 1}, "; 1 more pod to delete", soon)
-	w.edit("parallelism: 8")
-	expect("4 are too many", jobfate.Left{}, "deleting 4 of 12 active pods: TooMany", 0)
-	w.edit("parallelism: 12")
-	pods := w.alive()
-	for _, pod := range pods[:10] {
-		w.End(pod.UID, 0)
-	}
-	expect("10 have ended", jobfate.Left{}, "2 pods active, parallelism 12, 10 of 12 succeeded", 0)
-	w.End(pods[10].UID, 0)
-	expect("11 have ended", jobfate.Left{Strip: 1}, "; 1 more pod to count", soon)
-	w.End(pods[11].UID, 0)
-	expect("12 have ended", jobfate.Left{Strip: 2}, "; 2 more pods to count", soon)
-	w.opts = []jobfate.Option{jobfate.MaxUncounted(12), jobfate.BatchPeriod(soon)}
-	expect("all are counted, and the end is left", jobfate.Left{}, "Reached expected number of succeeded pods", soon)
-}
-
-// In an Indexed Job, Left.Create counts only indexes that can run. Failed indexes get no pod.
-func TestOptions_workLeftOfIndexes(t *testing.T) {
-	job := specJob(t, "completions: 10\nparallelism: 10\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
-	failed := "0,2-4"
-	job.Status.FailedIndexes = &failed
-	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, jobfate.MaxChanges(5))
-	if len(d.Create) != 5 || d.Left != (jobfate.Left{Create: 1}) {
-		t.Errorf("%d to create, left %+v; want 5 of 6", len(d.Create), d.Left)
-	}
-}
-
-// A sync removes at most MaxRemovals finalizers, whether the pods have ended, the Job has ended,
-// or the Job is being deleted. All pods are counted at last, and the Job does not end before
-// that.
-func TestOptions_maxRemovals(t *testing.T) {
-	const most = 2
-	held := func(w *world) bool { return slices.ContainsFunc(w.Pods(), builtin.HasFinalizer) }
-	syncs := func(w *world) (n int) {
-		t.Helper()
-		for ; held(w); n++ {
-			if d := mustDecide(t, w.snapshot(), w.opts...); len(d.Strip) > most || d.Left.Strip > 0 && d.Requeue != time.Second {
-				t.Fatalf("%d to strip, left %+v, requeue %s; want %d at most, and the rest a second later", len(d.Strip), d.Left, d.Requeue, most)
-			}
-			if w.sync(); n > 10 {
-				t.Fatal("some finalizers are never removed")
-			}
-		}
-		return n
-	}
-	ended := newWorld(t, "completions: 5\nparallelism: 5", jobfate.MaxRemovals(most))
-	ended.sync()
-	for _, pod := range ended.alive() {
-		ended.End(pod.UID, 0)
-	}
-	if n := syncs(ended); n != 3 || ended.Job().Status.Succeeded != 5 || ended.Job().Status.CompletionTime == nil {
-		t.Errorf("5 pods have succeeded: %d syncs, status %+v; want 3 syncs, and the Job complete", n, ended.Job().Status)
-	}
-
-	deleted := newWorld(t, "completions: 5\nparallelism: 5", jobfate.MaxRemovals(most))
-	deleted.sync()
-	deleted.DeleteJob(metav1.DeletePropagationForeground)
-	if n := syncs(deleted); n != 3 {
-		t.Errorf("a Job that is deleted: %d syncs, want 3", n)
-	}
-
-	job := specJob(t, "completions: 5")
-	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
-	pods := []*corev1.Pod{podIn(job, 1, corev1.PodFailed), podIn(job, 2, corev1.PodFailed), podIn(job, 3, corev1.PodRunning)}
-	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: jobtest.Noon()}, jobfate.MaxRemovals(most))
-	if text := explain.Of(d).Job().Text; len(d.Strip) != most || d.Left.Strip != 1 || d.Requeue != time.Second || !strings.HasSuffix(text, "; 1 more finalizer to remove") {
-		t.Errorf("a Job that has ended: %d to strip, left %+v, requeue %s, %q", len(d.Strip), d.Left, d.Requeue, text)
-	}
-}
-
-// Without the replacement policy, terminating pods are replaced even if the spec says Failed, and
-// the status does not report them.
-func TestOptions_withoutReplacementPolicy(t *testing.T) {
-	for _, test := range []struct {
-		opts        []jobfate.Option
-		failed      int32
-		terminating string
-		reason      string
-	}{
-		{nil, 0, "1", `job_pods_creation_total{reason="new",status="succeeded"} 2`},
-		{[]jobfate.Option{jobfate.WithoutReplacementPolicy()}, 1, "none", `job_pods_creation_total{reason="new",status="succeeded"} 3`},
-	} {
-		w := newWorld(t, "completions: 2\nparallelism: 2\npodReplacementPolicy: Failed", test.opts...)
-		w.rules = nil // the referee does not know that the policy is switched off
-		w.runAll()
-		w.Delete("pod-1", 30)
-		w.settle()
-		if !w.next.IsZero() {
-			w.wait()
-		}
-		if got := statusFields(&w.Job().Status); w.Job().Status.Failed != test.failed || got[4] != [2]string{"terminating", test.terminating} {
-			t.Errorf("%d options: %d failed, %v; want %d, %s", len(test.opts), w.Job().Status.Failed, got[4], test.failed, test.terminating)
-		}
-		if !slices.Contains(w.counted(), test.reason) {
-			t.Errorf("%d options: %v, want %s", len(test.opts), w.counted(), test.reason)
-		}
-		// The end still waits for terminating pods.
-		for _, pod := range w.alive() {
-			if pod.DeletionTimestamp == nil {
-				w.End(pod.UID, 0)
-			}
-		}
-		w.settle()
-		if w.Job().Status.CompletionTime != nil {
-			t.Errorf("%d options: complete with a terminating pod", len(test.opts))
-		}
 	}
 }
 
@@ -284,8 +107,8 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 		{[]jobfate.Option{jobfate.FailurePolicy(&failurepolicy.Spec{})}, ""},
 		{[]jobfate.Option{jobfate.FailurePolicy(nil)}, "PodFailurePolicy"},
 	} {
-		job := specJob(t, spec)
-		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{podIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}, test.opts...)
+		job := decidetest.SpecJob(t, spec)
+		d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{decidetest.PodIn(job, 1, corev1.PodFailed)}, Now: job.CreationTimestamp.Time}, test.opts...)
 		got := ""
 		if len(d.Status.Conditions) > 0 {
 			got = d.Status.Conditions[0].Reason
@@ -294,16 +117,17 @@ func TestOptions_withFailurePolicy(t *testing.T) {
 			t.Errorf("%d options: the reason is %q, want %q", len(test.opts), got, test.want)
 		}
 	}
-	job := specJob(t, "completions: 1")
-	pod := podIn(job, 1, corev1.PodRunning)
+	job := decidetest.SpecJob(t, "completions: 1")
+	pod := decidetest.PodIn(job, 1, corev1.PodRunning)
 	pod.DeletionTimestamp = &job.CreationTimestamp
-	d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, jobfate.FailurePolicy(named))
+	d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, jobfate.FailurePolicy(named))
 	if explain.Of(d).Job().Code != explain.JobAwaitingTermination {
 		t.Errorf("a terminating pod with a policy: %s, want %s", explain.Of(d).Job().Code, explain.JobAwaitingTermination)
 	}
 }
 
-// With WithoutFailurePolicy, every decision is the same as for a Job without a policy.
+// With WithoutFailurePolicy, every decision is the same as for a Job without a policy, and the
+// names of rules have no effect (KEP-4443 § Business logic).
 func TestOptions_withoutFailurePolicy(t *testing.T) {
 	policies, differ := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -316,8 +140,12 @@ func TestOptions_withoutFailurePolicy(t *testing.T) {
 		none.Job = s.Job.DeepCopy()
 		none.Job.Spec.PodFailurePolicy = nil
 		want := decideAll(t, none)
-		if diff := cmp.Diff(want, decideAll(t, s, jobfate.FailurePolicy(&failurepolicy.Spec{}), jobfate.WithoutFailurePolicy())); diff != "" {
+		names := jobfate.RuleNames([]string{"One"}[:min(1, len(s.Job.Spec.PodFailurePolicy.Rules))]...)
+		if diff := cmp.Diff(want, decideAll(t, s, names, jobfate.FailurePolicy(&failurepolicy.Spec{}), jobfate.WithoutFailurePolicy())); diff != "" {
 			t.Fatalf("-no policy +WithoutFailurePolicy\n%s", diff)
+		}
+		if want != decideAll(t, none, jobfate.RuleNames("One")) {
+			t.Fatal("names without a policy have an effect")
 		}
 		of := decideAll(t, s)
 		if want != of {
@@ -364,7 +192,7 @@ func TestOptions_namesOfRules(t *testing.T) {
 		{"too many, the last one empty", two, jobfate.RuleNames("A", "B", ""), []string{"RuleNames"}},
 		{"both", "", policy("A", "", "A", "x-"), []string{"FailurePolicy.rules[2].name", "FailurePolicy.rules[3].name"}},
 	} {
-		d, err := jobfate.Decide(jobfate.Snapshot{Job: specJob(t, "completions: 1\n"+test.spec), Now: jobtest.Noon()}, test.opt)
+		d, err := jobfate.Decide(jobfate.Snapshot{Job: decidetest.SpecJob(t, "completions: 1\n"+test.spec), Now: jobtest.Noon()}, test.opt)
 		var got []string
 		if input := (*jobfate.InputError)(nil); errors.As(err, &input) {
 			for _, e := range input.Fields {
@@ -415,10 +243,10 @@ func TestReasonOfTheCondition(t *testing.T) {
 		if test.granular {
 			opts = append(opts, jobfate.GranularReasons())
 		}
-		job := specJob(t, "completions: 1")
-		pod := podIn(job, 1, corev1.PodFailed)
+		job := decidetest.SpecJob(t, "completions: 1")
+		pod := decidetest.PodIn(job, 1, corev1.PodFailed)
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
-		d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, opts...)
+		d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{pod}, Now: job.CreationTimestamp.Time}, opts...)
 		got := ""
 		if len(d.Status.Conditions) > 0 {
 			got = d.Status.Conditions[0].Reason
@@ -431,36 +259,36 @@ func TestReasonOfTheCondition(t *testing.T) {
 
 // Later options win, and options are independent.
 func TestOptions_order(t *testing.T) {
-	job := specJob(t, "completions: 9\nparallelism: 9")
+	job := decidetest.SpecJob(t, "completions: 9\nparallelism: 9")
 	for _, caps := range [][]int{{1, 4}, {4, 1}} {
 		var opts []jobfate.Option
 		for _, n := range caps {
 			opts = append(opts, jobfate.MaxChanges(n))
 		}
-		if d := mustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, opts...); len(d.Create) != caps[1] {
+		if d := decidetest.MustDecide(t, jobfate.Snapshot{Job: job, Now: jobtest.Noon()}, opts...); len(d.Create) != caps[1] {
 			t.Errorf("%v: %d to create", fmt.Sprint(caps), len(d.Create))
 		}
 	}
 	// A value below 1 keeps the value of an earlier option.
 	var done []*corev1.Pod
 	for n := range 9 {
-		done = append(done, podIn(job, n+1, corev1.PodSucceeded))
+		done = append(done, decidetest.PodIn(job, n+1, corev1.PodSucceeded))
 	}
 	s := jobfate.Snapshot{Job: job, Pods: done, Now: job.CreationTimestamp.Time}
-	if d := mustDecide(t, s, jobfate.MaxUncounted(3), jobfate.MaxChanges(5), jobfate.MaxUncounted(-1)); len(d.Strip) != 3 {
+	if d := decidetest.MustDecide(t, s, jobfate.MaxUncounted(3), jobfate.MaxChanges(5), jobfate.MaxUncounted(-1)); len(d.Strip) != 3 {
 		t.Errorf("%d to strip, want 3", len(d.Strip))
 	}
 }
 
 // While the last status write is not observed, the Job is requeued after the batch period.
 func TestOptions_batchPeriodOfAnUnobservedStatus(t *testing.T) {
-	job := specJob(t, "completions: 1")
+	job := decidetest.SpecJob(t, "completions: 1")
 	s := decide.Input{Job: job, Now: job.CreationTimestamp.Time, InFlight: decide.InFlight{Status: true}}
 	for _, test := range []struct {
 		opts []jobfate.Option
 		want time.Duration
 	}{{nil, time.Second}, {[]jobfate.Option{jobfate.BatchPeriod(7 * time.Second)}, 7 * time.Second}} {
-		if d := mustDecide(t, s, test.opts...); d.Requeue != test.want || !d.Idle() {
+		if d := decidetest.MustDecide(t, s, test.opts...); d.Requeue != test.want || !d.Idle() {
 			t.Errorf("%d options: requeue %s, idle %t; want %s and nothing else", len(test.opts), d.Requeue, d.Idle(), test.want)
 		}
 	}

@@ -1,7 +1,8 @@
 package jobfate_test
 
 import (
-	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,12 +11,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/decidetest"
+	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/owner"
 	"github.com/jobfate/jobfate/jobtest"
 )
+
+// builtin are the keys of the built-in Job controller.
+var builtin keys.Keys
 
 // run is one decision on a random snapshot, carried out with some failures.
 type run struct {
@@ -98,26 +102,16 @@ func decideAll(t *rapid.T, s decide.Input, opts ...jobfate.Option) everything {
 	if err != nil {
 		t.Fatalf("Decide: %v", err)
 	}
-	explanation := explain.Of(d).Job().Text
-	for r := range explain.Of(d).Indexes() {
-		explanation += "\n" + r.String()
-	}
 	settled := decidetest.Settle(d, d.Strip...)
 	return everything{
-		Decision:    toJSON([]any{d.Claim, d.Delete, d.Create, d.Status, d.Strip, d.Backoff, d.Events, d.Metrics}),
-		Settled:     toJSON(settled),
-		Explanation: explanation,
+		Decision:    decidetest.ToJSON([]any{d.Claim, d.Delete, d.Create, d.Status, d.Strip, d.Backoff, d.Events, d.Metrics}),
+		Settled:     decidetest.ToJSON(settled),
+		Explanation: strings.Join(decidetest.Explanation(d), "\n"),
 		Requeue:     d.Requeue,
 	}
 }
 
-func toJSON(v any) string {
-	b, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		panic(err)
-	}
-	return string(b)
-}
+func ptrTo[T any](v T) *T { return &v }
 
 // ownPods returns the pods that the Job owns or adopts.
 func ownPods(s decide.Input) []*corev1.Pod {
@@ -132,4 +126,41 @@ func ownPods(s decide.Input) []*corev1.Pod {
 		}
 	}
 	return own
+}
+
+// ignored reports whether the first rule that matches the pod is an Ignore rule. It follows the
+// comment of the API: "the rules are evaluated in order; once a rule matches a Pod failure, the
+// remaining rules are ignored".
+func ignored(job *batchv1.Job, pod *corev1.Pod) bool {
+	if job.Spec.PodFailurePolicy == nil {
+		return false
+	}
+	for _, rule := range job.Spec.PodFailurePolicy.Rules {
+		if ruleMatches(rule, pod) {
+			return rule.Action == batchv1.PodFailurePolicyActionIgnore
+		}
+	}
+	return false
+}
+
+func ruleMatches(rule batchv1.PodFailurePolicyRule, pod *corev1.Pod) bool {
+	if on := rule.OnExitCodes; on != nil {
+		for _, c := range slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses) {
+			if c.State.Terminated == nil || c.State.Terminated.ExitCode == 0 || on.ContainerName != nil && *on.ContainerName != c.Name {
+				continue
+			}
+			if slices.Contains(on.Values, c.State.Terminated.ExitCode) == (on.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, pattern := range rule.OnPodConditions {
+		for _, c := range pod.Status.Conditions {
+			if c.Type == pattern.Type && c.Status == pattern.Status {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/lifecycle"
 	"github.com/jobfate/jobfate/jobstatus"
@@ -45,7 +46,7 @@ func TestS1_eachPodIsChargedOnce(t *testing.T) {
 			n := int32(set.Len())
 			stuck := n < r.s.Job.Status.Succeeded && *spec.Completions != *spec.Parallelism
 			if r.d.Status != nil && st.Succeeded != n && !(stuck && st.Succeeded == r.s.Job.Status.Succeeded) {
-				t.Fatalf("succeeded is %d, completedIndexes %q, after %s", st.Succeeded, st.CompletedIndexes, toJSON(r.s.Job))
+				t.Fatalf("succeeded is %d, completedIndexes %q, after %s", st.Succeeded, st.CompletedIndexes, decidetest.ToJSON(r.s.Job))
 			}
 		}
 	})
@@ -231,7 +232,7 @@ func TestS11_everyStatusIsAccepted(t *testing.T) {
 			next := defaulted.DeepCopy()
 			next.Status = *st.DeepCopy()
 			if errs := validation.StatusUpdate(next, defaulted); len(errs) > 0 {
-				t.Fatalf("the API server rejects %s\nafter %s\n%v", toJSON(next.Status), toJSON(defaulted.Status), errs.ToAggregate())
+				t.Fatalf("the API server rejects %s\nafter %s\n%v", decidetest.ToJSON(next.Status), decidetest.ToJSON(defaulted.Status), errs.ToAggregate())
 			}
 			defaulted = next
 		}
@@ -311,9 +312,9 @@ func TestS16_aDecisionIsAFunction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				s := snapshots.Draw(t, "snapshot")
-				before := toJSON(s)
+				before := decidetest.ToJSON(s)
 				first := decideAll(t, s)
-				if after := toJSON(s); after != before {
+				if after := decidetest.ToJSON(s); after != before {
 					t.Fatalf("the snapshot was changed:\n%s", cmp.Diff(before, after))
 				}
 				if diff := cmp.Diff(first, decideAll(t, s)); diff != "" {

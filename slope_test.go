@@ -10,10 +10,11 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
 	"github.com/jobfate/jobfate/internal/census"
+	"github.com/jobfate/jobfate/internal/decidetest"
 	"github.com/jobfate/jobfate/jobtest"
 )
 
-// The cost grows at most in proportion to the input. tools/slope runs each BenchmarkSlope_*
+// The cost grows at most in proportion to the input. .ci/slope runs each BenchmarkSlope_*
 // with 1,000 items and with 10,000, and compares the statements that were executed.
 
 var sizes = []int{1000, 10_000}
@@ -35,7 +36,7 @@ func withSidecars(pod *corev1.Pod, n int) *corev1.Pod {
 func BenchmarkSlope_sidecarsOfAFailedPod(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			pod := withSidecars(podIn(specJob(b, "completions: 1"), 1, corev1.PodFailed), n)
+			pod := withSidecars(decidetest.PodIn(decidetest.SpecJob(b, "completions: 1"), 1, corev1.PodFailed), n)
 			for b.Loop() {
 				backoff.FinishTime(pod)
 			}
@@ -46,15 +47,15 @@ func BenchmarkSlope_sidecarsOfAFailedPod(b *testing.B) {
 func BenchmarkSlope_sidecarsOfASurplusPod(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			job := specJob(b, "completions: 1\nparallelism: 1")
+			job := decidetest.SpecJob(b, "completions: 1\nparallelism: 1")
 			s := jobfate.Snapshot{Job: job, Now: jobtest.Noon()}
 			for i := range 2 {
-				pod := withSidecars(podIn(job, 1, corev1.PodRunning), n)
+				pod := withSidecars(decidetest.PodIn(job, 1, corev1.PodRunning), n)
 				pod.UID = types.UID(fmt.Sprint(i))
 				s.Pods = append(s.Pods, pod)
 			}
 			for b.Loop() {
-				if d := mustDecide(b, s); len(d.Delete) != 1 {
+				if d := decidetest.MustDecide(b, s); len(d.Delete) != 1 {
 					b.Fatalf("%d pods to delete, want 1", len(d.Delete))
 				}
 			}
@@ -90,7 +91,7 @@ func BenchmarkSlope_failedPods(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for s := largeJob(n, false, failedJustNow); b.Loop(); {
-				mustDecide(b, s)
+				decidetest.MustDecide(b, s)
 			}
 		})
 	}
@@ -100,7 +101,7 @@ func BenchmarkSlope_failedIndexes(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for s := largeJob(n, true, failedJustNow); b.Loop(); {
-				mustDecide(b, s)
+				decidetest.MustDecide(b, s)
 			}
 		})
 	}
@@ -108,7 +109,7 @@ func BenchmarkSlope_failedIndexes(b *testing.B) {
 
 // largeTemplate returns a Job of n pods with a template of about a megabyte.
 func largeTemplate(t testing.TB, n int32) jobfate.Snapshot {
-	job := specJob(t, fmt.Sprintf("completions: %d\nparallelism: %d", n, n))
+	job := decidetest.SpecJob(t, fmt.Sprintf("completions: %d\nparallelism: %d", n, n))
 	var env []corev1.EnvVar
 	for i := range 20_000 {
 		env = append(env, corev1.EnvVar{Name: fmt.Sprintf("VARIABLE_%d", i), Value: "value"})
@@ -122,7 +123,7 @@ func largeTemplate(t testing.TB, n int32) jobfate.Snapshot {
 func TestCreations_areMadeWhenNeeded(t *testing.T) {
 	bytes := func(n int32) uint64 {
 		s := largeTemplate(t, n)
-		_, bytes := allocated(func() { mustDecide(t, s) })
+		_, bytes := allocated(func() { decidetest.MustDecide(t, s) })
 		return bytes
 	}
 	one, many := bytes(1), bytes(500)
@@ -130,7 +131,7 @@ func TestCreations_areMadeWhenNeeded(t *testing.T) {
 		t.Errorf("500 creations take %d bytes, one takes %d", many, one)
 	}
 	s := largeTemplate(t, 2)
-	d := mustDecide(t, s)
+	d := decidetest.MustDecide(t, s)
 	s.Job.Spec.Template.Spec.Containers[0].Env[0].Value = "changed later"
 	a, b := d.Create[0].Pod(), d.Create[0].Pod()
 	a.Spec.Containers[0].Env[1].Value, a.Labels["mine"], a.Finalizers[0] = "changed", "yes", "other"

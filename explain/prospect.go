@@ -142,12 +142,15 @@ func (o outcome) conditions() []string {
 	if o.View.Spec.PerIndex {
 		out = append(out, retries(o.View.Spec.Limit.PerIndex))
 	}
-	if limit := o.View.Spec.Limit.PerJob; limit < math.MaxInt32 {
+	switch limit := o.View.Spec.Limit.PerJob; {
+	case limit < math.MaxInt32:
 		text := fmt.Sprintf("at most %s, %d so far", failures(limit), o.View.Totals.Failed)
 		if o.View.Spec.CountRestarts {
 			text += fmt.Sprintf(", or as many container restarts, %d so far", o.View.Census.Restarts)
 		}
 		out = append(out, text)
+	case !o.View.Spec.PerIndex:
+		out = append(out, fmt.Sprintf("no limit on failures, %d so far", o.View.Totals.Failed))
 	}
 	return out
 }

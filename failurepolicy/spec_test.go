@@ -53,13 +53,25 @@ podFailurePolicy:
       values: [3]
 `
 
-// KEP-4443, User Stories: the policies as the KEP has them.
+// KEP-3850, early draft, Design Details.
+const draft = `
+podFailurePolicy:
+  rules:
+  - action: FailIndex
+    onExitCodes:
+      containerName: main
+      operator: In
+      values: [42]
+`
+
+// KEP-4443, User Stories, and the early draft of KEP-3850: the policies as the KEPs have them.
 func TestStoriesDecode(t *testing.T) {
 	rule2 := failurepolicy.Rule{Name: "ExitCode2", Action: failJob, OnExitCodes: in("main", 2)}
 	rule3 := failurepolicy.Rule{Name: "ExitCode3", Action: failJob, OnExitCodes: in("main", 3)}
 	for text, want := range map[string]*failurepolicy.Spec{
 		story1: {Rules: []failurepolicy.Rule{rule2}},
 		story2: {Rules: []failurepolicy.Rule{rule2, rule3}},
+		draft:  {Rules: []failurepolicy.Rule{{Action: failIndex, OnExitCodes: in("main", 42)}}},
 	} {
 		got := decode(t, text)
 		if diff := cmp.Diff(want, got); diff != "" {

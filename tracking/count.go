@@ -92,11 +92,11 @@ func (c Counted) Settle(gone ...types.UID) *batchv1.JobStatus {
 
 // put sets the lists of a status and increments its counters. status.succeeded of an
 // Indexed Job is set by putIndexes.
-func (c *Counted) put(status *batchv1.JobStatus, lists *batchv1.UncountedTerminatedPods, succeeded, failed int32) {
-	status.UncountedTerminatedPods = lists.DeepCopy()
-	status.Failed = add(status.Failed, failed)
+func (c *Counted) put(out *batchv1.JobStatus, lists *batchv1.UncountedTerminatedPods, succeeded, failed int32) {
+	out.UncountedTerminatedPods = lists.DeepCopy()
+	out.Failed = add(out.Failed, failed)
 	if !c.indexed {
-		status.Succeeded = add(status.Succeeded, succeeded)
+		out.Succeeded = add(out.Succeeded, succeeded)
 	}
 }
 
@@ -135,12 +135,12 @@ func readIndexes(job *batchv1.Job, c *census.Classifier) (completed, failed inde
 
 // putIndexes sets the completed and failed indexes of a status. A counter above the number
 // of completed indexes stays, because the API server does not let it fall.
-func putIndexes(status *batchv1.JobStatus, results census.IndexResults, perIndex bool) {
-	status.CompletedIndexes = results.Completed.String()
-	status.Succeeded = max(status.Succeeded, int32(results.Completed.Len()))
+func putIndexes(out *batchv1.JobStatus, results census.IndexResults, perIndex bool) {
+	out.CompletedIndexes = results.Completed.String()
+	out.Succeeded = max(out.Succeeded, int32(results.Completed.Len()))
 	if perIndex {
 		failed := results.Failed.String()
-		status.FailedIndexes = &failed
+		out.FailedIndexes = &failed
 	}
 }
 

@@ -59,7 +59,9 @@ func Default(job *batchv1.Job) *batchv1.Job {
 	setDefault(&spec.BackoffLimit, defaultBackoffLimit)
 	if spec.PodFailurePolicy != nil {
 		setDefault(&spec.PodReplacementPolicy, batchv1.Failed)
-		defaultPatterns(spec.PodFailurePolicy)
+		for _, rule := range spec.PodFailurePolicy.Rules {
+			defaultPatterns(rule.OnPodConditions)
+		}
 	}
 	setDefault(&spec.PodReplacementPolicy, batchv1.TerminatingOrFailed)
 	return made
@@ -72,13 +74,10 @@ func takesTemplateLabels(job *batchv1.Job) bool {
 }
 
 // defaultPatterns sets the status of patterns without one to True.
-func defaultPatterns(policy *batchv1.PodFailurePolicy) {
-	for i := range policy.Rules {
-		patterns := policy.Rules[i].OnPodConditions
-		for j := range patterns {
-			if patterns[j].Status == "" {
-				patterns[j].Status = corev1.ConditionTrue
-			}
+func defaultPatterns(out []batchv1.PodFailurePolicyOnPodConditionsPattern) {
+	for i := range out {
+		if out[i].Status == "" {
+			out[i].Status = corev1.ConditionTrue
 		}
 	}
 }
@@ -94,28 +93,31 @@ func GenerateSelector(job *batchv1.Job) *batchv1.Job {
 	}
 	template := &made.Spec.Template
 	for _, l := range generatedLabels(made, true) {
-		addLabel(&template.Labels, l)
+		template.Labels = addLabel(template.Labels, l)
 	}
 	if made.Spec.Selector == nil {
 		made.Spec.Selector = &metav1.LabelSelector{}
 	}
 	// The UID alone distinguishes the pods of this Job from all others.
-	addLabel(&made.Spec.Selector.MatchLabels, label{batchv1.ControllerUidLabel, string(made.UID)})
+	selector := made.Spec.Selector
+	selector.MatchLabels = addLabel(selector.MatchLabels, label{batchv1.ControllerUidLabel, string(made.UID)})
 	return made
 }
 
-func addLabel(labels *map[string]string, l label) {
-	if *labels == nil {
-		*labels = map[string]string{}
+// addLabel adds a label, unless there is one, and returns the labels.
+func addLabel(out map[string]string, l label) map[string]string {
+	if out == nil {
+		out = map[string]string{}
 	}
-	if _, found := (*labels)[l.key]; !found {
-		(*labels)[l.key] = l.value
+	if _, found := out[l.key]; !found {
+		out[l.key] = l.value
 	}
+	return out
 }
 
-func setDefault[T any](p **T, value T) {
-	if *p == nil {
-		*p = &value
+func setDefault[T any](out **T, value T) {
+	if *out == nil {
+		*out = &value
 	}
 }
 

@@ -26,6 +26,7 @@ func sizeOf(completions, parallelism int32, perIndex bool, maxFailed *int32) Siz
 func TestIndexesSizeOfTheKEP(t *testing.T) {
 	first := sizeOf(100_000, 100_000, true, nil)
 	second := sizeOf(math.MaxInt32, 10_000, true, ptr[int32](10_000))
+	regular := sizeOf(100_000, 100_000, false, nil)
 	for _, c := range []struct {
 		sentence string
 		got      int64
@@ -35,8 +36,9 @@ func TestIndexesSizeOfTheKEP(t *testing.T) {
 		{"the size of the completedIndexes field is limited by: (10+1)*2*(10^4+10^4)=0.42Mi", second.Completed, 0.42},
 		{"The size of the failedIndexes field is limited by: (10+1)*10^4=0.105Mi", second.Failed, 0.105},
 		{"the size of both fields is capped at 0.572Mi for the limits in (1.) and 0.525Mi for the limits in (2.)", second.Both, 0.525},
-		{"the max size of the .status.completedIndexes was limited by (5+1)*10^5*2/3=0.382Mi in the (1.) case", sizeOf(100_000, 100_000, false, nil).Completed, 0.382},
+		{"the max size of the .status.completedIndexes was limited by (5+1)*10^5*2/3=0.382Mi in the (1.) case", regular.Completed, 0.382},
 		{"and (10+1)*2*10^4=0.21Mi in the (2.) case", sizeOf(math.MaxInt32, 10_000, false, nil).Completed, 0.21},
+		{"This means an increase of 0.19Mi.", max(first.Both, second.Both) - regular.Both, 0.19},
 	} {
 		if got := float64(c.got) / mi; math.Abs(got-c.want) > 0.001 {
 			t.Errorf("got %.4fMi, want %.3fMi: %q", got, c.want, c.sentence)

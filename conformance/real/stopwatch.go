@@ -42,7 +42,7 @@ func (s *Stopwatch) Sync() (time.Duration, error) {
 	r.server.forgetful = true
 	*podIndexer.in(r.controller) = preparedPodCache{found: s.found, orphan: controller.PodControllerIndexKey(s.in.Job.Namespace, nil)}
 	start := s.clock()
-	err, caught := r.sync()
+	caught, err := r.sync()
 	took := s.clock() - start
 	if caught != nil {
 		return 0, fmt.Errorf("the controller panicked: %v", caught)

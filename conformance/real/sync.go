@@ -31,7 +31,7 @@ func Sync(in Input) Output {
 
 	r := newRun(&in)
 	var out Output
-	out.Err, out.Panic = r.sync()
+	out.Panic, out.Err = r.sync()
 
 	writes := r.server.sorted()
 	for _, w := range writes {
@@ -99,9 +99,9 @@ func newRun(in *Input) *run {
 }
 
 // sync runs the controller and catches its panic.
-func (r *run) sync() (err error, caught any) {
+func (r *run) sync() (caught any, err error) {
 	defer func() { caught = recover() }()
-	return syncJob(r.controller, quiet, r.key), nil
+	return nil, syncJob(r.controller, quiet, r.key)
 }
 
 // remember gives the controller its memory. The stores take whatever they are

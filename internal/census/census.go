@@ -250,7 +250,7 @@ func (c *Census) updateCountable(r *Record, by int32, waited, waits *Record) {
 	list := c.lists[countable]
 	if by < 0 {
 		list.remove(r)
-	} else if r.done() && r != waits {
+	} else if r.ended() && r != waits {
 		list.insert(r)
 	}
 	if waited != waits && waited != nil && waited != r {
@@ -271,7 +271,7 @@ func (c *Census) countNumbers(r *Record, by int32) {
 	if r.Terminating {
 		c.Terminating += by
 	}
-	if r.done() {
+	if r.ended() {
 		c.ended += int(by)
 	}
 	if r.FailsJob {

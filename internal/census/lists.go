@@ -31,7 +31,7 @@ var kinds = [lists]struct {
 }{
 	claims:    {func(_ *Census, r *Record) bool { return toClaim(r) }, byUID},
 	tracked:   {func(_ *Census, r *Record) bool { return r.Tracked }, (*Record).compare},
-	countable: {func(c *Census, r *Record) bool { return r.done() && !c.waits(r) }, (*Record).compare},
+	countable: {func(c *Census, r *Record) bool { return r.ended() && !c.waits(r) }, (*Record).compare},
 	failJob:   {func(_ *Census, r *Record) bool { return r.FailsJob }, (*Record).compare},
 	active:    {func(_ *Census, r *Record) bool { return r.Active }, (*Record).compare},
 	failures:  {func(_ *Census, r *Record) bool { return r.replaceable() }, (*Record).compareFailures},

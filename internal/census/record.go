@@ -55,9 +55,9 @@ func (r *Record) finished() instant { return instant{r.finish, r.nanos} }
 // own reports whether the Job owns or adopts the pod.
 func (r *Record) own() bool { return r.Relation == owner.Owned || r.Relation == owner.Adoptable }
 
-// done reports whether the pod counts as succeeded or failed, and its finalizer has not
+// ended reports whether the pod counts as succeeded or failed, and its finalizer has not
 // been removed.
-func (r *Record) done() bool { return r.Tracked && (r.Succeeded || r.Failed) }
+func (r *Record) ended() bool { return r.Tracked && (r.Succeeded || r.Failed) }
 
 // isUnrecorded reports whether a status has yet to record the pod once it has finished.
 func (r *Record) isUnrecorded() bool { return r.Tracked && r.Valid && !r.Listed }

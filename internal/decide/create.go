@@ -86,7 +86,7 @@ func (b *blueprint) creationFor(index int32, replaces *census.Record) Creation {
 }
 
 // Pod returns the complete object to create, with a generateName.
-func (c Creation) Pod() *corev1.Pod {
+func (c Creation) Pod() (made *corev1.Pod) {
 	b := c.from
 	if b == nil {
 		return nil
@@ -131,13 +131,13 @@ func (v *View) withGeneratedLabels(labels map[string]string) map[string]string {
 	return all
 }
 
-func addIndexVariable(c *corev1.Container, names keys.Keys) {
-	for i := range c.Env {
-		if c.Env[i].Name == names.IndexVariable {
+func addIndexVariable(out *corev1.Container, names keys.Keys) {
+	for i := range out.Env {
+		if out.Env[i].Name == names.IndexVariable {
 			return
 		}
 	}
-	c.Env = append(c.Env, corev1.EnvVar{
+	out.Env = append(slices.Clip(out.Env), corev1.EnvVar{
 		Name: names.IndexVariable,
 		ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{
 			FieldPath: "metadata.labels['" + names.Index + "']",

@@ -34,24 +34,24 @@ func (v *View) statusAfter(p *Plan, after Counts, end lifecycle.End, account *ce
 }
 
 // putIndexes sets the indexes of an Indexed Job in a status.
-func (v *View) putIndexes(st *batchv1.JobStatus) {
+func (v *View) putIndexes(out *batchv1.JobStatus) {
 	results := &v.Totals.Results
 	completed := int32(results.Completed.Len())
 	// The API server lets status.succeeded fall only while completions equal
 	// parallelism. Otherwise a counter above the number of completed indexes stays.
-	if completed >= st.Succeeded || v.Spec.Parallelism == *v.Spec.Completions {
-		st.Succeeded = completed
+	if completed >= out.Succeeded || v.Spec.Parallelism == *v.Spec.Completions {
+		out.Succeeded = completed
 	}
 	// Formatting a large set takes a thousand times longer than comparing it, and most
 	// decisions do not change it.
 	if old := v.Status.Completed; !old.Intact || !results.Completed.Equal(old.Set) {
-		st.CompletedIndexes = results.Completed.String()
+		out.CompletedIndexes = results.Completed.String()
 	}
 	switch old := v.Status.Failed; {
 	case !v.Spec.PerIndex:
-		st.FailedIndexes = nil
+		out.FailedIndexes = nil
 	case !old.Intact || !results.Failed.Equal(old.Set):
 		failed := results.Failed.String()
-		st.FailedIndexes = &failed
+		out.FailedIndexes = &failed
 	}
 }

@@ -1,6 +1,7 @@
 package decidetest
 
 import (
+	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -20,6 +21,24 @@ func Input(s jobfate.Snapshot) decide.Input {
 // Decide decides like [jobfate.Decide], with the writes in flight of the input.
 func Decide(in decide.Input, opts ...jobfate.Option) (jobfate.Decision, error) {
 	return carriedOut(func(_ decide.Input, c decide.Config) (*decide.Outcome, error) { return decide.Decide(in, c) }, opts)
+}
+
+// MustDecide decides on a snapshot, or on one with writes in flight. It ends the test if there
+// is an error.
+func MustDecide[S jobfate.Snapshot | decide.Input](t testing.TB, s S, opts ...jobfate.Option) jobfate.Decision {
+	t.Helper()
+	var d jobfate.Decision
+	var err error
+	switch s := any(s).(type) {
+	case jobfate.Snapshot:
+		d, err = jobfate.Decide(s, opts...)
+	case decide.Input:
+		d, err = Decide(s, opts...)
+	}
+	if err != nil {
+		t.Fatalf("Decide: %v", err)
+	}
+	return d
 }
 
 // Revise returns the decision as it is if some of its creations or deletions fail.

@@ -95,6 +95,13 @@ func PodIn(job *batchv1.Job, n int, phase corev1.PodPhase) *corev1.Pod {
 	return pod
 }
 
+// WithoutFinalizers returns a copy of the pod that has no finalizers.
+func WithoutFinalizers(pod *corev1.Pod) *corev1.Pod {
+	pod = pod.DeepCopy()
+	pod.Finalizers = nil
+	return pod
+}
+
 // fresh returns the Job without a status, not suspended, with enough parallelism for any
 // pod of the tests.
 func fresh(job *batchv1.Job) *batchv1.Job {

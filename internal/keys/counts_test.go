@@ -124,6 +124,20 @@ func TestPutCounts(t *testing.T) {
 	}
 }
 
+// KEP-3850 § Scalability: the annotation "Is around 50 bytes".
+func TestPutCounts_size(t *testing.T) {
+	for _, failures := range []int32{0, 10, math.MaxInt32} {
+		size, annotations := 0, map[string]string{}
+		names.PutCounts(annotations, keys.Counts{Failures: failures})
+		for key, value := range annotations {
+			size += len(key) + len(value)
+		}
+		if size < 43 || size > 53 {
+			t.Errorf("%d failures take %d bytes, want about 50", failures, size)
+		}
+	}
+}
+
 func TestCountsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := keys.Counts{

@@ -13,12 +13,12 @@ import (
 // already. It is stored before any finalizer is removed, so that the reason survives the
 // pods that it came from. As in the Job controller, a condition of that type that is not
 // True stays in the list.
-func EnterInterim(status *batchv1.JobStatus, end End, now time.Time) {
-	if status == nil || !end.Ended() || True(status.Conditions, end.Interim) != nil {
+func EnterInterim(out *batchv1.JobStatus, end End, now time.Time) {
+	if out == nil || !end.Ended() || True(out.Conditions, end.Interim) != nil {
 		return
 	}
 	c := newCondition(end.Interim, corev1.ConditionTrue, end.Reason, end.Message, now)
-	status.Conditions = append(slices.Clip(status.Conditions), c)
+	out.Conditions = append(slices.Clip(out.Conditions), c)
 }
 
 // EnterTerminal adds the terminal condition of an End to a status and returns true, if the
@@ -28,27 +28,27 @@ func EnterInterim(status *batchv1.JobStatus, end End, now time.Time) {
 // It also sets the times that the API server requires of a finished Job. A Job that never
 // started gets a start time. If the clock is before the start time, the completion time is
 // the start time.
-func EnterTerminal(status *batchv1.JobStatus, end End, terminating int32, now time.Time) bool {
-	if status == nil || !end.Ended() || True(status.Conditions, end.Interim) == nil {
+func EnterTerminal(out *batchv1.JobStatus, end End, terminating int32, now time.Time) bool {
+	if out == nil || !end.Ended() || True(out.Conditions, end.Interim) == nil {
 		return false
 	}
-	if status.Active > 0 || terminating > 0 || uncounted(status) > 0 {
+	if out.Active > 0 || terminating > 0 || uncounted(out) > 0 {
 		return false
 	}
-	if status.StartTime.IsZero() {
+	if out.StartTime.IsZero() {
 		start := metav1.NewTime(now)
-		status.StartTime = &start
+		out.StartTime = &start
 	}
 	c := newCondition(end.Terminal(), corev1.ConditionTrue, end.Reason, end.Message, now)
-	status.Conditions, _ = set(status.Conditions, c)
+	out.Conditions, _ = set(out.Conditions, c)
 	// The API server rejects any change of a completion time, so one that was set too
 	// early stays.
-	if end.Succeeds() && status.CompletionTime.IsZero() {
+	if end.Succeeds() && out.CompletionTime.IsZero() {
 		completed := metav1.NewTime(now)
-		if completed.Before(status.StartTime) {
-			completed = *status.StartTime
+		if completed.Before(out.StartTime) {
+			completed = *out.StartTime
 		}
-		status.CompletionTime = &completed
+		out.CompletionTime = &completed
 	}
 	return true
 }

@@ -27,27 +27,27 @@ const (
 // The API server allows a new start time of a Job that is not suspended only when the
 // condition changes from True to False. If the condition was not True, which only a write
 // by another controller explains, the start time stays.
-func Suspend(status *batchv1.JobStatus, suspend bool, now time.Time) Change {
-	if status == nil {
+func Suspend(out *batchv1.JobStatus, suspend bool, now time.Time) Change {
+	if out == nil {
 		return Unchanged
 	}
 	want := newCondition(batchv1.JobSuspended, corev1.ConditionFalse, "JobResumed", "Job resumed", now)
 	if suspend {
 		want = newCondition(batchv1.JobSuspended, corev1.ConditionTrue, "JobSuspended", "Job suspended", now)
 	}
-	wasSuspended := True(status.Conditions, batchv1.JobSuspended) != nil
-	list, changed := set(status.Conditions, want)
+	wasSuspended := True(out.Conditions, batchv1.JobSuspended) != nil
+	list, changed := set(out.Conditions, want)
 	if !changed {
 		return Unchanged
 	}
-	status.Conditions = list
+	out.Conditions = list
 	if suspend {
-		status.StartTime = nil
+		out.StartTime = nil
 		return Suspended
 	}
 	if wasSuspended {
 		start := metav1.NewTime(now)
-		status.StartTime = &start
+		out.StartTime = &start
 	}
 	return Resumed
 }

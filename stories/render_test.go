@@ -1,4 +1,4 @@
-package jobfate_test
+package stories
 
 import (
 	"cmp"
@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
-	"github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/tracking"
 )
 
@@ -138,18 +137,6 @@ func showPods(pods []*corev1.Pod) (lines []string) {
 			line += ", no finalizer"
 		}
 		lines = append(lines, line)
-	}
-	return lines
-}
-
-// showWhy lists the explanation of the Job and its indexes, and the notes.
-func showWhy(d jobfate.Decision) (lines []string) {
-	lines = append(lines, fmt.Sprintf("%s: %s", explain.Of(d).Job().Code, explain.Of(d).Job().Text))
-	for r := range explain.Of(d).Indexes() {
-		lines = append(lines, fmt.Sprintf("%s: %s", r.Code, r))
-	}
-	for _, n := range explain.Of(d).Notes() {
-		lines = append(lines, fmt.Sprintf("note %s: %s", n.Code, n.Text))
 	}
 	return lines
 }

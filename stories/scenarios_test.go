@@ -1,4 +1,4 @@
-package jobfate_test
+package stories
 
 import (
 	"flag"
@@ -17,11 +17,12 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/internal/decidetest"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what the scenarios come to into testdata/scenarios")
+var rewrite = flag.Bool("rewrite", false, "write what the scenarios come to into testdata")
 
-// TestScenarios plays the stories in testdata/scenarios. A story is a list of commands. A command
+// TestScenarios plays the stories in testdata. A story is a list of commands. A command
 // that prints something is followed by its output:
 //
 //	command argument key=value
@@ -32,7 +33,7 @@ var rewrite = flag.Bool("rewrite", false, "write what the scenarios come to into
 // Lines that begin with # are comments, which quote the sentences that are checked. With -rewrite
 // the test writes the outputs to the files. The command "expect" fails the test even then.
 func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/scenarios/*.txt")
+	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scenarios: %v", err)
 	}
@@ -152,7 +153,7 @@ func (w *world) do(t *testing.T, c command) []string {
 	case "pods":
 		return orNone(showPods(w.Pods()))
 	case "why":
-		return showWhy(w.last)
+		return decidetest.Explanation(w.last)
 	case "metrics":
 		return w.counted()
 	case "expect":

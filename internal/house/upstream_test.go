@@ -1,4 +1,4 @@
-package jobfate_test
+package house
 
 import (
 	"os"
@@ -22,7 +22,7 @@ func TestUpstreamReports(t *testing.T) {
 		known = append(known, row[0])
 	}
 	tree, named := declarations{}, map[string]bool{}
-	pages, err := filepath.Glob("docs/upstream/*.md")
+	pages, err := filepath.Glob(root + "/docs/upstream/*.md")
 	if err != nil || len(pages) < 2 {
 		t.Fatalf("%d pages, %v", len(pages), err)
 	}
@@ -32,6 +32,7 @@ func TestUpstreamReports(t *testing.T) {
 			continue
 		}
 		known = append(known, name)
+		file, _ = filepath.Rel(root, file)
 		page := readPage(t, file)
 		if n := strings.Count(page, "\n"); n > screen {
 			t.Errorf("%s has %d lines, want %d at most", file, n, screen)
@@ -71,7 +72,7 @@ func TestUpstreamReports(t *testing.T) {
 
 func readPage(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(name)
+	text, err := os.ReadFile(filepath.Join(root, name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package jobfate_test
+package stories
 
 import (
 	"fmt"
@@ -304,7 +304,7 @@ func noPanic(t *testing.T) {
 			t.Errorf("%s: %d terminating, %d to create", name, *d.Status.Terminating, len(d.Create))
 		}
 		decidetest.Settle(d, d.Strip...)
-		showWhy(d)
+		decidetest.Explanation(d)
 	}
 	var none jobfate.Decision
 	if !none.Idle() || len(explain.Of(none).Notes()) != 0 {

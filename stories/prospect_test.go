@@ -1,11 +1,10 @@
-package jobfate_test
+package stories
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobfate/jobfate"
@@ -38,6 +37,11 @@ func TestExplanation_Prospect(t *testing.T) {
 			"yes: 2 of 3 indexes to go; each index is retried once at most", ""},
 		{"indexes that may fail often", indexed + "\nbackoffLimitPerIndex: 4\nbackoffLimit: 3", func(w *world) { w.runAll() }, explain.ProspectPossible,
 			"yes: 3 of 3 indexes to go; each index is retried 4 times at most; at most 3 failures, 0 so far", ""},
+		{"the limit per index is switched off", perIndex, func(w *world) {
+			w.opts, w.rules = []jobfate.Option{jobfate.WithoutPerIndexBackoff()}, nil
+			w.runAll()
+			w.exitIndexes(1, 1)
+		}, explain.ProspectPossible, "yes: 3 of 3 indexes to go; no limit on failures, 1 so far", ""},
 		{"a deadline", two + "\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll(); w.advance(time.Second) }, explain.ProspectPossible,
 			"yes: 2 of 2 pods to go; at most 6 failures, 0 so far; before the deadline at 12:01:00", "12:01:00"},
 		{"suspended, the deadline does not run", two + "\nsuspend: true\nactiveDeadlineSeconds: 60", func(w *world) { w.runAll() }, explain.ProspectPossible,
@@ -84,7 +88,7 @@ func TestExplanation_Prospect(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, test.spec)
 			test.happens(w)
-			got, until := explain.Of(mustDecide(t, w.snapshot())).Prospect(), ""
+			got, until := explain.Of(mustDecide(t, w.snapshot(), w.opts...)).Prospect(), ""
 			if !got.Until.IsZero() {
 				until = clock(got.Until)
 			}
@@ -157,25 +161,4 @@ func TestExplanation_Waits(t *testing.T) {
 	if got := (explain.Explanation{}).Waits(); got != nil {
 		t.Errorf("the zero explanation waits for %v, want nothing", got)
 	}
-}
-
-// A pod that has failed is not terminating any more, even if it still exists.
-func TestExplanation_waitsForTheTerminating(t *testing.T) {
-	job := specJob(t, "completions: 3\nparallelism: 3\npodReplacementPolicy: Failed")
-	noon := job.CreationTimestamp.Time
-	deleted := func(n int, phase corev1.PodPhase, due time.Duration) *corev1.Pod {
-		pod := podIn(job, n, phase)
-		pod.DeletionTimestamp = &metav1.Time{Time: noon.Add(due)}
-		return pod
-	}
-	pods := []*corev1.Pod{
-		deleted(1, corev1.PodFailed, time.Hour), deleted(2, corev1.PodRunning, 20*time.Second),
-		deleted(3, corev1.PodRunning, 30*time.Second), deleted(4, corev1.PodRunning, 10*time.Second),
-	}
-	for _, r := range explain.Of(mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: noon})).Waits() {
-		if r.Code == explain.WaitTermination && r.Until.Equal(noon.Add(30*time.Second)) {
-			return
-		}
-	}
-	t.Error("the waits do not include the last of the terminating pods")
 }

@@ -1,4 +1,4 @@
-package jobfate_test
+package stories
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
@@ -96,6 +97,13 @@ func TestBackoff_newsDecide(t *testing.T) {
 		if got.Backoff.Failures != 2 || !got.Backoff.LastFailure.Equal(want) {
 			t.Errorf("in doubt %t: %+v, want 2 failures, the last at %s", inDoubt, got.Backoff, want)
 		}
+	}
+	// KEP-3850: a failed pod may move the last failure "only until it is added to the
+	// uncountedTerminatedPods structure".
+	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{news.UID}}
+	got := mustDecide(t, jobfate.Snapshot{Job: job, Pods: []*corev1.Pod{news}, Now: at.Add(2 * time.Hour), Backoff: remembered})
+	if got.Backoff.Failures != 1 || !got.Backoff.LastFailure.Equal(remembered.LastFailure) {
+		t.Errorf("once its UID is recorded: %+v, want %+v", got.Backoff, remembered)
 	}
 }
 

@@ -1,4 +1,4 @@
-package jobfate_test
+package stories
 
 import (
 	"slices"
@@ -6,18 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"pgregory.net/rapid"
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
-	"github.com/jobfate/jobfate/failurepolicy"
 	"github.com/jobfate/jobfate/indexset"
-	"github.com/jobfate/jobfate/jobtest"
 )
 
 // Every code of a Job's explanation, with its text. The codes are tried in the order of the
@@ -278,21 +273,6 @@ func TestExplanation_finishedIndexedJob(t *testing.T) {
 	}
 }
 
-// An index that never had a pod is stopped when its Job ends.
-func TestExplanation_stoppedUnrun(t *testing.T) {
-	job := specJob(t, "completions: 3\ncompletionMode: Indexed\nbackoffLimitPerIndex: 0")
-	job.Status = batchv1.JobStatus{
-		StartTime: &job.CreationTimestamp, CompletedIndexes: "0", Succeeded: 1, FailedIndexes: ptrTo("1"), Failed: 1,
-		Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "R"}},
-	}
-	d := mustDecide(t, jobfate.Snapshot{Job: job, Now: job.CreationTimestamp.Time})
-	for index, want := range []string{"index 0: completed", "index 1: failed", "index 2: stopped, because the Job is Failed"} {
-		if got := explain.Of(d).Index(int32(index)).String(); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-	}
-}
-
 // A pod beyond completions does not affect the explanation of any index.
 func TestExplanation_podBeyondCompletions(t *testing.T) {
 	w := newWorld(t, "completions: 2\nparallelism: 2\ncompletionMode: Indexed")
@@ -304,44 +284,6 @@ func TestExplanation_podBeyondCompletions(t *testing.T) {
 	}
 	if want := []string{"index 0: active, pod job-0-1", "index 1: pending: deleting 1 of 2 active pods: IndexBeyondCompletions"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-// If an index has several failed pods, the explanation is about the one with the most
-// failures, then the one that failed last.
-func TestExplanation_whichFailedPod(t *testing.T) {
-	job := specJob(t, "completions: 1\ncompletionMode: Indexed")
-	noon := job.CreationTimestamp.Time
-	pod := func(uid types.UID, failures string, after time.Duration) *corev1.Pod {
-		pod := podIn(job, 1, corev1.PodFailed)
-		pod.Name, pod.UID = string(uid), uid
-		pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = failures
-		pod.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(noon.Add(after))
-		return pod
-	}
-	const fails, waits = 1, 9 // limits
-	for _, test := range []struct {
-		name  string
-		limit int32
-		pods  []*corev1.Pod
-		want  string
-	}{
-		{"more failures, earlier", waits, []*corev1.Pod{pod("a", "2", 0), pod("b", "1", time.Second)}, "a"},
-		{"fewer failures, earlier", waits, []*corev1.Pod{pod("a", "1", 0), pod("b", "2", time.Second)}, "b"},
-		{"as many, earlier", waits, []*corev1.Pod{pod("a", "1", 0), pod("b", "1", time.Second)}, "b"},
-		{"as many, later", waits, []*corev1.Pod{pod("a", "1", time.Second), pod("b", "1", 0)}, "a"},
-		{"failed for good, more failures, earlier", fails, []*corev1.Pod{pod("a", "2", 0), pod("b", "1", time.Second)}, "a"},
-		{"failed for good, fewer failures, earlier", fails, []*corev1.Pod{pod("a", "1", 0), pod("b", "2", time.Second)}, "b"},
-		{"failed for good, as many, earlier", fails, []*corev1.Pod{pod("a", "1", 0), pod("b", "1", time.Second)}, "b"},
-	} {
-		job.Spec.BackoffLimitPerIndex = &test.limit
-		for range 2 {
-			d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: test.pods, Now: noon.Add(2 * time.Second)})
-			if got := explain.Of(d).Index(0); got.Pod != test.want {
-				t.Errorf("%s: it is about %s, want %s", test.name, got.Pod, test.want)
-			}
-			slices.Reverse(test.pods)
-		}
 	}
 }
 
@@ -361,46 +303,5 @@ func TestExplanation_staleIndexedJob(t *testing.T) {
 	s.Job.Status.CompletedIndexes = "0"
 	if r := explain.Of(mustDecide(t, s)).Index(0); r.Code != explain.IndexCompleted {
 		t.Errorf("index 0 that has completed is %s: %s", r.Code, r.Text)
-	}
-}
-
-// The zero explanation, and the explanation of an error, are empty.
-func TestExplanation_none(t *testing.T) {
-	d, err := jobfate.Decide(jobfate.Snapshot{})
-	if err == nil || explain.Of(d).Job().Code != "" || len(explain.Of(d).Notes()) != 0 || len(slices.Collect(explain.Of(d).Indexes())) != 0 {
-		t.Errorf("an error explains %+v", explain.Of(d))
-	}
-	if r := explain.Of(d).Index(0); r.Code != explain.IndexUnknown {
-		t.Errorf("index 0 is %s, want %s", r.Code, explain.IndexUnknown)
-	}
-}
-
-// Index returns the same explanation of an index as Indexes.
-func TestRandom_indexIsThatOfIndexes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := jobtest.Snapshots(jobtest.Wild()).Draw(t, "snapshot")
-		d, err := jobfate.Decide(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for r := range explain.Of(d).Indexes() {
-			first, _ := r.Indexes.Min()
-			last, _ := r.Indexes.Max()
-			for _, index := range []int32{first, last} {
-				want := r
-				want.Indexes = indexset.Of(index)
-				if diff := cmp.Diff(want, explain.Of(d).Index(index), cmp.Comparer(func(a, b failurepolicy.Match) bool { return a == b })); diff != "" {
-					t.Fatalf("index %d (-Indexes +Index):\n%s", index, diff)
-				}
-			}
-		}
-	})
-}
-
-// Explaining one index does not explain the others.
-func TestIndex_allocatesForOne(t *testing.T) {
-	d := mustDecide(t, largeJob(1000, true, failedJustNow))
-	if n, _ := allocated(func() { explain.Of(d).Index(500) }); n > 40 {
-		t.Errorf("explaining one of 1000 indexes takes %d allocations", n)
 	}
 }

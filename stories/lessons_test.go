@@ -1,4 +1,4 @@
-package jobfate_test
+package stories
 
 import (
 	"fmt"
@@ -262,5 +262,3 @@ func readyAlone(t *testing.T) {
 		t.Errorf("a Job without indexes explains %v", got)
 	}
 }
-
-func ptrTo[T any](v T) *T { return &v }

@@ -1,4 +1,4 @@
-package jobfate_test
+package stories
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package jobfate_test
+package stories
 
 import (
 	"fmt"
@@ -22,12 +22,6 @@ import (
 
 // The algorithm of KEP-2307, step by step. Faults between the steps are in
 // algorithm_fault_test.go.
-
-func without(pod *corev1.Pod) *corev1.Pod {
-	pod = pod.DeepCopy()
-	pod.Finalizers = nil
-	return pod
-}
 
 // "The Job controller calculates the number of succeeded Pods as the sum of:
 // .status.succeeded, the size of job.status.uncountedTerminatedPods.succeeded and
@@ -94,11 +88,32 @@ func TestAlgorithm_step1_failedPodsSimilarly(t *testing.T) {
 	}
 }
 
+// "Old jobs might not be tracked using this field, in which case this field remains null": the
+// lists of a tracked Job may be empty, but the status has them.
+func TestAlgorithm_listsAreNeverNull(t *testing.T) {
+	for _, mode := range []string{"NonIndexed", "Indexed"} {
+		job := specJob(t, "completions: 2\nparallelism: 2\ncompletionMode: "+mode)
+		for name, pods := range map[string][]*corev1.Pod{"no pod": nil, "a pod to count": {podIn(job, 1, corev1.PodSucceeded)}} {
+			d := mustDecide(t, jobfate.Snapshot{Job: job, Pods: pods, Now: job.CreationTimestamp.Time})
+			if d.Status.UncountedTerminatedPods == nil {
+				t.Errorf("%s, %s: the status has no lists", mode, name)
+			}
+			if st := decidetest.Settle(d, d.Strip...).Status; st != nil && st.UncountedTerminatedPods == nil {
+				t.Errorf("%s, %s: the settled status has no lists", mode, name)
+			}
+		}
+	}
+}
+
 // Steps 2, 3 and 4 are three writes in this order: the list, the finalizer, the
-// counter.
+// counter. "If more than one Pod finish at a given time, we add n + 1 API calls", to the one
+// that counts them. "Note that there no new calls in the Pod creation path."
 func TestAlgorithm_steps2to4_order(t *testing.T) {
 	w := newWorld(t, "completions: 3\nparallelism: 2")
 	w.settle()
+	if w.made != 2 || w.writes != 3 {
+		t.Errorf("%d writes create %d pods, want one for each of 2 and one of the status:\n%s", w.writes, w.made, strings.Join(w.log, "\n"))
+	}
 	w.Start("pod-1")
 	w.settle()
 	w.log = nil
@@ -375,31 +390,17 @@ func TestAlgorithm_adoptionCounts(t *testing.T) {
 	}
 }
 
-// mustDecide decides on a snapshot, or on one with writes in flight.
-func mustDecide[S jobfate.Snapshot | decide.Input](t testing.TB, s S, opts ...jobfate.Option) jobfate.Decision {
-	t.Helper()
-	var d jobfate.Decision
-	var err error
-	switch s := any(s).(type) {
-	case jobfate.Snapshot:
-		d, err = jobfate.Decide(s, opts...)
-	case decide.Input:
-		d, err = decidetest.Decide(s, opts...)
-	}
-	if err != nil {
-		t.Fatalf("Decide: %v", err)
-	}
-	return d
-}
-
 // The throttle delays nothing if there is nothing to store.
 func TestAlgorithm_throttleOfNothing(t *testing.T) {
-	s := largeJob(3, false, running)
+	w := newWorld(t, "completions: 3\nparallelism: 3")
+	w.runAll()
+	s := w.snapshot()
 	s.LastStatus = s.Now.Add(-time.Second)
 	d := mustDecide(t, s, jobfate.Throttle(tracking.Throttle{Every: time.Minute, Share: 1}))
 	if !d.Idle() || d.Requeue != 0 || len(explain.Of(d).Notes()) != 0 {
 		t.Errorf("idle %t, requeue %s, notes %v; want nothing", d.Idle(), d.Requeue, explain.Of(d).Notes())
 	}
+	s.Job = s.Job.DeepCopy()
 	s.Job.Status.Active = 2
 	d = mustDecide(t, s, jobfate.Throttle(tracking.Throttle{Every: time.Minute, Share: 1}))
 	if !d.Idle() || d.Requeue != 59*time.Second || len(explain.Of(d).Notes()) != 1 || explain.Of(d).Notes()[0].Code != explain.NoteStatusPutOff {
