@@ -3,6 +3,7 @@ package kubefile
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -78,13 +79,35 @@ func TestNotCut(t *testing.T) {
 	}
 }
 
+// notString matches a key that YAML does not take for a string, or a string that looks like it.
+// JSON spells 0, 0. and "0" alike, and of such keys in one map kubectl's parser keeps any.
+var notString = regexp.MustCompile(`(?i)(^|\W)(y|n|yes|no|on|off|true|false|null|~|[-+.]*(inf|nan|[0-9][-+.:_0-9a-fx]*))['"]?\s*:`)
+
 // checkCut checks that cutting a list does not change the result.
 func checkCut(t rapid.TB, before, list string) {
 	t.Helper()
+	if len(notString.FindAllString(list, 2)) > 1 {
+		return
+	}
 	want, wantErr := seen(before + whole(list))
 	got, err := seen(before + list)
 	if strings.Join(got, "\n") != strings.Join(want, "\n") || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 		t.Errorf("cut:\n%s\n%v\nwant\n%s\n%v\nof\n%s", strings.Join(got, "\n"), err, strings.Join(want, "\n"), wantErr, list)
+	}
+}
+
+// TestKeysThatBecomeEqual reads a map with keys that differ in YAML, but not in JSON. A duplicate
+// key in YAML is an error.
+func TestKeysThatBecomeEqual(t *testing.T) {
+	const one, other = `f: document 1:1:1 {"0":[null],"2":null}`, `f: document 1:1:1 {"0":null,"2":null}`
+	for range 100 {
+		got, err := seen("0: \n0.:\n-\n2:\n")
+		if err != nil || len(got) != 1 || got[0] != one && got[0] != other {
+			t.Fatal(got, err)
+		}
+	}
+	if got, err := seen("0: \n0:\n-\n"); err == nil {
+		t.Error("a duplicate key:", got)
 	}
 }
 

@@ -5,8 +5,9 @@
 // other kinds are counted. Pods of other Jobs are kept as well, because ownership takes more
 // than reading to find out.
 //
-// YAML is converted to JSON by kubectl's parser, except that duplicate keys are errors. A
-// second parser finds the lines and columns of fields.
+// YAML is converted to JSON by kubectl's parser, except that duplicate keys are errors, unless
+// they only become equal in JSON, as 1 and "1" do: the parser keeps any of them. A second parser
+// finds the lines and columns of fields.
 //
 // Truncated or damaged input is rejected as a whole, because a decision about a part of the
 // pods would be wrong without looking wrong.
