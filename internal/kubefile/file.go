@@ -3,16 +3,13 @@ package kubefile
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	yamlnode "go.yaml.in/yaml/v3"
@@ -20,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobfate/jobfate/internal/parallel"
+	"github.com/jobfate/jobfate/internal/textfile"
 )
 
 // Place is the place of an object in the input. An object that does not come from a text has
@@ -144,56 +142,13 @@ func (f *file) documents() (out [][]byte) {
 	return append(out, f.text[start:])
 }
 
-// readText reads a source to its end, and converts all line ends to line feeds. The text must
-// be UTF-8, or UTF-16 with a byte order mark.
-func readText(s Source) (*file, error) {
-	const sniffed = 4 << 10 // check the beginning first: some devices never end
-	b := bytes.NewBuffer(make([]byte, 0, s.Size+bytes.MinRead))
-	_, err := b.ReadFrom(io.LimitReader(s, sniffed))
-	if _, isText := decoded(b.Bytes()); err == nil && isText != errBinary { // the beginning may end within a character
-		_, err = b.ReadFrom(s)
-	}
-	text, wrong := decoded(b.Bytes())
-	if err = cmp.Or(err, wrong); err != nil {
+// objects reads the objects of a source, including the items of lists.
+func objects(s Source, want string) ([]object, error) {
+	text, err := textfile.Read(s, s.Size)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	f := &file{Source: s, text: text}
-	if !utf8.Valid(f.text) {
-		line, column := f.position(f.text[bytes.IndexRune(f.text, utf8.RuneError):])
-		return nil, fmt.Errorf("%s:%d:%d: this is not UTF-8 text", s.Name, line, column)
-	}
-	if bytes.IndexByte(f.text, '\r') >= 0 {
-		f.text = bytes.ReplaceAll(bytes.ReplaceAll(f.text, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
-	}
-	return f, nil
-}
-
-var errBinary = errors.New("this is binary data; want UTF-8 text, or UTF-16 with a byte order mark")
-
-// decoded returns a text as UTF-8, without the byte order mark.
-func decoded(text []byte) ([]byte, error) {
-	marks := map[string]binary.ByteOrder{"\xFF\xFE": binary.LittleEndian, "\xFE\xFF": binary.BigEndian}
-	if order := marks[string(text[:min(2, len(text))])]; order != nil {
-		units := make([]uint16, (len(text)+1)/2)
-		_, err := binary.Decode(text, order, units)
-		runes := utf16.Decode(units)
-		if err != nil || !slices.Equal(utf16.Encode(runes), units) {
-			return nil, errors.New("the UTF-16 text has half of a character; is the input truncated?")
-		}
-		text = []byte(string(runes))
-	}
-	if bytes.IndexByte(text, 0) >= 0 {
-		return nil, errBinary
-	}
-	return bytes.TrimPrefix(text, []byte("\uFEFF")), nil
-}
-
-// objects reads the objects of a source, including the items of lists.
-func objects(s Source, want string) ([]object, error) {
-	f, err := readText(s)
-	if err != nil {
-		return nil, err
-	}
 	for _, document := range f.documents() {
 		read := f.readYAML
 		if f.format = "YAML"; utilyaml.IsJSONBuffer(document) {

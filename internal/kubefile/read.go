@@ -276,11 +276,12 @@ func (o object) manifest() *Manifest {
 		}
 	}
 	_ = utiljson.Unmarshal(rest, &named)
-	rules := named.Spec.PodFailurePolicy.Rules
-	if slices.ContainsFunc(rules, func(r failurepolicy.Rule) bool { return r.Name != "" }) {
-		for _, rule := range rules {
-			m.RuleNames = append(m.RuleNames, rule.Name)
-		}
+	var names []string
+	for _, rule := range named.Spec.PodFailurePolicy.Rules {
+		names = append(names, rule.Name)
+	}
+	if strings.Join(names, "") != "" {
+		m.RuleNames = names
 	}
 	return m
 }
