@@ -15,7 +15,7 @@ const (
 )
 
 // A simulation keeps little of the memory that it uses.
-const simulationPercent = 400
+const simulationPercent = 800
 
 func main() {
 	if os.Getenv("GOMEMLIMIT") == "" && os.Getenv("GOGC") == "" {
