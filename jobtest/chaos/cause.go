@@ -57,7 +57,7 @@ type explainer interface{ Explain() string }
 
 // explain names the cause of a stall, as far as it can be told from outside.
 func (r *run) explain(out cluster.Outcome) {
-	if r.tale == nil || len(r.leaders) == 0 {
+	if !r.tale.Told || len(r.leaders) == 0 {
 		return
 	}
 	l := r.leaders[0]

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/jobfate/jobfate/internal/effort"
+	"github.com/jobfate/jobfate/jobtest/internal/shrink"
 )
 
 var (
@@ -89,7 +90,7 @@ func TestWithout(t *testing.T) {
 func TestJobs(t *testing.T) {
 	var has [len(policies)]int
 	for seed := range uint64(500) {
-		r := newRun(Config{Seed: seed}.orDefault(), nil)
+		r := newRun(Config{Seed: seed}.orDefault(), shrink.Plan{})
 		if !r.begin() {
 			t.Fatalf("seed %d: %v", seed, r.broken)
 		}

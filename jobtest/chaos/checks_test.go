@@ -13,6 +13,7 @@ import (
 	"github.com/jobfate/jobfate/internal/effort"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
+	"github.com/jobfate/jobfate/jobtest/internal/shrink"
 )
 
 // TestCrashesOfLivesWithoutEnd leads Jobs by controllers under which they come to
@@ -125,7 +126,7 @@ func TestRefusals(t *testing.T) {
 		"the same after a look between": {[]int32{-1, 0, -1}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRun(Config{Job: Job(1)}.orDefault(), nil)
+			r := newRun(Config{Job: Job(1)}.orDefault(), shrink.Plan{})
 			r.begin()
 			r.calm = true
 			r.c.Watch = nil

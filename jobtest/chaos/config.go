@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/internal/shrink"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -96,6 +97,13 @@ func (c Config) orDefault() Config {
 	return c
 }
 
+// plan returns what happens unless a report is made short.
+func (c Config) plan() shrink.Plan {
+	p := shrink.Until(c.Steps)
+	p.Off = c.Without
+	return p
+}
+
 // Report is the result of a run.
 type Report struct {
 	// Violation is the first property that did not hold; nil when all did. It is that of the
@@ -113,11 +121,11 @@ type Report struct {
 // Run runs a controller through the random lifetime of a Job.
 func Run(cfg Config) Report {
 	cfg = cfg.orDefault()
-	r := newRun(cfg, nil)
+	r := newRun(cfg, cfg.plan())
 	r.live()
 	report := Report{Violation: r.broken, Reach: r.reach, Syncs: r.syncs, Writes: r.writes}
 	if r.broken != nil && cfg.Retries >= 0 {
-		told := shrink(cfg, r)
+		told := r.shrink()
 		report.Violation, report.Story = told.broken, told.story()
 	}
 	return report

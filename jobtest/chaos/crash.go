@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -137,7 +138,7 @@ type life struct {
 	names   map[types.UID]string
 	made    map[string]int // pods so far, by index
 	events  []event
-	tale    *tale
+	tale    tale
 }
 
 // fate is what becomes of a pod.
@@ -193,17 +194,13 @@ func (l *life) lead() {
 	controller, cache := l.cfg.Controller(), c.NewCache(true)
 	for range 2000 + 100*size(c.Job()) {
 		before := l.writes
-		if l.tale != nil {
-			l.tale.say("%s  sync", c.Now.Format("15:04:05"))
-		}
+		l.tale.Say("%s  sync", c.Now.Format("15:04:05"))
 		out := c.Run(controller, cache)
 		switch {
 		case l.broken != nil:
 			return
 		case out.Killed:
-			if l.tale != nil {
-				l.tale.say("     the controller is killed, and another started")
-			}
+			l.tale.Say("     the controller is killed, and another started")
 			controller = l.cfg.Controller()
 		case out.Err != nil || l.writes != before:
 		case !l.moveOn(out.At):
@@ -315,9 +312,7 @@ func (l *life) watch(s cluster.Step) {
 		l.names[s.Pod.UID] = name
 		l.lives[name] = l.fateOf(name)
 	}
-	if l.tale != nil {
-		l.tale.changed(&s)
-	}
+	l.tale.changed(&s)
 	if v := l.cfg.Rules.See(&l.ghost, &s); v != nil && l.broken == nil {
 		l.broken = v
 	}
@@ -368,7 +363,7 @@ func (l *life) end() string {
 
 func tellLife(cfg Config, crashes []crash) string {
 	l := newLife(cfg, crashes)
-	l.tale = &tale{}
+	l.tale.Told = true
 	l.lead()
-	return strings.Join(cut(l.tale.told(), longest, nil), "\n")
+	return strings.Join(l.tale.Lines(story.Longest), "\n")
 }

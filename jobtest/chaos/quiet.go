@@ -47,9 +47,7 @@ func (r *run) quiet() {
 		limit += perPod * size(job)
 	}
 	for round := range limit {
-		if r.tale != nil {
-			r.tale.begin(r, "round "+number(round))
-		}
+		r.tell("round " + number(round))
 		r.each(r.settle)
 		if r.broken != nil {
 			return
@@ -108,9 +106,7 @@ func (r *run) deadline() {
 	}
 	r.noPods = true
 	defer func() { r.noPods = false }()
-	if r.tale != nil {
-		r.tale.begin(r, "calm, but no pod can be created")
-	}
+	r.tell("calm, but no pod can be created")
 	const looks = 300
 	for range looks {
 		r.leaders[0].cache.ShowAll()
@@ -139,9 +135,7 @@ func (r *run) deadline() {
 		if r.broken != nil {
 			return
 		}
-		if r.tale != nil {
-			r.tale.begin(r, "the controller looks again")
-		}
+		r.tell("the controller looks again")
 	}
 	r.violate("L5", "after %d looks the Job is not decided, and its deadline is %ds", looks, *job.Spec.ActiveDeadlineSeconds)
 }
@@ -156,9 +150,7 @@ func isDecided(job *batchv1.Job) bool {
 // rest lets the Job come to rest as it is: suspended, it may be, or with a
 // parallelism of 0.
 func (r *run) rest() {
-	if r.tale != nil {
-		r.tale.begin(r, "calm")
-	}
+	r.tell("calm")
 	if r.chance(30) {
 		r.suspend(true)
 	}
@@ -320,9 +312,7 @@ func (r *run) probe(at, promised time.Time) {
 	}
 	r.c.Now = at
 	before := r.writes
-	if r.tale != nil {
-		r.tale.begin(r, "just before the requeue")
-	}
+	r.tell("just before the requeue")
 	if out := r.sync(l); r.broken == nil && (r.writes != before || out.Err != nil) {
 		r.violate("L5", "the controller wanted to look again at %v and has something to do at %v", promised, at)
 	}

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -8,15 +9,30 @@ import (
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
+// stepLine begins the lines of a step in a report.
+var stepLine = regexp.MustCompile(`(?m)^ *(\d+)  \d\d:\d\d:\d\d\.\d{3}  `)
+
+// stepsOf returns the number of steps in a report.
+func stepsOf(report string) int {
+	steps := map[string]bool{}
+	for _, line := range stepLine.FindAllStringSubmatch(report, -1) {
+		steps[line[1]] = true
+	}
+	return len(steps)
+}
+
 // Reports are for people: the property in words, the violation that the story ends with, the
-// cause of a stall, how to run it again, and 60 lines at most.
+// cause of a stall, how to run it again, 60 lines at most, and few of the 200 steps.
 func TestReports(t *testing.T) {
-	for _, c := range []struct{ name, property, cause, folded string }{
-		{"a creation is sent again and counts, though its pod has finished", "L1", "is still in flight and nothing will resolve it", ""},
-		{"seen, no timer for the indexes that wait", "L2", "the controller does not want to look again", ""},
-		{"a status is written at each look", "L1", "", "times more"},
-		{"k105200, a stale pod is counted again", "S1", "", ""},
-		{"k130333, k137210, a stale Job is not waited for", "S6", "", ""},
+	for _, c := range []struct {
+		name, property, cause, folded string
+		steps                         int // at most
+	}{
+		{"a creation is sent again and counts, though its pod has finished", "L1", "is still in flight and nothing will resolve it", "", 11},
+		{"seen, no timer for the indexes that wait", "L2", "the controller does not want to look again", "", 3},
+		{"a status is written at each look", "L1", "", "times more", 1},
+		{"k105200, a stale pod is counted again", "S1", "", "", 7},
+		{"k130333, k137210, a stale Job is not waited for", "S6", "", "", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -36,6 +52,9 @@ func TestReports(t *testing.T) {
 				if len(lines) > 60 || !r.Violation.Same(found) || !strings.HasPrefix(r.Story, c.property+", "+found.Meaning()+": "+r.Violation.Text+"\n") {
 					t.Errorf("%d lines about %v, want 60 at most, about a case of %v", len(lines), r.Violation, found)
 				}
+				if steps := stepsOf(r.Story); steps > c.steps {
+					t.Errorf("%d steps are left, want %d at most", steps, c.steps)
+				}
 				for _, part := range []string{"To run it again:\n  chaos.Run(", c.cause, c.folded} {
 					if !strings.Contains(r.Story, part) {
 						t.Errorf("the report does not say %q", part)
@@ -53,9 +72,9 @@ func TestReports(t *testing.T) {
 func TestFickle(t *testing.T) {
 	cfg := Config{Seed: 1, Retries: 10}
 	cfg = cfg.orDefault()
-	r := newRun(cfg, nil)
+	r := newRun(cfg, cfg.plan())
 	r.broken = &referee.Violation{Property: "S1", Text: "made up"}
-	if story := tell(cfg, nil, r).story(); !strings.Contains(story, "the controller depends on\nchance") {
+	if story := r.shrink().story(); !strings.Contains(story, "the controller depends on\nchance") {
 		t.Errorf("the report does not say that the controller depends on chance:\n%s", story)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/jobtest/cluster"
+	"github.com/jobfate/jobfate/jobtest/internal/shrink"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
 
@@ -27,9 +28,9 @@ type run struct {
 	nested  bool    // another sync is under way around it
 	started int     // leaders, ever
 
+	plan    shrink.Plan
 	step    int
-	skip    []bool // steps that are left out
-	off     []bool // actions and faults that are
+	off     []bool // actions and faults that do not happen
 	used    [most]bool
 	calm    bool // faults have stopped
 	noPods  bool // and every creation is refused
@@ -39,7 +40,7 @@ type run struct {
 	reach   Reach
 	syncs   int
 	writes  int
-	tale    *tale
+	tale    tale
 	last    cluster.Outcome  // of a sync
 	cause   string           // of a stall
 	fickle  bool             // what was found is not found again
@@ -71,14 +72,25 @@ func (l *leader) blind() bool { return l.upto < l.foreign }
 // history is how many changes a cache may lie back when a controller starts.
 const history = 24
 
-func newRun(cfg Config, skip []bool) *run {
-	r := &run{Config: cfg, source: rand.NewPCG(cfg.Seed, 0), skip: skip}
+func newRun(cfg Config, plan shrink.Plan) *run {
+	r := &run{Config: cfg, source: rand.NewPCG(cfg.Seed, 0), plan: plan}
 	r.dice = dice{rand.New(r.source)}
 	r.off = make([]bool, most)
 	for i, name := range events() {
-		r.off[i] = slices.Contains(cfg.Without, name)
+		r.off[i] = slices.Contains(plan.Off, name)
 	}
 	return r
+}
+
+// Violation returns the violated property, if any.
+func (r *run) Violation() *referee.Violation { return r.broken }
+
+// tell begins a step of the report.
+func (r *run) tell(name string) {
+	if r.tale.Told && len(r.sites) > 1 {
+		name += ", at " + r.at.name.String()
+	}
+	r.tale.Begin(r.step, r.c.Now, name)
 }
 
 // begin creates the Jobs and the first controller.
@@ -113,15 +125,15 @@ func (r *run) steps() {
 	if !r.begin() {
 		return
 	}
-	for r.step = 1; r.step <= r.Steps && r.broken == nil; r.step++ {
-		if r.skip == nil || !r.skip[r.step] {
-			// The dice of a step do not depend on those of the steps before, so that
-			// steps can be left out.
-			r.source.Seed(r.Seed, uint64(r.step)<<8)
-			r.choose(everything)
+	for _, r.step = range r.plan.Steps {
+		// The dice of a step do not depend on those of the steps before, so that steps can
+		// be left out.
+		r.source.Seed(r.Seed, uint64(r.step)<<8)
+		if r.choose(everything); r.broken != nil {
+			return
 		}
 	}
-	if r.Mode == Liveness && r.broken == nil {
+	if r.step = r.Steps + 1; r.Mode == Liveness {
 		r.source.Seed(r.Seed, 3)
 		r.quiet()
 	}
@@ -138,9 +150,7 @@ func (r *run) choose(from menu) {
 	if n := len(r.sites); n > 1 {
 		r.turn(r.sites[r.IntN(n)])
 	}
-	if r.tale != nil {
-		r.tale.begin(r, a.name)
-	}
+	r.tell(a.name)
 	kinds := r.kinds
 	if a.do(r) {
 		if kinds == nil {
@@ -214,9 +224,7 @@ func (r *run) sync(l *leader) cluster.Outcome {
 	r.syncs++
 	out := r.c.Run(spy{r, l.controller}, l.cache)
 	r.last = out
-	if r.tale != nil {
-		r.tale.synced(out)
-	}
+	r.tale.synced(out)
 	r.acting, r.nested = outer, nested
 	if outer != nil {
 		r.inform(outer)
@@ -263,14 +271,10 @@ func (r *run) watch(s cluster.Step) {
 			r.created = s.Pod.UID
 		}
 	}
-	if r.tale != nil {
-		r.tale.changed(&s)
-	}
+	r.tale.changed(&s)
 	if of, v := r.judge(&s); v != nil && r.broken == nil {
 		r.broken, r.of = v, of
-		if r.tale != nil {
-			r.tale.say("=> this breaks %s", v.Property)
-		}
+		r.tale.Say("=> this breaks %s", v.Property)
 	}
 }
 

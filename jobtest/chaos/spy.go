@@ -23,9 +23,7 @@ func (s spy) Sync(client *cluster.Client) (time.Duration, error) {
 	r := s.r
 	r.refused, r.refusing = r.refusing, nil
 	r.acting.observe(client.Pods)
-	if r.tale != nil {
-		r.tale.saw(r.acting, r.at, &client.View)
-	}
+	r.tale.saw(r.acting, r.at, &client.View)
 	seen := *client
 	seen.Send = func(q *cluster.Request) (cluster.Answer, error) {
 		if writes(q) {
@@ -34,9 +32,7 @@ func (s spy) Sync(client *cluster.Client) (time.Duration, error) {
 		before := r.c.Version()
 		answer, err := client.Send(q)
 		r.note(q, answer, err)
-		if r.tale != nil {
-			r.tale.asked(q, err, r.served == q && r.c.Version() != before)
-		}
+		r.tale.asked(q, err, r.served == q && r.c.Version() != before)
 		if r.calm && !r.noPods && err != nil && !apierrors.IsNotFound(err) {
 			r.seeRefusal(q, err)
 		}

@@ -17,7 +17,7 @@ import (
 // some schedules a quota refuses creations at first. Nothing tells the controller when that
 // is over.
 func (s *schedule) quiet() {
-	s.quota = !s.calm && !s.off[overQuotaForAWhile] && s.IntN(100) < 30
+	s.quota = !s.calm && !slices.Contains(s.plan.Off, overQuotaForAWhile) && s.IntN(100) < 30
 	if s.quota {
 		s.happens(overQuotaForAWhile)
 	}
@@ -26,7 +26,7 @@ func (s *schedule) quiet() {
 	for round := range patience {
 		time.Sleep(time.Second)
 		s.quota = s.quota && round < 10
-		s.tale.begin(s.step, "without faults", nil)
+		s.tale.Begin(s.step, time.Now(), "without faults")
 		kube.Collector{Server: s.server}.Run()
 		s.p.showAll()
 		writes := s.writes
@@ -57,7 +57,7 @@ func (s *schedule) quiet() {
 			return
 		}
 	}
-	s.violate("C4", "after %d rounds without faults it has not ended. The last Reconcile %s", patience, s.p.last)
+	s.violate("C4", "after %d rounds without faults it has not ended. The last Reconcile %v", patience, s.p.last)
 }
 
 // rest checks the end, and that the controller does nothing more.

@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	engine "github.com/jobfate/jobfate/jobtest/chaos"
+	"github.com/jobfate/jobfate/jobtest/internal/shrink"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
@@ -45,93 +45,41 @@ type Creator struct {
 // Test runs schedules of faults like [Config.Test].
 func (c Creator) Test(t *testing.T, factory func(*Env) reconcile.Reconciler) {
 	t.Helper()
-	if *schedules > 0 {
-		c.Schedules = *schedules
-	}
-	report(t, cmp.Or(c.Schedules, defaultSchedules), func() engine.Report { return c.Search(t, factory) })
+	test(t, c.Schedules, c.run(t, factory))
 }
 
 // Search runs the schedules and returns what Test reports.
 func (c Creator) Search(t *testing.T, factory func(*Env) reconcile.Reconciler) engine.Report {
 	t.Helper()
-	return search(cmp.Or(c.Schedules, defaultSchedules), func(seed uint64, retries int) engine.Report {
-		return c.run(t, seed, retries, factory)
-	})
+	return search(c.Schedules, c.run(t, factory))
 }
 
-// run runs one schedule. A violation is told if retries are left to shorten the schedule.
-func (c Creator) run(t *testing.T, seed uint64, retries int, factory func(*Env) reconcile.Reconciler) engine.Report {
-	var total engine.Report
-	run := func(p plan) *schedule {
-		s := &schedule{Creator: c, plan: p, factory: factory, seed: seed}
-		synctest.Test(t, func(*testing.T) { s.live() })
-		total.Syncs, total.Writes = total.Syncs+s.syncs, total.Writes+s.writes
-		return s
-	}
-	found := run(plan{})
-	if found.broken == nil {
-		found = run(plan{want: found.end, steps: drawSteps(seed)})
-	}
-	if total.Violation = found.broken; found.broken == nil || retries < 0 {
+// run returns a function that runs one schedule, at first without faults, to see how it ends.
+func (c Creator) run(t *testing.T, factory func(*Env) reconcile.Reconciler) func(seed uint64, retries int) engine.Report {
+	return func(seed uint64, retries int) engine.Report {
+		var total engine.Report
+		want := ""
+		run := func(p shrink.Plan, told bool) *schedule {
+			s := &schedule{Creator: c, plan: p, want: want, factory: factory, seed: seed}
+			s.tale.Told = told
+			synctest.Test(t, func(*testing.T) { s.live() })
+			total.Syncs, total.Writes = total.Syncs+s.syncs, total.Writes+s.writes
+			return s
+		}
+		found := run(shrink.Plan{}, false)
+		if found.broken == nil {
+			want = found.end
+			found = run(drawPlan(seed), false)
+		}
+		if total.Violation = found.broken; found.broken != nil && retries >= 0 {
+			told, same := shrink.Search(found, found.plan.Upto(found.step), found.happened, 600, run)
+			total.Violation, total.Story = told.broken, told.story(fmt.Sprintf(again, t.Name(), seed), !same)
+		}
 		return total
 	}
-	told := shorten(found, run)
-	again := fmt.Sprintf("go test -run '^%s$' -chaos.seed=%d", t.Name(), seed)
-	return engine.Report{Violation: told.broken, Story: told.story(again), Syncs: total.Syncs, Writes: total.Writes}
 }
 
-// plan is what happens in a schedule.
-type plan struct {
-	steps []int           // in order; without steps there are no faults
-	want  string          // the end of a run without faults
-	off   map[string]bool // actions and faults that do not happen
-	told  bool            // for a report
-}
-
-// drawSteps draws when the faults stop: in some schedules early.
-func drawSteps(seed uint64) []int {
-	steps := make([]int, 1+rand.New(rand.NewPCG(seed, 3)).IntN(200))
-	for i := range steps {
-		steps[i] = i + 1
-	}
-	return steps
-}
-
-// shorten looks for a shorter schedule with the same violation.
-func shorten(found *schedule, run func(plan) *schedule) *schedule {
-	best := found.plan
-	left := 600
-	try := func(p plan) {
-		if left--; left < 0 {
-			return
-		}
-		if s := run(p); s.broken != nil && s.broken.Same(found.broken) {
-			best = p
-		}
-	}
-	for _, name := range found.happened {
-		p := best
-		p.off = map[string]bool{name: true}
-		for other := range best.off {
-			p.off[other] = true
-		}
-		try(p)
-	}
-	for size := (len(best.steps) + 1) / 2; size > 0; size /= 2 {
-		for at := 0; at < len(best.steps); {
-			before := len(best.steps)
-			p := best
-			p.steps = append(append([]int(nil), best.steps[:at]...), best.steps[min(at+size, before):]...)
-			try(p)
-			if len(best.steps) == before {
-				at += size
-			}
-		}
-	}
-	best.told = true
-	if s := run(best); s.broken != nil && s.broken.Same(found.broken) {
-		return s
-	}
-	found.fickle = true
-	return found
+// drawPlan draws when the faults stop: in some schedules early.
+func drawPlan(seed uint64) shrink.Plan {
+	return shrink.Until(1 + rand.New(rand.NewPCG(seed, 3)).IntN(200))
 }

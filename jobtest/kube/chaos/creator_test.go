@@ -3,6 +3,7 @@ package chaos_test
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -98,14 +99,27 @@ func TestCreator(t *testing.T) {
 	twoJobs.Test(t, func(env *chaos.Env) reconcile.Reconciler { return newTrainer(env) })
 }
 
+// stepLine begins the lines of a step in a report.
+var stepLine = regexp.MustCompile(`(?m)^ *(\d+)  \d\d:\d\d:\d\d\.\d{3}  `)
+
+// stepsOf returns the number of steps in a report.
+func stepsOf(report string) int {
+	steps := map[string]bool{}
+	for _, line := range stepLine.FindAllStringSubmatch(report, -1) {
+		steps[line[1]] = true
+	}
+	return len(steps)
+}
+
 // Each bug of a controller that creates Jobs is found. examples/jobgroup has more of them.
 func TestCreator_planted(t *testing.T) {
 	exists := apierrors.NewAlreadyExists(batchv1.Resource("jobs"), "")
 	for _, bug := range []struct {
 		name, property string
+		steps          int // at most, in the report
 		plant          func(*chaos.Env, *trainer)
 	}{
-		{"it is done without the Job that a quota has refused", "C3", func(_ *chaos.Env, r *trainer) {
+		{"it is done without the Job that a quota has refused", "C3", 1, func(_ *chaos.Env, r *trainer) {
 			r.created = func(err error) error {
 				if apierrors.IsForbidden(err) {
 					r.want--
@@ -114,13 +128,13 @@ func TestCreator_planted(t *testing.T) {
 				return err
 			}
 		}},
-		{"it writes the time when everything has ended", "C4", func(_ *chaos.Env, r *trainer) {
+		{"it writes the time when everything has ended", "C4", 1, func(_ *chaos.Env, r *trainer) {
 			r.ended = func(ctx context.Context, train *corev1.ConfigMap) {
 				train.Data["time"] = time.Now().String()
 				_ = r.Update(ctx, train) // another sync tries again
 			}
 		}},
-		{"it takes a lost answer for a success, and nothing wakes it", "C4", func(_ *chaos.Env, r *trainer) {
+		{"it takes a lost answer for a success, and nothing wakes it", "C4", 1, func(_ *chaos.Env, r *trainer) {
 			r.created = func(err error) error {
 				if err != nil {
 					return exists
@@ -128,7 +142,7 @@ func TestCreator_planted(t *testing.T) {
 				return nil
 			}
 		}},
-		{"it panics if the cache has lost a Job", "S16", func(_ *chaos.Env, r *trainer) {
+		{"it panics if the cache has lost a Job", "S16", 3, func(_ *chaos.Env, r *trainer) {
 			seen := 0
 			r.listed = func(jobs int) {
 				if seen = max(seen, jobs); jobs < seen {
@@ -136,8 +150,8 @@ func TestCreator_planted(t *testing.T) {
 				}
 			}
 		}},
-		{"it asks for an informer", "chaos", func(env *chaos.Env, _ *trainer) { env.Informer(&batchv1.Job{}) }},
-		{"it finds a violation itself", "own", func(env *chaos.Env, r *trainer) {
+		{"it asks for an informer", "chaos", 1, func(env *chaos.Env, _ *trainer) { env.Informer(&batchv1.Job{}) }},
+		{"it finds a violation itself", "own", 2, func(env *chaos.Env, r *trainer) {
 			r.created = func(err error) error {
 				if apierrors.IsTimeout(err) {
 					env.Fail("a creation took too long")
@@ -154,6 +168,9 @@ func TestCreator_planted(t *testing.T) {
 			})
 			if r.Violation == nil || r.Violation.Property != bug.property {
 				t.Fatalf("found %v, want %s\n%s", r.Violation, bug.property, r.Story)
+			}
+			if steps := stepsOf(r.Story); steps > bug.steps {
+				t.Errorf("%d steps are left, want %d at most", steps, bug.steps)
 			}
 			if t.Log(r.Story); strings.Count(r.Story, "\n") > 60 {
 				t.Error("the report has more than 60 lines")

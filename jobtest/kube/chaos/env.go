@@ -5,18 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/go-logr/logr"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -169,81 +165,6 @@ func (e *Env) moved() {
 	defer e.moving.Store(false)
 	show(e.jobs, v.Jobs, v.JobsVersion)
 	show(e.pods, v.Pods, v.PodsVersion)
-}
-
-// longest is the longest wait between two calls: the clock of a bubble ends in 2262.
-const longest = 100 * 24 * time.Hour
-
-// process is a controller process: a Reconciler and what it has of the cluster.
-type process struct {
-	*Env
-	reconcile.Reconciler
-	requests  []reconcile.Request // beside those for Jobs
-	discarded time.Duration       // the RequeueAfter that an error discarded
-}
-
-func newProcess(c Config, factory func(*Env) reconcile.Reconciler) *process {
-	p := &process{Env: newEnv()}
-	p.Reconciler = factory(p.Env)
-	for _, name := range c.Requests {
-		var request reconcile.Request
-		request.Namespace, request.Name, _ = strings.Cut(name, "/")
-		p.requests = append(p.requests, request)
-	}
-	return p
-}
-
-// Sync implements [cluster.Controller]: it calls Reconcile as controller-runtime does. An
-// error discards the result, a RequeueAfter with it; the rate limiter says when to retry. The
-// context has a logger, because without one controller-runtime keeps each that it is asked for.
-func (p *process) Sync(c *cluster.Client) (time.Duration, error) {
-	ctx, stop := context.WithCancel(log.IntoContext(context.Background(), logr.Discard()))
-	defer stop()
-	p.now, p.stop, p.discarded = c, stop, 0
-	defer func() { p.now = nil }()
-	p.moved()
-	var after time.Duration
-	var errs []error
-	for i, request := range append(slices.Clip(p.requests), reconcile.Request{NamespacedName: c.Name}) {
-		p.all = i < len(p.requests)
-		result, err := call(ctx, p.Reconciler, request)
-		again := result.RequeueAfter
-		switch {
-		case err == nil, errors.Is(err, reconcile.TerminalError(nil)):
-			p.RateLimiter.Forget(request)
-		default:
-			errs = append(errs, err)
-			p.discarded = max(p.discarded, again)
-			again = max(p.RateLimiter.When(request), time.Nanosecond)
-		}
-		if again > 0 && (after == 0 || again < after) {
-			after = again
-		}
-		if p.now == nil {
-			break // killed, or given up
-		}
-	}
-	if p.broken != nil {
-		return 0, p.broken
-	}
-	return min(after, longest), errors.Join(errs...)
-}
-
-// Explain says why a Job may stall.
-func (p *process) Explain() string {
-	if p.discarded > 0 {
-		return fmt.Sprintf("Reconcile returned a RequeueAfter of %v together with an error, which discards it", p.discarded)
-	}
-	return ""
-}
-
-func call(ctx context.Context, r reconcile.Reconciler, request reconcile.Request) (result reconcile.Result, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = &referee.Violation{Property: "S16", Text: fmt.Sprintf("Reconcile panics: %v", r)}
-		}
-	}()
-	return r.Reconcile(ctx, request)
 }
 
 // isPod and isJob are the kinds that the cluster itself holds.

@@ -69,16 +69,12 @@ func aside(a *action) int { return a.aside }
 // choose draws an action and carries it out.
 func (s *schedule) choose(weight func(*action) int) {
 	a := &actions[s.weighted(len(actions), func(i int) int { return weight(&actions[i]) })]
-	if s.off[a.name] {
+	if slices.Contains(s.plan.Off, a.name) {
 		return
 	}
 	if a.name != "reconcile" {
 		s.happens(a.name)
-		if s.p.stop == nil {
-			s.tale.begin(s.step, a.name, nil)
-		} else {
-			s.tale.meanwhile(a.name)
-		}
+		s.tale.Begin(s.step, time.Now(), a.name)
 	}
 	a.do(s)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -15,15 +14,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/jobfate/jobfate/jobtest/internal/shrink"
+	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/kube"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -31,7 +30,8 @@ import (
 // schedule is a run of a [Creator].
 type schedule struct {
 	Creator
-	plan
+	plan    shrink.Plan
+	want    string // the end of a run without faults
 	factory func(*Env) reconcile.Reconciler
 	seed    uint64
 
@@ -48,11 +48,10 @@ type schedule struct {
 
 	happened      []string // actions and faults
 	syncs, writes int
-	fickle        bool
 	step          int
 	calm          bool // there are no faults, or no more
 	quota         bool // refuses every creation
-	tale          tale
+	tale          story.Tale
 
 	turn lock // a Reconciler may start goroutines
 
@@ -72,13 +71,12 @@ type purpose struct {
 
 // creating is a process of a controller that creates Jobs.
 type creating struct {
-	*Env
-	reconcile.Reconciler
+	process
 	due     map[reconcile.Request]time.Time
 	request reconcile.Request // under way
-	stop    context.CancelFunc
+	running bool
 	killed  bool
-	last    string // what the last Reconcile returned
+	last    answer
 }
 
 const (
@@ -94,14 +92,14 @@ type answers struct{ *schedule }
 // RoundTrip implements [http.RoundTripper].
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := a.server.RoundTrip(r)
-	if err != nil || response.StatusCode < 400 || !a.told || r.Method == http.MethodGet {
+	if err != nil || response.StatusCode < 400 || !a.tale.Told || r.Method == http.MethodGet {
 		return response, err
 	}
 	text, err := io.ReadAll(response.Body)
 	response.Body = io.NopCloser(bytes.NewReader(text))
 	var status metav1.Status
 	if json.Unmarshal(text, &status) == nil {
-		a.tale.say("%s %s is answered: %s", r.Method, path.Base(strings.TrimSuffix(r.URL.Path, "/status")), status.Message)
+		a.tale.Say("%s %s is answered: %s", r.Method, path.Base(strings.TrimSuffix(r.URL.Path, "/status")), status.Message)
 	}
 	return response, err
 }
@@ -109,7 +107,6 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 // live runs the schedule.
 func (s *schedule) live() {
 	s.source = rand.NewPCG(s.seed, 1)
-	s.tale.on = s.told
 	s.Rand, s.turn = rand.New(s.source), make(lock, 1)
 	s.uids, s.made = map[types.UID]types.NamespacedName{}, map[string]*purpose{}
 	s.server = kube.New(kube.Options{Seed: s.seed, Kinds: s.Kinds})
@@ -134,11 +131,11 @@ func (s *schedule) live() {
 			return
 		}
 	}
-	s.calm = len(s.steps) == 0
+	s.calm = len(s.plan.Steps) == 0
 	s.server.Intercept(s.intercept)
 	s.start()
 	after := 0 // steps after the end
-	for _, s.step = range s.steps {
+	for _, s.step = range s.plan.Steps {
 		if s.isBroken() || after > 20 {
 			break
 		}
@@ -154,9 +151,13 @@ func (s *schedule) live() {
 	}
 }
 
+// Violation returns the violated property, if any.
+func (s *schedule) Violation() *referee.Violation { return s.broken }
+
 // start starts the controller, with caches that may lag.
 func (s *schedule) start() {
-	p := &creating{Env: &Env{mu: make(lock, 1), schedule: s, cache: s.server.NewCache(s.Scheme)}, due: map[reconcile.Request]time.Time{}}
+	p := &creating{due: map[reconcile.Request]time.Time{}}
+	p.Env = &Env{mu: make(lock, 1), schedule: s, cache: s.server.NewCache(s.Scheme)}
 	if !s.calm {
 		for _, kind := range s.seen() {
 			if s.IntN(100) < 60 {
@@ -207,7 +208,7 @@ func (g glancing) List(ctx context.Context, out client.ObjectList, opts ...clien
 func (s *schedule) glance(ctx context.Context) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	if s.p == nil || s.p.stop == nil {
+	if s.p == nil || !s.p.running {
 		return errOutside
 	}
 	if !s.calm && s.IntN(100) < 8 {
@@ -224,7 +225,7 @@ func (s *schedule) intercept(r *kube.Request) kube.Verdict {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	switch {
-	case s.p == nil || s.p.stop == nil:
+	case s.p == nil || !s.p.running:
 		return kube.Verdict{Err: errOutside}
 	case s.p.killed:
 		return kube.Verdict{Err: context.Canceled}
@@ -241,7 +242,7 @@ func (s *schedule) intercept(r *kube.Request) kube.Verdict {
 		return kube.Verdict{}
 	}
 	f := faults[s.weighted(len(faults), func(i int) int { return faults[i].weight })]
-	if s.off[f.name] || f.on != nil && !f.on(r) {
+	if slices.Contains(s.plan.Off, f.name) || f.on != nil && !f.on(r) {
 		return kube.Verdict{}
 	}
 	s.happens(f.name)
@@ -251,47 +252,36 @@ func (s *schedule) intercept(r *kube.Request) kube.Verdict {
 		s.p.killed = true
 		v.Err = context.Canceled
 	}
-	s.tale.say("%s %s %s is %s", r.Verb, r.Resource.Resource, r.Name, f.name)
+	s.tale.Say("%s %s %s is %s", r.Verb, r.Resource.Resource, r.Name, f.name)
 	return v
 }
 
-// reconcile calls Reconcile as a controller for the owners and their Jobs does: an error
-// discards the result, and the rate limiter says when to retry.
+// reconcile calls Reconcile as a controller for the owners and their Jobs does.
 func (s *schedule) reconcile(request reconcile.Request) {
 	p := s.p
-	s.tale.begin(s.step, "reconcile "+request.String(), s.late())
-	ctx, stop := context.WithCancel(log.IntoContext(context.Background(), logr.Discard()))
-	defer stop()
+	s.tale.Begin(s.step, time.Now(), "reconcile "+request.String())
+	s.mentionLate()
 	delete(p.due, request)
-	p.request, p.stop = request, stop
+	p.request = request
 	s.syncs++
-	result, err := call(ctx, p.Reconciler, request)
-	p.stop = nil
+	s.tale.Indent(1)
+	p.running = true
+	p.last = p.reconcile(request)
+	p.running = false
+	s.tale.Indent(-1)
 	if p.killed {
-		s.tale.say("the controller is killed, and starts again")
+		s.tale.Say("the controller is killed, and starts again")
 		s.start()
 		return
 	}
-	if v := (&referee.Violation{}); errors.As(errors.Join(p.failed(), err), &v) {
+	if v := (&referee.Violation{}); errors.As(errors.Join(p.failed(), p.last.err), &v) {
 		s.violate(v.Property, "%s", v.Text)
 	}
-	after := result.RequeueAfter
-	p.last = fmt.Sprintf("returned RequeueAfter %v and no error", after)
-	switch {
-	case err == nil:
-		p.RateLimiter.Forget(request)
-	case errors.Is(err, reconcile.TerminalError(nil)):
-		p.RateLimiter.Forget(request)
-		after = 0
-	default:
-		after = max(p.RateLimiter.When(request), time.Nanosecond)
+	if p.last.err != nil {
+		s.tale.Say("Reconcile %v", p.last)
 	}
-	if err != nil {
-		p.last = fmt.Sprintf("returned the error: %v", err)
-		s.tale.say("Reconcile %s", p.last)
-	}
-	at := time.Now().Add(min(after, longest))
-	if already, ok := p.due[request]; after > 0 && (!ok || at.Before(already)) {
+	at := time.Now().Add(p.last.again)
+	if already, ok := p.due[request]; p.last.again > 0 && (!ok || at.Before(already)) {
 		p.due[request] = at
 	}
 }

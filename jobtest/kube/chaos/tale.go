@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,75 +14,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/kube"
 )
 
-// tale is the lines of a report. A step in which nothing happens leaves no line.
-type tale struct {
-	on      bool // for a report
-	mu      sync.Mutex
-	pending []string // lines that are told if something follows
-	lines   []string
-}
-
-func (t *tale) begin(step int, name string, more []string) {
-	if !t.on {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.pending = append([]string{fmt.Sprintf("%3d  %s  %s", step, time.Now().UTC().Format("15:04:05.000"), name)}, more...)
-}
-
-func (t *tale) meanwhile(name string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.pending = append(t.pending, "     meanwhile: "+name)
-}
-
-func (t *tale) say(format string, args ...any) {
-	if !t.on {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.lines = append(append(t.lines, t.pending...), "     "+fmt.Sprintf(format, args...))
-	t.pending = nil
-}
-
-// story is the report, of at most 60 lines.
-func (s *schedule) story(again string) string {
-	const longest, first = 60, 10
-	lines := []string{
-		fmt.Sprintf("%s, %s: %s", s.broken.Property, s.broken.Meaning(), s.broken.Text),
-		fmt.Sprintf("seed %d. To run it again:", s.seed),
-		"  " + again,
-	}
-	if s.fickle {
-		lines = append(lines, "It was found once, and not when the same schedule ran again: the controller depends on",
-			"chance, as on the order of a map.")
-	}
+// story is the report.
+func (s *schedule) story(again string, chance bool) string {
+	r := story.Report{Violation: s.broken, Seed: s.seed, Again: again, Chance: chance, Tale: &s.tale, End: []string{"in the end:"}}
 	if s.want == "" {
-		lines = append(lines, "It happens without faults.")
+		r.Notes = "It happens without faults."
 	}
-	end := []string{"in the end:"}
 	for _, kind := range s.seen() {
 		for _, o := range s.all(kind) {
-			end = append(end, "  "+s.line(o))
+			r.End = append(r.End, "  "+s.line(o))
 		}
 	}
-	steps := s.tale.lines
-	if most := max(longest-len(lines)-len(end), 2*first); len(steps) > most {
-		left := len(steps) - most + 1
-		steps = append(append(append([]string(nil), steps[:first]...), fmt.Sprintf("  ... %d lines are left out ...", left)), steps[first+left:]...)
-	}
-	return strings.Join(append(append(lines, steps...), end...), "\n") + "\n"
+	return r.String()
 }
 
-// late is what the cache does not show.
-func (s *schedule) late() []string {
-	if !s.told {
-		return nil
+// mentionLate says what the cache does not show.
+func (s *schedule) mentionLate() {
+	if !s.tale.Told {
+		return
 	}
 	const most = 6
 	var lines []string
@@ -94,13 +45,15 @@ func (s *schedule) late() []string {
 			if e.Type == "DELETED" {
 				line = nameOf(e.Object) + " is gone"
 			}
-			lines = append(lines, "     its cache does not show: "+line)
+			lines = append(lines, "its cache does not show: "+line)
 		}
 	}
 	if left := len(lines) - most; left > 1 {
-		lines = append(lines[:most], fmt.Sprintf("     nor %d later changes", left))
+		lines = append(lines[:most], fmt.Sprintf("nor %d later changes", left))
 	}
-	return lines
+	for _, line := range lines {
+		s.tale.Mention("%s", line)
+	}
 }
 
 func (s *schedule) changeLine(c *kube.Change) string {

@@ -19,9 +19,9 @@ import (
 )
 
 var (
-	schedules = flag.Int("chaos.schedules", 0, "number of schedules of each chaos test; 0 is what the test says")
-	first     = flag.Int("chaos.first", 0, "first schedule of each chaos test, to go on from there")
-	seed      = flag.Int64("chaos.seed", -1, "the only schedule to run")
+	number = flag.Int("chaos.schedules", 0, "number of schedules of each chaos test; 0 is what the test says")
+	first  = flag.Int("chaos.first", 0, "first schedule of each chaos test, to go on from there")
+	seed   = flag.Int64("chaos.seed", -1, "the only schedule to run")
 )
 
 // Config says what is tested, and for how long. The zero Config is ready to use.
@@ -57,35 +57,31 @@ func Test(t *testing.T, factory func(*Env) reconcile.Reconciler) {
 // breaks a property.
 func (c Config) Test(t *testing.T, factory func(*Env) reconcile.Reconciler) {
 	t.Helper()
-	if *schedules > 0 {
-		c.Schedules = *schedules
-	}
-	report(t, cmp.Or(c.Schedules, defaultSchedules), func() engine.Report { return c.Search(t, factory) })
+	test(t, c.Schedules, c.run(t, factory))
 }
 
 // Search runs the schedules and returns what Test reports.
 func (c Config) Search(t *testing.T, factory func(*Env) reconcile.Reconciler) engine.Report {
 	t.Helper()
-	return search(cmp.Or(c.Schedules, defaultSchedules), func(seed uint64, retries int) engine.Report {
-		return c.run(t, seed, retries, factory)
-	})
+	return search(c.Schedules, c.run(t, factory))
 }
 
-const defaultSchedules = 1000
-
-// report fails the test if a schedule breaks a property.
-func report(t *testing.T, schedules int, search func() engine.Report) {
+// test fails the test if a schedule breaks a property.
+func test(t *testing.T, schedules int, run func(seed uint64, retries int) engine.Report) {
 	t.Helper()
-	began := time.Now()
+	schedules = cmp.Or(max(0, *number), schedules, defaultSchedules)
 	if *seed >= 0 {
 		schedules = 1
 	}
-	r := search()
+	began := time.Now()
+	r := search(schedules, run)
 	if r.Violation != nil {
 		t.Fatal(r.Story)
 	}
 	t.Logf("%d schedules, %d reconciles and %d writes in %v: no property broken", schedules, r.Syncs, r.Writes, time.Since(began).Round(time.Millisecond))
 }
+
+const defaultSchedules = 1000
 
 // search runs schedules on all processors. It runs the first that breaks a property once
 // more, with retries, to report it.
@@ -93,13 +89,14 @@ func search(schedules int, run func(seed uint64, retries int) engine.Report) (to
 	if *seed >= 0 {
 		return run(uint64(*seed), 0)
 	}
+	last := *first + cmp.Or(schedules, defaultSchedules)
 	var mu sync.Mutex
 	next, found := *first, -1
 	take := func() (int, bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		next++
-		return next - 1, next <= *first+schedules && found < 0
+		return next - 1, next <= last && found < 0
 	}
 	var wait sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -121,25 +118,31 @@ func search(schedules int, run func(seed uint64, retries int) engine.Report) (to
 	return run(uint64(found), 0)
 }
 
-// run runs one schedule in a bubble, in which the time is that of the cluster.
-func (c Config) run(t *testing.T, seed uint64, retries int, factory func(*Env) reconcile.Reconciler) engine.Report {
-	jobs := c.jobs(seed)
-	return engine.Run(engine.Config{
-		Seed:    seed,
-		Mode:    engine.Mode(seed % 2),
-		Job:     jobs[0],
-		Beside:  jobs[1:],
-		Rules:   c.Rules,
-		Steps:   c.Steps,
-		Start:   time.Now,
-		Isolate: func(run func()) { synctest.Test(t, func(*testing.T) { run() }) },
-		// time.Now never goes back.
-		Without:    append([]string{"clock jumps an hour back"}, c.Without...),
-		Again:      fmt.Sprintf("go test -run '^%s$' -chaos.seed=%d", t.Name(), seed),
-		Retries:    retries,
-		Controller: func() cluster.Controller { return newProcess(c, factory) },
-	})
+// run returns a function that runs one schedule in a bubble, in which the time is that of the
+// cluster.
+func (c Config) run(t *testing.T, factory func(*Env) reconcile.Reconciler) func(seed uint64, retries int) engine.Report {
+	return func(seed uint64, retries int) engine.Report {
+		jobs := c.jobs(seed)
+		return engine.Run(engine.Config{
+			Seed:    seed,
+			Mode:    engine.Mode(seed % 2),
+			Job:     jobs[0],
+			Beside:  jobs[1:],
+			Rules:   c.Rules,
+			Steps:   c.Steps,
+			Start:   time.Now,
+			Isolate: func(run func()) { synctest.Test(t, func(*testing.T) { run() }) },
+			// time.Now never goes back.
+			Without:    append([]string{"clock jumps an hour back"}, c.Without...),
+			Again:      fmt.Sprintf(again, t.Name(), seed),
+			Retries:    retries,
+			Controller: func() cluster.Controller { return newForJobs(c, factory) },
+		})
+	}
 }
+
+// again is the command that runs a schedule again.
+const again = "go test -run '^%s$' -chaos.seed=%d"
 
 // jobs are the Jobs of a schedule: one at least.
 func (c Config) jobs(seed uint64) []*batchv1.Job {

@@ -1,0 +1,96 @@
+package shrink
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// result is what a run violates; nil for nothing.
+type result struct{ broken *referee.Violation }
+
+func (r result) Violation() *referee.Violation { return r.broken }
+
+// All that a violation does not need is left out: what is needed is scattered over the steps.
+func TestSearch(t *testing.T) {
+	violation := &referee.Violation{Property: "S1", Text: "2 pods are active"}
+	for _, c := range []struct {
+		name   string
+		needs  []int    // steps
+		event  string   // that must happen
+		other  []int    // without these steps another property is violated
+		before [2]int   // the first is needed as long as there is the second
+		runs   int      // that may be spent
+		steps  []int    // that are left
+		off    []string // what is left out
+		most   int      // runs that are needed
+	}{
+		{name: "one step", needs: []int{137}, runs: 500, steps: []int{137}, off: []string{"a", "b", "c"}, most: 20},
+		{name: "no step", runs: 500, off: []string{"a", "b", "c"}, most: 5},
+		{name: "the first and the last", needs: []int{1, 200}, runs: 500, steps: []int{1, 200}, off: []string{"a", "b", "c"}, most: 35},
+		{name: "four steps", needs: []int{3, 50, 51, 180}, runs: 500, steps: []int{3, 50, 51, 180}, off: []string{"a", "b", "c"}, most: 60},
+		{name: "an event", needs: []int{9}, event: "b", runs: 500, steps: []int{9}, off: []string{"a", "c"}, most: 22},
+		{name: "another violation is not the same", needs: []int{9}, other: []int{20}, runs: 500, steps: []int{9, 20}, off: []string{"a", "b", "c"}, most: 35},
+		{name: "a step that is not needed without another", needs: []int{150}, before: [2]int{7, 9}, runs: 500, steps: []int{150}, off: []string{"a", "b", "c"}, most: 30},
+		{name: "no runs", needs: []int{9}, steps: Until(200).Steps},
+		{name: "few runs", needs: []int{9}, runs: 5, steps: Until(100).Steps, off: []string{"a", "b", "c"}, most: 5},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			spent, told := 0, 0
+			var last Plan
+			run := func(p Plan, tell bool) result {
+				if last = p; tell {
+					told++
+				} else {
+					spent++
+				}
+				has := func(step int) bool { return slices.Contains(p.Steps, step) }
+				switch {
+				case slices.Contains(p.Off, c.event), !has(c.before[0]) && has(c.before[1]):
+					return result{}
+				case slices.IndexFunc(c.needs, func(n int) bool { return !has(n) }) >= 0:
+					return result{}
+				case slices.IndexFunc(c.other, func(n int) bool { return !has(n) }) >= 0:
+					return result{&referee.Violation{Property: "S2", Text: violation.Text}}
+				}
+				return result{violation}
+			}
+			got, ok := Search(result{violation}, Until(200), []string{"a", "b", "c"}, c.runs, run)
+			if !ok || got.broken != violation || told != 1 {
+				t.Errorf("found again: %v, with %v, told %d times; want it told once", ok, got.broken, told)
+			}
+			if !slices.Equal(last.Steps, c.steps) || !slices.Equal(last.Off, c.off) {
+				t.Errorf("left are the steps %v without %q, want %v without %q", last.Steps, last.Off, c.steps, c.off)
+			}
+			if spent > c.most {
+				t.Errorf("%d runs are spent, want %d at most", spent, c.most)
+			}
+		})
+	}
+}
+
+// A violation that does not occur again is reported as such.
+func TestSearch_chance(t *testing.T) {
+	violation := &referee.Violation{Property: "S1", Text: "2 pods are active"}
+	told := 0
+	got, ok := Search(result{violation}, Until(10), nil, 10, func(_ Plan, tell bool) result {
+		if tell {
+			told++
+		}
+		return result{}
+	})
+	if ok || told != 3 || got.broken != violation {
+		t.Errorf("found again: %v, after %d runs, with %v; want what was found, after 3", ok, told, got.broken)
+	}
+}
+
+// Upto leaves out later steps.
+func TestPlan_Upto(t *testing.T) {
+	p := Plan{Steps: []int{2, 4, 6}, Off: []string{"a"}}
+	for step, want := range map[int][]int{0: {}, 2: {2}, 5: {2, 4}, 6: {2, 4, 6}, 7: {2, 4, 6}} {
+		if got := p.Upto(step); !slices.Equal(got.Steps, want) || !slices.Equal(got.Off, p.Off) {
+			t.Errorf("up to %d: %v without %q, want %v", step, got.Steps, got.Off, want)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package story
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// What happens is told in order; steps in which nothing happens are not.
+func TestTale(t *testing.T) {
+	tale := &Tale{Told: true}
+	tale.Say("before all steps")
+	tale.Begin(1, noon, "nothing comes of it")
+	tale.Mention("nor of this")
+	for i := range 3 {
+		tale.Begin(2+i, noon.Add(time.Duration(i)*time.Second), "equal steps")
+		tale.Say("a line")
+	}
+	tale.Begin(5, noon, "a sync")
+	tale.Mention("an old cache")
+	tale.Indent(1)
+	tale.Begin(5, noon, "something else")
+	tale.Say("a write: %v", errors.Join(errors.New("it is late"), errors.New("it fails")))
+	tale.Begin(5, noon, "a second thing of which nothing comes")
+	tale.Indent(-1)
+	tale.Begin(6, noon, "the last step")
+	tale.Say("an end")
+	want := `     before all steps
+  2  12:00:00.000  equal steps
+     a line
+     the same 2 times more, until 12:00:02.000
+  5  12:00:00.000  a sync
+     an old cache
+       meanwhile: something else
+       a write: it is late; it fails
+  6  12:00:00.000  the last step
+     an end`
+	if diff := cmp.Diff(want, strings.Join(tale.Lines(60), "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A part of a step that is like the one before it is counted.
+func TestTale_Fold(t *testing.T) {
+	tale := &Tale{Told: true}
+	tale.Begin(1, noon, "many syncs")
+	for range 4 {
+		from := tale.Len()
+		tale.Say("nothing new")
+		tale.Fold(from)
+	}
+	from := tale.Len()
+	tale.Say("a line that is not needed")
+	tale.Mention("nor this one")
+	tale.Drop(from)
+	tale.Say("the end")
+	want := `  1  12:00:00.000  many syncs
+     nothing new
+     and the same 3 times more
+     the end`
+	if diff := cmp.Diff(want, strings.Join(tale.Lines(60), "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What is not told costs nothing.
+func TestTale_notTold(t *testing.T) {
+	tale := &Tale{}
+	allocs := testing.AllocsPerRun(10, func() {
+		tale.Begin(1, noon, "a step")
+		tale.Mention("a line")
+		tale.Say("a line")
+	})
+	if lines := tale.Lines(60); len(lines) > 0 || allocs > 0 {
+		t.Errorf("%q is told, with %v allocations", lines, allocs)
+	}
+}
+
+// A report has 60 lines at most. The first and the last ones are kept.
+func TestReport(t *testing.T) {
+	for _, n := range []int{0, 1, 53, 54, 55, 500} {
+		tale := &Tale{Told: true}
+		for i := range n {
+			tale.Say("line %d of %d", i+1, n)
+		}
+		r := Report{Violation: &referee.Violation{Property: "S1", Text: "2 pods"}, Seed: 7, Of: "other/job", Again: "go test", Notes: "cause: a\n  b", Chance: true, Tale: tale, End: []string{"in the end:"}}
+		text := r.String()
+		if lines := strings.Count(text, "\n"); lines != min(n+8, Longest) {
+			t.Errorf("%d lines make a report of %d, want %d", n, lines, min(n+8, Longest))
+		}
+		head := "S1, " + r.Violation.Meaning() + ": 2 pods\nthe Job is other/job. Seed 7. To run it again:\n  go test\ncause: a\n  b\n" +
+			"It was found once, and not when the same schedule ran again: the controller depends on\nchance, as on the order of a map.\n"
+		last := fmt.Sprintf("line %d of %d\nin the end:\n", n, n)
+		if !strings.HasPrefix(text, head) || n > 0 && (!strings.HasSuffix(text, last) || !strings.Contains(text, "line 1 of")) {
+			t.Errorf("the report of %d lines is:\n%s", n, text)
+		}
+		if left := strings.Contains(text, fmt.Sprintf("  ... %d lines are left out ...\n", n-51)); left != (n+8 > Longest) {
+			t.Errorf("of %d lines, lines are left out: %v", n, left)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package story
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Tale is what happens in a schedule, step by step. A step in which nothing happens leaves no
+// line, and equal steps are told once. The zero Tale is not told.
+type Tale struct {
+	Told    bool
+	mu      sync.Mutex
+	steps   []step
+	depth   int
+	pending []string // lines that are told if something follows in the step
+}
+
+// step is a step with what happens in it.
+type step struct {
+	number, at, name string
+	lines            []string
+	last             []string // the part that was folded last
+	again, mark      int      // how often that was repeated, and the line that says so
+	times            int      // that it happened, one after another
+	until            string   // the last of these
+}
+
+// Begin ends a step and begins the next one. What begins during a sync is part of the step.
+func (t *Tale) Begin(number int, at time.Time, name string) {
+	if !t.Told {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.depth > 0 {
+		t.pending = append(t.pending, t.line("meanwhile: %s", []any{name}))
+		return
+	}
+	t.fold()
+	t.pending = nil
+	t.steps = append(t.steps, step{number: fmt.Sprintf("%3d", number), at: at.Format("15:04:05.000"), name: name, times: 1})
+}
+
+// Say adds a line to the step.
+func (t *Tale) Say(format string, args ...any) {
+	if !t.Told {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.step()
+	s.lines = append(append(s.lines, t.pending...), t.line(format, args))
+	t.pending = nil
+}
+
+// Mention adds a line to the step if another follows.
+func (t *Tale) Mention(format string, args ...any) {
+	if !t.Told {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pending = append(t.pending, t.line(format, args))
+}
+
+// Indent indents what follows: by 1 when a sync begins, by -1 when it ends.
+func (t *Tale) Indent(by int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.depth += by
+}
+
+func (t *Tale) line(format string, args []any) string {
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // errors are joined by lines
+	return "     " + strings.Repeat("  ", t.depth) + text
+}
+
+func (t *Tale) step() *step {
+	if len(t.steps) == 0 {
+		t.steps = append(t.steps, step{times: 1})
+	}
+	return &t.steps[len(t.steps)-1]
+}
+
+// fold ends the last step.
+func (t *Tale) fold() {
+	n := len(t.steps)
+	switch {
+	case n == 0:
+		return
+	case len(t.steps[n-1].lines) == 0:
+		t.steps = t.steps[:n-1]
+	case n > 1 && t.steps[n-1].name == t.steps[n-2].name && slices.Equal(t.steps[n-1].lines, t.steps[n-2].lines):
+		t.steps[n-2].times++
+		t.steps[n-2].until = t.steps[n-1].at
+		t.steps = t.steps[:n-1]
+	}
+}
+
+// Len is the number of lines of the step.
+func (t *Tale) Len() int { return len(t.step().lines) }
+
+// Drop drops the lines of the step from a line on.
+func (t *Tale) Drop(from int) {
+	s := t.step()
+	s.lines, t.pending = s.lines[:from], nil
+}
+
+// Fold ends a part of the step, which begins at a line. If it is like the part before it, it
+// is counted and not told.
+func (t *Tale) Fold(from int) {
+	s := t.step()
+	lines := slices.Clone(s.lines[from:])
+	switch {
+	case len(lines) == 0:
+		return
+	case !slices.Equal(lines, s.last):
+		s.last, s.again = lines, 0
+		return
+	}
+	s.lines = s.lines[:from]
+	if s.again++; s.again == 1 {
+		s.mark = len(s.lines)
+		s.lines = append(s.lines, "")
+	}
+	s.lines[s.mark] = fmt.Sprintf("     and the same %d times more", s.again)
+}
+
+// Lines returns the lines of all steps. If there are too many, lines of the middle are left
+// out: the last ones tell most.
+func (t *Tale) Lines(most int) []string {
+	t.fold()
+	var lines []string
+	for _, s := range t.steps {
+		if s.name != "" {
+			lines = append(lines, fmt.Sprintf("%s  %s  %s", s.number, s.at, s.name))
+		}
+		lines = append(lines, s.lines...)
+		if s.times > 1 {
+			lines = append(lines, fmt.Sprintf("     the same %d times more, until %s", s.times-1, s.until))
+		}
+	}
+	const first = 10
+	if most = max(most, 2*first); len(lines) > most {
+		left := len(lines) - most + 1
+		lines = slices.Replace(lines, first, first+left, fmt.Sprintf("  ... %d lines are left out ...", left))
+	}
+	return lines
+}

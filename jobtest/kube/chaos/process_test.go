@@ -1,0 +1,76 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/jobfate/jobfate/jobtest/referee"
+)
+
+// What Reconcile returns has the consequences that it has in controller-runtime: see
+// reconcileHandler of its package internal/controller. The rate limiter delays the first retry
+// by 5ms, and the second by 10ms.
+func TestReconcile_answers(t *testing.T) {
+	failed := errors.New("something failed")
+	for _, c := range []struct {
+		name   string
+		result reconcile.Result
+		err    error
+		again  [2]time.Duration // until the next call, after the first and the second call
+		retry  bool
+		text   string
+	}{
+		{"nothing", reconcile.Result{}, nil, [2]time.Duration{}, false, "RequeueAfter 0s and no error"},
+		{"RequeueAfter", reconcile.Result{RequeueAfter: time.Minute}, nil, [2]time.Duration{time.Minute, time.Minute}, false, "RequeueAfter 1m0s and no error"},
+		{"Requeue", reconcile.Result{Requeue: true}, nil, [2]time.Duration{5 * time.Millisecond, 10 * time.Millisecond}, false, "RequeueAfter 0s and no error"},
+		{"both", reconcile.Result{Requeue: true, RequeueAfter: time.Minute}, nil, [2]time.Duration{time.Minute, time.Minute}, false, "RequeueAfter 1m0s and no error"},
+		{"an error", reconcile.Result{}, failed, [2]time.Duration{5 * time.Millisecond, 10 * time.Millisecond}, true, "the error: something failed"},
+		{"an error discards RequeueAfter", reconcile.Result{RequeueAfter: time.Minute}, failed, [2]time.Duration{5 * time.Millisecond, 10 * time.Millisecond}, true, "which discards it: something failed"},
+		{"a terminal error", reconcile.Result{}, reconcile.TerminalError(failed), [2]time.Duration{}, false, "the error: terminal error: something failed"},
+		{"a terminal error discards RequeueAfter", reconcile.Result{RequeueAfter: time.Minute}, reconcile.TerminalError(failed), [2]time.Duration{}, false, "which discards it: terminal error: something failed"},
+		{"a very long wait", reconcile.Result{RequeueAfter: 1 << 62}, nil, [2]time.Duration{longest, longest}, false, "no error"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := process{newEnv(), reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return c.result, c.err })}
+			for i, want := range c.again {
+				a := p.reconcile(reconcile.Request{})
+				if a.again != want || a.retry != c.retry || !strings.Contains(a.String(), c.text) {
+					t.Errorf("call %d: again after %v, as a retry: %v, text %q; want %v, %v, %q", i+1, a.again, a.retry, a, want, c.retry, c.text)
+				}
+			}
+		})
+	}
+}
+
+// A success resets the rate limiter.
+func TestReconcile_success(t *testing.T) {
+	var err error
+	p := process{newEnv(), reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, err })}
+	for i, want := range []time.Duration{5 * time.Millisecond, 10 * time.Millisecond, 0, 5 * time.Millisecond} {
+		if err = nil; want > 0 {
+			err = errors.New("something failed")
+		}
+		if a := p.reconcile(reconcile.Request{}); a.again != want {
+			t.Errorf("call %d: again after %v, want %v", i+1, a.again, want)
+		}
+	}
+}
+
+// A panic is a violation, and a goroutine of a Reconcile that has returned finds its context
+// cancelled.
+func TestReconcile_panic(t *testing.T) {
+	var kept context.Context
+	p := process{newEnv(), reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+		kept = ctx
+		panic("oh")
+	})}
+	var v *referee.Violation
+	if a := p.reconcile(reconcile.Request{}); !errors.As(a.err, &v) || v.Property != "S16" || !strings.Contains(v.Text, "oh") || kept.Err() == nil {
+		t.Errorf("got %v with the context %v, want S16 and a cancelled context", a.err, kept.Err())
+	}
+}
