@@ -226,10 +226,10 @@ func (c *podCache) apply(sent, after *corev1.Pod) {
 	if before != nil || after != nil {
 		c.changes++
 		if before != nil && (after == nil || keyOf(before) != keyOf(after)) {
-			c.log(before, nil)
+			c.leave(before)
 		}
 		if after != nil {
-			c.log(after, after)
+			c.enter(after)
 			c.pods[name] = after
 		} else {
 			delete(c.pods, name)
@@ -241,17 +241,20 @@ func (c *podCache) apply(sent, after *corev1.Pod) {
 	}
 }
 
-// log records a change in the group of a pod. A controller's group without pods goes: the Job
-// reads it as a list when it has pods again.
-func (c *podCache) log(member, now *corev1.Pod) {
-	g := c.groupOf(member)
-	if g.log = append(g.log, change{c.changes, member.Name}); now != nil {
-		g.pods[member.Name] = now
-	} else {
-		delete(g.pods, member.Name)
-	}
-	g.trim()
-	if key := keyOf(member); len(g.pods) == 0 && key.controller != "" {
+// enter records that a pod is new in its group, or has changed there.
+func (c *podCache) enter(pod *corev1.Pod) {
+	g := c.groupOf(pod)
+	g.pods[pod.Name] = pod
+	g.record(change{c.changes, pod.Name})
+}
+
+// leave records that a pod is no longer in its group. A controller's group without pods goes:
+// the Job reads it as a list when it has pods again.
+func (c *podCache) leave(pod *corev1.Pod) {
+	g := c.groupOf(pod)
+	delete(g.pods, pod.Name)
+	g.record(change{c.changes, pod.Name})
+	if key := keyOf(pod); len(g.pods) == 0 && key.controller != "" {
 		delete(c.groups, key)
 	}
 }
@@ -301,9 +304,10 @@ func (g *group) appendTo(pods []*corev1.Pod) []*corev1.Pod {
 	return pods
 }
 
-// trim keeps the log within about twice the number of pods. Who reads less often reads a list,
-// which is no longer.
-func (g *group) trim() {
+// record adds a change to the log, and keeps the log within about twice the number of pods. Who
+// reads less often reads a list, which is no longer.
+func (g *group) record(c change) {
+	g.log = append(g.log, c)
 	if drop := len(g.log) / 2; drop > 512+len(g.pods) {
 		g.since = g.log[drop-1].number
 		g.log = append([]change(nil), g.log[drop:]...)
