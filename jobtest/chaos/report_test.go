@@ -1,25 +1,13 @@
 package chaos
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
-
-// stepLine begins the lines of a step in a report.
-var stepLine = regexp.MustCompile(`(?m)^ *(\d+)  \d\d:\d\d:\d\d\.\d{3}  `)
-
-// stepsOf returns the number of steps in a report.
-func stepsOf(report string) int {
-	steps := map[string]bool{}
-	for _, line := range stepLine.FindAllStringSubmatch(report, -1) {
-		steps[line[1]] = true
-	}
-	return len(steps)
-}
 
 // Reports are for people: the property in words, the violation that the story ends with, the
 // cause of a stall, how to run it again, 60 lines at most, and few of the 200 steps.
@@ -52,7 +40,7 @@ func TestReports(t *testing.T) {
 				if len(lines) > 60 || !r.Violation.Same(found) || !strings.HasPrefix(r.Story, c.property+", "+found.Meaning()+": "+r.Violation.Text+"\n") {
 					t.Errorf("%d lines about %v, want 60 at most, about a case of %v", len(lines), r.Violation, found)
 				}
-				if steps := stepsOf(r.Story); steps > c.steps {
+				if steps := story.StepsOf(r.Story); steps > c.steps {
 					t.Errorf("%d steps are left, want %d at most", steps, c.steps)
 				}
 				for _, part := range []string{"To run it again:\n  chaos.Run(", c.cause, c.folded} {
@@ -74,8 +62,8 @@ func TestFickle(t *testing.T) {
 	cfg = cfg.orDefault()
 	r := newRun(cfg, cfg.plan())
 	r.broken = &referee.Violation{Property: "S1", Text: "made up"}
-	if story := r.shrink().story(); !strings.Contains(story, "the controller depends on\nchance") {
-		t.Errorf("the report does not say that the controller depends on chance:\n%s", story)
+	if text := r.shrink().story(); !strings.Contains(text, "the controller depends on\nchance") {
+		t.Errorf("the report does not say that the controller depends on chance:\n%s", text)
 	}
 }
 

@@ -5,6 +5,7 @@ package story
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -44,4 +45,15 @@ func (r Report) String() string {
 			"chance, as on the order of a map.")
 	}
 	return strings.Join(slices.Concat(head, r.Tale.Lines(Longest-len(head)-len(r.End)), r.End), "\n") + "\n"
+}
+
+var stepLine = regexp.MustCompile(`(?m)^ *(\d+)  \d\d:\d\d:\d\d\.\d{3}  `)
+
+// StepsOf returns the number of steps that a report has, for tests of how short it is.
+func StepsOf(report string) int {
+	steps := map[string]bool{}
+	for _, line := range stepLine.FindAllStringSubmatch(report, -1) {
+		steps[line[1]] = true
+	}
+	return len(steps)
 }

@@ -43,8 +43,9 @@ func TestTale(t *testing.T) {
        a write: it is late; it fails
   6  12:00:00.000  the last step
      an end`
-	if diff := cmp.Diff(want, strings.Join(tale.Lines(60), "\n")); diff != "" {
-		t.Error(diff)
+	got := strings.Join(tale.Lines(60), "\n")
+	if diff := cmp.Diff(want, got); diff != "" || StepsOf(got) != 3 {
+		t.Errorf("%d steps, want 3\n%s", StepsOf(got), diff)
 	}
 }
 

@@ -3,7 +3,6 @@ package chaos_test
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/jobfate/jobfate/jobstatus"
+	"github.com/jobfate/jobfate/jobtest/internal/story"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
 
@@ -99,18 +99,6 @@ func TestCreator(t *testing.T) {
 	twoJobs.Test(t, func(env *chaos.Env) reconcile.Reconciler { return newTrainer(env) })
 }
 
-// stepLine begins the lines of a step in a report.
-var stepLine = regexp.MustCompile(`(?m)^ *(\d+)  \d\d:\d\d:\d\d\.\d{3}  `)
-
-// stepsOf returns the number of steps in a report.
-func stepsOf(report string) int {
-	steps := map[string]bool{}
-	for _, line := range stepLine.FindAllStringSubmatch(report, -1) {
-		steps[line[1]] = true
-	}
-	return len(steps)
-}
-
 // Each bug of a controller that creates Jobs is found. examples/jobgroup has more of them.
 func TestCreator_planted(t *testing.T) {
 	exists := apierrors.NewAlreadyExists(batchv1.Resource("jobs"), "")
@@ -169,7 +157,7 @@ func TestCreator_planted(t *testing.T) {
 			if r.Violation == nil || r.Violation.Property != bug.property {
 				t.Fatalf("found %v, want %s\n%s", r.Violation, bug.property, r.Story)
 			}
-			if steps := stepsOf(r.Story); steps > bug.steps {
+			if steps := story.StepsOf(r.Story); steps > bug.steps {
 				t.Errorf("%d steps are left, want %d at most", steps, bug.steps)
 			}
 			if t.Log(r.Story); strings.Count(r.Story, "\n") > 60 {
