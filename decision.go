@@ -107,7 +107,3 @@ func convert[A, B any](list []A, f func(A) B) []B {
 func (d Decision) Idle() bool {
 	return len(d.Claim)+len(d.Delete)+len(d.Create)+len(d.Strip) == 0 && d.Status == nil
 }
-
-// Basis returns the inputs and intermediate results of the decision, for the package
-// explain; nil for the zero Decision.
-func (d Decision) Basis() *decide.Outcome { return d.outcome }

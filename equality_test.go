@@ -13,6 +13,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decide"
 	"github.com/jobfate/jobfate/internal/decidetest"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/slowpath"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
@@ -78,7 +79,7 @@ func (o *observer) step(t *rapid.T) {
 	case 8:
 		o.in.Now = o.in.Now.Add(rapid.SampledFrom([]time.Duration{time.Second, -time.Second, time.Minute}).Draw(t, "time"))
 	case 9:
-		o.config = jobfate.NewMachine(drawOptions(t)...).Core().Config
+		o.config = inside.MachineOf(jobfate.NewMachine(drawOptions(t)...)).Config
 	}
 }
 
@@ -205,7 +206,7 @@ func TestFeed_withoutUID(t *testing.T) {
 	if err := m.Begin(view); err != nil {
 		t.Errorf("with a valid pod: %v", err)
 	}
-	if got := fmt.Sprint(m.Core().Cached()[0].UID); got != string(pod.UID) {
+	if got := fmt.Sprint(inside.MachineOf(m).Cached()[0].UID); got != string(pod.UID) {
 		t.Errorf("the Machine knows %s, want %s", got, pod.UID)
 	}
 }
@@ -222,7 +223,7 @@ func TestFeed_listReplaces(t *testing.T) {
 		if err := m.Begin(view); err != nil {
 			t.Fatal(err)
 		}
-		return m.Result().Decision.Basis().View.Census.Active
+		return inside.OutcomeOf(m.Result().Decision).View.Census.Active
 	}
 	list := view
 	list.Fed, list.Pods = false, pods[:1]

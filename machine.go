@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/machine"
 )
 
@@ -223,5 +224,9 @@ func (m *Machine) Idle() bool { return m.core.Idle() }
 // String lists the writes that are not observed yet.
 func (m *Machine) String() string { return m.core.Memory.String() }
 
-// Core returns the implementation of the Machine, for the test kit.
-func (m *Machine) Core() *machine.Machine { return &m.core }
+func init() {
+	inside.Open(
+		func(d any) *decide.Outcome { return d.(Decision).outcome },
+		func(m any) *machine.Machine { return &m.(*Machine).core },
+	)
+}

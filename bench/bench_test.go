@@ -18,6 +18,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/indexset"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -128,7 +129,7 @@ func statusAfter(t *testing.T, w *world) *batchv1.JobStatus {
 	if d.Status != nil {
 		status = d.Status
 	}
-	if settled := d.Basis().Settle(uidsOf(d.Strip)); settled.Status != nil {
+	if settled := inside.OutcomeOf(d).Settle(uidsOf(d.Strip)); settled.Status != nil {
 		status = settled.Status
 	}
 	return status

@@ -10,6 +10,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/indexset"
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobstatus"
 )
 
@@ -23,7 +24,7 @@ type Explanation struct {
 // Of returns the explanation of a decision, with the given evidence. The explanation of
 // the zero Decision is empty.
 func Of(d jobfate.Decision, evidence ...Evidence) Explanation {
-	e := Explanation{about: outcome{d.Basis()}}
+	e := Explanation{about: outcome{inside.OutcomeOf(d)}}
 	for _, more := range evidence {
 		e.evidence.Events = append(e.evidence.Events, more.Events...)
 		e.evidence.Nodes = append(e.evidence.Nodes, more.Nodes...)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
@@ -107,7 +108,7 @@ func (w *world) logf(format string, args ...any) { w.log = append(w.log, fmt.Spr
 
 // progress records the decision, and the events and metrics since the last call.
 func (w *world) progress(r jobfate.Result) {
-	if d := r.Decision; d.Basis() != nil && d.Basis() != w.last.Basis() {
+	if d := r.Decision; inside.OutcomeOf(d) != nil && inside.OutcomeOf(d) != inside.OutcomeOf(w.last) {
 		w.last, w.unsaved = d, d.Status != nil
 	}
 	if w.dead() {
@@ -267,7 +268,7 @@ func (w *world) snapshot() decide.Input {
 
 // configure applies the current options to the controller.
 func (w *world) configure() {
-	w.caller.Machine.Core().Config = jobfate.NewMachine(w.opts...).Core().Config
+	inside.MachineOf(w.caller.Machine).Config = inside.MachineOf(jobfate.NewMachine(w.opts...)).Config
 }
 
 // lag stops updating the cache of pods and, with jobToo, the cache of Jobs.

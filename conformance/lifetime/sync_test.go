@@ -18,6 +18,7 @@ import (
 	"github.com/jobfate/jobfate/conformance/apiserver"
 	"github.com/jobfate/jobfate/conformance/real"
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/machine"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
@@ -142,7 +143,7 @@ func (w *world) remembered() machine.Memory {
 
 // Sync implements cluster.Controller.
 func (j *jobfateSync) Sync(client *cluster.Client) (time.Duration, error) {
-	j.machine.Core().Memory = j.before.remembered()
+	inside.MachineOf(j.machine).Memory = j.before.remembered()
 	err := j.machine.Begin(jobfate.View{
 		Job: j.before.Job(), Pods: j.before.seen(), Now: j.before.Now, JobsVersion: upTo, PodsVersion: upTo, Barrier: upTo,
 	})
@@ -169,9 +170,9 @@ func (j *jobfateSync) Sync(client *cluster.Client) (time.Duration, error) {
 	if j.ended {
 		return 0, nil
 	}
-	j.world.memory, j.world.inDoubt = j.machine.Core().Backoff, false
+	j.world.memory, j.world.inDoubt = inside.MachineOf(j.machine).Backoff, false
 	if j.machine.Result().Ended {
-		for _, e := range d.Basis().Settle(j.counted).Events {
+		for _, e := range inside.OutcomeOf(d).Settle(j.counted).Events {
 			j.events = append(j.events, real.Event{Type: e.Type, Reason: e.Reason, Message: e.Message})
 		}
 	}

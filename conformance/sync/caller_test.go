@@ -13,6 +13,7 @@ import (
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/conformance/real"
 	decision "github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/machine"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -39,7 +40,7 @@ const shown, inFlight = "1000", "2000"
 // decide lets a Machine sync once.
 func decide(t *trial) (*caller, error) {
 	c := &caller{trial: t, machine: jobfate.NewMachine(t.options()...)}
-	c.machine.Core().Memory = t.memory()
+	inside.MachineOf(c.machine).Memory = t.memory()
 	s := &t.snapshot
 	err := c.machine.Begin(jobfate.View{Job: s.Job, Pods: s.Pods, Now: s.Now, JobsVersion: shown, PodsVersion: shown, Barrier: shown})
 	if err != nil {
@@ -78,16 +79,16 @@ func (t *trial) memory() machine.Memory {
 // finish puts the result of the sync into the outcome.
 func (c *caller) finish() error {
 	result := c.machine.Result()
-	if c.decision = result.Decision; c.decision.Basis() == nil {
+	if c.decision = result.Decision; inside.OutcomeOf(c.decision) == nil {
 		return result.Err // it could not be decided again
 	}
 	if !c.claimFailed && !c.statusFailed {
-		c.settlement = c.decision.Basis().Settle(c.gone)
+		c.settlement = inside.OutcomeOf(c.decision).Settle(c.gone)
 	}
 	if !c.claimFailed && !isFinished(c.snapshot.Job) {
 		c.out.Requeue = c.decision.Requeue
 	}
-	last := c.machine.Core().Backoff
+	last := inside.MachineOf(c.machine).Backoff
 	if c.out.Backoff = record(last.Failures, &last.LastFailure); isFinished(c.snapshot.Job) {
 		c.out.Backoff = real.Record{} // and forgotten with the Job
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/jobfate/jobfate"
 	why "github.com/jobfate/jobfate/explain"
 	"github.com/jobfate/jobfate/failurepolicy"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/keys"
 	"github.com/jobfate/jobfate/internal/kubefile"
 	"github.com/jobfate/jobfate/tracking"
@@ -211,7 +212,7 @@ func newReport(in Objects, m *kubefile.Manifest, now time.Time, d jobfate.Decisi
 	job := m.Job
 	var settled *batchv1.JobStatus // after the finalizers were removed
 	finished := false
-	if o := d.Basis(); o != nil {
+	if o := inside.OutcomeOf(d); o != nil {
 		s := o.Settle(mapped(d.Strip, func(pod *corev1.Pod) types.UID { return pod.UID }))
 		settled, finished = s.Status, s.Finished
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/inside"
 )
 
 // Input returns the input of package decide for a snapshot, with nothing in flight.
@@ -43,7 +44,7 @@ func MustDecide[S jobfate.Snapshot | decide.Input](t testing.TB, s S, opts ...jo
 
 // Revise returns the decision as it is if some of its creations or deletions fail.
 func Revise(d jobfate.Decision, done decide.Done) jobfate.Decision {
-	outcome := d.Basis().Close(done)
+	outcome := inside.OutcomeOf(d).Close(done)
 	revised, err := carriedOut(func(decide.Input, decide.Config) (*decide.Outcome, error) { return outcome, nil }, nil)
 	if err != nil {
 		panic(err) // cannot happen: the decider returns no error
@@ -57,13 +58,13 @@ func Settle(d jobfate.Decision, gone ...*corev1.Pod) decide.Settled {
 	for i, pod := range gone {
 		uids[i] = pod.UID
 	}
-	return d.Basis().Settle(uids)
+	return inside.OutcomeOf(d).Settle(uids)
 }
 
 // carriedOut returns the decision of a Machine that decides with the given function.
 func carriedOut(how func(decide.Input, decide.Config) (*decide.Outcome, error), opts []jobfate.Option) (jobfate.Decision, error) {
 	m := jobfate.NewMachine(opts...)
-	m.Core().Decide = how
+	inside.MachineOf(m).Decide = how
 	view := jobfate.View{
 		Job:         &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "any"}},
 		Now:         time.Unix(1, 0),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/explain"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -46,7 +47,7 @@ func newController(c *cluster.Cluster, s Settings, backsOff func(until map[int32
 		options = append(slices.Clone(options), jobfate.RuleNames(s.RuleNames...))
 	}
 	out := &controller{cluster: c, cache: c.NewCache(true), caller: cluster.NewCaller(options...)}
-	out.caller.Machine.Core().Check = nil // the check is for tests
+	inside.MachineOf(out.caller.Machine).Check = nil // the check is for tests
 	out.backsOff = backsOff
 	return out
 }
@@ -54,7 +55,7 @@ func newController(c *cluster.Cluster, s Settings, backsOff func(until map[int32
 // sync syncs once. It returns when to sync again; the zero time means after the next change.
 func (c *controller) sync() (again time.Time, err error) {
 	out := c.cluster.Run(c.caller, c.cache)
-	if d := c.caller.Machine.Result().Decision; d.Basis() != nil {
+	if d := c.caller.Machine.Result().Decision; inside.OutcomeOf(d) != nil {
 		c.last = d
 		c.backsOff(backingOff(d))
 	}
@@ -70,7 +71,7 @@ const wholeJob = -1
 // backingOff returns the indexes that back off, or wholeJob if the Job does, and until when.
 func backingOff(d jobfate.Decision) map[int32]time.Time {
 	until := map[int32]time.Time{}
-	basis, why := d.Basis().View, explain.Of(d).Job()
+	basis, why := inside.OutcomeOf(d).View, explain.Of(d).Job()
 	if !basis.Spec.PerIndex {
 		if why.Code == explain.JobBackingOff {
 			until[wholeJob] = why.Until

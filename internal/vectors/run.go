@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/machine"
 	"github.com/jobfate/jobfate/jobstatus"
 	"github.com/jobfate/jobfate/tracking"
@@ -25,7 +26,7 @@ import (
 // and returns the outcome. It fails if jobfate rejects the snapshot.
 func (c *Case) Run() (*Outcome, error) {
 	r := run{Case: c, machine: jobfate.NewMachine(c.JobfateOptions()...), patched: map[types.UID]int{}}
-	r.machine.Core().Memory = c.memory()
+	inside.MachineOf(r.machine).Memory = c.memory()
 	s := &c.Snapshot
 	err := r.machine.Begin(jobfate.View{Job: s.Job, Pods: s.Pods, Now: s.Now, JobsVersion: shown, PodsVersion: shown, Barrier: shown})
 	if err != nil {
@@ -212,7 +213,7 @@ func VerbOf(r tracking.Relation) Verb {
 // outcome returns the outcome of the sync.
 func (r *run) outcome(result jobfate.Result) (*Outcome, error) {
 	d := result.Decision
-	if d.Basis() == nil {
+	if inside.OutcomeOf(d) == nil {
 		return nil, result.Err
 	}
 	out := &Outcome{Writes: r.writes.InOrder(), Action: d.Action, Finished: result.Ended, Left: Left(d.Left)}
@@ -220,7 +221,7 @@ func (r *run) outcome(result jobfate.Result) (*Outcome, error) {
 		out.Requeue = d.Requeue.Milliseconds()
 	}
 	if jobstatus.Finished(r.Snapshot.Job) == nil { // a finished Job is forgotten, with its record
-		out.Backoff = BackoffOf(r.machine.Core().Backoff)
+		out.Backoff = BackoffOf(inside.MachineOf(r.machine).Backoff)
 	}
 	for _, e := range result.Events {
 		if !strings.HasSuffix(e.Reason, "Create") && !strings.HasSuffix(e.Reason, "Delete") { // not the events about single pods

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/tracking"
 )
@@ -117,8 +118,8 @@ func (r *renamed) Sync(client *cluster.Client) (time.Duration, error) {
 		return 0, err
 	}
 	if !r.drive(client, r.plain, r.own) {
-		r.plain.Core().Abandon()
-		r.own.Core().Abandon()
+		inside.MachineOf(r.plain).Abandon()
+		inside.MachineOf(r.own).Abandon()
 		return 0, nil
 	}
 	is, ought := r.own.Result(), r.plain.Result()

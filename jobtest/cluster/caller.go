@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/machine"
 	"github.com/jobfate/jobfate/internal/slowpath"
 )
@@ -37,14 +38,14 @@ var errAgain = errors.New("something failed")
 // otherwise than [jobfate.Decide] does on the same view.
 func NewCaller(options ...jobfate.Option) *Caller {
 	c := &Caller{Machine: jobfate.NewMachine(options...)}
-	c.Machine.Core().Check = slowpath.Check
+	inside.MachineOf(c.Machine).Check = slowpath.Check
 	return c
 }
 
 // Deciding makes the caller decide otherwise, to put in what a controller may get
 // wrong, or to look on. It returns the caller.
 func (c *Caller) Deciding(how func(decide.Input, decide.Config) (*decide.Outcome, error)) *Caller {
-	c.Machine.Core().Decide = how
+	inside.MachineOf(c.Machine).Decide = how
 	return c
 }
 
@@ -68,8 +69,8 @@ func (c *Caller) Input(v View) (in decide.Input, err error) {
 			return Answer{Pods: v.Pods, Version: v.PodsVersion}, nil
 		}
 		return Answer{}, ErrGivenUp
-	}}, next.Machine.Core())
-	return in, next.Machine.Core().Result().Err
+	}}, inside.MachineOf(next.Machine))
+	return in, inside.MachineOf(next.Machine).Result().Err
 }
 
 // Sync carries out one decision.
@@ -80,9 +81,9 @@ func (c *Caller) Sync(client *Client) (time.Duration, error) {
 	if err := c.Machine.Begin(c.viewOf(&client.View)); err != nil {
 		return 0, err
 	}
-	c.drive(client, c.Machine.Core())
+	c.drive(client, inside.MachineOf(c.Machine))
 	c.checkShown()
-	r := c.Machine.Core().Result()
+	r := inside.MachineOf(c.Machine).Result()
 	if r.Err != nil {
 		return r.Requeue, fmt.Errorf("%w: %w", errAgain, r.Err)
 	}
@@ -121,7 +122,7 @@ func (c *Caller) checkShown() {
 	if !c.Feeding {
 		return
 	}
-	known := c.Machine.Core().Cached()
+	known := inside.MachineOf(c.Machine).Cached()
 	for _, pod := range known {
 		if c.shown[pod.Name] != pod {
 			panic("the Machine knows another pod " + pod.Name + " than it was fed with")
@@ -154,7 +155,7 @@ func (c *Caller) drive(client *Client, m driven) {
 		}
 		for i := range batch {
 			if r := &batch[order[i]]; !c.exchange(client, m, r) {
-				c.Machine.Core().Abandon()
+				inside.MachineOf(c.Machine).Abandon()
 				return
 			}
 		}
@@ -220,7 +221,7 @@ var verbs = map[machine.Verb]Verb{
 
 // free frees the pods whose Job is gone, and those that no Job selects.
 func (c *Caller) free(client *Client) error {
-	for _, orphans := range machine.OrphansIn(c.Machine.Core().Config.Controller, client.Pods, client.Jobs) {
+	for _, orphans := range machine.OrphansIn(inside.MachineOf(c.Machine).Config.Controller, client.Pods, client.Jobs) {
 		(&Caller{Machine: jobfate.NewMachine()}).drive(client, orphans)
 		if err := orphans.Result().Err; err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 )
 
@@ -111,7 +112,7 @@ func TestCaller_lostAnswer(t *testing.T) {
 	if len(c.Pods()) != 1 || out.After != 10*time.Second {
 		t.Errorf("there are %d pods, to look again in %v; want 1, 10s", len(c.Pods()), out.After)
 	}
-	if got := caller.Machine.Core().Backoff; got.Failures != 1 {
+	if got := inside.MachineOf(caller.Machine).Backoff; got.Failures != 1 {
 		t.Errorf("the caller remembers %+v, want one failure", got)
 	}
 }

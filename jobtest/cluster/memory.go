@@ -6,18 +6,19 @@ import (
 	"time"
 
 	"github.com/jobfate/jobfate"
+	"github.com/jobfate/jobfate/internal/inside"
 )
 
 // Clone returns a caller with the same memory, which shares nothing that changes.
 func (c *Caller) Clone() *Caller {
 	next := &Caller{Machine: jobfate.NewMachine(), Progress: c.Progress, Feeding: c.Feeding, shown: c.shown}
-	*next.Machine.Core() = *c.Machine.Core().Clone()
+	*inside.MachineOf(next.Machine) = *inside.MachineOf(c.Machine).Clone()
 	return next
 }
 
 // Explain says what the caller waits to observe; empty for nothing.
 func (c *Caller) Explain() string {
-	m := &c.Machine.Core().Memory
+	m := &inside.MachineOf(c.Machine).Memory
 	if len(m.Created) == 0 {
 		if text := m.String(); text != "nothing pending" {
 			return "the controller is " + text
@@ -33,7 +34,7 @@ func (c *Caller) Explain() string {
 
 // Key returns the memory as text: callers with equal options and keys act alike.
 func (c *Caller) Key() string {
-	m := &c.Machine.Core().Memory
+	m := &inside.MachineOf(c.Machine).Memory
 	return fmt.Sprintf("%s %v %v %d %q %q %v %v %v %v %v %q %q", m.Job, m.Sure, m.Backoff, m.LastStatus.UnixNano(), m.Known, m.Shown,
 		m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost, m.JobsFloor, m.PodsFloor)
 }
@@ -50,7 +51,7 @@ func (c *Caller) Age(by time.Duration, limit time.Time) {
 		}
 		return t
 	}
-	m := &c.Machine.Core().Memory
+	m := &inside.MachineOf(c.Machine).Memory
 	m.Backoff.LastFailure = age(m.Backoff.LastFailure)
 	m.LastStatus = age(m.LastStatus)
 	created := m.Created[:0:0]
@@ -64,6 +65,6 @@ func (c *Caller) Age(by time.Duration, limit time.Time) {
 // ForgetInFlight makes the caller forget which of its writes it has not observed. It
 // then breaks what a decision relies on: for tests that show what comes of it.
 func (c *Caller) ForgetInFlight() {
-	m := &c.Machine.Core().Memory
+	m := &inside.MachineOf(c.Machine).Memory
 	m.Known, m.Shown, m.ReadFirst, m.Created, m.Deleted, m.Stripped, m.Lost = "", "", false, nil, nil, nil, nil
 }

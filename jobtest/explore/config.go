@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
 )
@@ -175,7 +176,7 @@ func (c caller) Sync(client *cluster.Client) (time.Duration, error) {
 // nothing else are equal. It keeps how they compare with those that the next sync
 // meets.
 func (c caller) rest() {
-	m := &c.Machine.Core().Memory
+	m := &inside.MachineOf(c.Machine).Memory
 	if shown := m.Shown == m.Known; m.Known != "" {
 		m.Known, m.Shown = versionKnown, versionFloor
 		if shown {

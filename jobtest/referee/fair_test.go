@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest"
 	"github.com/jobfate/jobfate/jobtest/cluster"
 	"github.com/jobfate/jobfate/jobtest/referee"
@@ -303,7 +304,7 @@ func TestVerdicts(t *testing.T) {
 			s.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr[int32](0)}}}
 		}), referee.Rules{}, func(k *court) { k.End("pod-3", 0) }, ""},
 		{"failures that no status holds yet exceed a limit", all(indexed(4), func(s *batchv1.JobSpec) { s.BackoffLimit = ptr[int32](1) }), referee.Rules{}, func(k *court) {
-			k.caller.Machine.Core().Config.UncountedCap = 1
+			inside.MachineOf(k.caller.Machine).Config.UncountedCap = 1
 			k.End("pod-1", 1)
 			k.Delete("pod-2", 30)
 		}, ""},

@@ -23,6 +23,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/internal/machine"
 	"github.com/jobfate/jobfate/jobtest/internal/bugs"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
@@ -217,7 +218,7 @@ func racing(env *chaos.Env, r *reconciler) {
 	}})
 	r.look = func(ctx context.Context, r *reconciler, m *jobfate.Machine, v *jobfate.View) {
 		_ = r.live.Get(ctx, types.NamespacedName{Namespace: "default", Name: "job"}, &batchv1.Job{}) // any request
-		memory := &m.Core().Memory
+		memory := &inside.MachineOf(m).Memory
 		memory.Stripped = slices.DeleteFunc(memory.Stripped, func(s machine.Stripped) bool { return gone[s.UID] })
 	}
 }

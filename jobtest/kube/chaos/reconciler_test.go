@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/internal/decide"
+	"github.com/jobfate/jobfate/internal/inside"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
 
@@ -66,7 +67,7 @@ func (r *reconciler) machineOf(name types.NamespacedName) *jobfate.Machine {
 	if r.machines[name] == nil {
 		m := jobfate.NewMachine(r.options...)
 		if r.decide != nil {
-			m.Core().Decide = r.decide
+			inside.MachineOf(m).Decide = r.decide
 		}
 		r.machines[name] = m
 	}

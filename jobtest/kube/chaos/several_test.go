@@ -18,6 +18,7 @@ import (
 
 	"github.com/jobfate/jobfate"
 	"github.com/jobfate/jobfate/backoff"
+	"github.com/jobfate/jobfate/internal/inside"
 	engine "github.com/jobfate/jobfate/jobtest/chaos"
 	"github.com/jobfate/jobfate/jobtest/kube/chaos"
 )
@@ -37,10 +38,10 @@ var between = []struct {
 		var current *jobfate.Machine
 		r.look = func(_ context.Context, _ *reconciler, m *jobfate.Machine, _ *jobfate.View) {
 			if current != nil {
-				shared = current.Core().Memory.Backoff
+				shared = inside.MachineOf(current).Memory.Backoff
 			}
 			current = m
-			m.Core().Memory.Backoff = shared
+			inside.MachineOf(m).Memory.Backoff = shared
 		}
 	}},
 	{"Jobs of one name share a Machine", "S5 S6 S7", func(_ *chaos.Env, r *reconciler) {
@@ -125,7 +126,7 @@ func expecting(key func(types.NamespacedName) string) func(*chaos.Env, *reconcil
 				}
 			}
 			if e := expected[key(current)]; e != nil && e.n <= 0 {
-				m.Core().Memory.Created = nil
+				inside.MachineOf(m).Memory.Created = nil
 			}
 		}
 	}
