@@ -20,13 +20,13 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // options are the flags of the command.
@@ -62,48 +62,68 @@ func (o options) run(dirs []string, out io.Writer) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	ok = true
-	var mutants, kills int
-	row := func(name string, mutants, kills int) (rate float64) {
-		rate = 100 * float64(kills) / float64(max(mutants, 1))
-		fmt.Fprintf(out, "%-20s %5d mutants, %5d killed: %.1f %%\n", name, mutants, kills, rate)
+	row := func(name string, mutants []*mutant) (rate float64) {
+		count := map[string]int{}
+		for _, m := range mutants {
+			count[m.verdict]++
+		}
+		tested := count["killed"] + count["survived"]
+		rate = 100 * float64(count["killed"]) / float64(max(tested, 1))
+		fmt.Fprintf(out, "%-20s %5d mutants, %5d killed: %.1f %%\n", name, tested, count["killed"], rate)
 		return rate
 	}
+	ok = true
+	var all []*mutant
 	for _, dir := range dirs {
-		tested, err := o.test(dir, why)
+		p, err := o.load(dir)
+		if err == nil {
+			err = p.test(dir, why)
+			os.RemoveAll(p.work)
+		}
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", dir, err)
 		}
-		unexplained := why.compare(tested, o.tests != "" || o.share < 100, out)
-		var n, killed int
-		for _, m := range tested {
-			n += map[verdict]int{"killed": 1, "survived": 1}[m.verdict]
-			killed += map[verdict]int{"killed": 1}[m.verdict]
-		}
-		ok = row(dir, n, killed) >= o.least && unexplained == 0 && ok
-		mutants, kills = mutants+n, kills+killed
+		explained := p.report(why, out)
+		ok = row(dir, p.mutants) >= o.least && explained && ok
+		all = append(all, p.mutants...)
 	}
-	row("all", mutants, kills)
+	row("all", all)
 	return ok, nil
 }
 
-// test returns the mutants of a package, all of them tested.
-func (o options) test(dir string, why reasons) ([]*mutant, error) {
-	p, err := o.load(dir)
-	if err != nil {
-		return nil, err
+// test makes the mutants of the package and tests them.
+func (p *source) test(dir string, why reasons) error {
+	folders := slices.Compact([]string{filepath.Clean(dir), ".", "stories"})
+	err := p.findMutants(why)
+	if p.tests != "" && err == nil {
+		folders = []string{p.tests}
+		err = p.leaveOut()
 	}
-	defer os.RemoveAll(p.work)
-	if err := p.findMutants(why); err != nil {
-		return nil, err
-	}
-	if o.tests != "" {
-		return p.mutants, errors.Join(p.leaveOut(), p.testIn(o.tests))
-	}
-	for _, tests := range slices.Compact([]string{filepath.Clean(dir), ".", "stories"}) {
-		if err := p.testIn(tests); err != nil {
-			return p.mutants, err
+	for _, tests := range folders {
+		if err == nil {
+			err = p.testIn("./" + tests)
 		}
 	}
-	return p.mutants, nil
+	return err
+}
+
+// report prints the mutants that are not killed and have no reason, in the form of the file, and
+// the reasons for those that are killed or gone. It reports whether all survivors have a reason:
+// if only some mutants or tests were asked for, they need none.
+func (p *source) report(why reasons, out io.Writer) (explained bool) {
+	some, survivors := p.tests != "" || p.share < 100, reasons{}
+	explained = true
+	for _, m := range p.mutants {
+		survivors[m.String()] = survivors[m.String()] || m.verdict == "survived"
+		if m.verdict != "killed" && (some || !why[m.String()]) {
+			explained = some
+			fmt.Fprintf(out, "%s, in %s\n", m.verdict, m)
+		}
+	}
+	for key := range why {
+		if !some && strings.HasPrefix(key, p.name+" - ") && !strings.HasSuffix(key, ": all: ") && !survivors[key] {
+			fmt.Fprintf(out, "explained, but killed or gone, in %s\n", key)
+		}
+	}
+	return explained
 }
