@@ -8,6 +8,7 @@ tool (
 )
 
 require (
+	github.com/BurntSushi/toml v1.6.0
 	github.com/OpenPeeDeeP/depguard/v2 v2.3.0
 	github.com/ashanbrown/forbidigo/v2 v2.3.1
 	github.com/mgechev/revive v1.17.1
@@ -19,7 +20,6 @@ require (
 
 require (
 	codeberg.org/chavacava/garif v0.2.1 // indirect
-	github.com/BurntSushi/toml v1.6.0 // indirect
 	github.com/MakeNowJust/heredoc v1.0.0 // indirect
 	github.com/bluekeyes/go-gitdiff v0.8.1 // indirect
 	github.com/fatih/color v1.19.0 // indirect

@@ -240,7 +240,7 @@ func (o *ownership) returned(call *ssa.CallCommon) level {
 				return copied
 			}
 		}
-	case slices.Contains(mutators, name):
+	case slices.Contains(rules.Mutators, name):
 		return o.level(call.Args[0])
 	case static != nil && static.Pkg != nil && static.Pkg.Pkg == o.Pkg:
 		return o.in(static)

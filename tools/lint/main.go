@@ -1,5 +1,5 @@
 // Lint runs all checks of the source in one command: staticcheck's, depguard's, forbidigo's and
-// those of this package on the main module, with the settings in rules.go; and revive's on all
+// those of this package on the main module, with the settings in rules.toml; and revive's on all
 // modules, with sizes.toml and style.toml.
 //
 //	lint ./...
@@ -9,9 +9,15 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
 
-	"github.com/OpenPeeDeeP/depguard/v2"
+	"github.com/mgechev/revive/config"
+	"github.com/mgechev/revive/lint"
 	"golang.org/x/tools/go/analysis"
 	"honnef.co/go/tools/lintcmd"
 	"honnef.co/go/tools/simple"
@@ -48,9 +54,37 @@ func main() {
 
 // own returns the analyzers besides those of staticcheck, for the files in a folder.
 func own(root string) []*analysis.Analyzer {
-	imports, err := depguard.NewAnalyzer(imports(root))
+	return []*analysis.Analyzer{imports(root), names(), pure, inputs}
+}
+
+// style runs revive, with the given settings, on the files of all modules below the working folder.
+func style(settings string) (findings []string, err error) {
+	files, err := exec.Command("find", ".", "-name", "*.go", "-not", "-path", "*/testdata/*", "-not", "-path", "*/.*").Output()
 	if err != nil {
-		panic(err)
+		return nil, err
 	}
-	return []*analysis.Analyzer{imports, forbidden(), pure, inputs}
+	packages := map[string][]string{}
+	for name := range strings.FieldsSeq(string(files)) {
+		packages[filepath.Dir(name)] = append(packages[filepath.Dir(name)], filepath.Clean(name))
+	}
+	conf, err := config.GetConfig(settings)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := config.GetLintingRules(conf, nil)
+	if err != nil {
+		return nil, err
+	}
+	linter := lint.New(os.ReadFile, 100)
+	failures, err := linter.Lint(slices.Collect(maps.Values(packages)), rules, *conf)
+	if err != nil {
+		return nil, err
+	}
+	for f := range failures {
+		if f.Confidence >= conf.Confidence || f.IsInternal() {
+			findings = append(findings, fmt.Sprintf("%s: %s (%s)", f.Position.Start, f.Failure, f.RuleName))
+		}
+	}
+	slices.Sort(findings)
+	return findings, nil
 }

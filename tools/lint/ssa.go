@@ -64,7 +64,7 @@ func written(in ssa.Instruction) (to ssa.Value, how string) {
 		call := in.Common()
 		name, fn := called(call)
 		sets := fn != nil && !call.IsInvoke() && fn.Signature().Recv() != nil && strings.HasPrefix(name, "Set")
-		if sets || slices.Contains(mutators, name) && (name != "append" || !clipped(call.Args[0])) {
+		if sets || slices.Contains(rules.Mutators, name) && (name != "append" || !clipped(call.Args[0])) {
 			return call.Args[0], "changes"
 		}
 	}
@@ -102,7 +102,7 @@ func clipped(v ssa.Value) bool {
 func origins(v ssa.Value) (of []ssa.Value, deeper bool) {
 	switch v := v.(type) {
 	case *ssa.Call:
-		if name, _ := called(v.Common()); slices.Contains(mutators, name) {
+		if name, _ := called(v.Common()); slices.Contains(rules.Mutators, name) {
 			of = v.Call.Args[:1]
 		}
 		return of, false
