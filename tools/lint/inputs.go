@@ -12,28 +12,33 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// inputs finds writes to objects that the caller has passed. A function may write to a parameter
-// only if it is named out: to what it refers to, but not to what that refers to. Those who call it
-// must pass something new there; callers outside the module need not know that. What comes from
-// another package is the caller's, unless the result is named made: then it is new, and all that it
-// refers to. The analyzer looks at each package as a whole, without the order of
-// statements: a variable or a field is as much the caller's as the least that is ever stored in it.
+// inputs finds writes to objects that the caller has passed, and to package-level variables, but for
+// their initial values. A function may write to a parameter only if it is named out: to what it
+// refers to, but not to what that refers to. Those who call it must pass something new there; callers
+// outside the module need not know that. What comes from another package is the caller's, unless the
+// result is named made: then it is new, and all that it refers to. The analyzer looks at each package
+// as a whole, without the order of statements: a variable or a field is as much the caller's as the
+// least that is ever stored in it.
 var inputs = ofDeciding(&analysis.Analyzer{
 	Name:     "inputs",
 	Doc:      "inputs finds writes to what the caller has passed",
 	Requires: []*analysis.Analyzer{buildssa.Analyzer},
 	Run: func(pass *analysis.Pass) (any, error) {
 		o := &ownership{Pass: pass, levels: map[any]level{}, captured: map[ssa.Value]ssa.Value{}}
-		instructions(pass, func(_ *ssa.Function, in ssa.Instruction) {
+		for _, in := range instructions(pass) {
 			if store, ok := in.(*ssa.Store); ok && o.cell(store.Addr) != nil && !isNil(store.Val) {
 				o.levels[o.cell(store.Addr)] = made
 			}
-		})
+		}
 		for o.changed = true; o.changed; {
 			o.changed = false
-			instructions(pass, o.look)
+			for fn, in := range instructions(pass) {
+				o.look(fn, in)
+			}
 		}
-		instructions(pass, o.check)
+		for fn, in := range instructions(pass) {
+			o.check(fn, in)
+		}
 		return nil, nil
 	},
 })
@@ -79,8 +84,8 @@ func (o *ownership) look(fn *ssa.Function, in ssa.Instruction) {
 
 // check reports what an instruction writes to, or lets another function write to, if that is not new.
 func (o *ownership) check(fn *ssa.Function, in ssa.Instruction) {
-	if to, how := written(in); to != nil && o.level(to) == given {
-		o.Reportf(in.Pos(), "%s what may be the caller's: copy it first", how)
+	if to, how := written(in); to != nil && o.level(to) == given && fn.Synthetic == "" {
+		o.Reportf(in.Pos(), "%s what may be the caller's, or a package-level variable: copy it first", how)
 	}
 	results := fn.Signature.Results()
 	if r, ok := in.(*ssa.Return); ok {
@@ -134,18 +139,15 @@ func (o *ownership) hold(v ssa.Value) {
 	}
 }
 
-// A variable is a cell, by the value that is its address.
-type variable struct{ ssa.Value }
-
 // cell returns the cell that has an address, nil for other memory.
 func (o *ownership) cell(v ssa.Value) any {
 	switch v := v.(type) {
 	case *ssa.Alloc:
-		return variable{v}
+		return v
 	case *ssa.FreeVar:
 		return o.cell(o.captured[v])
 	case *ssa.FieldAddr:
-		return field(v.X, v.Field)
+		return o.field(v.X, v.Field)
 	}
 	return nil
 }
@@ -158,18 +160,19 @@ func (o *ownership) content(v ssa.Value) any {
 			return o.cell(v.X)
 		}
 	case *ssa.Field:
-		return field(v.X, v.Field)
+		return o.field(v.X, v.Field)
 	}
 	return nil
 }
 
-// field returns a field of a type of the module, nil of other types.
-func field(of ssa.Value, i int) any {
+// field returns a field of a type of the module. It is nil for other types, and for what is not
+// the package's own.
+func (o *ownership) field(of ssa.Value, i int) any {
 	t := of.Type()
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		t = p.Elem()
 	}
-	if !strings.HasPrefix(t.String(), mainModule) {
+	if !strings.HasPrefix(t.String(), mainModule) || o.level(of) == given {
 		return nil
 	}
 	return t.Underlying().(*types.Struct).Field(i).Origin()
@@ -179,6 +182,8 @@ func field(of ssa.Value, i int) any {
 func (o *ownership) level(v ssa.Value) level {
 	p, ok := v.(*ssa.Parameter)
 	switch c := o.cell(v); {
+	case variableAt(v) != nil:
+		return given
 	case c != nil:
 		return max(copied, o.in(c))
 	case ok && p.Name() == "out" && !refers(element(p.Type())):

@@ -2,7 +2,6 @@ package main
 
 import (
 	"go/types"
-	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -10,9 +9,9 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// pure looks in what decides for goroutines, channels, panics, output, and changes of
-// package-level variables. A table that is only read is no state; one whose address is
-// taken could be changed from anywhere.
+// pure looks in what decides for goroutines, channels, panics, output, and for addresses of
+// package-level variables: they could be changed from anywhere. A table that is only read is no
+// state; inputs looks for writes to it.
 var pure = ofDeciding(&analysis.Analyzer{
 	Name:     "pure",
 	Doc:      "pure finds what a decision may not do",
@@ -23,10 +22,9 @@ var pure = ofDeciding(&analysis.Analyzer{
 				pass.Reportf(e.Pos(), "uses a channel: nothing is shared and nothing waits")
 			}
 		}
-		instructions(pass, func(fn *ssa.Function, in ssa.Instruction) {
+		for fn, in := range instructions(pass) {
 			checkPure(pass, fn, in)
-			checkState(pass, fn, in)
-		})
+		}
 		return nil, nil
 	},
 })
@@ -46,38 +44,26 @@ func checkPure(pass *analysis.Pass, fn *ssa.Function, in ssa.Instruction) {
 		if name, _ := called(in.Common()); strings.HasPrefix(name, "print") {
 			pass.Reportf(in.Pos(), "prints: a decision does no I/O")
 		}
-	}
-}
-
-// checkState looks at one instruction for changes of package-level variables, but for their
-// initial values.
-func checkState(pass *analysis.Pass, fn *ssa.Function, in ssa.Instruction) {
-	to, how := written(in)
-	if v := global(to, true, nil); v != nil && fn.Synthetic == "" {
-		pass.Reportf(in.Pos(), "%s the package-level variable %s: nothing is remembered between two calls", how, v.Name())
-	}
-	switch in.(type) {
 	case *ssa.UnOp, *ssa.FieldAddr, *ssa.IndexAddr:
-		return // what comes of it is looked at
+		return // a read, or an address whose use is looked at
 	}
+	to, _ := written(in)
 	for _, operand := range in.Operands(nil) {
-		if v := global(*operand, false, nil); v != nil && *operand != to {
+		if v := variableAt(*operand); v != nil && *operand != to {
 			pass.Reportf(in.Pos(), "takes the address of the package-level variable %s: nothing is remembered between two calls", v.Name())
 		}
 	}
 }
 
-// global returns the package-level variable that an address lies in, if any; with deep also the
-// one that it was reached from.
-func global(v ssa.Value, deep bool, seen []ssa.Value) *ssa.Global {
-	if g, ok := v.(*ssa.Global); ok || v == nil || slices.Contains(seen, v) {
-		return g
-	}
-	of, deeper := origins(v)
-	for _, o := range of {
-		if g := global(o, deep, append(seen, v)); g != nil && (deep || !deeper) {
-			return g
-		}
+// variableAt returns the package-level variable that an address lies in, if any.
+func variableAt(address ssa.Value) *ssa.Global {
+	switch v := address.(type) {
+	case *ssa.Global:
+		return v
+	case *ssa.FieldAddr:
+		return variableAt(v.X)
+	case *ssa.IndexAddr:
+		return variableAt(v.X)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"go/token"
 	"go/types"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -35,18 +36,20 @@ func inTest(pass *analysis.Pass, pos token.Pos) bool {
 	return strings.HasSuffix(pass.Fset.Position(pos).Filename, "_test.go")
 }
 
-// instructions calls look with each instruction of a package, but for its tests.
-func instructions(pass *analysis.Pass, look func(*ssa.Function, ssa.Instruction)) {
+// instructions yields each instruction of a package, but for its tests.
+func instructions(pass *analysis.Pass) iter.Seq2[*ssa.Function, ssa.Instruction] {
 	built := pass.ResultOf[buildssa.Analyzer].(*buildssa.SSA)
-	fns := []*ssa.Function{built.Pkg.Func("init")}
+	fns := []*ssa.Function{built.Pkg.Func("init")} // which gives package-level variables their values
 	for i := 0; i < len(fns); i++ {
 		fns = append(fns, fns[i].AnonFuncs...)
 	}
-	for _, fn := range append(fns, built.SrcFuncs...) {
-		for _, block := range fn.Blocks {
-			for _, in := range block.Instrs {
-				if !inTest(pass, fn.Pos()) {
-					look(fn, in)
+	return func(yield func(*ssa.Function, ssa.Instruction) bool) {
+		for _, fn := range append(fns, built.SrcFuncs...) {
+			for _, block := range fn.Blocks {
+				for _, in := range block.Instrs {
+					if !inTest(pass, fn.Pos()) && !yield(fn, in) {
+						return
+					}
 				}
 			}
 		}
