@@ -9,10 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/mod/modfile"
-	"golang.org/x/mod/module"
-	"golang.org/x/mod/zip"
 )
 
 const ours = "github.com/jobfate/jobfate"
@@ -33,25 +29,31 @@ const copyFiles = `git ls-files -z --cached --others --exclude-standard |
 	while IFS= read -rd '' file; do if [ -e "$file" ]; then printf '%s\0' "$file"; fi; done |
 	xargs -0 cp --parents -t `
 
-// TestRelease installs the commands of a release and builds a user of its modules, from a
-// module proxy that has them.
+// makeRelease makes a release of a copy.
+const makeRelease = `git init -q && git config user.name tests && git config user.email tests@example.com &&
+	git add -A && git commit -qm "A copy" && make release VERSION=`
+
+// clean removes what a module cache has of a version, and of the repository.
+const clean = `find github.com/jobfate cache/download/github.com/jobfate -name "*$0*" -prune -exec rm -rf {} +
+	for info in $(grep -l https://github.com/jobfate/jobfate cache/vcs/*.info); do rm -rf "$info" "${info%.info}" "${info%.info}.lock"; done`
+
+// TestRelease installs the commands of a release and builds a user of its modules: the go command
+// finds the repository of the release where it looks for ours.
 func TestRelease(t *testing.T) {
 	// A version is cached for good, so every run has its own, and removes it.
 	version := fmt.Sprintf("v0.0.0-test.%d", time.Now().UnixNano())
-	root, proxy, bin := t.TempDir(), t.TempDir(), t.TempDir()
+	root, bin := t.TempDir(), t.TempDir()
 	run(t, "../..", "bash", "-c", copyFiles+root)
-	run(t, root, "tools/release/rewrite", version)
-	for _, dir := range []string{".", "controller", "jobtest/kube", "jobtest/live", "cmd/kubectl-jobfate"} {
-		publish(t, filepath.Join(root, dir), proxy, version)
-	}
+	run(t, root, "bash", "-c", makeRelease+version)
 	cache := strings.TrimSpace(run(t, root, "go", "env", "GOMODCACHE"))
-	t.Setenv("GOPROXY", "file://"+proxy+",file://"+cache+"/cache/download,"+strings.TrimSpace(run(t, root, "go", "env", "GOPROXY")))
+	t.Cleanup(func() { run(t, cache, "bash", "-c", clean, version) })
+	t.Setenv("GIT_CONFIG_COUNT", "1")
+	t.Setenv("GIT_CONFIG_KEY_0", "url.file://"+root+".insteadOf")
+	t.Setenv("GIT_CONFIG_VALUE_0", "https://"+ours)
+	t.Setenv("GOPRIVATE", ours)
+	t.Setenv("GOPROXY", "file://"+cache+"/cache/download,"+strings.TrimSpace(run(t, root, "go", "env", "GOPROXY")))
 	t.Setenv("GOFLAGS", "-modcacherw")
-	t.Setenv("GONOSUMDB", ours+","+ours+"/*")
 	t.Setenv("GOBIN", bin)
-	t.Cleanup(func() {
-		run(t, cache, "find", "github.com/jobfate", "cache/download/github.com/jobfate", "-name", "*"+version+"*", "-prune", "-exec", "rm", "-rf", "{}", "+")
-	})
 
 	run(t, t.TempDir(), "go", "install", ours+"/cmd/jobfate@"+version)
 	run(t, t.TempDir(), "go", "install", ours+"/cmd/kubectl-jobfate@"+version)
@@ -66,34 +68,6 @@ func TestRelease(t *testing.T) {
 	run(t, user, "go", "mod", "init", "example.com/users")
 	run(t, user, "go", "get", ours+"@"+version, ours+"/controller@"+version, ours+"/jobtest/kube@"+version, ours+"/jobtest/live@"+version)
 	run(t, user, "go", "build", "./...")
-}
-
-// publish adds the module in a folder to a module proxy.
-func publish(t *testing.T, dir, proxy, version string) {
-	t.Helper()
-	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := module.Version{Path: modfile.ModulePath(mod), Version: version}
-	to := filepath.Join(proxy, m.Path, "@v")
-	if err := os.MkdirAll(to, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	archive, err := os.Create(filepath.Join(to, version+".zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer archive.Close()
-	if err := zip.CreateFromDir(archive, m, dir); err != nil {
-		t.Fatal(err)
-	}
-	info := fmt.Sprintf(`{"Version":%q,"Time":%q}`, version, time.Now().UTC().Format(time.RFC3339))
-	for name, text := range map[string]string{version + ".mod": string(mod), version + ".info": info, "list": version + "\n"} {
-		if err := os.WriteFile(filepath.Join(to, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // run runs a command and returns what it prints.
