@@ -35,7 +35,7 @@ var chosenMutant, _ = strconv.Atoi(os.Getenv("CHOSEN_MUTANT"))
 // of functions cannot choose, and has a binary of its own. So has what survives where tests
 // are skipped.
 func (p *source) testIn(dir string) error {
-	if err := command(p.root, "go", "test", "-vet=off", dir); err != nil {
+	if err := command(p.root, "go", "test", "-timeout=1h", dir); err != nil {
 		return fmt.Errorf("without a mistake: %w", err)
 	}
 	var together []*mutant

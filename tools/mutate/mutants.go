@@ -201,16 +201,16 @@ func (p *source) swap(file *ast.File, pos token.Pos, mutator string) error {
 	end := pos + token.Pos(len(operator))
 	around, _ := astutil.PathEnclosingInterval(file, pos, end)
 	n := around[0]
-	was, text := p.print(n), p.between(n.Pos(), pos)+becomes+p.between(end, n.End())
+	was, swapped := p.print(n), p.between(n.Pos(), pos)+becomes+p.between(end, n.End())
+	text := swapped
 	if binary, ok := n.(*ast.BinaryExpr); ok { // whose operands may need parentheses now
 		like, _ := parser.ParseExpr("x" + becomes + "y")
-		swapped := *binary
-		swapped.Op = like.(*ast.BinaryExpr).Op
-		text = p.print(&swapped)
-		p.add(file, n, n, "("+text+")", was, text)
-		return nil
+		binary := *binary
+		binary.Op = like.(*ast.BinaryExpr).Op
+		swapped = p.print(&binary)
+		text = "(" + swapped + ")"
 	}
-	p.add(file, n, n, text, was, text)
+	p.add(file, n, n, text, was, swapped)
 	return nil
 }
 
