@@ -27,6 +27,7 @@ func TestCheck(t *testing.T) {
 		"a count with the index's name":                 {keys.Keys{FailureCount: "batch.kubernetes.io/job-completion-index"}, []string{"Keys.FailureCount"}},
 		"a label with the index's name":                 {keys.Keys{JobName: "a/i", Index: "a/i"}, []string{"Keys.Index"}},
 		"the label that Kubernetes sets beside its own": {keys.Keys{ControllerUID: "job-name"}, []string{"Keys.JobName"}},
+		"the other one":                                 {keys.Keys{JobName: "controller-uid"}, []string{"Keys.ControllerUID"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

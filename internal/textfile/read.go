@@ -22,7 +22,7 @@ var errBinary = errors.New("this is binary data; want UTF-8 text, or UTF-16 with
 // end with line feeds.
 func Read(r io.Reader, size int) ([]byte, error) {
 	b := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
-	_, err := b.ReadFrom(io.LimitReader(r, 4<<10)) // check the beginning first: some devices never end
+	_, err := b.ReadFrom(io.LimitReader(r, 4<<10))                       // check the beginning first: some devices never end
 	if _, wrong := decode(b.Bytes()); err == nil && wrong != errBinary { // the beginning may end within a character
 		_, err = b.ReadFrom(r)
 	}
