@@ -275,7 +275,7 @@ func TestOptions_order(t *testing.T) {
 		done = append(done, decidetest.PodIn(job, n+1, corev1.PodSucceeded))
 	}
 	s := jobfate.Snapshot{Job: job, Pods: done, Now: job.CreationTimestamp.Time}
-	if d := decidetest.MustDecide(t, s, jobfate.MaxUncounted(3), jobfate.MaxChanges(5), jobfate.MaxUncounted(-1)); len(d.Strip) != 3 {
+	if d := decidetest.MustDecide(t, s, jobfate.MaxUncounted(3), jobfate.MaxChanges(5), jobfate.MaxUncounted(-1), jobfate.MaxUncounted(0)); len(d.Strip) != 3 {
 		t.Errorf("%d to strip, want 3", len(d.Strip))
 	}
 }

@@ -159,6 +159,9 @@ func TestLesson_k121147_k122235_nothingPanics(t *testing.T) {
 	same(t, "leaving without a Job", names.LeaveTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
 	same(t, "entering without a Job", names.EnterTracking(nil, []*corev1.Pod{nil}), tracking.Transition{})
 	same(t, "entering with a nil pod", len(names.EnterTracking(newJob(), []*corev1.Pod{nil}).Pods), 0)
+	job := newJob()
+	job.Spec.CompletionMode, job.Spec.Completions = ptrTo(batchv1.IndexedCompletion), nil
+	same(t, "entering without completions", len(names.EnterTracking(job, []*corev1.Pod{newPod("s", succeeded, released, index("0"))}).Pods), 0)
 }
 
 // KEP-2307 § Monitoring Pods with finalizers: "a gauge that tracks the number of

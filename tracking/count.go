@@ -61,8 +61,7 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 	for _, pod := range owned {
 		c.Add(pod, false)
 	}
-	inputs := census.AccountInputs{Ending: endingOf(&job.Status), Deleting: job.DeletionTimestamp != nil}
-	inputs.KeepFailsJob = inputs.Ending == census.Running && !inputs.Deleting && c.FailsJob() != nil
+	inputs := census.AccountInputs{Ending: endingOf(&job.Status), Deleting: job.DeletionTimestamp != nil, KeepFailsJob: true}
 	if classifier.Indexed {
 		results := c.IndexResults(readIndexes(job, &classifier))
 		inputs.Counted = results.Counted
@@ -79,9 +78,6 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 // It is Status with their UIDs removed from the lists and added to the counters. The
 // caller owns it.
 func (c Counted) Settle(gone ...types.UID) *batchv1.JobStatus {
-	if c.Status == nil {
-		return nil
-	}
 	status := c.Status.DeepCopy()
 	if c.account.Lists != nil {
 		settled := c.account.Settle(gone)

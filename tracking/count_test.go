@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -118,6 +119,14 @@ func TestCount(t *testing.T) {
 			fmt.Sprintf("+0 +%d [] []", math.MaxInt32), "", fmt.Sprintf("+0 +%d [] []", math.MaxInt32)},
 		{"a counter above the indexes stays", []func(*batchv1.Job){indexed(3), func(j *batchv1.Job) { j.Status.Succeeded = 3 }}, []*corev1.Pod{newPod("a", succeeded, index("1"))},
 			"+3 +0 [] [] completed 1", "a", "+3 +0 [] [] completed 1"},
+		{"a pod of another owner does not hide those after it", nil, []*corev1.Pod{newPod("other", controlledBy("other"), failed), newPod("f", failed)},
+			"+0 +0 [] [f]", "f", "+0 +1 [] []"},
+		{"a Job that has ended strips a pod that is passed twice once", []func(*batchv1.Job){has(batchv1.JobFailed)}, []*corev1.Pod{newPod("f", failed), newPod("f", failed)},
+			"+0 +0", "f", "+0 +0"},
+		{"failed indexes stay when their pods are gone", []func(*batchv1.Job){indexed(3), perIndex(1), func(j *batchv1.Job) { j.Status.FailedIndexes = ptrTo("2") }}, nil,
+			"+0 +0 [] [] failed 2", "", "+0 +0 [] [] failed 2"},
+		{"a NonIndexed Job keeps indexes that a user wrote", []func(*batchv1.Job){func(j *batchv1.Job) { j.Status.CompletedIndexes = "7" }}, nil,
+			"+0 +0 [] [] completed 7", "", "+0 +0 [] [] completed 7"},
 	} {
 		job := newJob()
 		for _, edit := range tc.job {
@@ -169,6 +178,21 @@ func TestCount_full(t *testing.T) {
 
 func active(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil
+}
+
+// Pods of indexes that the status already holds need no record, so they do not fill the lists.
+func TestCount_completedIndexesFillNoList(t *testing.T) {
+	const pods = tracking.DefaultCap + 100
+	job := newJob()
+	indexed(pods)(job)
+	job.Status.CompletedIndexes, job.Status.Succeeded = fmt.Sprintf("0-%d", pods-1), pods
+	var all []*corev1.Pod
+	for i := range pods {
+		all = append(all, newPod(fmt.Sprintf("p%d", i), succeeded, index(strconv.Itoa(i))))
+	}
+	if counted := names.Count(job, all); len(counted.Strip) != pods || counted.Full {
+		t.Errorf("%d pods to strip, full %v; want %d, false", len(counted.Strip), counted.Full, pods)
+	}
 }
 
 // KEP-2307 § Algorithm: "The algorithm assumes that the Job controller could be stopped
