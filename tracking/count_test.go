@@ -125,6 +125,8 @@ func TestCount(t *testing.T) {
 			"+0 +0", "f", "+0 +0"},
 		{"failed indexes stay when their pods are gone", []func(*batchv1.Job){indexed(3), perIndex(1), func(j *batchv1.Job) { j.Status.FailedIndexes = ptrTo("2") }}, nil,
 			"+0 +0 [] [] failed 2", "", "+0 +0 [] [] failed 2"},
+		{"the indexes of an Indexed Job are its counter, whatever its lists say", []func(*batchv1.Job){indexed(3), uncounted([]types.UID{"gone"}, nil), func(j *batchv1.Job) { j.Status.CompletedIndexes, j.Status.Succeeded = "1", 1 }}, nil,
+			"+1 +0 [] [] completed 1", "", "+1 +0 [] [] completed 1"},
 		{"a NonIndexed Job keeps indexes that a user wrote", []func(*batchv1.Job){func(j *batchv1.Job) { j.Status.CompletedIndexes = "7" }}, nil,
 			"+0 +0 [] [] completed 7", "", "+0 +0 [] [] completed 7"},
 	} {
