@@ -39,11 +39,14 @@ func TestCutIsWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		indent := rapid.SampledFrom([]string{"", "", "  "}).Draw(t, "indent")
 		lines := rapid.SliceOfN(rapid.SampledFrom(listLines), 1, 12).Draw(t, "lines")
-		if rapid.Bool().Draw(t, "a good list") {
-			lines = rapid.SliceOfN(rapid.SampledFrom(listLines[:6]), 1, 12).Draw(t, "good lines")
-		}
 		head := rapid.SampledFrom([]string{"apiVersion: v1\n", "# a\n\napiVersion: v1\n", "kind: List\napiVersion: v1\nx: \"\n", "a: |\n", "# a\n"}).Draw(t, "head")
 		tail := rapid.SampledFrom([]string{"kind: List\n", "kind: List\nmetadata:\n  a: b\n", "kind: x\n", "kind: List\nitems: []\n", "---\na: b\n", "\"\n"}).Draw(t, "tail")
+		if rapid.Bool().Draw(t, "good lines") {
+			lines = rapid.SliceOfN(rapid.SampledFrom(listLines[:6]), 1, 12).Draw(t, "the lines")
+		}
+		if rapid.Bool().Draw(t, "a good frame") {
+			head, tail = "apiVersion: v1\n", "kind: List\n"
+		}
 		input := head + "items:\n" + indent + strings.ReplaceAll(strings.TrimSuffix(strings.Join(lines, ""), "\n"), "\n", "\n"+indent) + "\n" + tail
 		checkCut(t, rapid.SampledFrom([]string{"", "a: b\n---\n"}).Draw(t, "before"), input)
 		if _, items := cutList([]byte(input)); len(items) > 1 {
