@@ -61,7 +61,7 @@ func (k Keys) Count(job *batchv1.Job, pods []*corev1.Pod) Counted {
 	for _, pod := range owned {
 		c.Add(pod, false)
 	}
-	inputs := census.AccountInputs{Ending: endingOf(&job.Status), Deleting: job.DeletionTimestamp != nil, KeepFailsJob: true}
+	inputs := census.AccountInputs{Ending: endingOf(&job.Status), Deleting: job.DeletionTimestamp != nil, KeepFailsJob: c.FailsJob() != nil}
 	if classifier.Indexed {
 		results := c.IndexResults(readIndexes(job, &classifier))
 		inputs.Counted = results.Counted
