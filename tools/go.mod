@@ -12,6 +12,7 @@ require (
 	github.com/OpenPeeDeeP/depguard/v2 v2.3.0
 	github.com/ashanbrown/forbidigo/v2 v2.3.1
 	github.com/mgechev/revive v1.17.1
+	github.com/rogpeppe/go-internal v1.14.1
 	golang.org/x/sync v0.24.0
 	golang.org/x/tools v0.52.0
 	honnef.co/go/tools v0.8.2

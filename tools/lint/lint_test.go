@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -28,21 +27,5 @@ func TestAnalyzers(t *testing.T) {
 			}
 			analysistest.Run(t, dir, own(filepath.Join(dir, "src", mainModule))[i], mainModule+"/...")
 		})
-	}
-}
-
-// TestDependencies: what needs more requirements than these belongs into a nested module.
-func TestDependencies(t *testing.T) {
-	const want = `github.com/google/go-cmp
-go.yaml.in/yaml/v3
-k8s.io/api
-k8s.io/apimachinery
-pgregory.net/rapid
-sigs.k8s.io/yaml
-`
-	list := exec.Command("go", "list", "-m", "-f", "{{if not (or .Main .Indirect)}}{{.Path}}{{end}}", "all")
-	list.Dir = "../.."
-	if got, err := list.Output(); err != nil || string(got) != want {
-		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
 }

@@ -9,7 +9,7 @@
 //
 // Gremlins would link a test binary for each mutant. Here one binary holds all mutants of a
 // package, and a variable of the environment chooses one (binary.go). A mutant runs the tests
-// of its package and, if it survives them, those of the root and then those of stories, which
+// of its package and, if it survives them, those of the root, of stories and of vectors, which
 // go through all packages; with -tests those of one other folder instead. Random tests draw
 // the same in every run. A mutant that makes the tests take ten times as long counts as
 // killed.
@@ -77,7 +77,7 @@ func (o options) run(dirs []string, out io.Writer) (ok bool, err error) {
 	for _, dir := range dirs {
 		p, err := o.load(dir)
 		if err == nil {
-			err = p.test(dir, why)
+			err = p.test(why)
 			os.RemoveAll(p.work)
 		}
 		if err != nil {
@@ -92,17 +92,19 @@ func (o options) run(dirs []string, out io.Writer) (ok bool, err error) {
 }
 
 // test makes the mutants of the package and tests them.
-func (p *source) test(dir string, why reasons) error {
-	folders := slices.Compact([]string{filepath.Clean(dir), ".", "stories"})
-	err := p.findMutants(why)
-	if p.tests != "" && err == nil {
+func (p *source) test(why reasons) error {
+	folders := slices.Compact([]string{p.dir, ".", "stories", "vectors"})
+	if p.tests != "" {
 		folders = []string{p.tests}
-		err = p.leaveOut()
 	}
+	err := p.findMutants(why)
 	for _, tests := range folders {
 		if err == nil {
 			err = p.testIn("./" + tests)
 		}
+	}
+	if p.tests != "" && err == nil {
+		err = p.leaveOut()
 	}
 	return err
 }
@@ -114,6 +116,9 @@ func (p *source) report(why reasons, out io.Writer) (explained bool) {
 	some, survivors := p.tests != "" || p.share < 100, reasons{}
 	explained = true
 	for _, m := range p.mutants {
+		if m.verdict == "broken" {
+			continue
+		}
 		survivors[m.String()] = survivors[m.String()] || m.verdict == "survived"
 		if m.verdict != "killed" && (some || !why[m.String()]) {
 			explained = some
